@@ -1,0 +1,44 @@
+"""karat tells a team whether its retrieval is good, whether a change made it better or worse, and whether it may ship.
+
+>>> import karat
+>>> karat.score({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.1}}, ["nDCG@10"]).mean()
+{'nDCG@10': 1.0}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from karat.core import InputError, KaratError, Measure, MeasureError, Scores, UsageError
+    from karat.measures import Judgments, read_judgments, score
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "InputError",
+    "Judgments",
+    "KaratError",
+    "Measure",
+    "MeasureError",
+    "Scores",
+    "UsageError",
+    "__version__",
+    "read_judgments",
+    "score",
+]
+
+_HOME = {"Judgments": "karat.measures", "read_judgments": "karat.measures", "score": "karat.measures"}
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded at first use: `karat --help` needs none of it, and NumPy takes longer to import than to start Python.
+    if name in __all__:
+        from importlib import import_module
+
+        return getattr(import_module(_HOME.get(name, "karat.core")), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

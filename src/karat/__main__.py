@@ -1,0 +1,5 @@
+"""``python -m karat`` is the CLI."""
+
+from karat.cli import main
+
+main()

@@ -1,0 +1,65 @@
+"""``karat measures``: what can be measured."""
+
+from __future__ import annotations
+
+import click
+
+from karat.cli._table import printable, render
+from karat.core import MEASURES, Definition
+
+
+@click.command("measures", short_help="List the measures, or explain one.")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(name: str | None, as_json: bool) -> None:
+    """List the measures, or explain the one called NAME.
+
+    Example: karat measures nDCG
+    """
+    found = [MEASURES.get(name)] if name else list(MEASURES)
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"measures": [_record(definition) for definition in found]}, indent=1))
+    elif name:
+        click.echo(explain(found[0]))
+    else:
+        rows = [["measure", "also known as", "what it is"]]
+        rows += [[usage(d), ", ".join(d.aliases), d.doc.split("\n", 1)[0]] for d in found]
+        widths = [max(len(row[i]) for row in rows) for i in range(2)]
+        lines = [f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}".rstrip() for row in rows]
+        click.echo("\n".join(lines))
+
+
+def usage(definition: Definition) -> str:
+    """Show how a measure is written."""
+    at = {"none": "", "optional": "[@k]", "required": "@k", "recall": "@recall"}[definition.cutoff]
+    return definition.name + at
+
+
+def explain(definition: Definition) -> str:
+    """Show all that is known of a measure."""
+    import inspect
+
+    parts = [usage(definition), "", inspect.cleandoc(definition.doc)]
+    if definition.parameters:
+        rows = [["parameter", "default", "meaning"]]
+        rows += [[p.name, printable(repr(p.default)), p.help] for p in definition.parameters]
+        parts += ["", render(rows)]
+    if definition.aliases:
+        parts += ["", f"Also known as: {', '.join(definition.aliases)}"]
+    return "\n".join(parts)
+
+
+def _record(definition: Definition) -> dict[str, object]:
+    return {
+        "name": definition.name,
+        "aliases": list(definition.aliases),
+        "cutoff": definition.cutoff,
+        "parameters": [
+            {"name": p.name, "type": p.kind, "default": p.default, "help": p.help} for p in definition.parameters
+        ],
+        "aggregate": definition.aggregate,
+        "higher_is_better": definition.higher_is_better,
+        "doc": definition.doc,
+    }

@@ -1,0 +1,59 @@
+"""What can go wrong, in one tree.
+
+::
+
+    KaratError              any mistake karat can explain; the CLI prints one message, exit code 2
+    ├── InputError          a file or value that cannot be read: says which, where, and what to do
+    ├── MeasureError        a measure that does not exist, or with parameters it does not take
+    └── UsageError          a call or command line that makes no sense
+
+Everything else that is raised is a bug in karat and shows its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class KaratError(Exception):
+    """A mistake that the user can mend; ``exit_code`` is what the CLI returns for it."""
+
+    exit_code = 2
+
+
+class InputError(KaratError):
+    """Something that was read does not hold what it should.
+
+    >>> print(InputError("score 'x' is not a number", source="run.txt", line=3, hint="use a decimal number"))
+    run.txt, line 3: score 'x' is not a number; use a decimal number
+    """
+
+    def __init__(self, what: str, *, source: str = "", line: int | None = None, hint: str = "") -> None:
+        where = ", ".join(part for part in (source, f"line {line}" if line is not None else "") if part)
+        super().__init__(f"{where + ': ' if where else ''}{what}{'; ' + hint if hint else ''}")
+        self.what = what
+        self.source = source
+        self.line = line
+        self.hint = hint
+
+
+class MeasureError(KaratError):
+    """A measure is unknown, or was given parameters that it does not take."""
+
+
+class UsageError(KaratError):
+    """The call or the command line makes no sense."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Give ``", did you mean 'x'?"`` for the nearest known words, or nothing.
+
+    >>> did_you_mean("ncdg", ["ndcg", "err"])
+    ", did you mean 'ndcg'?"
+    >>> did_you_mean("zzz", ["ndcg"])
+    ''
+    """
+    by_folded = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), by_folded, n=3, cutoff=0.6)
+    return f", did you mean {' or '.join(repr(by_folded[name]) for name in near)}?" if near else ""

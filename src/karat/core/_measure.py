@@ -1,0 +1,241 @@
+"""The measure language: ``nDCG(gain='exp')@10`` is a value that parses, prints itself back, and is its own key."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from karat.core._errors import MeasureError, did_you_mean
+from karat.core._registry import Registry
+
+Value = int | float | bool | str | tuple[tuple[int, float], ...] | None
+Kind = Literal["int", "float", "bool", "str", "gains"]
+
+_TEXT = re.compile(
+    r"\s*(?P<name>[A-Za-z0-9_]+)\s*(?:\((?P<params>.*)\))?\s*(?:@\s*(?P<cutoff>[^@\s()]+))?\s*", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """What may stand between the brackets of a measure."""
+
+    name: str
+    kind: Kind
+    default: Value
+    help: str
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+    def check(self, value: object, where: str) -> Value:
+        """Give ``value`` in this parameter's type, or say what it should have been."""
+        converted = self._convert(value)
+        if converted is None:
+            wanted = " or ".join(map(repr, self.choices)) or {"gains": "a mapping such as {1: 1, 2: 5}"}.get(
+                self.kind, f"a value of type {self.kind}"
+            )
+            raise MeasureError(f"{where}: {self.name}={value!r} should be {wanted}")
+        if isinstance(converted, int | float) and not isinstance(converted, bool):
+            too_low = self.low is not None and converted < self.low
+            if too_low or (self.high is not None and converted > self.high):
+                low = "" if self.low is None else f"at least {self.low:g}"
+                high = "" if self.high is None else f"at most {self.high:g}"
+                raise MeasureError(
+                    f"{where}: {self.name}={value!r} should be {' and '.join(filter(None, (low, high)))}"
+                )
+        return converted
+
+    def _convert(self, value: object) -> Value:
+        match self.kind:
+            case "bool":
+                return value if isinstance(value, bool) else None
+            case "str":
+                return value if isinstance(value, str) and (not self.choices or value in self.choices) else None
+            case "gains":
+                return _gains(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        if self.kind == "float":
+            return float(value) if abs(value) < float("inf") else None
+        return int(value) if abs(value) < float("inf") and value == int(value) else None
+
+
+def _gains(value: object) -> Value:
+    """Give a grade -> gain mapping as sorted pairs, which can be hashed and printed."""
+    items = value.items() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
+    pairs = []
+    for grade, gain in items:
+        if type(grade) is not int or type(gain) not in (int, float) or abs(gain) == float("inf") or gain != gain:
+            return None
+        pairs.append((grade, float(gain)))
+    return tuple(sorted(pairs)) or None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """All that is known of a measure: one row of the table of measures."""
+
+    name: str
+    """The canonical name."""
+    kernel: Callable[..., Any]
+    """A function of an alignment, the cut-off and the parameters, giving one value per query."""
+    aliases: tuple[str, ...] = ()
+    cutoff: Literal["none", "optional", "required", "recall"] = "optional"
+    """Whether ``@k`` may or must follow; ``recall`` means a recall level in [0, 1] instead of a rank."""
+    parameters: tuple[Parameter, ...] = ()
+    aggregate: Literal["mean", "sum", "geometric"] = "mean"
+    """How the values of all queries become one."""
+    undefined: str = "no relevant documents"
+    """Why a query may have no value."""
+    higher_is_better: bool | None = True
+    """None for counts, which are neither good nor bad."""
+
+    @property
+    def doc(self) -> str:
+        """The kernel's docstring: formula, range, convention, citation, example."""
+        return self.kernel.__doc__ or ""
+
+    def parameter(self, name: str) -> Parameter:
+        """Give the parameter of that name, or raise an error that names near misses."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        known = [parameter.name for parameter in self.parameters]
+        hint = did_you_mean(name, known) or (f"; it takes {', '.join(known)}" if known else "; it takes none")
+        raise MeasureError(f"measure {self.name} has no parameter {name!r}{hint}")
+
+
+MEASURES: Registry[Definition] = Registry("karat.measures", "measure", MeasureError)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure with its parameters and cut-off.
+
+    >>> Measure.parse("ndcg@10")
+    Measure('nDCG@10')
+    >>> str(Measure.parse("recall(rel=2)@5"))
+    'R(rel=2)@5'
+    >>> Measure.parse("mrr@10") == Measure.parse("RR@10")
+    True
+    """
+
+    name: str
+    """The canonical name, such as ``nDCG``."""
+    cutoff: int | float | None = None
+    """What follows the ``@``: a rank, or a recall level for ``IPrec``."""
+    params: tuple[tuple[str, Value], ...] = field(default=())
+    """The parameters that differ from their defaults, in the order in which the measure declares them."""
+
+    @classmethod
+    def parse(cls, text: str | Measure) -> Measure:
+        """Read a measure; raise :class:`MeasureError` with near misses when there is no such measure."""
+        if isinstance(text, Measure):
+            return text
+        match = _TEXT.fullmatch(str(text))
+        if match is None:
+            raise MeasureError(f"cannot read measure {text!r}; write it like nDCG@10 or R(rel=2)@5")
+        definition = MEASURES.get(match["name"])
+        return cls.of(definition.name, _cutoff(match["cutoff"], text), _params(match["params"], text))
+
+    @classmethod
+    def of(cls, name: str, cutoff: float | None = None, params: Mapping[str, object] | None = None) -> Measure:
+        """Build a measure from its parts, checked against its definition.
+
+        >>> print(Measure.of("nDCG", 10, {"gain": "exp"}))
+        nDCG(gain='exp')@10
+        """
+        definition = MEASURES.get(name)
+        given = dict(params or {})
+        # ir-measures writes the exponential gain so; both spellings mean one measure.
+        if given.get("dcg") in ("log2", "exp-log2") and name in ("nDCG", "DCG"):
+            given["gain"] = {"log2": "linear", "exp-log2": "exp"}[str(given.pop("dcg"))]
+        for key in given:
+            definition.parameter(key)
+        kept = []
+        for parameter in definition.parameters:
+            if parameter.name in given:
+                value = parameter.check(given[parameter.name], f"measure {definition.name}")
+                if value != parameter.default:
+                    kept.append((parameter.name, value))
+        return cls(definition.name, _check_cutoff(definition, cutoff), tuple(kept))
+
+    @property
+    def definition(self) -> Definition:
+        """The row of the table of measures that this measure is an instance of."""
+        return MEASURES.get(self.name)
+
+    def arguments(self) -> dict[str, Value]:
+        """Give every parameter with its value, defaults included."""
+        return {p.name: p.default for p in self.definition.parameters} | dict(self.params)
+
+    def __str__(self) -> str:
+        params = ",".join(f"{key}={_print(value)}" for key, value in self.params)
+        cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.name}{f'({params})' if params else ''}{cutoff}"
+
+    def __repr__(self) -> str:
+        return f"Measure({str(self)!r})"
+
+
+def _print(value: Value) -> str:
+    if isinstance(value, tuple):
+        return "{" + ",".join(f"{grade}:{gain:g}" for grade, gain in value) + "}"
+    return repr(value)
+
+
+def _params(text: str | None, whole: str) -> dict[str, object]:
+    """Read ``rel=2, gain='exp'``: names, and literals of Python's own grammar."""
+    if not text or not text.strip():
+        return {}
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        found = {}
+        for word in call.keywords:
+            if word.arg is None or word.arg in found:
+                raise ValueError
+            # A bare word is a string: gain=exp is what people type in a shell.
+            bare = isinstance(word.value, ast.Name)
+            found[word.arg] = (
+                word.value.id if isinstance(word.value, ast.Name) and bare else ast.literal_eval(word.value)
+            )
+        return found
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise MeasureError(
+            f"cannot read the parameters of measure {whole!r}; write them like (rel=2, gain='exp')"
+        ) from None
+
+
+def _cutoff(text: str | None, whole: str) -> float | None:
+    if text is None:
+        return None
+    try:
+        number = float(text)
+        return int(text) if number == int(number) and text.isdecimal() else number
+    except (ValueError, OverflowError):
+        raise MeasureError(f"cannot read the cut-off of measure {whole!r}; write it like @10") from None
+
+
+def _check_cutoff(definition: Definition, cutoff: float | None) -> int | float | None:
+    name = definition.name
+    if cutoff is None:
+        if definition.cutoff == "required":
+            raise MeasureError(f"measure {name} needs a cut-off, such as {name}@10")
+        if definition.cutoff == "recall":
+            raise MeasureError(f"measure {name} needs a recall level, such as {name}@0.1")
+        return None
+    if definition.cutoff == "none":
+        raise MeasureError(f"measure {name} takes no cut-off; write {name}")
+    if definition.cutoff == "recall":
+        if not 0 <= cutoff <= 1:
+            raise MeasureError(f"measure {name}@{cutoff}: the recall level lies between 0 and 1")
+        return float(cutoff)
+    if cutoff != cutoff or cutoff in (float("inf"), float("-inf")) or cutoff != int(cutoff) or cutoff < 1:
+        raise MeasureError(f"measure {name}@{cutoff}: the cut-off is a rank, a whole number from 1 up")
+    return int(cutoff)

@@ -1,0 +1,68 @@
+"""One small table from names to things, filled by karat itself and by other packages' entry points."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from karat.core._errors import KaratError, did_you_mean
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Names, case-insensitive and with aliases, to values.
+
+    The module ``group`` (for instance ``karat.measures``) registers the built-in values when it is imported; it is
+    imported at the first look-up. A name that is still unknown is looked for among the entry points of the same
+    group, so another package adds a value by declaring one.
+    """
+
+    def __init__(self, group: str, kind: str, error: type[KaratError] = KaratError) -> None:
+        self.group = group
+        self.kind = kind
+        self._error = error
+        self._values: dict[str, T] = {}
+        self._folded: dict[str, str] = {}
+        self._loaded = False
+        self._plugins_loaded = False
+
+    def add(self, name: str, value: T, aliases: tuple[str, ...] = ()) -> None:
+        """Register ``value``; a name or an alias can be taken only once."""
+        for key in {word.lower() for word in (name, *aliases)}:
+            if key in self._folded:
+                raise ValueError(f"{self.kind} {key!r} is registered twice")
+            self._folded[key] = name
+        self._values[name] = value
+
+    def get(self, name: str) -> T:
+        """Give the value of a name or an alias, or raise an error that names near misses."""
+        self._load()
+        if name.lower() not in self._folded:
+            self._load_plugins()
+        canonical = self._folded.get(name.lower())
+        if canonical is None:
+            hint = did_you_mean(name, self._folded) or f"; known: {', '.join(sorted(self._values, key=str.lower))}"
+            raise self._error(f"unknown {self.kind} {name!r}{hint}")
+        return self._values[canonical]
+
+    def __iter__(self) -> Iterator[T]:
+        self._load()
+        self._load_plugins()
+        return iter([self._values[name] for name in sorted(self._values, key=str.lower)])
+
+    def _load(self) -> None:
+        if not self._loaded:
+            self._loaded = True
+            importlib.import_module(self.group)
+
+    def _load_plugins(self) -> None:
+        if self._plugins_loaded:
+            return
+        self._plugins_loaded = True
+        # Imported here: reading the installed packages' metadata costs more than scoring a small run.
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=self.group):
+            point.load()

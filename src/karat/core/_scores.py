@@ -1,0 +1,171 @@
+"""The table of scores: queries x measures, and for each missing cell the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.core._errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Floats: TypeAlias = NDArray[np.float64]
+
+LOWEST_FOR_GEOMETRIC_MEAN = 0.00001  # trec_eval's floor, so that one zero does not make the whole mean zero
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scores:
+    """Scores of one run: one row per query, one column per measure.
+
+    >>> import karat
+    >>> scores = karat.score({"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 2.0}, "q2": {"b": 1.0}}, ["R@5", "P@1"])
+    >>> scores.mean()
+    {'R@5': 1.0, 'P@1': 0.5}
+    >>> scores.reason("q2", "R@5")
+    'no relevant documents'
+    >>> scores.count("R@5"), scores.total
+    (1, 2)
+    """
+
+    name: str
+    """What the run is called."""
+    queries: tuple[str, ...]
+    measures: tuple[str, ...]
+    """Canonical names, as asked for."""
+    values: Floats
+    """One row per query, one column per measure; NaN where there is no value. Read-only."""
+    reasons: tuple[str, ...] = ()
+    """Why cells are missing; ``codes`` counts from 1 into it."""
+    codes: NDArray[np.uint8]
+    """0 where a value stands, else the 1-based number of the reason. Read-only."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """What each measure was computed as: differs from its name where conventions filled in parameters."""
+    aggregates: Mapping[str, str] = field(default_factory=dict)
+    """``sum`` or ``geometric`` for the measures whose aggregate is not the arithmetic mean."""
+    not_in_run: tuple[str, ...] = ()
+    """Judged queries that the run does not answer."""
+    not_judged: int = 0
+    """How many queries of the run have no judgments, and were ignored."""
+
+    def __post_init__(self) -> None:
+        shape = (len(self.queries), len(self.measures))
+        if self.values.shape != shape or self.codes.shape != shape:
+            raise ValueError(f"values {self.values.shape} and codes {self.codes.shape} should have shape {shape}")
+        self.values.setflags(write=False)
+        self.codes.setflags(write=False)
+
+    @property
+    def total(self) -> int:
+        """The number of queries, with or without a value."""
+        return len(self.queries)
+
+    def mean(self) -> dict[str, float]:
+        """Give each measure's mean over the queries that have a value; NaN when none has.
+
+        The geometric measures (GMAP, GBpref) give their geometric mean.
+        """
+        return {name: self._mean(name) for name in self.measures}
+
+    def sum(self, measure: str) -> float:
+        """Give the sum of a measure over the queries that have a value."""
+        return math.fsum(self._present(measure))
+
+    def count(self, measure: str) -> int:
+        """Give the number of queries that have a value."""
+        return len(self._present(measure))
+
+    def missing(self, measure: str) -> dict[str, int]:
+        """Count the queries without a value, by reason."""
+        codes = self.codes[:, self._column(measure)]
+        counts = np.bincount(codes, minlength=len(self.reasons) + 1)[1:]
+        return {reason: int(n) for reason, n in zip(self.reasons, counts, strict=True) if n}
+
+    def value(self, query: str, measure: str) -> float | None:
+        """Give one value, or None where it is missing; :meth:`reason` says why."""
+        cell = self._row(query), self._column(measure)
+        return None if self.codes[cell] else float(self.values[cell])
+
+    def reason(self, query: str, measure: str) -> str | None:
+        """Say why a value is missing, or None when it is there."""
+        code = int(self.codes[self._row(query), self._column(measure)])
+        return self.reasons[code - 1] if code else None
+
+    def select(self, queries: Iterable[str]) -> Scores:
+        """Give the scores of some of the queries, in this table's order."""
+        wanted = set(queries)
+        rows = [i for i, query in enumerate(self.queries) if query in wanted]
+        return replace(
+            self,
+            queries=tuple(self.queries[i] for i in rows),
+            values=self.values[rows],
+            codes=self.codes[rows],
+            not_in_run=tuple(query for query in self.not_in_run if query in wanted),
+        )
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Give one dict per query; a missing value is None.
+
+        >>> import karat
+        >>> karat.score({"q1": {"a": 1}}, {"q1": {"a": 2.0}}, ["RR@10"]).to_dicts()
+        [{'query_id': 'q1', 'RR@10': 1.0}]
+        """
+        return [
+            {"query_id": query, **dict(zip(self.measures, row, strict=True))}
+            for query, row in zip(self.queries, self._rows(), strict=True)
+        ]
+
+    def to_polars(self) -> polars.DataFrame:
+        """Give a Polars frame: ``query_id`` and one column per measure, null where there is no value."""
+        import polars
+
+        columns: dict[str, Any] = {"query_id": polars.Series(self.queries, dtype=polars.String)}
+        for j, name in enumerate(self.measures):
+            columns[name] = polars.Series(self.values[:, j]).fill_nan(None)
+        return polars.DataFrame(columns)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give a pandas frame, with the query ids as its index and NaN where there is no value."""
+        import pandas
+
+        index = pandas.Index(list(self.queries), name="query_id", dtype=object)
+        return pandas.DataFrame(np.array(self.values), index=index, columns=list(self.measures))
+
+    def _rows(self) -> Iterator[list[float | None]]:
+        for row, codes in zip(self.values.tolist(), self.codes.tolist(), strict=True):
+            yield [None if code else value for value, code in zip(row, codes, strict=True)]
+
+    def _mean(self, name: str) -> float:
+        values = self._present(name)
+        if not len(values):
+            return math.nan
+        if self.aggregates.get(name) == "geometric":
+            logs = np.log(np.maximum(values, LOWEST_FOR_GEOMETRIC_MEAN))
+            return math.exp(math.fsum(logs) / len(values))
+        # fsum rounds once, so the mean does not depend on the order of the queries.
+        return math.fsum(values) / len(values)
+
+    def _present(self, name: str) -> Floats:
+        j = self._column(name)
+        present: Floats = self.values[self.codes[:, j] == 0, j]
+        return present
+
+    def _column(self, measure: str) -> int:
+        try:
+            return self.measures.index(measure)
+        except ValueError:
+            hint = did_you_mean(measure, self.measures) or f"; there are {', '.join(self.measures)}"
+            raise UsageError(f"no measure {measure!r} in these scores{hint}") from None
+
+    def _row(self, query: str) -> int:
+        try:
+            return self.queries.index(query)
+        except ValueError:
+            raise UsageError(f"no query {query!r} in these scores{did_you_mean(query, self.queries)}") from None

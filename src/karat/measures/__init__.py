@@ -1,0 +1,33 @@
+"""The measure language, alignment, kernels, and the table of scores."""
+
+# Importing the kernels fills the table of measures.
+from karat.measures import _binary, _experimental, _graded, _incomplete, _sets
+from karat.measures._alignment import Alignment, Judgments
+from karat.measures._classes import collapse_judgments, read_classes
+from karat.measures._conventions import CONVENTIONS, Conventions
+from karat.measures._document import document
+from karat.measures._fields import read_field
+from karat.measures._files import FORMATS
+from karat.measures._score import Options, align_run, name_of, read_judgments, score, score_alignment
+from karat.measures._trials import pass_at_k
+
+__all__ = [
+    "CONVENTIONS",
+    "FORMATS",
+    "Alignment",
+    "Conventions",
+    "Judgments",
+    "Options",
+    "align_run",
+    "collapse_judgments",
+    "document",
+    "name_of",
+    "pass_at_k",
+    "read_classes",
+    "read_field",
+    "read_judgments",
+    "score",
+    "score_alignment",
+]
+
+del _binary, _experimental, _graded, _incomplete, _sets

@@ -1,0 +1,121 @@
+"""Conventions: what the sources mean by the same name, and where they differ.
+
+Each convention fills in parameters that a measure leaves open, so that what is computed has a name of its own, and
+says what becomes of a query without relevant documents and of one that the run does not answer.
+See docs/conventions.md for the table of differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from karat.core import Measure, UsageError, did_you_mean
+
+Undefined = Literal["exclude", "zero", "one"]
+Missing = Literal["zero", "exclude"]
+
+DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@10", "P@10", "Judged@10")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conventions:
+    """How one community computes its measures."""
+
+    name: str
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    """What is computed when nothing is asked for."""
+    parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Parameters filled in, by measure."""
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    """Measures that are computed as another one."""
+    undefined: Undefined = "exclude"
+    """What becomes of a query without relevant documents."""
+    undefined_for: Mapping[str, Undefined] = field(default_factory=dict)
+    """The same for single measures."""
+    missing: Missing = "zero"
+    """What becomes of a judged query that the run does not answer."""
+
+    def resolve(self, measure: Measure) -> Measure:
+        """Give the measure that is computed when this one is asked for.
+
+        >>> print(CONVENTIONS["rig"].resolve(Measure.parse("nDCG@5")))
+        nDCG(gain='exp')@5
+        >>> print(CONVENTIONS["rig"].resolve(Measure.parse("nDCG(gain='linear')@5")))
+        nDCG(gain='exp')@5
+        """
+        name = self.replaced.get(measure.name, measure.name)
+        filled = dict(self.parameters.get(measure.name, {})) | dict(measure.params)
+        return Measure.of(name, measure.cutoff, filled)
+
+
+_REL2 = {"rel": 2}
+
+CONVENTIONS: dict[str, Conventions] = {
+    c.name: c
+    for c in (
+        Conventions(name="karat"),
+        Conventions(
+            name="trec",
+            measures=("AP", "GMAP", "Rprec", "Bpref", "RR", "P@5", "P@10", "nDCG"),
+            parameters={"IPrec": {"rounding": "trec"}, "IPrec11": {"rounding": "trec"}, "Rprec": {"rounding": "trec"}},
+            undefined="zero",
+            missing="exclude",
+        ),
+        # 000: labels decide precision and nDCG, the list of relevant entities (any grade above 0) recall and RR;
+        # recall is 0/0 without relevant entities and so has no value, while the loops over labels give 0.
+        Conventions(
+            name="fit",
+            measures=("R@5", "P@5", "RR@10", "nDCG@5"),
+            parameters={"P": _REL2},
+            undefined="zero",
+            undefined_for={"R": "exclude"},
+        ),
+        # 001: divides by what was returned, cuts the ideal list there too, and drops failed queries.
+        Conventions(
+            name="beluga",
+            measures=("P@1", "P@5", "P@10", "R@5", "R@10", "RR@10", "nDCG@10"),
+            parameters={"nDCG": {"ideal": "returned"}},
+            replaced={"P": "SetP"},
+            undefined="zero",
+            missing="exclude",
+        ),
+        # 002: exponential gain, relevant from grade 2 up, and recall 1 when there is nothing to find.
+        Conventions(
+            name="agent",
+            measures=("RR@5", "RR@10", "nDCG@5", "nDCG@10", "nDCG@20", "R@5", "R@10"),
+            parameters={
+                "nDCG": {"gain": "exp"},
+                **dict.fromkeys(("P", "R", "RR", "AP", "F1", "Success", "Hits", "R_cap", "SetP"), _REL2),
+            },
+            undefined="zero",
+            undefined_for={"R": "one"},
+        ),
+        # 003: exponential gain; everything but precision is 1 when there is nothing to find.
+        Conventions(
+            name="rig",
+            measures=("R@10", "P@10", "Success@10", "RR@10", "AP@10", "nDCG@10"),
+            parameters={"nDCG": {"gain": "exp"}},
+            undefined="one",
+        ),
+        # 004: sets of block ids; divides by what was returned.
+        Conventions(
+            name="blocks",
+            measures=("P@1", "P@3", "P@5", "P@10", "R@1", "R@3", "R@5", "R@10"),
+            replaced={"P": "SetP"},
+            undefined="zero",
+        ),
+    )
+}
+
+
+def conventions(name: str | Conventions) -> Conventions:
+    """Give the conventions of that name."""
+    if isinstance(name, Conventions):
+        return name
+    if name not in CONVENTIONS:
+        raise UsageError(
+            f"unknown conventions {name!r}{did_you_mean(name, CONVENTIONS) or '; known: ' + ', '.join(CONVENTIONS)}"
+        )
+    return CONVENTIONS[name]

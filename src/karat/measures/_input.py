@@ -1,0 +1,93 @@
+"""Judgments and runs in whatever form they come, behind one face.
+
+Small and irregular inputs become dicts, large ones are streamed; which of the two it was can be seen in no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from karat.core import InputError, UsageError
+from karat.measures._alignment import Alignment, Judgments, align
+from karat.measures._columns import Kind
+from karat.measures._files import find
+from karat.measures._text import Table, from_mapping, read_table
+
+if TYPE_CHECKING:
+    from karat.measures._frames import Frames
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """An input that is ready to be read: exactly, or in a stream, or either way."""
+
+    name: str
+    exact: Callable[[], Table] | None = None
+    """Reads everything into dicts, or says what is wrong and where."""
+    frames: Frames | None = None
+    """Streams; set where that is faster. When it stumbles, ``exact`` has the last word."""
+
+    def judgments(self) -> Judgments:
+        """Read judgments."""
+        if self.frames is not None:
+            from karat.measures._frames import NotUnderstood, frame_judgments
+
+            try:
+                return frame_judgments(self.frames, self.name)
+            except (NotUnderstood, InputError):
+                if self.exact is None:
+                    raise
+        return Judgments.from_dicts(self.table(), self.name)
+
+    def align(self, judgments: Judgments, single: bool) -> Alignment:
+        """Find the ranks of the judged documents in a run."""
+        if self.frames is not None:
+            from karat.measures._frames import NotUnderstood, align_frames
+
+            try:
+                return align_frames(judgments, self.frames, self.name, single=single)
+            except (NotUnderstood, InputError):
+                if self.exact is None:
+                    raise
+        return align(judgments, self.table(), single=single)
+
+    def table(self) -> Table:
+        """Give everything as dicts."""
+        if self.exact is not None:
+            return self.exact()
+        from karat.measures._frames import frames_table
+
+        assert self.frames is not None
+        return frames_table(self.frames, self.name)
+
+
+def load(value: Any, kind: Kind, format: str | None = None, progress: Callable[[int], None] | None = None) -> Loaded:
+    """Take a path, a dict of dicts, or a Polars, pandas or Arrow table."""
+    if isinstance(value, str | PathLike):
+        return _load_file(fspath(value), kind, format, progress)
+    if isinstance(value, Mapping):
+        table = from_mapping(value, kind, kind)
+        return Loaded(name=kind, exact=lambda: table)
+    if type(value).__module__.split(".")[0] in ("polars", "pandas", "pyarrow"):
+        from karat.measures._frames import frame_frames
+
+        return Loaded(name=kind, frames=frame_frames(value, kind, kind))
+    wanted = "give a path, a dict of dicts, or a Polars, pandas or Arrow table"
+    raise UsageError(f"{kind} of type {type(value).__name__}; {wanted}")
+
+
+def _load_file(path: str, kind: Kind, format: str | None, progress: Callable[[int], None] | None) -> Loaded:
+    source = find(path, format, progress)
+    if source.format == "parquet":
+        from karat.measures._frames import parquet_frames
+
+        return Loaded(name=source.name, frames=parquet_frames(source, kind))
+    exact: Callable[[], Table] = lambda: read_table(source, kind)  # noqa: E731 (one line says it)
+    if not source.large or source.format == "json":
+        return Loaded(name=source.name, exact=exact)
+    from karat.measures._frames import text_frames
+
+    return Loaded(name=source.name, exact=exact, frames=text_frames(source, kind))

@@ -1,0 +1,82 @@
+"""How a kernel becomes a measure: a decorator that adds a row to the table, and the parameters that many share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.core import MEASURES, Definition, Floats, Measure, Parameter
+from karat.measures._alignment import Alignment
+
+
+class Kernel(Protocol):
+    """One value per query, NaN where the measure is undefined."""
+
+    def __call__(self, a: Alignment, k: Any, /, **params: Any) -> Floats: ...
+
+
+K = TypeVar("K", bound=Callable[..., Floats])
+
+REL = Parameter(name="rel", kind="int", default=1, low=0, help="lowest grade that counts as relevant")
+JUDGED_ONLY = Parameter(
+    name="judged_only", kind="bool", default=False, help="remove unjudged documents from the ranking first"
+)
+GAIN = Parameter(
+    name="gain", kind="str", default="linear", choices=("linear", "exp"), help="gain of a grade: itself, or 2^grade - 1"
+)
+GAINS = Parameter(name="gains", kind="gains", default=None, help="gain of each grade, as in {1: 1, 2: 5}; overrides")
+MAX_GRADE = Parameter(name="max_grade", kind="int", default=4, low=1, help="top of the grading scale")
+ROUNDING = Parameter(
+    name="rounding",
+    kind="str",
+    default="exact",
+    choices=("exact", "trec"),
+    help="how a share of the relevant documents becomes a number of them: rounded up, or as trec_eval 9 does",
+)
+
+
+def measure(
+    name: str,
+    *parameters: Parameter,
+    aliases: tuple[str, ...] = (),
+    cutoff: Literal["none", "optional", "required", "recall"] = "optional",
+    aggregate: Literal["mean", "sum", "geometric"] = "mean",
+    undefined: str = "no relevant documents",
+    higher_is_better: bool | None = True,
+) -> Callable[[K], K]:
+    """Add the decorated kernel to the table of measures."""
+
+    def register(kernel: K) -> K:
+        definition = Definition(
+            name=name,
+            kernel=kernel,
+            aliases=aliases,
+            cutoff=cutoff,
+            parameters=parameters,
+            aggregate=aggregate,
+            undefined=undefined,
+            higher_is_better=higher_is_better,
+        )
+        MEASURES.add(name, definition, aliases)
+        return kernel
+
+    return register
+
+
+def compute(measure: Measure, alignment: Alignment) -> Floats:
+    """Give one value per query, NaN where the measure is undefined."""
+    arguments = measure.arguments()
+    if arguments.pop("judged_only", False):
+        alignment = alignment.judged_only
+    kernel: Kernel = measure.definition.kernel
+    return kernel(alignment, measure.cutoff, **arguments)
+
+
+def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
+    """Divide, with NaN (undefined) where the denominator is 0."""
+    out = np.full(len(denominator), np.nan)
+    quotient: Floats = np.divide(numerator, denominator, out=out, where=denominator != 0)
+    return quotient

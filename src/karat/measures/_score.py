@@ -1,0 +1,158 @@
+"""From judgments and a run to the table of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+
+from karat.core import InputError, Measure, Scores, UsageError
+from karat.measures._alignment import Alignment, Judgments, align
+from karat.measures._classes import collapse_judgments, collapse_run
+from karat.measures._columns import shorten
+from karat.measures._conventions import Conventions, Missing, Undefined, conventions
+from karat.measures._input import load
+from karat.measures._measure import compute
+
+Qrels: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Judgments | Any"
+Run: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, float]] | Any"
+
+NOT_IN_RUN = "not in the run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to score, apart from what: the keyword arguments of :func:`score`."""
+
+    conventions: str | Conventions = "karat"
+    undefined: Undefined | None = None
+    missing: Missing | None = None
+    classes: Mapping[str, str] | None = None
+    format: str | None = None
+
+
+def score(
+    qrels: Qrels,
+    run: Run,
+    measures: Iterable[str | Measure] | str | None = None,
+    *,
+    name: str | None = None,
+    **options: Any,
+) -> Scores:
+    """Score a run against judgments.
+
+    ``qrels`` and ``run`` are paths (TREC, JSON, JSONL, CSV, TSV, Parquet, gzipped or not), dicts of dicts, or Polars,
+    pandas or Arrow tables in any order; extra columns are ignored, and nothing is changed. ``measures`` are names
+    such as ``nDCG@10``; without them the conventions' own are computed. Options:
+
+    - ``conventions``: ``karat`` (default), ``trec``, ``fit``, ``beluga``, ``agent``, ``rig``, ``blocks``;
+    - ``undefined``: what becomes of a query for which a measure is undefined: ``exclude`` (default), ``zero``, ``one``;
+    - ``missing``: what becomes of a judged query that is not in the run: ``zero`` (default) or ``exclude``;
+    - ``classes``: document -> class, for documents that can stand for each other;
+    - ``format``: the format of both files, when it should not be sniffed.
+
+    >>> import karat
+    >>> scores = karat.score({"q1": {"a": 1, "b": 2}}, {"q1": {"b": 0.9, "x": 0.8, "a": 0.7}}, ["nDCG@10", "P@1"])
+    >>> scores.mean()
+    {'nDCG@10': 0.9502344167898356, 'P@1': 1.0}
+    """
+    chosen = Options(**options)
+    judgments = read_judgments(qrels, format=chosen.format)
+    if chosen.classes is not None:
+        judgments = collapse_judgments(judgments, chosen.classes)
+    alignment = align_run(judgments, run, format=chosen.format, classes=chosen.classes)
+    return score_alignment(alignment, measures, name=name or name_of(run), options=chosen)
+
+
+def score_alignment(
+    alignment: Alignment, measures: Iterable[str | Measure] | str | None, *, name: str, options: Options
+) -> Scores:
+    """Compute measures on an alignment."""
+    using = conventions(options.conventions)
+    _check_choice("undefined", options.undefined, get_args(Undefined))
+    _check_choice("missing", options.missing, get_args(Missing))
+    asked = (
+        using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else tuple(measures)
+    )
+    wanted = {str(measure): measure for measure in map(Measure.parse, asked)}
+    absent = ~alignment.in_run & ((options.missing or using.missing) == "exclude")
+    shape = (len(alignment.queries), len(wanted))
+    values, codes, reasons = np.empty(shape), np.zeros(shape, np.uint8), [NOT_IN_RUN]
+    definitions = {}
+    for j, (key, measure) in enumerate(wanted.items()):
+        resolved = using.resolve(measure)
+        definitions[key] = str(resolved)
+        column = compute(resolved, alignment)
+        policy = options.undefined or using.undefined_for.get(measure.name, using.undefined)
+        if policy != "exclude":
+            column = np.where(np.isnan(column), float(policy == "one"), column)
+        reason = resolved.definition.undefined
+        if reason not in reasons:
+            reasons.append(reason)
+        codes[np.isnan(column), j] = reasons.index(reason) + 1
+        codes[absent, j] = 1
+        values[:, j] = np.where(absent, np.nan, column)
+    return Scores(
+        name=name,
+        queries=alignment.queries,
+        measures=tuple(wanted),
+        values=values,
+        codes=codes,
+        reasons=tuple(reasons),
+        definitions=definitions,
+        aggregates={key: m.definition.aggregate for key, m in wanted.items() if m.definition.aggregate != "mean"},
+        not_in_run=tuple(
+            q for q, present in zip(alignment.queries, alignment.in_run.tolist(), strict=True) if not present
+        ),
+        not_judged=alignment.not_judged,
+    )
+
+
+def read_judgments(qrels: Qrels, *, format: str | None = None) -> Judgments:
+    """Read judgments once, to score several runs against them."""
+    if isinstance(qrels, Judgments):
+        return qrels
+    return load(qrels, "qrels", format).judgments()
+
+
+def align_run(
+    judgments: Judgments,
+    run: Run,
+    *,
+    format: str | None = None,
+    classes: Mapping[str, str] | None = None,
+    single: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Alignment:
+    """Find the ranks of the judged documents in a run; ``progress`` is told of the bytes read from a large file."""
+    loaded = load(run, "run", format, progress)
+    if classes is not None:
+        alignment = align(judgments, collapse_run(loaded.table(), classes), single=single)
+    else:
+        alignment = loaded.align(judgments, single)
+    if not alignment.in_run.any():
+        theirs = ", ".join(shorten(query) for query in islice(loaded.table(), 3))
+        ours = ", ".join(shorten(query) for query in judgments.queries[:3])
+        raise InputError(
+            f"no query in common with {judgments.source}",
+            source=loaded.name,
+            hint=f"the run has {theirs}; the judgments have {ours}",
+        )
+    return alignment
+
+
+def name_of(run: Run) -> str:
+    """Give a name to a run: that of its file, if it has one."""
+    if not isinstance(run, str | PathLike):
+        return "run"
+    return "standard input" if fspath(run) == "-" else Path(fspath(run)).name
+
+
+def _check_choice(name: str, value: str | None, choices: tuple[str, ...]) -> None:
+    if value is not None and value not in choices:
+        raise UsageError(f"{name}={value!r}; choose from {', '.join(choices)}")

@@ -1,0 +1,55 @@
+"""Repeated trials: how often a system succeeds at least once in k attempts, or every time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+
+from karat.core import Scores, UsageError
+
+
+def pass_at_k(trials: Sequence[Scores], k: int, *, threshold: float = 1.0, name: str = "trials") -> Scores:
+    """Turn the scores of repeated trials of one system into pass@k and pass^k for each measure and query.
+
+    A trial succeeds on a query when its score is at least ``threshold``. Of n trials of which c succeed, pass@k is the
+    chance that k of them, drawn without replacement, hold a success: 1 - C(n-c, k) / C(n, k); pass^k that all of them
+    are successes: C(c, k) / C(n, k) (Chen et al., Evaluating large language models trained on code, 2021; Yao et al.,
+    tau-bench, 2024). A query for which a trial has no score is missing, for that trial's reason.
+
+    >>> import karat
+    >>> qrels = {"q": {"a": 1}}
+    >>> trials = [karat.score(qrels, {"q": {d: 1.0}}, ["Success@1"]) for d in ("a", "x", "a")]
+    >>> pass_at_k(trials, 2).mean()
+    {'pass@2(Success@1>=1)': 1.0, 'pass^2(Success@1>=1)': 0.3333333333333333}
+    """
+    if not trials or not 1 <= k <= len(trials):
+        raise UsageError(f"pass@{k} needs at least {max(k, 1)} trials, and there are {len(trials)}")
+    first = trials[0]
+    if any(
+        (t.queries, t.measures, t.definitions) != (first.queries, first.measures, first.definitions) for t in trials
+    ):
+        raise UsageError("trials must have the same queries and measures")
+    n = len(trials)
+    ever = np.array([1 - comb(n - c, k) / comb(n, k) for c in range(n + 1)])
+    always = np.array([comb(c, k) / comb(n, k) for c in range(n + 1)])
+    reasons = tuple(dict.fromkeys(reason for trial in trials for reason in trial.reasons))
+    successes = np.sum([trial.values >= threshold for trial in trials], axis=0)
+    codes = np.zeros(first.codes.shape, np.uint8)
+    for trial in reversed(trials):
+        renumbered = np.array([0, *(reasons.index(reason) + 1 for reason in trial.reasons)], np.uint8)
+        codes = np.where(trial.codes > 0, renumbered[trial.codes], codes)
+    values = np.hstack([np.where(codes > 0, np.nan, curve[successes]) for curve in (ever, always)])
+    order = [column for j in range(len(first.measures)) for column in (j, j + len(first.measures))]
+    labels = [f"{sign}({measure}>={threshold:g})" for sign in (f"pass@{k}", f"pass^{k}") for measure in first.measures]
+    return Scores(
+        name=name,
+        queries=first.queries,
+        measures=tuple(labels[j] for j in order),
+        values=values[:, order],
+        codes=np.hstack([codes, codes])[:, order],
+        reasons=reasons,
+        not_in_run=tuple(q for q in first.queries if any(q in trial.not_in_run for trial in trials)),
+        not_judged=first.not_judged,
+    )
