@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from karat.core import InputError, KaratError, Measure, MeasureError, Scores, UsageError
-    from karat.measures import Judgments, read_judgments, score
+    from karat.measures import Judgments, read_judgments, read_run, score
 
 __version__ = "0.1.0"
 
@@ -25,10 +25,11 @@ __all__ = [
     "UsageError",
     "__version__",
     "read_judgments",
+    "read_run",
     "score",
 ]
 
-_HOME = {"Judgments": "karat.measures", "read_judgments": "karat.measures", "score": "karat.measures"}
+_HOME = dict.fromkeys(("Judgments", "read_judgments", "read_run", "score"), "karat.measures")
 
 
 def __getattr__(name: str) -> Any:

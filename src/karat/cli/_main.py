@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 import karat
+from karat.cli._table import escaped, silence
 from karat.core import KaratError, did_you_mean
 
 _VERBS = {
@@ -48,21 +50,38 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit: 0 pass, 1 gate failed, 2 usage or input, 3 infrastructure, 4 inconclusive."""
+    if "_KARAT_COMPLETE" in os.environ:
+        cli.main(prog_name="karat")  # a shell asks how a line may go on; click answers and exits
     try:
-        code = cli.main(standalone_mode=False, prog_name="karat")
-        sys.stdout.flush()
-    except click.exceptions.Exit as exit_:
-        code = exit_.exit_code
-    except click.UsageError as error:
-        error.show()
-        code = 2
-    except KaratError as error:
-        click.echo(f"karat: {error}", err=True)
-        code = error.exit_code
-    except click.exceptions.Abort:
-        code = 130
+        code = _run(sys.argv[1:])
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has gone; nothing is left to say, also not when Python closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence()  # the reader (head, less) has gone, and nothing is left to say
         code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    """Do what the command line says, and give the exit code.
+
+    Not with click's own ``main``: for it a closed pipe is a failure with exit code 1, which here means a failed gate.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # an id that the terminal's encoding lacks is no failure
+    try:
+        with cli.make_context("karat", arguments) as context:
+            code = cli.invoke(context)
+            return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        shown = io.StringIO()
+        error.show(file=shown)
+        click.echo("\n".join(map(escaped, shown.getvalue().split("\n"))), nl=False, err=True)
+        return error.exit_code
+    except KaratError as error:
+        click.echo(f"karat: {escaped(str(error))}", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return 130

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from karat.cli._table import printable, render
+from karat.cli._table import emit, printable, render
 from karat.core import MEASURES, Definition
 
 
@@ -20,15 +20,13 @@ def command(name: str | None, as_json: bool) -> None:
     if as_json:
         import json
 
-        click.echo(json.dumps({"measures": [_record(definition) for definition in found]}, indent=1))
+        emit(json.dumps({"measures": [_record(definition) for definition in found]}, indent=1))
     elif name:
-        click.echo(explain(found[0]))
+        emit(explain(found[0]))
     else:
         rows = [["measure", "also known as", "what it is"]]
         rows += [[usage(d), ", ".join(d.aliases), d.doc.split("\n", 1)[0]] for d in found]
-        widths = [max(len(row[i]) for row in rows) for i in range(2)]
-        lines = [f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}".rstrip() for row in rows]
-        click.echo("\n".join(lines))
+        emit(render(rows, left=3))
 
 
 def usage(definition: Definition) -> str:
@@ -45,7 +43,7 @@ def explain(definition: Definition) -> str:
     if definition.parameters:
         rows = [["parameter", "default", "meaning"]]
         rows += [[p.name, printable(repr(p.default)), p.help] for p in definition.parameters]
-        parts += ["", render(rows)]
+        parts += ["", render(rows, left=3)]
     if definition.aliases:
         parts += ["", f"Also known as: {', '.join(definition.aliases)}"]
     return "\n".join(parts)

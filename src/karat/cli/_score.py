@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._table import bold, printable, render
+from karat.cli._table import bold, emit, printable, render
 
 if TYPE_CHECKING:
     from karat.core import Scores
@@ -33,7 +35,7 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
     "--queries", metavar="FILE", help="Table of queries that has the field; else the judgments should have it."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, values at full precision.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead; .json means JSON.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all; .json means JSON.")
 @click.option("--format", type=click.Choice(_FORMATS), help="Format of the files, when it should not be sniffed.")
 @click.option(
     "--conventions",
@@ -71,25 +73,45 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     # Nothing here multiplies matrices or gains from more threads, and starting them costs more than a small run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    from karat.core import UsageError
     from karat.measures import document, pass_at_k, read_field
 
-    if [qrels, *runs].count("-") > 1:
-        raise UsageError("standard input (-) can be read only once")
-    by = options["by"]
-    groups = read_field(options["queries"] or qrels, by, options["format"]) if by else None
+    _check_usage([qrels, *runs], options)
+    by, fields, output = options["by"], options["queries"], options["output"]
+    groups = read_field(fields or qrels, by, None if fields else options["format"]) if by else None
     scores = _score(qrels, runs, options)
     if options["pass_at"]:
         scores = [pass_at_k(scores, options["pass_at"], threshold=options["threshold"], name=f"{len(runs)} trials")]
     found = document(scores, per_query=options["per_query"], by=by, groups=groups)
     found = {"qrels": qrels, "conventions": options["conventions"], **found}
-    output: str | None = options["output"]
-    as_json = options["as_json"] or (output or "").endswith(".json")
-    text = json.dumps(found, ensure_ascii=False, allow_nan=False) if as_json else _text(scores, found)
-    if output:
-        _write(Path(output), text + "\n")
+    if options["as_json"] or (output or "").endswith(".json"):
+        # In ASCII: no terminal's encoding can spoil it, and no character of an id can act on the terminal.
+        text = json.dumps(found, allow_nan=False)
     else:
-        click.echo(text)
+        text = _text(scores, found)
+    if output and output != "-":
+        _write(output, click.unstyle(text) + "\n")
+    else:
+        emit(text)
+
+
+def _check_usage(inputs: list[str], options: dict[str, Any]) -> None:
+    """Refuse what makes no sense before anything is read."""
+    from karat.core import UsageError
+
+    if options["queries"] and not options["by"]:
+        raise UsageError("--queries is read for a field of it; name the field with --by")
+    if not math.isfinite(options["threshold"]):
+        raise UsageError(f"--threshold {options['threshold']} is no finite number")
+    read = inputs + [options[name] for name in ("queries", "classes") if options[name]]
+    if options["by"] and not options["queries"]:
+        read.append(inputs[0])  # once for the judgments, and once for the field
+    if read.count("-") > 1:
+        raise UsageError("standard input (-) can be read only once; write it to a file first")
+    output = options["output"]
+    if output and os.path.isfile(output):  # noqa: PTH113 (pathlib raises on odd names)
+        for path in read:
+            if os.path.exists(path) and os.path.samefile(path, output):  # noqa: PTH110, PTH121 (the same)
+                raise UsageError(f"--output {output} would overwrite what is read; choose another name")
 
 
 def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[Scores]:
@@ -98,7 +120,6 @@ def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[S
         Options,
         align_run,
         collapse_judgments,
-        name_of,
         read_classes,
         read_judgments,
         score_alignment,
@@ -110,86 +131,123 @@ def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[S
     if classes is not None:
         judgments = collapse_judgments(judgments, classes)
     chosen = Options(conventions=options["conventions"], undefined=options["undefined"], missing=options["missing"])
-    names = [name_of(run) for run in runs]
-    if len(set(names)) < len(names):
-        names = list(runs)
     scores = []
-    for run, name in zip(runs, names, strict=True):
+    for run, name in zip(runs, _names(runs), strict=True):
         with _progress(run) as progress:
             alignment = align_run(judgments, run, format=options["format"], classes=classes, progress=progress)
         scores.append(score_alignment(alignment, measures, name=name, options=chosen))
     return scores
 
 
+def _names(runs: tuple[str, ...]) -> list[str]:
+    """Name runs by their files, and by as much of their paths as tells them apart."""
+    from karat.measures import name_of
+
+    names = [name_of(run) for run in runs]
+    for depth in range(2, 1 + max(len(Path(run).parts) for run in runs)):
+        if len(set(names)) == len(names):
+            break
+        names = [name_of(run) if run == "-" else str(Path(*Path(run).parts[-depth:])) for run in runs]
+    return _distinct(names)
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Number those that are called like one before them."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
 @contextmanager
 def _progress(run: str) -> Iterator[Callable[[int], None] | None]:
     """Show a bar for a file that takes more than a moment, on a terminal."""
     size = os.path.getsize(run) if os.path.isfile(run) else 0  # noqa: PTH202, PTH113 (pathlib raises on odd names)
-    if size < 50_000_000 or not sys.stderr.isatty():
+    if size < 50_000_000 or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     with click.progressbar(length=size, label=printable(run), file=sys.stderr) as bar:
         yield bar.update
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: str, text: str) -> None:
+    """Write a file whole or not at all; what is no ordinary file, such as a pipe, cannot be replaced by one."""
     from karat.core import InputError
 
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    target = Path(os.path.realpath(path))
+    ordinary = os.path.isfile(target) or not os.path.exists(target)  # noqa: PTH113, PTH110 (pathlib raises)
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        if ordinary:
+            _replace(target, text)
+        else:
+            target.write_text(text, encoding="utf-8")
     except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=path) from None
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f".karat-{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
+        raise
 
 
 def _text(scores: list[Scores], found: dict[str, Any]) -> str:
     runs = found["runs"]
     parts = [_summary(runs)]
     for run in runs:
+        name, measures = bold(printable(run["name"])), list(run["measures"])
         for field, groups in run.get("by", {}).items():
-            measures = list(run["measures"])
-            rows = [[field, *measures, "queries"]]
+            rows = [[printable(field), *measures, "queries"]]
             for value, group in groups.items():
-                cells = [_cell(group["measures"][m]) for m in measures]
-                rows.append([printable(value) or "(none)", *cells, str(group["measures"][measures[0]]["total"])])
-            parts.append(f"{bold(printable(run['name']))} by {field}\n{render(rows)}")
+                cells = [group["measures"][measure] for measure in measures]
+                rows.append([printable(value) or "(none)", *map(_cell, cells), str(cells[0]["total"])])
+            parts.append(f"{name} by {printable(field)}\n{render(rows)}")
         if "queries" in run:
-            measures = list(run["measures"])
             rows = [["query", *measures]]
             rows += [[printable(q), *(_number(values[m]) for m in measures)] for q, values in run["queries"].items()]
-            parts.append(f"{bold(printable(run['name']))} by query\n{render(rows)}")
+            parts.append(f"{name} by query\n{render(rows)}")
     notes = _notes(scores, found["conventions"])
     return "\n\n".join(parts + (["\n".join(notes)] if notes else []))
 
 
 def _summary(runs: list[dict[str, Any]]) -> str:
     """One row per measure, one column per run; the best of several is marked with a star."""
-    from karat.core import MEASURES
-
-    rows = [["measure", *(printable(run["name"]) for run in runs), "queries"]]
+    rows = [["measure", *_distinct(printable(run["name"]) for run in runs), "queries"]]
     for measure in runs[0]["measures"]:
         cells = [run["measures"][measure] for run in runs]
         texts = [_cell(cell) for cell in cells]
-        better = (
-            MEASURES.get(measure.split("@")[0].split("(")[0]).higher_is_better
-            if not measure.startswith("pass")
-            else True
-        )
-        values = [cell["mean"] for cell in cells if cell["mean"] is not None]
-        if len(runs) > 1 and better is not None and values:
-            best = max(values) if better else min(values)
-            texts = [
-                f"{text}*" if cell["mean"] == best else f"{text} " for text, cell in zip(texts, cells, strict=True)
-            ]
+        if len(runs) > 1:
+            best = _best(measure, [cell["mean"] for cell in cells if cell["mean"] is not None])
+            marks = ["*" if best is not None and cell["mean"] == best else " " for cell in cells]
+            texts = [text + mark for text, mark in zip(texts, marks, strict=True)]
         scored = sorted({f"{cell['n']}/{cell['total']}" for cell in cells})
         rows.append([measure, *texts, " ".join(scored)])
     return render(rows)
 
 
+def _best(measure: str, values: list[float]) -> float | None:
+    """Give the best of some means, or None where none is: of counts, and of nothing."""
+    from karat.core import Measure
+
+    better = measure.startswith("pass") or Measure.parse(measure).definition.higher_is_better
+    if better is None or not values:
+        return None
+    return max(values) if better else min(values)
+
+
 def _cell(cell: dict[str, Any]) -> str:
-    return f"{cell['sum']:g}" if "sum" in cell else _number(cell["mean"])
+    if "sum" in cell:
+        return f"{cell['sum']:.0f}" if cell["sum"] == round(cell["sum"]) else _number(cell["sum"])
+    return _number(cell["mean"])
 
 
 def _number(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Plain tables: aligned text, colours only on a terminal, nothing that a script could trip over."""
+"""Plain text: aligned tables, colours only on a terminal, nothing that a script could trip over."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 
+import click
+
 
 def colours() -> bool:
     """Say whether colours may be used: on a terminal, unless NO_COLOR is set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def bold(text: str) -> str:
@@ -17,27 +19,59 @@ def bold(text: str) -> str:
     return f"\x1b[1m{text}\x1b[0m" if colours() else text
 
 
-def render(rows: Sequence[Sequence[str]]) -> str:
-    """Align columns: the first to the left, all others to the right; the first row is the head.
+def render(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Align columns: the first ``left`` of them to the left, all others to the right; the first row is the head.
 
     >>> print(render([["measure", "run"], ["nDCG@10", "0.5"]]))
     measure  run
     nDCG@10  0.5
     """
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
-    for number, row in enumerate(rows):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        line = "  ".join(cells).rstrip()
-        lines.append(bold(line) if number == 0 else line)
-    return "\n".join(lines)
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join([bold(lines[0]), *lines[1:]])
 
 
 def printable(text: str, width: int = 40) -> str:
-    r"""Show an id from a file: control characters escaped, long ones cut.
+    r"""Show an id from a file: control characters escaped, and of a long one its beginning and end.
 
     >>> printable("a\x1b[31m")
     'a\\x1b[31m'
+    >>> printable("https://example.org/a/long/path/to/document/17")
+    'https://example.or...path/to/document/17'
     """
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return safe if len(safe) <= width else safe[: width - 3] + "..."
+    safe = escaped(text if len(text) <= width else text[:width] + text[-width:])
+    head, tail = width // 2 - 2, width - width // 2 - 1
+    return safe if len(safe) <= width else f"{safe[:head]}...{safe[-tail:]}"
+
+
+def escaped(text: str) -> str:
+    r"""Show text of unknown origin: a terminal acts on none of its characters.
+
+    >>> escaped("two\nlines")
+    'two\\nlines'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def emit(text: str | bytes, *, nl: bool = True) -> None:
+    """Print a result on standard output, with a line end if ``nl``."""
+    from karat.core import InputError
+
+    try:
+        click.echo(text, nl=nl)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        silence()
+        raise InputError(f"cannot be written: {error.strerror}", source="standard output") from None
+
+
+def silence() -> None:
+    """Send to nowhere what Python still holds for a standard output that takes no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

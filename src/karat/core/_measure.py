@@ -14,6 +14,8 @@ from karat.core._registry import Registry
 Value = int | float | bool | str | tuple[tuple[int, float], ...] | None
 Kind = Literal["int", "float", "bool", "str", "gains"]
 
+LARGEST_NUMBER = 10**15  # in a parameter or a cut-off: what is added to it still fits into 64 bits, and is exact
+
 _TEXT = re.compile(
     r"\s*(?P<name>[A-Za-z0-9_]+)\s*(?:\((?P<params>.*)\))?\s*(?:@\s*(?P<cutoff>[^@\s()]+))?\s*", re.DOTALL
 )
@@ -60,19 +62,32 @@ class Parameter:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if self.kind == "float":
-            return float(value) if abs(value) < float("inf") else None
-        return int(value) if abs(value) < float("inf") and value == int(value) else None
+            return _finite(value)
+        return int(value) if abs(value) <= LARGEST_NUMBER and value == int(value) else None
 
 
 def _gains(value: object) -> Value:
     """Give a grade -> gain mapping as sorted pairs, which can be hashed and printed."""
     items = value.items() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
-    pairs = []
-    for grade, gain in items:
-        if type(grade) is not int or type(gain) not in (int, float) or abs(gain) == float("inf") or gain != gain:
+    gains: dict[int, float] = {}
+    for pair in items:
+        if not isinstance(pair, tuple) or len(pair) != 2:
             return None
-        pairs.append((grade, float(gain)))
-    return tuple(sorted(pairs)) or None
+        grade, gain = pair
+        number = _finite(gain) if type(gain) in (int, float) else None
+        if type(grade) is not int or abs(grade) > LARGEST_NUMBER or number is None or grade in gains:
+            return None
+        gains[grade] = number
+    return tuple(sorted(gains.items())) or None
+
+
+def _finite(value: float) -> float | None:
+    """Give a number as a float, without the sign of a negative zero; None for what no finite float is near to."""
+    try:
+        number = float(value) + 0.0
+    except OverflowError:
+        return None
+    return number if abs(number) < float("inf") else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +167,7 @@ class Measure:
         definition = MEASURES.get(name)
         given = dict(params or {})
         # ir-measures writes the exponential gain so; both spellings mean one measure.
-        if given.get("dcg") in ("log2", "exp-log2") and name in ("nDCG", "DCG"):
+        if given.get("dcg") in ("log2", "exp-log2") and definition.name in ("nDCG", "DCG") and "gain" not in given:
             given["gain"] = {"log2": "linear", "exp-log2": "exp"}[str(given.pop("dcg"))]
         for key in given:
             definition.parameter(key)
@@ -184,7 +199,7 @@ class Measure:
 
 def _print(value: Value) -> str:
     if isinstance(value, tuple):
-        return "{" + ",".join(f"{grade}:{gain:g}" for grade, gain in value) + "}"
+        return "{" + ",".join(f"{grade}:{repr(gain).removesuffix('.0')}" for grade, gain in value) + "}"
     return repr(value)
 
 
@@ -194,17 +209,15 @@ def _params(text: str | None, whole: str) -> dict[str, object]:
         return {}
     try:
         call = ast.parse(f"f({text})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args:
+        # Another call or attribute in between means that the text closed the bracket itself.
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError
         found = {}
         for word in call.keywords:
             if word.arg is None or word.arg in found:
                 raise ValueError
             # A bare word is a string: gain=exp is what people type in a shell.
-            bare = isinstance(word.value, ast.Name)
-            found[word.arg] = (
-                word.value.id if isinstance(word.value, ast.Name) and bare else ast.literal_eval(word.value)
-            )
+            found[word.arg] = word.value.id if isinstance(word.value, ast.Name) else ast.literal_eval(word.value)
         return found
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise MeasureError(
@@ -235,7 +248,7 @@ def _check_cutoff(definition: Definition, cutoff: float | None) -> int | float |
     if definition.cutoff == "recall":
         if not 0 <= cutoff <= 1:
             raise MeasureError(f"measure {name}@{cutoff}: the recall level lies between 0 and 1")
-        return float(cutoff)
-    if cutoff != cutoff or cutoff in (float("inf"), float("-inf")) or cutoff != int(cutoff) or cutoff < 1:
+        return float(cutoff) + 0.0  # no negative zero
+    if not 1 <= cutoff <= LARGEST_NUMBER or cutoff != int(cutoff):
         raise MeasureError(f"measure {name}@{cutoff}: the cut-off is a rank, a whole number from 1 up")
     return int(cutoff)

@@ -30,10 +30,10 @@ class Registry(Generic[T]):
 
     def add(self, name: str, value: T, aliases: tuple[str, ...] = ()) -> None:
         """Register ``value``; a name or an alias can be taken only once."""
-        for key in {word.lower() for word in (name, *aliases)}:
-            if key in self._folded:
-                raise ValueError(f"{self.kind} {key!r} is registered twice")
-            self._folded[key] = name
+        keys = {word.lower() for word in (name, *aliases)}
+        if taken := keys & self._folded.keys():
+            raise ValueError(f"{self.kind} {min(taken)!r} is registered twice")
+        self._folded.update(dict.fromkeys(keys, name))
         self._values[name] = value
 
     def get(self, name: str) -> T:
@@ -65,4 +65,8 @@ class Registry(Generic[T]):
         from importlib.metadata import entry_points
 
         for point in entry_points(group=self.group):
-            point.load()
+            try:
+                point.load()
+            except Exception as error:
+                self._plugins_loaded = False
+                raise self._error(f"plug-in {point.name!r} ({point.value}) cannot be loaded: {error!r}") from error

@@ -8,7 +8,8 @@ from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._document import document
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
-from karat.measures._score import Options, align_run, name_of, read_judgments, score, score_alignment
+from karat.measures._score import Options, align_run, name_of, read_judgments, read_run, score, score_alignment
+from karat.measures._trec_eval import trec_eval
 from karat.measures._trials import pass_at_k
 
 __all__ = [
@@ -26,8 +27,10 @@ __all__ = [
     "read_classes",
     "read_field",
     "read_judgments",
+    "read_run",
     "score",
     "score_alignment",
+    "trec_eval",
 ]
 
 del _binary, _experimental, _graded, _incomplete, _sets

@@ -161,7 +161,7 @@ def hits(a: Alignment, k: int, *, rel: int) -> Floats:
     return a.hits.relevant(rel).top(k).count().astype(np.float64)
 
 
-_MULT = Parameter(name="mult", kind="float", default=1.0, low=0.0, help="multiple of R at which to measure")
+_MULT = Parameter(name="mult", kind="float", default=1.0, low=0.01, high=1e6, help="multiple of R at which to measure")
 
 
 @measure("Rprec", _MULT, REL, JUDGED_ONLY, ROUNDING, aliases=("r_precision", "rprec_mult"), cutoff="none")
@@ -178,9 +178,12 @@ def r_precision(a: Alignment, k: None, *, mult: float, rel: int, rounding: str) 
     >>> karat.score({"q": {"a": 1, "b": 1}}, {"q": {"a": 3, "x": 2, "b": 1}}, ["Rprec"]).mean()
     {'Rprec': 0.5}
     """
-    cut = _share(mult, a.relevant(rel), rounding)
+    relevant = a.relevant(rel)
+    cut = _share(mult, relevant, rounding)
     found = a.hits.relevant(rel)
-    return ratio(found.where(found.rank <= cut[found.query]).count(), cut)
+    # trec_eval's rounding can give rank 0, where it finds nothing.
+    precision = np.nan_to_num(ratio(found.where(found.rank <= cut[found.query]).count(), cut))
+    return np.where(relevant > 0, precision, np.nan)
 
 
 @measure("IPrec", REL, JUDGED_ONLY, ROUNDING, aliases=("iprec_at_recall",), cutoff="recall")
@@ -219,8 +222,9 @@ def eleven_point_average(a: Alignment, k: None, *, rel: int, rounding: str) -> F
     >>> karat.score({"q": {"a": 1}}, {"q": {"x": 2, "a": 1}}, ["11pt_avg"]).mean()
     {'IPrec11': 0.5}
     """
-    levels = [interpolated_precision(a, i / 10, rel=rel, rounding=rounding) for i in range(11)]
-    average: Floats = np.sum(levels, axis=0) / 11
+    # From recall 1 down, as trec_eval adds them up, so that sums agree to the last bit.
+    levels = [interpolated_precision(a, i / 10, rel=rel, rounding=rounding) for i in range(10, -1, -1)]
+    average: Floats = sum(levels, np.zeros(len(a.queries))) / 11
     return average
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 
 from karat.core import InputError
 from karat.measures._alignment import Judgments
-from karat.measures._columns import shorten
-from karat.measures._files import find
-from karat.measures._text import Table, decode, parse_json
+from karat.measures._columns import check_id, shorten
+from karat.measures._files import Source, find
+from karat.measures._text import Table, decode, delimited_rows, parse_json
 
 
 def collapse_judgments(judgments: Judgments, classes: Mapping[str, str]) -> Judgments:
@@ -44,40 +44,42 @@ def collapse_run(run: Table, classes: Mapping[str, str]) -> Table:
 
 
 def read_classes(path: str | PathLike[str]) -> dict[str, str]:
-    """Read ``{document: class}``: a JSON object, of documents or of lists of documents, or lines of two columns."""
+    """Read ``{document: class}``: a JSON object, of documents or of lists of documents, or rows of two columns."""
     source = find(fspath(path))
-    text = decode(source.read(), source.name)
-    if source.format in ("json", "jsonl"):
-        return _from_json(parse_json(text, source.name), source.name)
     classes: dict[str, str] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        fields = [field.strip() for field in line.split("," if source.format == "csv" else None)]
-        if not any(fields):
-            continue
-        if len(fields) != 2:
-            raise InputError(
-                f"{len(fields)} columns instead of 2", source=source.name, line=number, hint="a line is: document class"
-            )
-        _put(classes, fields[0], fields[1], source.name, number)
-    return classes
-
-
-def _from_json(value: object, source: str) -> dict[str, str]:
-    classes: dict[str, str] = {}
-    for key, item in value.items() if isinstance(value, dict) else ():
-        pairs = [(member, key) for member in item] if isinstance(item, list) else [(key, item)]
-        for document, name in pairs:
-            if not isinstance(document, str) or not isinstance(name, str):
-                raise InputError(f"class {shorten(key)} holds {shorten(item)}", source=source, hint="ids are strings")
-            _put(classes, document, name, source, None)
+    for line, document, name in _pairs(source):
+        member, unit = check_id(document, source.name, line), check_id(name, source.name, line)
+        if classes.setdefault(member, unit) != unit:
+            what = f"document {shorten(member)} is in two classes, {shorten(classes[member])} and {shorten(unit)}"
+            raise InputError(what, source=source.name, line=line, hint="keep one of them")
     if not classes:
-        raise InputError(
-            "holds no classes", source=source, hint='write {"document": "class"} or {"class": ["document"]}'
-        )
+        hint = 'write {"document": "class"} or {"class": ["document"]}'
+        raise InputError("holds no classes", source=source.name, hint=hint)
     return classes
 
 
-def _put(classes: dict[str, str], document: str, name: str, source: str, line: int | None) -> None:
-    if classes.setdefault(document, name) != name:
-        both = f"{shorten(classes[document])} and {shorten(name)}"
-        raise InputError(f"document {shorten(document)} is in two classes, {both}", source=source, line=line)
+def _pairs(source: Source) -> Iterator[tuple[int | None, object, object]]:
+    """Give each document with its class, and the line on which they stand."""
+    match source.format:
+        case "json" | "jsonl":
+            value = parse_json(decode(source.read(), source.name), source.name)
+            for key, item in value.items() if isinstance(value, dict) else ():
+                members = [(member, key) for member in item] if isinstance(item, list) else [(key, item)]
+                yield from ((None, document, name) for document, name in members)
+        case "csv" | "tsv":
+            for line, cells in delimited_rows(source.read(), source):
+                yield _two(line, cells, source.name)
+        case "trec":
+            for line, text in enumerate(decode(source.read(), source.name).split("\n"), 1):
+                # Two columns are too few for a CSV file to be told by them.
+                if cells := [cell.strip() for cell in text.split("," if text.count(",") == 1 else None)]:
+                    yield _two(line, cells, source.name)
+        case "parquet":
+            raise InputError("classes are not read from Parquet", source=source.name, hint="give JSON, CSV or TSV")
+
+
+def _two(line: int, cells: list[str], source: str) -> tuple[int, str, str]:
+    if len(cells) != 2:
+        found = f"{len(cells)} column{'' if len(cells) == 1 else 's'} instead of 2"
+        raise InputError(found, source=source, line=line, hint="a line is: document class")
+    return line, cells[0], cells[1]

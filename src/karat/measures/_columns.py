@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from karat.core import InputError
@@ -22,11 +22,13 @@ TREC_COLUMNS = {
     "qrels": ("query", "iteration", "document", "grade"),
     "run": ("query", "Q0", "document", "rank", "score", "tag"),
 }
+LARGEST_GRADE = 10**15  # every whole number up to here is exact as a float64
 
 # float() would take "1_000", "infinity" and digits of other scripts.
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_INTEGER = re.compile(r"[+-]?\d{1,15}", re.ASCII)
-LARGEST_GRADE = 10**15  # every whole number up to here is exact as a float64
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+# What Polars calls the second column of a name, so that it can be told from one of another name.
+_SECOND = re.compile(r"_duplicated_\d+$")
 
 
 def find_columns(names: Sequence[str], kind: Kind, source: str, line: int | None = None) -> tuple[str, str, str]:
@@ -35,36 +37,46 @@ def find_columns(names: Sequence[str], kind: Kind, source: str, line: int | None
     >>> find_columns(["query-id", "corpus-id", "score"], "qrels", "test.tsv")
     ('query-id', 'corpus-id', 'score')
     """
-    folded = _fold(names)
+    folded = [_fold(name) for name in names]
     found = []
     for what, known in (("query", _QUERY), ("document", _DOCUMENT), (VALUE_NAME[kind], _VALUE[kind])):
-        name = next((folded[word] for word in known if word in folded), None)
-        if name is None:
-            has = ", ".join(map(repr, names)) or "none"
+        word = next((word for word in known if word in folded), None)
+        if word is None:
             raise InputError(
-                f"no {what} column among {has}", source=source, line=line, hint=f"name one of them {known[0]!r}"
+                f"no {what} column among {_listed(names)}",
+                source=source,
+                line=line,
+                hint=f"name one of them {known[0]!r}",
             )
+        name = names[folded.index(word)]
+        if folded.count(word) > 1:
+            raise InputError(f"column {name!r} stands twice", source=source, line=line, hint="keep one of them")
         found.append(name)
     return found[0], found[1], found[2]
 
 
-def find_query_column(names: Sequence[str], source: str) -> str:
+def find_query_column(names: Sequence[str], source: str, line: int | None = None) -> str:
     """Give the name of the query column of a table of queries."""
-    folded = _fold(names)
+    folded = [_fold(name) for name in names]
     for word in (*_QUERY[:3], "_id", "id", *_QUERY[3:]):
         if word in folded:
-            return folded[word]
-    raise InputError(f"no query id among {', '.join(map(repr, names))}", source=source, hint="name it 'query_id'")
-
-
-def _fold(names: Sequence[str]) -> dict[str, str]:
-    return {name.strip().lower().replace("-", "_").replace(" ", "_"): name for name in reversed(names)}
+            return names[folded.index(word)]
+    raise InputError(f"no query id among {_listed(names)}", source=source, line=line, hint="name it 'query_id'")
 
 
 def is_header(cells: Sequence[str]) -> bool:
     """Say whether the first row of a table names its columns."""
-    folded = _fold(cells).keys()
+    folded = {_fold(cell) for cell in cells}
     return not folded.isdisjoint(_QUERY) and not folded.isdisjoint(_DOCUMENT)
+
+
+def _fold(name: str) -> str:
+    return _SECOND.sub("", name.strip().lower().replace("-", "_").replace(" ", "_"))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(shorten(name) for name in names[:10])
+    return (shown or "none") + (", ..." if len(names) > 10 else "")
 
 
 def parse_score(text: str) -> float:
@@ -79,20 +91,20 @@ def parse_grade(text: str) -> int:
     """Read a whole number, or raise ValueError."""
     if not _INTEGER.fullmatch(text):
         raise ValueError(text)
-    return int(text)
+    return check_grade(int(text))
 
 
 def check_score(value: object) -> float:
     """Take a number of JSON, Python or NumPy as a score, or raise ValueError."""
     value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(value)
+        raise ValueError("no number")
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(value) from None
+        raise ValueError("too large") from None
     if not math.isfinite(number):
-        raise ValueError(value)
+        raise ValueError("not finite")
     return number
 
 
@@ -100,10 +112,29 @@ def check_grade(value: object) -> int:
     """Take a whole number of JSON, Python or NumPy as a grade, or raise ValueError."""
     value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(value)
+        raise ValueError("no number")
     if not abs(value) <= LARGEST_GRADE or value != int(value):
-        raise ValueError(value)
+        raise ValueError("too large, or no whole number")
     return int(value)
+
+
+PARSE: dict[Kind, Callable[[str], float]] = {"qrels": parse_grade, "run": parse_score}
+CHECK: dict[Kind, Callable[[object], float]] = {"qrels": check_grade, "run": check_score}
+
+
+def check_id(value: object, source: str, line: int | None = None) -> str:
+    """Take a string as an id, or a whole number, which JSON and frames often hold instead."""
+    plain = value if type(value) is str else _plain(value)
+    if isinstance(plain, bool) or not isinstance(plain, str | int):
+        raise InputError(f"id {shorten(value)} is no text", source=source, line=line, hint="ids are strings")
+    try:
+        text = str(plain)
+        text.isascii() or text.encode()
+    except ValueError:  # half of a surrogate pair, or more digits than Python converts
+        raise InputError(f"id {shorten(value)} is no valid Unicode", source=source, line=line) from None
+    if not text:
+        raise InputError("an id is empty", source=source, line=line)
+    return text
 
 
 def _plain(value: object) -> object:
@@ -114,12 +145,29 @@ def _plain(value: object) -> object:
 
 def bad_value(kind: Kind, value: object, source: str, line: int | None) -> InputError:
     """Say that a grade or a score is none."""
-    wanted = {
-        "qrels": "is not a whole number; grades are integers such as 0, 1, 2",
-        "run": "is not a finite number; scores are decimal numbers such as 12.5",
+    wrong, hint = {
+        "qrels": ("is not a whole number", "grades are integers such as 0, 1, 2"),
+        "run": ("is not a finite number", "scores are decimal numbers such as 12.5"),
     }[kind]
-    what, hint = f"{VALUE_NAME[kind]} {shorten(value)} {wanted}".split("; ")
-    return InputError(what, source=source, line=line, hint=hint)
+    if isinstance(value, str) and _parses(value, kind):
+        wrong, hint = "is text", "write the number without quotes"
+    elif kind == "qrels" and _is_whole(value):
+        wrong, hint = "is too large", "grades lie between -10^15 and 10^15"
+    return InputError(f"{VALUE_NAME[kind]} {shorten(value)} {wrong}", source=source, line=line, hint=hint)
+
+
+def _parses(text: str, kind: Kind) -> bool:
+    try:
+        PARSE[kind](text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_whole(value: object) -> bool:
+    if isinstance(value, str):
+        return _INTEGER.fullmatch(value) is not None
+    return type(value) is int or (isinstance(value, float) and value.is_integer())
 
 
 def duplicate(kind: Kind, query: str, document: str, source: str, line: int | None) -> InputError:
@@ -134,6 +182,13 @@ def duplicate(kind: Kind, query: str, document: str, source: str, line: int | No
 
 
 def shorten(value: object) -> str:
-    """Print a value that may be huge or full of control characters on one short line."""
-    text = repr(value)
+    """Print a value that may be huge, nested or full of control characters on one short line.
+
+    >>> print(shorten("x" * 1000))
+    'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'
+    """
+    try:
+        text = repr(value[:100] if isinstance(value, str) and len(value) > 100 else value).replace("\n", " ")
+    except (RecursionError, ValueError):  # nested too deep, or more digits than Python converts
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= 60 else f"{text[:40]}...{text[-1]}"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from karat.core import Scores
+from karat.core import InputError, Scores
+from karat.measures._columns import shorten
 
 
 def document(
@@ -43,6 +44,9 @@ def _run(scores: Scores, per_query: bool, by: str | None, groups: Mapping[str, s
 def _measures(scores: Scores) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for measure, mean in scores.mean().items():
+        if math.isinf(mean):
+            hint = "a grade is too large for its gain; give lower grades, or gains"
+            raise InputError(f"{measure} of {shorten(scores.name)} is infinite", hint=hint)
         cell: dict[str, Any] = {
             "mean": None if math.isnan(mean) else mean,
             "n": scores.count(measure),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any
 
 from karat.core import InputError, did_you_mean
-from karat.measures._columns import find_query_column, shorten
+from karat.measures._columns import check_id, find_query_column, shorten
 from karat.measures._files import Source, find
-from karat.measures._text import decode, parse_json
+from karat.measures._text import decode, delimited_rows, json_lines, parse_json
+
+_Row = tuple[str, int | None, object]
+"""Where a record stands (file and line), and the record."""
 
 
 def read_field(path: str | PathLike[str], field: str, format: str | None = None) -> dict[str, str]:
@@ -20,42 +22,39 @@ def read_field(path: str | PathLike[str], field: str, format: str | None = None)
     JSONL, a JSON list, CSV, TSV and Parquet have named columns; a BEIR ``queries.jsonl`` names its query ``_id``, and
     keeps fields of its own under ``metadata``.
     """
-    source = find(fspath(path), format)
     found: dict[str, str] = {}
-    for number, row in enumerate(_rows(source), 1):
-        metadata = row.get("metadata")
-        row = {**metadata, **row} if isinstance(metadata, Mapping) else row
-        query = row.get(find_query_column(list(row), source.name))
-        if field not in row:
-            names = [str(name) for name in row]
-            hint = did_you_mean(field, names) or f"; there are {', '.join(map(repr, names))}"
-            raise InputError(f"row {number} has no field {field!r}{hint}", source=source.name)
-        value = "" if row[field] is None else str(row[field])
-        if found.setdefault(str(query), value) != value:
-            both = f"{shorten(found[str(query)])} and {shorten(value)}"
-            raise InputError(f"query {shorten(query)} has two values of {field!r}: {both}", source=source.name)
+    for where, line, item in _rows(find(fspath(path), format)):
+        record = _record(item, where, line)
+        query = check_id(record[find_query_column(list(record), where, line)], where, line)
+        if field not in record:
+            hint = did_you_mean(field, record) or f"; there are {', '.join(map(shorten, record))}"
+            raise InputError(f"no field {shorten(field)}{hint}", source=where, line=line)
+        value = "" if record[field] is None else str(record[field])
+        if found.setdefault(query, value) != value:
+            both = f"{shorten(found[query])} and {shorten(value)}"
+            what = f"query {shorten(query)} has two values of {shorten(field)}: {both}"
+            raise InputError(what, source=where, line=line, hint="keep one of them")
     return found
 
 
-def _rows(source: Source) -> Iterator[Mapping[str, Any]]:
+def _record(item: object, where: str, line: int | None) -> Mapping[str, Any]:
+    if not isinstance(item, dict):
+        hint = "give a table with named columns"
+        raise InputError(f"{shorten(item)} is no record", source=where, line=line, hint=hint)
+    metadata = item.get("metadata")
+    return {**metadata, **item} if isinstance(metadata, dict) else item
+
+
+def _rows(source: Source) -> Iterator[_Row]:
     match source.format:
         case "parquet":
-            import polars
-
-            yield from polars.read_parquet(source.path or io.BytesIO(source.read())).iter_rows(named=True)
+            return _parquet(source)
         case "csv" | "tsv":
-            text = io.StringIO(decode(source.read(), source.name), newline="")
-            yield from csv.DictReader(text, delimiter="," if source.format == "csv" else "\t")
+            return _delimited(source)
         case "jsonl":
-            for number, line in enumerate(decode(source.read(), source.name).split("\n"), 1):
-                if line.strip():
-                    yield _object(parse_json(line, source.name, number), source, number)
+            return ((source.name, line, item) for line, item in json_lines(source.read(), source.name))
         case "json":
-            listed = parse_json(decode(source.read(), source.name), source.name)
-            if not isinstance(listed, list):
-                raise InputError("is no list of records", source=source.name, hint="give a table with named columns")
-            for number, item in enumerate(listed, 1):
-                yield _object(item, source, number)
+            return _json(source)
         case "trec":
             raise InputError(
                 "TREC files have no named columns",
@@ -64,7 +63,28 @@ def _rows(source: Source) -> Iterator[Mapping[str, Any]]:
             )
 
 
-def _object(value: object, source: Source, number: int) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{shorten(value)} is no record", source=f"{source.name}, item {number}")
-    return value
+def _delimited(source: Source) -> Iterator[_Row]:
+    rows = delimited_rows(source.read(), source)
+    _, names = next(rows, (1, []))
+    for line, cells in rows:
+        yield source.name, line, dict(zip(reversed(names), reversed(cells), strict=True))  # the first of a name wins
+
+
+def _json(source: Source) -> Iterator[_Row]:
+    listed = parse_json(decode(source.read(), source.name), source.name)
+    if not isinstance(listed, list):
+        raise InputError("is no list of records", source=source.name, hint="give a table with named columns")
+    for number, item in enumerate(listed, 1):
+        yield f"{source.name}, item {number}", None, item
+
+
+def _parquet(source: Source) -> Iterator[_Row]:
+    import polars
+
+    try:
+        frame = polars.read_parquet(source.path or io.BytesIO(source.read()))
+    except (polars.exceptions.PolarsError, OSError) as error:
+        what = f"is no valid Parquet file: {str(error).strip().splitlines()[0]}"
+        raise InputError(what, source=source.name) from None
+    for number, record in enumerate(frame.iter_rows(named=True), 1):
+        yield f"{source.name}, row {number}", None, record

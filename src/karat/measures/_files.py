@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import io
+import os
+import re
+import stat
 import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, cast, get_args
+from typing import BinaryIO, Literal, TypeVar, cast, get_args
 
 from karat.core import InputError, UsageError, did_you_mean
+from karat.measures._columns import is_header
 
 Format = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+
+T = TypeVar("T")
 
 _ENDINGS: dict[str, Format] = {
     ".json": "json",
@@ -26,6 +32,9 @@ _ENDINGS: dict[str, Format] = {
 }
 _LARGE = 4 * 2**20  # bytes; below, importing a dataframe library costs more than it saves
 _HEAD = 65536
+_BOM = b"\xef\xbb\xbf"
+# {"q1": {...  or  {"q1": [...: one object for all queries, even when it stands on one line
+_OF_QUERIES = re.compile(rb'\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:\s*[\[{])')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,17 +44,18 @@ class Source:
     name: str
     format: Format
     path: Path | None
-    """None for standard input, and for what had to be unpacked."""
+    """None where the content was read already: standard input, a pipe, or what had to be unpacked."""
     data: bytes | None
-    """The content, where it had to be read already."""
+    """The content, where it was read already."""
     progress: Callable[[int], None] | None = None
     """Told of the bytes that the streaming reader has taken."""
 
     @property
     def large(self) -> bool:
         """Whether the vectorised reader pays."""
-        size = len(self.data) if self.data is not None else cast("Path", self.path).stat().st_size
-        return size > _LARGE
+        if self.data is not None:
+            return len(self.data) > _LARGE
+        return _guarded(self.name, lambda: cast("Path", self.path).stat().st_size) > _LARGE
 
     def read(self) -> bytes:
         """Give the whole content."""
@@ -53,7 +63,9 @@ class Source:
 
     def open(self) -> BinaryIO:
         """Open the content for reading from its start."""
-        return io.BytesIO(self.data) if self.data is not None else cast("Path", self.path).open("rb", buffering=0)
+        if self.data is not None:
+            return io.BytesIO(self.data)
+        return _guarded(self.name, lambda: cast("Path", self.path).open("rb", buffering=0))
 
 
 def find(path: str | Path, format: str | None = None, progress: Callable[[int], None] | None = None) -> Source:
@@ -63,28 +75,39 @@ def find(path: str | Path, format: str | None = None, progress: Callable[[int], 
         raise UsageError(
             f"unknown format {format!r}{did_you_mean(format, FORMATS) or '; known: ' + ', '.join(FORMATS)}"
         )
-    name = "standard input" if str(path) == "-" else str(path)
-    data = sys.stdin.buffer.read() if str(path) == "-" else None
-    head = data[:_HEAD] if data is not None else _guarded(name, lambda: _head(Path(path)))
-    endings = [ending.lower() for ending in Path(path).suffixes] if data is None else []
+    name, data, head = _open(str(path))
     if head[:2] == b"\x1f\x8b":
         data = _gunzip(data if data is not None else _guarded(name, Path(path).read_bytes), name)
         head = data[:_HEAD]
-        endings = endings[:-1] if endings[-1:] == [".gz"] else endings
-    if not head.strip():
-        raise InputError("the file is empty" if not head else "the file holds only blanks", source=name)
-    known = named or _ENDINGS.get(endings[-1] if endings else "") or _sniff(head)
+    if not head.strip():  # blank lines may go on for longer than the head
+        data = data if data is not None else _guarded(name, Path(path).read_bytes)
+        head = data.lstrip()[:_HEAD]
+    if not head:
+        raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
+    known = named or _ENDINGS.get(_ending(path)) or _sniff(head)
     return Source(name=name, format=known, path=None if data is not None else Path(path), data=data, progress=progress)
 
 
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEAD)
+def _open(path: str) -> tuple[str, bytes | None, bytes]:
+    """Give a name to show, all the content if it can be read only once, and how it begins."""
+    if path == "-":
+        name = "standard input"
+        if sys.stdin is None:
+            raise InputError("is closed", source=name)
+        data = _guarded(name, sys.stdin.buffer.read)
+        return name, data, data[:_HEAD]
+    name = path or "''"
+    with _guarded(name, lambda: Path(path).open("rb")) as file:
+        # What is read from a pipe, such as the shell's <(command), is gone.
+        regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        head = _guarded(name, file.read, _HEAD if regular else -1)
+    return name, None if regular else head, head[:_HEAD]
 
 
-def _guarded(name: str, read: Callable[[], bytes]) -> bytes:
+def _guarded(name: str, act: Callable[..., T], *arguments: object) -> T:
+    """Do something with a file; say what the system has against it."""
     try:
-        return read()
+        return act(*arguments)
     except FileNotFoundError:
         raise InputError("no such file", source=name) from None
     except IsADirectoryError:
@@ -106,20 +129,30 @@ def _gunzip(data: bytes, name: str) -> bytes:
         ) from None
 
 
+def _ending(path: str | Path) -> str:
+    endings = [ending.lower() for ending in Path(path).suffixes if ending.lower() != ".gz"]
+    return endings[-1] if endings else ""
+
+
 def _sniff(head: bytes) -> Format:
     """Tell a format from the first bytes of a file; what looks like nothing else is TREC's."""
     if head[:4] == b"PAR1":
         return "parquet"
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    first = start.split(b"\n", 1)[0].strip()
-    if start[:1] in (b"{", b"["):
-        rest = start[len(first) :].lstrip()
-        one_object_a_line = start[:1] == b"{" and first.endswith(b"}") and (not rest or rest[:1] == b"{")
-        return "jsonl" if one_object_a_line and (rest or b'":{' not in first.replace(b" ", b"")) else "json"
-    fields = len(first.split())
-    if fields not in (4, 6):
-        if first.count(b"\t") >= 2:
-            return "tsv"
-        if first.count(b",") >= 2:
-            return "csv"
+    start = head.removeprefix(_BOM).lstrip()
+    first, _, rest = start.partition(b"\n")
+    if start[:1] == b"[":
+        return "json"
+    if start[:1] == b"{":
+        one_object_a_line = first.rstrip().endswith(b"}") and rest.lstrip()[:1] == b"{"
+        return "json" if _OF_QUERIES.match(start) and not one_object_a_line else "jsonl"
+    return _sniff_table(first.decode(errors="replace").strip())
+
+
+def _sniff_table(first: str) -> Format:
+    like_trec = len(first.split()) in (4, 6)
+    tabs, commas = first.split("\t"), first.split(",")
+    if is_header(tabs) or (len(tabs) > 2 and not like_trec):
+        return "tsv"
+    if is_header(commas) or (len(commas) > 2 and not like_trec):
+        return "csv"
     return "trec"

@@ -1,32 +1,21 @@
-"""Large inputs: streamed through Polars in pieces that stay in the processor's cache.
-
-The pieces hold whole queries. Of each piece only the ranks of its judged documents are kept, so memory does not grow
-with the run. Rows are joined on 64-bit hashes of (query, document); the ids of the matches are then compared.
-See docs/decisions/0002-scoring-engine.md for what was measured.
-"""
+"""Readers for large inputs and tables, which give Polars frames piece by piece."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from karat.core import InputError
-from karat.measures._alignment import Alignment, Bools, Ints, Judgments
+from karat.measures._alignment import Judgments
 from karat.measures._columns import LARGEST_GRADE, Kind, bad_value, duplicate, find_columns
 from karat.measures._files import Source
+from karat.measures._stream import ROWS, Frames, NotUnderstood, block_starts
 
-Frames = Callable[[], Iterator[pl.DataFrame]]
-"""Starts reading anew: pieces of a table with the columns ``query``, ``document`` and ``value``, in file order."""
-
-Hashes = NDArray[np.uint64]
-
-_CHUNK = 4 * 2**20  # bytes of text: the fastest of 0.5 to 32 MB, and small enough for the allocator to reuse
-_ROWS = 200_000
+_CHUNK = 8 * 2**20  # bytes of text: among the fastest of 0.5 to 32, and small enough for the allocator to reuse
+_CACHED = 2**18  # bytes that stay in the cache between passes: a quarter of the time of whole pieces
 _TREC_SCHEMA: dict[Kind, dict[str, Any]] = {
     "qrels": {"query": pl.String, "iteration": pl.String, "document": pl.String, "value": pl.Int64},
     "run": dict.fromkeys(("query", "q0", "document", "rank"), pl.String) | {"value": pl.Float64, "tag": pl.String},
@@ -35,19 +24,11 @@ _WANTED = ["query", "document", "value"]
 _TABS_TO_BLANKS = bytes.maketrans(b"\t", b" ")
 
 
-class NotUnderstood(Exception):
-    """The text is not as regular as the fast reader needs; the exact one reads it, or says what is wrong."""
-
-
-class _Interleaved(Exception):
-    """A query comes back after another one: its rows must be brought together first."""
-
-
 def text_frames(source: Source, kind: Kind) -> Frames:
     """Read a large text file; raise :class:`NotUnderstood` where the exact reader should look."""
     if source.format == "trec":
         return lambda: _trec_frames(source, kind)
-    return lambda: _whole_frame(source, kind).iter_slices(_ROWS)
+    return lambda: _whole_frame(source, kind).iter_slices(ROWS)
 
 
 def parquet_frames(source: Source, kind: Kind) -> Frames:
@@ -59,7 +40,8 @@ def parquet_frames(source: Source, kind: Kind) -> Frames:
         names = lazy.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"is no valid Parquet file: {_first_line(error)}", source=source.name) from None
-    return _checked_frames(lazy.select(find_columns(names, kind, source.name)), kind, source.name)
+    lazy = _three_columns(lazy, find_columns(names, kind, source.name), kind, source.name)
+    return lambda: _checked(lazy.collect_batches(chunk_size=ROWS, maintain_order=True), kind, source.name)
 
 
 def frame_frames(frame: Any, kind: Kind, source: str) -> Frames:
@@ -71,7 +53,8 @@ def frame_frames(frame: Any, kind: Kind, source: str) -> Frames:
         wanted = find_columns(names, kind, source)
         frame = pl.DataFrame({name: _series(frame[name]) for name in wanted})
     wanted = find_columns(frame.columns, kind, source)
-    return _checked_frames(frame.select(wanted).lazy(), kind, source)
+    frame = _three_columns(frame.lazy(), wanted, kind, source).collect()
+    return lambda: _checked(frame.iter_slices(ROWS), kind, source)
 
 
 def _series(column: Any) -> pl.Series:
@@ -84,29 +67,25 @@ def _series(column: Any) -> pl.Series:
     return pl.Series(values.tolist() if values.dtype == object else values, strict=False, nan_to_null=False)
 
 
-def _checked_frames(lazy: pl.LazyFrame, kind: Kind, source: str) -> Frames:
-    """Cast a table's three columns, and refuse what does not fit, by its row number."""
-    query, document, value = lazy.collect_schema().names()
-    dtype = lazy.collect_schema()[value]
+def _three_columns(lazy: pl.LazyFrame, names: tuple[str, str, str], kind: Kind, source: str) -> pl.LazyFrame:
+    """Select the three columns that count, in the types and under the names that everything else uses."""
+    dtype = lazy.collect_schema()[names[2]]
     if not dtype.is_numeric():
-        raise InputError(f"column {value!r} has type {dtype}", source=source, hint="it should hold numbers")
-    lazy = lazy.select(
-        pl.col(query).cast(pl.String).alias("query"),
-        pl.col(document).cast(pl.String).alias("document"),
-        pl.col(value).cast(pl.Float64).alias("value"),
-    )
+        raise InputError(f"column {names[2]!r} has type {dtype}", source=source, hint="it should hold numbers")
+    types = (pl.String, pl.String, pl.Float64)
+    return lazy.select(pl.col(name).cast(t).alias(new) for name, t, new in zip(names, types, _WANTED, strict=True))
 
-    def frames() -> Iterator[pl.DataFrame]:
-        row = 0
-        try:
-            for piece in lazy.collect_batches(chunk_size=_ROWS, maintain_order=True):
-                _check_rows(piece, kind, source, row)
-                row += len(piece)
-                yield piece if kind == "run" else piece.with_columns(pl.col("value").cast(pl.Int64))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"cannot be read: {_first_line(error)}", source=source) from None
 
-    return frames
+def _checked(pieces: Iterable[pl.DataFrame], kind: Kind, source: str) -> Iterator[pl.DataFrame]:
+    """Refuse what does not fit, by its row number."""
+    row = 0
+    try:
+        for piece in pieces:
+            _check_rows(piece, kind, source, row)
+            row += len(piece)
+            yield piece if kind == "run" else piece.with_columns(pl.col("value").cast(pl.Int64))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"cannot be read: {_first_line(error)}", source=source) from None
 
 
 def _check_rows(piece: pl.DataFrame, kind: Kind, source: str, before: int) -> None:
@@ -221,12 +200,17 @@ def _is_regular(text: bytes, width: int) -> bool:
     Polars refuses a line with more columns than the schema has; so when the sum is right, every line is.
     """
     characters = np.frombuffer(text, np.uint8)
-    separators = characters <= 32
-    lines = np.count_nonzero(characters == 10)
-    touching = separators[1:] & separators[:-1]
-    return (
-        bool(len(text)) and not separators[0] and not touching.any() and np.count_nonzero(separators) == width * lines
-    )
+    if not len(text) or characters[0] <= 32:
+        return False
+    separators = lines = 0
+    for start in range(0, len(text), _CACHED):
+        block = characters[start : start + _CACHED + 1]
+        separates = block <= 32
+        if (separates[1:] & separates[:-1]).any():
+            return False
+        separators += int(np.count_nonzero(separates[:_CACHED]))
+        lines += int(np.count_nonzero(block[:_CACHED] == 10))
+    return separators == width * lines
 
 
 def frame_judgments(frames: Frames, source: str) -> Judgments:
@@ -238,7 +222,7 @@ def frame_judgments(frames: Frames, source: str) -> Judgments:
     if twice.any():
         row = frame.row(twice.arg_max() or 0)
         raise duplicate("qrels", row[0], row[1], source, None)
-    starts = _starts(frame["query"])
+    starts = block_starts(frame["query"])
     return Judgments(
         queries=tuple(frame["query"].gather(starts).to_list()),
         starts=np.append(starts, len(frame)),
@@ -258,177 +242,3 @@ def frames_table(frames: Frames, source: str) -> dict[str, dict[str, float]]:
                 raise duplicate("run", query, document, source, None)
             documents[document] = value
     return table
-
-
-def align_frames(judgments: Judgments, frames: Frames, source: str, *, single: bool = False) -> Alignment:
-    """Find the rank of every judged document in a streamed run; the same answer as :func:`align`."""
-    try:
-        return _Aligner(judgments, source, single).run(_whole_queries(frames()))
-    except _Interleaved:
-        together = pl.concat(list(frames())).sort("query", maintain_order=True)
-        return _Aligner(judgments, source, single).run(_whole_queries(together.iter_slices(_ROWS)))
-
-
-def _starts(query: pl.Series) -> Ints:
-    """Give the rows at which another query begins."""
-    if not len(query):
-        return np.empty(0, np.int64)
-    changed = (query != query.shift(1)).fill_null(value=True).to_numpy()
-    return np.flatnonzero(changed)
-
-
-def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Move the cuts between pieces to where a query ends."""
-    open_query: list[pl.DataFrame] = []
-    for frame in frames:
-        if not len(frame):
-            continue
-        query = frame["query"]
-        if open_query and open_query[0]["query"][0] != query[0]:
-            yield pl.concat(open_query)
-            open_query = []
-        if query[-1] == query[0] and bool((query == query[0]).all()):
-            open_query.append(frame)
-            continue
-        last = int(_starts(query)[-1])
-        yield pl.concat([*open_query, frame[:last]])
-        open_query = [frame[last:]]
-    if open_query:
-        yield pl.concat(open_query)
-
-
-class _Aligner:
-    def __init__(self, judgments: Judgments, source: str, single: bool) -> None:
-        self._judgments = judgments
-        self._source = source
-        self._single = single
-        self._number = {query: i for i, query in enumerate(judgments.queries)}
-        self._query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.starts))
-        self._documents = pl.Series(judgments.documents, dtype=pl.String)
-        self._seed, self._keys, self._order = self._index()
-        # Most rows are judged for no query: a small table of bits, which stays in the cache, drops them first.
-        bits = max(16, len(self._keys).bit_length() + 5)
-        self._shift = np.uint64(64 - bits)
-        self._maybe = np.zeros(1 << bits, np.bool_)
-        self._maybe[self._keys >> self._shift] = True
-        self._ranks = np.zeros(len(judgments.grades), np.int64)
-        self._retrieved = np.zeros(len(judgments.queries), np.int64)
-        self._in_run = np.zeros(len(judgments.queries), np.bool_)
-        self._seen: set[str] = set()
-        self._not_judged = 0
-
-    def _index(self) -> tuple[int, Hashes, Ints]:
-        """Sort the keys of the judged pairs, under a seed that gives no two of them the same."""
-        queries = pl.Series(self._judgments.queries, dtype=pl.String)
-        for seed in count():
-            salts = _hash(queries, seed + 1)
-            keys = _hash(self._documents, seed) ^ salts[self._query]
-            order = np.argsort(keys)
-            keys = keys[order]
-            if not (keys[1:] == keys[:-1]).any():
-                return seed, keys, order
-        raise AssertionError("unreachable")
-
-    def run(self, frames: Iterable[pl.DataFrame]) -> Alignment:
-        for frame in frames:
-            self._add(frame)
-        return Alignment(
-            queries=self._judgments.queries,
-            starts=self._judgments.starts,
-            grades=self._judgments.grades,
-            ranks=self._ranks,
-            retrieved=self._retrieved,
-            in_run=self._in_run,
-            not_judged=self._not_judged,
-        )
-
-    def _add(self, frame: pl.DataFrame) -> None:
-        query = frame["query"]
-        starts = _starts(query)
-        names = query.gather(starts)
-        self._note(names.to_list())
-        sizes = np.diff(np.append(starts, len(frame)))
-        number = np.array([self._number.get(name, -1) for name in names.to_list()], np.int64)
-        known = number >= 0
-        self._retrieved[number[known]] = sizes[known]
-        self._in_run[number[known]] = True
-        self._not_judged += int((~known).sum())
-        keys = _hash(frame["document"], self._seed)
-        keys ^= np.repeat(_hash(names, self._seed + 1), sizes)
-        self._refuse_duplicates(frame, keys, sizes)
-        scores = self._scores(frame)
-        block = np.repeat(np.arange(len(starts)), sizes)
-        rows, pairs = self._match(frame, keys, number[block])
-        if len(rows):
-            self._ranks[pairs] = _ranks(rows, scores, block, starts, frame["document"])
-
-    def _note(self, names: list[str]) -> None:
-        before = len(self._seen)
-        self._seen.update(names)
-        if len(self._seen) < before + len(names):
-            raise _Interleaved
-
-    def _scores(self, frame: pl.DataFrame) -> NDArray[np.floating]:
-        scores = frame["value"].to_numpy()
-        if not np.isfinite(scores).all():  # text only: tables were checked when they were cast
-            raise NotUnderstood
-        return scores.astype(np.float32) if self._single else scores
-
-    def _match(self, frame: pl.DataFrame, keys: Hashes, number: Ints) -> tuple[Ints, Ints]:
-        """Give the rows that hold a judged document of their query, and which judged pair each is."""
-        rows = np.flatnonzero(self._maybe[keys >> self._shift])
-        place = np.minimum(np.searchsorted(self._keys, keys[rows]), len(self._keys) - 1)
-        same = self._keys[place] == keys[rows]
-        rows, pairs = rows[same], self._order[place[same]]
-        same_document = (frame["document"].gather(rows) == self._documents.gather(pairs)).to_numpy()
-        real = same_document & (number[rows] == self._query[pairs])
-        return rows[real], pairs[real]
-
-    def _refuse_duplicates(self, frame: pl.DataFrame, keys: Hashes, sizes: Ints) -> None:
-        uniform = len(sizes) > 0 and bool((sizes == sizes[0]).all())
-        # Short rows sort faster than one long one, and runs mostly have the same depth for every query.
-        ordered = np.sort(keys.reshape(len(sizes), -1) if uniform else keys)
-        if not (ordered[..., 1:] == ordered[..., :-1]).any():
-            return
-        twice = frame.select("query", "document").is_duplicated()
-        if twice.any():
-            row = frame.row(twice.arg_max() or 0)
-            raise duplicate("run", row[0], row[1], self._source, None)
-
-
-def _hash(column: pl.Series, seed: int) -> Hashes:
-    return column.hash(seed).to_numpy().copy()
-
-
-def _ranks(rows: Ints, scores: NDArray[np.floating], block: Ints, starts: Ints, documents: pl.Series) -> Ints:
-    """Give the rank of some rows within their block (query): by score, then by id, both descending."""
-    same_block = block[1:] == block[:-1]
-    if ((scores[1:] > scores[:-1]) & same_block).any():
-        order = np.lexsort((-scores, block))
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        scores = scores[order]
-    else:
-        order = place = np.arange(len(scores))
-    at = place[rows]
-    ranks: Ints = at - starts[block[rows]] + 1
-    tied = np.concatenate([[False], (scores[1:] == scores[:-1]) & same_block])
-    in_tie = tied | np.append(tied[1:], False)
-    if in_tie[at].any():
-        _break_ties(ranks, at, in_tie, tied, order, documents)
-    return ranks
-
-
-def _break_ties(ranks: Ints, at: Ints, in_tie: Bools, tied: Bools, order: Ints, documents: pl.Series) -> None:
-    """Order by id only those groups of equal scores that hold a judged document."""
-    first = np.flatnonzero(~tied)
-    group = np.searchsorted(first, at, "right") - 1
-    wanted = np.unique(group[in_tie[at]])
-    ends = np.append(first[1:], len(tied))
-    places = np.concatenate([np.arange(first[g], ends[g]) for g in wanted])
-    groups = np.repeat(wanted, ends[wanted] - first[wanted])
-    frame = pl.DataFrame({"group": groups, "place": places, "document": documents.gather(order[places])})
-    by_id = frame.sort("group", "document", descending=[False, True])
-    moved = np.arange(len(tied))
-    moved[by_id["place"].to_numpy()] = places
-    ranks += moved[at] - at

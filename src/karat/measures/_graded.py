@@ -20,11 +20,15 @@ _IDEAL = Parameter(
     help="the ideal list holds the best k judged documents, or only as many as were returned",
 )
 
+_LARGEST_EXPONENT = 1000  # 2^1000 is a number with which a ranking can still be added up
+
 
 def gain_of(grades: Ints, gain: str, gains: Gains) -> Floats:
     """Turn grades into gains; a grade that ``gains`` does not name keeps its own."""
     out: Floats = np.maximum(grades, 0).astype(np.float64)
     if gain == "exp":
+        if (top := out.max(initial=0.0)) > _LARGEST_EXPONENT:
+            raise MeasureError(f"gain='exp' of grade {top:.0f} is more than a number can hold; use gain='linear'")
         out = np.exp2(out) - 1
     for grade, value in gains or ():
         out[grades == grade] = value
@@ -109,7 +113,8 @@ def expected_reciprocal_rank(a: Alignment, k: int | None, *, max_grade: int) -> 
     """
     _check_scale(a, "ERR", max_grade)
     hits = a.hits.top(k)
-    satisfied = (np.exp2(hits.grade) - 1) / 2.0**max_grade
+    # (2^grade - 1) / 2^max_grade, without numbers as large as the scale allows.
+    satisfied = np.exp2(hits.grade - max_grade) - np.exp2(-max_grade)
     out, still_reading = np.zeros(hits.queries), np.ones(hits.queries)
     for level in hits.levels():
         query = hits.query[level]
@@ -160,7 +165,7 @@ def _geometric(p: float, rank: Ints) -> Floats:
     return (1 - p) * np.power(p, rank - 1, dtype=np.float64)
 
 
-_TARGET = Parameter(name="T", kind="float", default=1.0, low=0.01, help="how much gain the user wants")
+_TARGET = Parameter(name="T", kind="float", default=1.0, low=0.01, high=1e6, help="how much gain the user wants")
 _SCALE = Parameter(name="max_grade", kind="int", default=1, low=1, help="grade that has gain 1; lower ones a share")
 
 

@@ -6,7 +6,8 @@ Small and irregular inputs become dicts, large ones are streamed; which of the t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -17,23 +18,26 @@ from karat.measures._files import find
 from karat.measures._text import Table, from_mapping, read_table
 
 if TYPE_CHECKING:
-    from karat.measures._frames import Frames
+    from karat.measures._stream import Frames, Piece
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """An input that is ready to be read: exactly, or in a stream, or either way."""
+    """Judgments or a run that are ready to be read: exactly, or in a stream, or either way."""
 
     name: str
     exact: Callable[[], Table] | None = None
     """Reads everything into dicts, or says what is wrong and where."""
     frames: Frames | None = None
     """Streams; set where that is faster. When it stumbles, ``exact`` has the last word."""
+    pieces: list[Piece] | None = None
+    """What ``frames`` gives, held in memory."""
 
     def judgments(self) -> Judgments:
         """Read judgments."""
         if self.frames is not None:
-            from karat.measures._frames import NotUnderstood, frame_judgments
+            from karat.measures._frames import frame_judgments
+            from karat.measures._stream import NotUnderstood
 
             try:
                 return frame_judgments(self.frames, self.name)
@@ -45,14 +49,35 @@ class Loaded:
     def align(self, judgments: Judgments, single: bool) -> Alignment:
         """Find the ranks of the judged documents in a run."""
         if self.frames is not None:
-            from karat.measures._frames import NotUnderstood, align_frames
+            from karat.measures._stream import NotUnderstood, align_pieces, with_pieces
 
             try:
-                return align_frames(judgments, self.frames, self.name, single=single)
-            except (NotUnderstood, InputError):
+                if self.pieces is not None:
+                    return align_pieces(judgments, self.pieces, single=single)
+                return with_pieces(
+                    self.frames, self.name, lambda pieces: align_pieces(judgments, pieces, single=single)
+                )
+            except NotUnderstood:
+                pass  # the exact reader, below, has the last word
+            except InputError:
                 if self.exact is None:
                     raise
         return align(judgments, self.table(), single=single)
+
+    def prepared(self) -> Loaded:
+        """Read and check everything now, so that scoring it again and again costs little."""
+        if self.frames is None:
+            table = self.table()
+            return Loaded(name=self.name, exact=lambda: table)
+        from karat.measures._stream import NotUnderstood, with_pieces
+
+        try:
+            pieces = with_pieces(self.frames, self.name, list)
+        except (NotUnderstood, InputError):
+            if self.exact is None:
+                raise
+            return Loaded(name=self.name, exact=self.exact).prepared()
+        return replace(self, pieces=pieces)
 
     def table(self) -> Table:
         """Give everything as dicts."""
@@ -66,6 +91,8 @@ class Loaded:
 
 def load(value: Any, kind: Kind, format: str | None = None, progress: Callable[[int], None] | None = None) -> Loaded:
     """Take a path, a dict of dicts, or a Polars, pandas or Arrow table."""
+    if isinstance(value, Loaded):
+        return value
     if isinstance(value, str | PathLike):
         return _load_file(fspath(value), kind, format, progress)
     if isinstance(value, Mapping):

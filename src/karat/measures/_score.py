@@ -16,7 +16,7 @@ from karat.measures._alignment import Alignment, Judgments, align
 from karat.measures._classes import collapse_judgments, collapse_run
 from karat.measures._columns import shorten
 from karat.measures._conventions import Conventions, Missing, Undefined, conventions
-from karat.measures._input import load
+from karat.measures._input import Loaded, load
 from karat.measures._measure import compute
 
 Qrels: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Judgments | Any"
@@ -62,11 +62,13 @@ def score(
     {'nDCG@10': 0.9502344167898356, 'P@1': 1.0}
     """
     chosen = Options(**options)
+    # The run is opened first: where it is large enough for Polars, the judgments are read with it too.
+    run_name, run = name or name_of(run), load(run, "run", chosen.format)
     judgments = read_judgments(qrels, format=chosen.format)
     if chosen.classes is not None:
         judgments = collapse_judgments(judgments, chosen.classes)
     alignment = align_run(judgments, run, format=chosen.format, classes=chosen.classes)
-    return score_alignment(alignment, measures, name=name or name_of(run), options=chosen)
+    return score_alignment(alignment, measures, name=run_name, options=chosen)
 
 
 def score_alignment(
@@ -118,6 +120,17 @@ def read_judgments(qrels: Qrels, *, format: str | None = None) -> Judgments:
     if isinstance(qrels, Judgments):
         return qrels
     return load(qrels, "qrels", format).judgments()
+
+
+def read_run(run: Run, *, format: str | None = None) -> Loaded:
+    """Read and check a run once, to score it several times: with other judgments or other measures.
+
+    >>> import karat
+    >>> run = karat.read_run({"q1": {"a": 2.0, "b": 1.0}})
+    >>> karat.score({"q1": {"b": 1}}, run, "RR").mean(), karat.score({"q1": {"a": 1}}, run, "RR").mean()
+    ({'RR': 0.5}, {'RR': 1.0})
+    """
+    return load(run, "run", format).prepared()
 
 
 def align_run(

@@ -10,28 +10,39 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from karat.core import InputError
 from karat.measures._columns import (
+    CHECK,
     LARGEST_GRADE,
+    PARSE,
     TREC_COLUMNS,
+    VALUE_NAME,
     Kind,
     bad_value,
-    check_grade,
-    check_score,
+    check_id,
     duplicate,
     find_columns,
     is_header,
-    parse_grade,
-    parse_score,
     shorten,
 )
 from karat.measures._files import Source
 
 Table = Mapping[str, Mapping[str, Any]]
 """``{query: {document: grade or score}}``"""
+
+_Row = tuple[str, int | None, str, str, Any]
+"""Where it stands (file and line), query, document, value."""
+
+_CSV_ERRORS = {
+    "end of data": "a quote is opened here and never closed",
+    "field limit": "a cell has more than 131,072 characters, or a quote is never closed",
+    "new-line": "a carriage return stands inside the line",
+}
+_JSON_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]')
 
 
 def read_table(source: Source, kind: Kind) -> Table:
@@ -43,52 +54,51 @@ def read_table(source: Source, kind: Kind) -> Table:
         case "json":
             return _json(data, kind, source.name)
         case "jsonl":
-            rows: Iterable[_Row] = _jsonl(data, kind, source.name)
+            return _collect(_jsonl(data, kind, source.name), kind, source.name)
         case "csv" | "tsv":
-            rows = _delimited(data, kind, source.name, "," if source.format == "csv" else "\t")
+            return _collect(_delimited(data, kind, source), kind, source.name)
         case "parquet":
             raise AssertionError("Parquet is read as a frame")
-    return _collect(rows, kind, source.name)
 
 
 def from_mapping(value: Mapping[Any, Any], kind: Kind, source: str) -> Table:
-    """Copy ``{query: {document: value}}``, or ``{query: [documents]}``, into a checked table.
+    """Take ``{query: {document: value}}``, or ``{query: [documents]}``, as a checked table.
 
     A list means documents in ranking order for a run, and relevant documents (grade 1) for judgments.
     """
-    check = check_grade if kind == "qrels" else check_score
     table: dict[str, Mapping[str, Any]] = {}
     for query, documents in value.items():
-        name = _identifier(query, source)
-        if isinstance(documents, list | tuple):
-            places = ((d, 1 if kind == "qrels" else len(documents) - i) for i, d in enumerate(documents))
-            table[name] = _collect(((None, name, _identifier(d, source), v) for d, v in places), kind, source).get(
-                name, {}
-            )
-            continue
-        if not isinstance(documents, Mapping):
-            raise InputError(
-                f"query {shorten(name)} has {shorten(documents)}",
-                source=source,
-                hint="give {document: value} or a list of documents",
-            )
-        if _is_clean(documents, kind):
-            table[name] = documents  # not copied: nobody writes to it, and a large run need not be held twice
-            continue
-        inner: dict[str, Any] = {}
-        for document, number in documents.items():
-            try:
-                inner[document if type(document) is str else _identifier(document, source)] = check(number)
-            except ValueError:
-                raise bad_value(
-                    kind, number, f"{source}, query {shorten(name)}, document {shorten(document)}", None
-                ) from None
-        if name in table or len(inner) != len(documents):
-            raise InputError(f"query {shorten(name)} has ids that differ only in their type", source=source)
-        table[name] = inner
-    if not table:
-        raise InputError("there is no query", source=source)
+        name = check_id(query, source)
+        if name in table:
+            raise InputError(f"query {shorten(name)} stands twice, as text and as a number", source=source)
+        table[name] = _documents(name, documents, kind, source)
+    if not table or (kind == "qrels" and not any(table.values())):
+        raise InputError("there is no judgment" if table else "there is no query", source=source)
     return table
+
+
+def _documents(query: str, documents: object, kind: Kind, source: str) -> Mapping[str, Any]:
+    if isinstance(documents, list | tuple):
+        values = [1] * len(documents) if kind == "qrels" else range(len(documents), 0, -1)
+        pairs: Iterable[tuple[Any, Any]] = zip(documents, values, strict=True)
+    elif isinstance(documents, Mapping):
+        if _is_clean(documents, kind):
+            return documents  # not copied: nobody writes to it, and a large run need not be held twice
+        pairs = documents.items()
+    else:
+        hint = "give {document: value} or a list of documents"
+        raise InputError(f"query {shorten(query)} has {shorten(documents)}", source=source, hint=hint)
+    found: dict[str, Any] = {}
+    for document, number in pairs:
+        name = check_id(document, f"{source}, query {shorten(query)}")
+        if name in found:
+            raise duplicate(kind, query, name, source, None)
+        try:
+            found[name] = CHECK[kind](number)
+        except ValueError:
+            where = f"{source}, query {shorten(query)}, document {shorten(name)}"
+            raise bad_value(kind, number, where, None) from None
+    return found
 
 
 def _is_clean(documents: Mapping[Any, Any], kind: Kind) -> bool:
@@ -98,42 +108,46 @@ def _is_clean(documents: Mapping[Any, Any], kind: Kind) -> bool:
         return False
     if set(map(type, documents)) != {str} or "" in documents:
         return False
+    try:
+        "".join(documents).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
     numbers = documents.values()
     if int in types and not (min(numbers) >= -LARGEST_GRADE and max(numbers) <= LARGEST_GRADE):
         return False
     return math.isfinite(sum(numbers))
 
 
-_Row = tuple[int | None, str, str, Any]
-
-
 def _collect(rows: Iterable[_Row], kind: Kind, source: str) -> Table:
     table: dict[str, dict[str, Any]] = {}
-    for line, query, document, value in rows:
+    for where, line, query, document, value in rows:
         documents = table.setdefault(query, {})
         if document in documents:
-            raise duplicate(kind, query, document, source, line)
+            raise duplicate(kind, query, document, where, line)
         documents[document] = value
+    if not table:
+        raise InputError("the file holds no rows", source=source)
     return table
 
 
 def decode(data: bytes, source: str) -> str:
     """Give UTF-8 text, without a byte-order mark, or say at which line it is none."""
+    at = data.find(0)
     try:
-        return data.decode("utf-8-sig")
+        if at < 0:
+            return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8", source=source, line=line, hint="convert the file with iconv"
-        ) from None
+        at = error.start
+    what = f"byte 0x{data[at]:02x} is not UTF-8" if data[at] else "a NUL byte, which text never has"
+    line = data.count(b"\n", 0, at) + 1
+    raise InputError(what, source=source, line=line, hint="convert the file with iconv, or name its --format")
 
 
 def _trec(data: bytes, kind: Kind, source: str) -> Table:
     """Read TREC's columns, separated by any run of blanks and tabs. The rank column is never trusted."""
     decode(data, source)
-    columns = TREC_COLUMNS[kind]
-    width, value_at = len(columns), 3 if kind == "qrels" else 4
-    parse = parse_grade if kind == "qrels" else parse_score
+    width, value_at = len(TREC_COLUMNS[kind]), TREC_COLUMNS[kind].index(VALUE_NAME[kind])
+    parse = PARSE[kind]
     table: dict[str, dict[str, Any]] = {}
     query = b""
     documents: dict[str, Any] = {}
@@ -142,12 +156,7 @@ def _trec(data: bytes, kind: Kind, source: str) -> Table:
         if len(fields) != width:
             if not fields:
                 continue
-            raise InputError(
-                f"{len(fields)} columns instead of {width}",
-                source=source,
-                line=number,
-                hint=f"a line is: {' '.join(columns)}",
-            )
+            raise _wrong_width(len(fields), kind, source, number)
         if fields[0] != query:
             query = fields[0]
             documents = table.setdefault(query.decode(), {})
@@ -164,36 +173,64 @@ def _trec(data: bytes, kind: Kind, source: str) -> Table:
     return table
 
 
-def _delimited(data: bytes, kind: Kind, source: str, delimiter: str) -> Iterator[_Row]:
-    text = io.StringIO(decode(data, source), newline="")
-    reader = csv.reader(
-        text, delimiter=delimiter, strict=True, quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
-    )
-    parse = parse_grade if kind == "qrels" else parse_score
-    where: tuple[int, int, int] | None = None
+def _wrong_width(width: int, kind: Kind, source: str, line: int) -> InputError:
+    hint = f"a line is: {' '.join(TREC_COLUMNS[kind])}"
+    if width == len(TREC_COLUMNS["run" if kind == "qrels" else "qrels"]):
+        hint += "; judgments come first, then runs"
+    return InputError(_columns(width, len(TREC_COLUMNS[kind])), source=source, line=line, hint=hint)
+
+
+def _columns(found: int, wanted: int) -> str:
+    return f"{found} column{'' if found == 1 else 's'} instead of {wanted}"
+
+
+def delimited_rows(data: bytes, source: Source) -> Iterator[tuple[int, list[str]]]:
+    """Give the rows of a CSV or TSV file with the lines on which they begin; all have as many cells as the first."""
+    text = decode(data, source.name)
     width = 0
+    for line, cells in _csv(text, source.name) if source.format == "csv" else _tsv(text):
+        cells = [cell.strip(" \t") for cell in cells]
+        if cells in ([], [""]):
+            continue
+        width = width or len(cells)
+        if len(cells) != width:
+            hint = "put a cell that holds a comma in quotes" if source.format == "csv" else "put one tab between cells"
+            raise InputError(_columns(len(cells), width), source=source.name, line=line, hint=hint)
+        yield line, cells
+
+
+def _tsv(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Tabs and line ends have no other meaning here, and neither have quotes."""
+    return ((number, line.removesuffix("\r").split("\t")) for number, line in enumerate(text.split("\n"), 1))
+
+
+def _csv(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True)
+    line = 1
     try:
-        for row in reader:
-            if not row or row == [""]:
-                continue
-            if where is None:
-                where, header = _layout(row, kind, source, reader.line_num)
-                width = len(row)
-                if header:
-                    continue
-            if len(row) != width:
-                raise InputError(f"{len(row)} columns instead of {width}", source=source, line=reader.line_num)
-            query, document, value = (row[i].strip() for i in where)
-            if not query or not document:
-                raise InputError("an id is empty", source=source, line=reader.line_num)
-            try:
-                yield reader.line_num, query, document, parse(value)
-            except ValueError:
-                raise bad_value(kind, value, source, reader.line_num) from None
+        for cells in reader:
+            yield line, cells
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"is no valid CSV: {error}", source=source, line=reader.line_num) from None
-    if where is None or reader.line_num < 1:
-        raise InputError("the file holds no rows", source=source)
+        what = next((text for part, text in _CSV_ERRORS.items() if part in str(error)), str(error))
+        raise InputError(f"is no valid CSV: {what}", source=source, line=line) from None
+
+
+def _delimited(data: bytes, kind: Kind, source: Source) -> Iterator[_Row]:
+    parse = PARSE[kind]
+    where: tuple[int, int, int] | None = None
+    for line, cells in delimited_rows(data, source):
+        if where is None:
+            where, header = _layout(cells, kind, source.name, line)
+            if header:
+                continue
+        query, document, value = (cells[i] for i in where)
+        if not query or not document:
+            raise InputError(f"the {'document' if query else 'query'} id is empty", source=source.name, line=line)
+        try:
+            yield source.name, line, query, document, parse(value)
+        except ValueError:
+            raise bad_value(kind, value, source.name, line) from None
 
 
 def _layout(row: list[str], kind: Kind, source: str, line: int) -> tuple[tuple[int, int, int], bool]:
@@ -203,7 +240,7 @@ def _layout(row: list[str], kind: Kind, source: str, line: int) -> tuple[tuple[i
         return (row.index(names[0]), row.index(names[1]), row.index(names[2])), True
     trec = TREC_COLUMNS[kind]
     if len(row) == len(trec):
-        return (0, 2, trec.index("grade" if kind == "qrels" else "score")), False
+        return (0, 2, trec.index(VALUE_NAME[kind])), False
     if len(row) == 3:
         return (0, 1, 2), False
     raise InputError(
@@ -215,21 +252,22 @@ def _layout(row: list[str], kind: Kind, source: str, line: int) -> tuple[tuple[i
 
 
 def _jsonl(data: bytes, kind: Kind, source: str) -> Iterator[_Row]:
-    text = decode(data, source)
-    empty = True
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            empty = False
-            yield _record(parse_json(line, source, number), kind, source, number)
-    if empty:
-        raise InputError("the file holds no rows", source=source)
+    for number, item in json_lines(data, source):
+        yield _record(item, kind, source, number)
+
+
+def json_lines(data: bytes, source: str) -> Iterator[tuple[int, object]]:
+    """Give the values of a JSONL file with their lines; blank lines are skipped."""
+    for number, line in enumerate(decode(data, source).split("\n"), 1):
+        if line.strip(" \t\r"):
+            yield number, parse_json(line, source, number)
 
 
 def _json(data: bytes, kind: Kind, source: str) -> Table:
     value = parse_json(decode(data, source), source)
     if isinstance(value, dict):
         return from_mapping(value, kind, source)
-    if isinstance(value, list) and value:
+    if isinstance(value, list):
         rows = (_record(item, kind, f"{source}, item {number}", None) for number, item in enumerate(value, 1))
         return _collect(rows, kind, source)
     raise InputError(
@@ -243,12 +281,11 @@ def _record(item: object, kind: Kind, source: str, line: int | None) -> _Row:
             f"{shorten(item)} is no record", source=source, line=line, hint='write {"query_id": ..., "doc_id": ...}'
         )
     names = find_columns(list(item), kind, source, line)
-    query, document = (_identifier(item[name], source, line) for name in names[:2])
+    query, document = (check_id(item[name], source, line) for name in names[:2])
     try:
-        value = (check_grade if kind == "qrels" else check_score)(item[names[2]])
+        return source, line, query, document, CHECK[kind](item[names[2]])
     except ValueError:
         raise bad_value(kind, item[names[2]], source, line) from None
-    return line, query, document, value
 
 
 def parse_json(text: str, source: str, line: int | None = None) -> object:
@@ -257,9 +294,13 @@ def parse_json(text: str, source: str, line: int | None = None) -> object:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise InputError(f"key {shorten(twice)} stands twice", source=source, line=line, hint="keep one of them")
+            key, at = _second_key(text)
+            raise InputError(
+                f"key {shorten(key)} stands twice in one object",
+                source=source,
+                line=at if line is None else line,
+                hint="keep one of them",
+            )
         return found
 
     try:
@@ -269,24 +310,21 @@ def parse_json(text: str, source: str, line: int | None = None) -> object:
         raise InputError(f"is no valid JSON: {error.msg} (column {error.colno})", source=source, line=at) from None
     except RecursionError:
         raise InputError("is nested too deep", source=source, line=line) from None
-    except ValueError as error:  # a number of more digits than Python converts
-        raise InputError(f"is no valid JSON: {error}", source=source, line=line) from None
+    except ValueError:
+        raise InputError("holds a number of more than 4,300 digits", source=source, line=line) from None
 
 
-def _identifier(value: object, source: str, line: int | None = None) -> str:
-    """Take a string as an id, or a whole number, which JSON and frames often hold instead."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        item = getattr(value, "item", None)
-        plain = item() if callable(item) else value
-        if isinstance(plain, bool) or not isinstance(plain, str | int):
-            raise InputError(f"id {shorten(value)} is no text", source=source, line=line, hint="ids are strings")
-        value = plain
-    text = str(value)
-    if not text:
-        raise InputError("an id is empty", source=source, line=line)
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"id {shorten(value)} is no valid Unicode", source=source, line=line) from None
-    return text
+def _second_key(text: str) -> tuple[str, int]:
+    """Find the first key that its object had already, and its line; the text up to there is valid JSON."""
+    open_objects: list[set[str]] = []
+    for token in _JSON_TOKEN.finditer(text):
+        if token[0] == "{":
+            open_objects.append(set())
+        elif token[0] == "}":
+            open_objects.pop()
+        elif token[2]:
+            key = json.loads(token[1])
+            if key in open_objects[-1]:
+                return key, text.count("\n", 0, token.start()) + 1
+            open_objects[-1].add(key)
+    raise AssertionError("called only when there is one")

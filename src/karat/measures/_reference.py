@@ -1,0 +1,128 @@
+"""The page docs/measures.md, written from the table of measures so that it can be neither wrong nor incomplete.
+
+``./scripts/docs`` writes it; a test compares.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterable
+
+from karat.core import MEASURES, Definition, Parameter
+
+SECTIONS = ("Formula", "Range", "Convention", "Citation")
+"""What the docstring of every measure says, besides a summary and an example."""
+
+_INTRODUCTION = """\
+<!-- Written by scripts/docs from the table of measures. Change the docstrings of the kernels instead. -->
+# Measures
+
+`karat measures` lists what can be measured, `karat measures nDCG` explains one, and `--json` gives either as JSON.
+
+A measure is written `Name(parameter=value, ...)@k`. Case does not matter. Brackets and cut-off are left out where there
+is nothing to say. Every measure has one canonical name, which is its key in tables, JSON and frames: `mrr@10`,
+`recip_rank@10` and `RR(rel=1)@10` are all `RR@10`.
+
+A cut-off `@k` is a rank from 1 up; for `IPrec` it is a recall level from 0 to 1. A parameter that has its default value
+is not part of the name. In a shell, put quotes around a measure that has brackets: `-m 'nDCG(gain=exp)@10'`.
+
+A query for which a measure is undefined has no value. It is left out of the mean, counted, and shown;
+`--undefined zero` or `--undefined one` gives it a value instead. See [Conventions](conventions.md).
+
+Repeated trials of one system give pass@k and pass^k of any measure: see [Trials](score.md#trials).
+"""
+
+
+def reference() -> str:
+    """Give the page as Markdown."""
+    known = [d for d in MEASURES if d.kernel.__module__.startswith("karat.measures.")]
+    parts = [_INTRODUCTION, _index(known)]
+    # One group per file of kernels, titled by its docstring, in the file's own order; what is experimental comes last.
+    groups = {d.kernel.__module__ for d in known}
+    for group in sorted(groups, key=lambda name: (name.endswith("_experimental"), name)):
+        title = (sys.modules[group].__doc__ or group).split("\n", 1)[0].split(",")[0].rstrip(".")
+        parts.append(f"## {title}\n")
+        members = [d for d in known if d.kernel.__module__ == group]
+        parts += [_entry(d) for d in sorted(members, key=lambda d: inspect.getsourcelines(d.kernel)[1])]
+    return "\n".join(parts)
+
+
+def sections(definition: Definition) -> dict[str, str]:
+    """Take a docstring apart: ``Summary``, the four sections, and ``Example``; what is not there is left out.
+
+    >>> sections(MEASURES.get("RR"))["Formula"]
+    'RR@k = 1 / rank of the first relevant document, 0 if none stands in the top k'
+    """
+    prose, arrow, example = inspect.cleandoc(definition.doc).partition(">>> ")
+    found: dict[str, list[str]] = {"Summary": []}
+    current = found["Summary"]
+    for line in prose.splitlines():
+        match = re.fullmatch(rf"({'|'.join(SECTIONS)}): (.*)", line)
+        if match:
+            current = found.setdefault(match[1], [])
+        current.append(match[2] if match else line.strip())
+    texts = {name: " ".join(filter(None, lines)) for name, lines in found.items()}
+    return texts | ({"Example": arrow + example.rstrip()} if arrow else {})
+
+
+def _index(known: Iterable[Definition]) -> str:
+    rows = [f"| [{d.name}](#{d.name.lower()}) | {_cell(sections(d)['Summary'])} |" for d in known]
+    return "\n".join(["| measure | what it is |", "|---|---|", *rows, ""])
+
+
+def _entry(definition: Definition) -> str:
+    said = sections(definition)
+    facts = {
+        "Write": _usage(definition),
+        "Also known as": ", ".join(f"`{alias}`" for alias in definition.aliases),
+        "Formula": f"`{said.get('Formula', '')}`",
+        "Range": said.get("Range", ""),
+        "Convention": said.get("Convention", ""),
+        "Over queries": {"mean": "mean", "sum": "sum, beside the mean", "geometric": "geometric mean"}[
+            definition.aggregate
+        ],
+        "Better": {True: "higher", False: "lower", None: "neither"}[definition.higher_is_better],
+        "Citation": said.get("Citation", ""),
+    }
+    lines = [f"### {definition.name}", "", said["Summary"], ""]
+    lines += [f"- {name}: {fact}" for name, fact in facts.items() if fact]
+    if definition.parameters:
+        lines += ["", "| parameter | values | default | meaning |", "|---|---|---|---|"]
+        lines += [_parameter(p) for p in definition.parameters]
+    return "\n".join([*lines, "", "```python", said.get("Example", ""), "```", ""])
+
+
+def _usage(definition: Definition) -> str:
+    name = definition.name
+    return {
+        "none": f"`{name}`",
+        "optional": f"`{name}` or `{name}@k`",
+        "required": f"`{name}@k`",
+        "recall": f"`{name}@x`, x from 0 to 1",
+    }[definition.cutoff]
+
+
+def _parameter(parameter: Parameter) -> str:
+    values = " or ".join(f"`'{choice}'`" for choice in parameter.choices) or {
+        "int": "whole number",
+        "float": "number",
+        "bool": "`True` or `False`",
+        "str": "text",
+        "gains": "`{grade: gain, ...}`",
+    }.get(parameter.kind, parameter.kind)
+    if parameter.low is not None:
+        values += f", at least {parameter.low:g}"
+    if parameter.high is not None:
+        values += f", at most {parameter.high:g}"
+    default = "none" if parameter.default is None else f"`{parameter.default!r}`"
+    return f"| `{parameter.name}` | {values} | {default} | {_cell(parameter.help)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

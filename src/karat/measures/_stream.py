@@ -1,0 +1,241 @@
+"""Alignment of large runs: streamed in pieces that stay in the processor's cache.
+
+The pieces hold whole queries. Of each piece only the ranks of its judged documents are kept, so memory does not grow
+with the run. Rows are joined on 64-bit hashes of (query, document); the ids of the matches are then compared.
+See docs/decisions/0002-scoring-engine.md for what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from karat.core import Floats
+from karat.measures._alignment import Alignment, Bools, Ints, Judgments
+from karat.measures._columns import duplicate
+
+Frames = Callable[[], Iterator[pl.DataFrame]]
+"""Starts reading anew: pieces of a table with the columns ``query``, ``document`` and ``value``, in file order."""
+
+Hashes = NDArray[np.uint64]
+T = TypeVar("T")
+
+ROWS = 200_000
+"""How many rows a piece has: few enough for the cache, and enough that calls do not cost more than work."""
+
+
+_DOCUMENT_SEED, _QUERY_SEED = 0, 1
+
+
+class NotUnderstood(Exception):
+    """The text is not as regular as the fast reader needs; the exact one reads it, or says what is wrong."""
+
+
+class _Interleaved(Exception):
+    """A query comes back after another one: its rows must be brought together first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Some whole queries of a run, checked and ready to be joined with judgments."""
+
+    queries: list[str]
+    starts: Ints
+    """The row at which each query begins."""
+    documents: pl.Series
+    keys: Hashes
+    """A hash of (query, document), row by row."""
+    scores: Floats
+
+
+def with_pieces(frames: Frames, source: str, use: Callable[[Iterator[Piece]], T]) -> T:
+    """Check a streamed run, and hand it on in pieces of whole queries; none of it is held unless ``use`` does."""
+    try:
+        return use(_pieces(frames(), source))
+    except _Interleaved:
+        together = pl.concat(list(frames())).sort("query", maintain_order=True)
+        return use(_pieces(together.iter_slices(ROWS), source))
+
+
+def block_starts(query: pl.Series) -> Ints:
+    """Give the rows at which another query begins."""
+    if not len(query):
+        return np.empty(0, np.int64)
+    changed = (query[1:] != query[:-1]).to_numpy()
+    return np.concatenate([[0], np.flatnonzero(changed) + 1])
+
+
+def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, Ints]]:
+    """Move the cuts between pieces to where a query ends; give each piece with the rows at which its queries begin."""
+    held: list[pl.DataFrame] = []  # the rows of the last query, of which more may come
+    size = 0
+    for frame in frames:
+        if not len(frame):
+            continue
+        starts = block_starts(frame["query"])
+        continues = bool(held) and held[0]["query"][0] == frame["query"][0]
+        begins = np.concatenate([[0] if held else [], starts[1:] if continues else starts]).astype(np.int64)
+        begins[bool(held) :] += size
+        held.append(frame)
+        size += len(frame)
+        if len(begins) > 1:
+            whole = pl.concat(held)
+            last = int(begins[-1])
+            yield whole[:last], begins[:-1]
+            held, size = [whole[last:]], size - last
+    if held:
+        yield pl.concat(held), np.zeros(1, np.int64)
+
+
+def _pieces(frames: Iterable[pl.DataFrame], source: str) -> Iterator[Piece]:
+    seen: set[str] = set()
+    for frame, starts in _whole_queries(frames):
+        names = frame["query"].gather(starts)
+        queries = names.to_list()
+        before = len(seen)
+        seen.update(queries)
+        if len(seen) < before + len(queries):
+            raise _Interleaved
+        sizes = np.diff(starts, append=len(frame))
+        keys = _hash(frame["document"], _DOCUMENT_SEED)
+        keys ^= np.repeat(_hash(names, _QUERY_SEED), sizes)
+        if _any_twice(keys, sizes):
+            _refuse_duplicates(frame, source)
+        scores = frame["value"].to_numpy()
+        if not np.isfinite(scores).all():  # text only: tables were checked when they were cast
+            raise NotUnderstood
+        yield Piece(queries=queries, starts=starts, documents=frame["document"], keys=keys, scores=scores)
+
+
+def align_pieces(judgments: Judgments, pieces: Iterable[Piece], *, single: bool = False) -> Alignment:
+    """Find the rank of every judged document in a streamed run; the same answer as :func:`align`."""
+    index = _Index(judgments)
+    number = {query: i for i, query in enumerate(judgments.queries)}
+    ranks = np.zeros(len(judgments.grades), np.int64)
+    retrieved = np.zeros(len(judgments.queries), np.int64)
+    in_run = np.zeros(len(judgments.queries), np.bool_)
+    not_judged = 0
+    for piece in pieces:
+        mine = np.array([number.get(query, -1) for query in piece.queries], np.int64)
+        known = mine >= 0
+        retrieved[mine[known]] = np.diff(piece.starts, append=len(piece.keys))[known]
+        in_run[mine[known]] = True
+        not_judged += int((~known).sum())
+        rows, pairs = index.match(piece)
+        block = np.searchsorted(piece.starts, rows, "right") - 1
+        own = mine[block] == index.query[pairs]
+        rows, pairs, block = rows[own], pairs[own], block[own]
+        if len(rows):
+            scores = piece.scores.astype(np.float32) if single else piece.scores
+            ranks[pairs] = _places(rows, scores, piece) - piece.starts[block]
+    return Alignment(
+        queries=judgments.queries,
+        starts=judgments.starts,
+        grades=judgments.grades,
+        ranks=ranks,
+        retrieved=retrieved,
+        in_run=in_run,
+        not_judged=not_judged,
+    )
+
+
+class _Index:
+    """The judged pairs, found by their key."""
+
+    def __init__(self, judgments: Judgments) -> None:
+        self.query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.starts))
+        self._documents = pl.Series(judgments.documents, dtype=pl.String)
+        salts = _hash(pl.Series(judgments.queries, dtype=pl.String), _QUERY_SEED)
+        keys = _hash(self._documents, _DOCUMENT_SEED) ^ salts[self.query]
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+        if (self._keys[1:] == self._keys[:-1]).any():  # two pairs with one hash: once in a billion sets of judgments
+            raise NotUnderstood
+        # Most rows are judged for no query: a small table of bits, which stays in the cache, drops them first.
+        bits = max(16, len(keys).bit_length() + 5)
+        self._shift = np.uint64(64 - bits)
+        self._maybe = np.zeros(1 << bits, np.bool_)
+        self._maybe[keys >> self._shift] = True
+
+    def match(self, piece: Piece) -> tuple[Ints, Ints]:
+        """Give the rows that hold a judged document, and which judged pair each is."""
+        # A shifted key is small: read as signed it is the same number, and NumPy need not convert it to index with.
+        rows = np.flatnonzero(self._maybe.take((piece.keys >> self._shift).view(np.int64), mode="wrap"))
+        wanted = piece.keys[rows]
+        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        same = self._keys[place] == wanted
+        rows, pairs = rows[same], self._order[place[same]]
+        same_document = (piece.documents.gather(rows) == self._documents.gather(pairs)).to_numpy()
+        return rows[same_document], pairs[same_document]
+
+
+def _refuse_duplicates(frame: pl.DataFrame, source: str) -> None:
+    twice = frame.select("query", "document").is_duplicated()
+    if twice.any():
+        row = frame.row(twice.arg_max() or 0)
+        raise duplicate("run", row[0], row[1], source, None)
+
+
+def _any_twice(keys: Hashes, sizes: Ints) -> bool:
+    """Say whether a key may stand twice within a query; no is certain."""
+    width = int(sizes.max())
+    if width * len(sizes) <= 2 * len(keys):
+        # Many short rows of half keys sort ten times faster than one long row of keys.
+        grid = np.empty((len(sizes), width), np.uint32)
+        grid[:] = np.arange(width)
+        grid[np.arange(width) < sizes[:, None]] = keys.astype(np.uint32)
+        grid.sort(axis=1)
+        if not (grid[:, 1:] == grid[:, :-1]).any():
+            return False
+    ordered = np.sort(keys)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _hash(column: pl.Series, seed: int) -> Hashes:
+    return column.hash(seed).to_numpy().copy()
+
+
+def _places(rows: Ints, scores: NDArray[np.floating], piece: Piece) -> Ints:
+    """Give the place of some rows, from 1, when each query's rows are ordered by score, then id, both descending."""
+    starts = piece.starts
+    between = starts[1:] - 1  # a query's last row and the next one's first are not compared
+    rises = scores[1:] > scores[:-1]
+    rises[between] = False
+    order: Ints | None = None
+    at = rows
+    if rises.any():
+        order = np.lexsort((-scores, np.repeat(np.arange(len(starts)), np.diff(starts, append=len(scores)))))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        at, scores = place[rows], scores[order]
+    ties = scores[1:] == scores[:-1]
+    ties[between] = False
+    padded = np.concatenate([[False], ties, [False]])
+    tied = np.flatnonzero(padded[at] | padded[at + 1])
+    places = at + 1
+    if len(tied):
+        places[tied] = _break_ties(at[tied], ties, order, piece.documents) + 1
+    return places
+
+
+def _break_ties(at: Ints, ties: Bools, order: Ints | None, documents: pl.Series) -> Ints:
+    """Order by id those groups of equal scores that hold a judged document, and give the new places of ``at``."""
+    ends = np.append(np.flatnonzero(~ties), len(ties)) + 1
+    group = np.searchsorted(ends, at, "right")
+    groups, member = np.unique(group, return_inverse=True)
+    first = np.where(groups > 0, ends[groups - 1], 0)
+    sizes = ends[groups] - first
+    offsets = np.cumsum(sizes) - sizes
+    places = np.arange(sizes.sum()) + np.repeat(first - offsets, sizes)
+    ids = documents.gather(places if order is None else order[places]).to_list()
+    place: dict[tuple[int, str], int] = {}
+    for g, (start, size) in enumerate(zip(offsets.tolist(), sizes.tolist(), strict=True)):
+        place.update(((g, id_), i) for i, id_ in enumerate(sorted(ids[start : start + size], reverse=True)))
+    own = at - first[member] + offsets[member]
+    new = [place[g, ids[i]] for g, i in zip(member.tolist(), own.tolist(), strict=True)]
+    return first[member] + np.array(new, np.int64)

@@ -1,0 +1,521 @@
+"""What NIST's trec_eval 9.0.8 prints, byte for byte: its names, parameters, averages and format.
+
+The values are karat's own measures, set to trec_eval's conventions. Where trec_eval has a quirk that can be seen in its
+output, the quirk is repeated here and a comment says so; nothing in this module is meant for new work.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from karat.core import Floats, Measure, UsageError, did_you_mean
+from karat.measures._alignment import Alignment, Ints
+from karat.measures._files import Source, find
+from karat.measures._measure import compute
+from karat.measures._score import Qrels, Run, align_run, name_of, read_judgments
+from karat.measures._text import read_table
+
+_RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+_FLOOR = 0.00001  # below it a value counts as this much in a geometric mean
+
+_RANK = re.compile(r"\s*\+?(\d{1,18})(?:\.\d*)?\s*", re.ASCII)  # trec_eval's own tests write 23.4, and mean 23
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+_GAIN = re.compile(rf"\s*(?P<grade>\d{{1,15}})\s*=(?P<gain>{_NUMBER.pattern})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """How to evaluate, apart from what: the keyword arguments of :func:`trec_eval`."""
+
+    per_query: bool = False
+    complete: bool = False
+    summary: bool = True
+    level: int = 1
+    max_docs: int | None = None
+    judged_only: bool = False
+    docs: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("level", "max_docs", "docs"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise UsageError(f"{name}={value} should be 0 or more")
+
+
+def trec_eval(qrels: Qrels, run: Run, measures: Iterable[str] | str = (), **options: Any) -> str:
+    r"""Give the text that ``trec_eval`` 9.0.8 prints for a TREC run and its judgments.
+
+    ``measures`` are written as after its ``-m``: ``map``, ``P.5,10``, ``ndcg.1=3.5,2=9``, ``all_trec``; without any,
+    ``official``. Options:
+
+    - ``per_query``: print every query's values too (``-q``);
+    - ``complete``: average over all judged queries, also those that the run does not have (``-c``);
+    - ``summary``: print the averages (off with ``-n``);
+    - ``level``: the lowest grade that counts as relevant (``-l``);
+    - ``max_docs``: how many documents of each query to look at (``-M``);
+    - ``judged_only``: remove unjudged documents from the ranking first (``-J``);
+    - ``docs``: the number of documents in the collection, for ``utility`` (``-N``).
+
+    >>> trec_eval({"q1": {"a": 1, "b": 1}}, {"q1": {"a": 2.0, "x": 1.0}}, ["map", "P.5"])
+    'map                   \tall\t0.5000\nP_5                   \tall\t0.2000\n'
+    """
+    chosen = _Options(**options)
+    wanted = _requests((measures,) if isinstance(measures, str) else measures)
+    judgments = read_judgments(qrels, format="trec")
+    ranking, tag = _tagged(run)
+    with np.errstate(over="ignore"):  # a score too large for single precision is infinite, as in trec_eval
+        alignment = align_run(judgments, ranking, format="trec", single=True)
+    if chosen.max_docs is not None:
+        alignment = alignment.top(chosen.max_docs)
+    job = _Job(alignment=alignment.judged_only if chosen.judged_only else alignment, options=chosen, tag=tag)
+    return _text([column for name, text in wanted.items() for column in _TABLE[name](job, name, text)], job)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """One measure's lines."""
+
+    name: str
+    values: Sequence[Any] = ()
+    """One for each query; empty where trec_eval prints no lines for queries."""
+    total: Any = None
+    """What stands in the line for all queries; None where there is none."""
+    show: Callable[[Any], str]
+
+
+def _text(columns: list[_Column], job: _Job) -> str:
+    lines = []
+    if job.options.per_query:
+        shown = [(f"{column.name:<22}\t", column) for column in columns if column.values]
+        for row, query in enumerate(job.queries):
+            lines += [f"{start}{query}\t{column.show(column.values[row])}\n" for start, column in shown]
+    if job.options.summary:
+        lines += [f"{c.name:<22}\tall\t{c.show(c.total)}\n" for c in columns if c.total is not None]
+    return "".join(lines)
+
+
+def _decimal(value: float) -> str:
+    # C prints the sign of a NaN, and x86 sets it.
+    return "  -nan" if math.isnan(value) else f"{value:6.4f}"
+
+
+def _count(value: float) -> str:
+    return str(int(value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """One run to evaluate: the values of its queries, and how they are averaged."""
+
+    alignment: Alignment
+    options: _Options
+    tag: str
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The judged queries that the run has: trec_eval looks at no others."""
+        return np.flatnonzero(self.alignment.in_run)
+
+    @property
+    def queries(self) -> list[str]:
+        return [self.alignment.queries[row] for row in self.rows.tolist()]
+
+    @property
+    def averaged_over(self) -> int:
+        return len(self.alignment.queries) if self.options.complete else len(self.rows)
+
+    @cached_property
+    def relevant(self) -> Ints:
+        return self.alignment.relevant(self.options.level)[self.rows]
+
+    @cached_property
+    def found(self) -> Ints:
+        return self.alignment.hits.relevant(self.options.level).count()[self.rows]
+
+    @cached_property
+    def retrieved(self) -> Ints:
+        return self.alignment.retrieved[self.rows]
+
+    def compute(
+        self, name: str, cutoff: float | None = None, *, graded: bool = False, undefined: float = 0.0, **params: Any
+    ) -> Floats:
+        """Give the values of one of karat's measures; a ``graded`` one has no level at which relevance begins."""
+        if not graded:
+            params["rel"] = self.options.level
+        # Not checked like karat's own measures: trec_eval takes any level of recall and any multiple.
+        values = compute(Measure(name, cutoff, tuple(params.items())), self.alignment)[self.rows]
+        return np.nan_to_num(values, nan=undefined)
+
+    def mean(self, name: str, values: Floats) -> _Column:
+        total = _sum(values) / self.averaged_over
+        return _Column(name=name, values=values.tolist(), total=total, show=_decimal)
+
+
+def _sum(values: Floats) -> float:
+    """Add up from the first to the last, so that the sum is trec_eval's to the last bit."""
+    return 0.0 + float(np.cumsum(values)[-1]) if len(values) else 0.0
+
+
+# What makes the columns of a measure from its name and the text of its parameters, None when there is none.
+_Maker: TypeAlias = Callable[[_Job, str, str | None], list[_Column]]
+
+
+def _mean(measure: str, **params: Any) -> _Maker:
+    def make(job: _Job, name: str, text: str | None) -> list[_Column]:
+        return [job.mean(name, job.compute(measure, **params))]
+
+    return make
+
+
+def _total(measure: str, *, graded: bool = False) -> _Maker:
+    def make(job: _Job, name: str, text: str | None) -> list[_Column]:
+        values = job.compute(measure, graded=graded)
+        return [_Column(name=name, values=values.tolist(), total=_sum(values), show=_count)]
+
+    return make
+
+
+def _geometric_mean(measure: str) -> _Maker:
+    def make(job: _Job, name: str, text: str | None) -> list[_Column]:
+        logs = [math.log(max(value, _FLOOR)) for value in job.compute(measure).tolist()]
+        total = _sum(np.array(logs)) + (job.averaged_over - len(logs)) * math.log(_FLOOR)
+        return [_Column(name=name, total=math.exp(total / job.averaged_over), show=_decimal)]
+
+    return make
+
+
+def _at_ranks(measure: str, default: tuple[int, ...] = _RANKS, **params: Any) -> _Maker:
+    def make(job: _Job, name: str, text: str | None) -> list[_Column]:
+        ranks = default if text is None else _ranks(name, text)
+        return [job.mean(f"{name}_{rank}", job.compute(measure, rank, **params)) for rank in ranks]
+
+    return make
+
+
+def _at_shares(values: Callable[[_Job, float], Floats], default: tuple[float, ...]) -> _Maker:
+    def make(job: _Job, name: str, text: str | None) -> list[_Column]:
+        shares = default if text is None else _distinct(name, text, sorted(_numbers(name, text)))
+        # trec_eval keeps eight characters of the number.
+        return [job.mean(f"{name}_{f'{share:.2f}'[:8]}", values(job, share)) for share in shares]
+
+    return make
+
+
+def _runid(job: _Job, name: str, text: str | None) -> list[_Column]:
+    return [_Column(name=name, total=job.tag, show=str)]
+
+
+def _num_q(job: _Job, name: str, text: str | None) -> list[_Column]:
+    return [_Column(name=name, total=job.averaged_over, show=_count)]
+
+
+def _num_rel(job: _Job, name: str, text: str | None) -> list[_Column]:
+    # Over all judged queries trec_eval counts every positive grade, whatever the level.
+    positive = int((job.alignment.grades > 0).sum())
+    total = positive if job.options.complete else job.relevant.sum()
+    return [_Column(name=name, values=job.relevant.tolist(), total=total, show=_count)]
+
+
+def _relstring(job: _Job, name: str, text: str | None) -> list[_Column]:
+    """Show the grades at the top of each ranking: ``-`` is not in the pool, ``.`` in the pool and not judged."""
+    longest = 10 if text is None else int(_numbers(name, text)[0])
+    a = job.alignment
+    strings = [["-"] * size for size in np.minimum(longest, a.retrieved).tolist()]
+    for i in np.flatnonzero((a.ranks > 0) & (a.ranks <= longest)).tolist():
+        grade = int(a.grades[i])
+        strings[a.query[i]][a.ranks[i] - 1] = "." if grade < 0 else ">" if grade > 9 else str(grade)
+    return [_Column(name=_named(name, text), values=["".join(strings[row]) for row in job.rows], show="'{}'".format)]
+
+
+def _utility(job: _Job, name: str, text: str | None) -> list[_Column]:
+    worth = [1.0, -1.0, 0.0, 0.0] if text is None else _numbers(name, text, low=-math.inf)
+    if len(worth) != 4:
+        raise UsageError(f"measure {name}.{text}: give four numbers, as in utility.1,-1,0,0")
+    a, b, c, d = worth
+    return [job.mean(_named(name, text), job.compute("Utility", a=a, b=b, c=c, d=d, docs=job.options.docs))]
+
+
+def _set_f(job: _Job, name: str, text: str | None) -> list[_Column]:
+    beta = 1.0 if text is None else _numbers(name, text)[0]
+    return [job.mean(_named(name, text), job.compute("SetF", beta=beta))]
+
+
+def _yaap(job: _Job, name: str, text: str | None) -> list[_Column]:
+    """Yet another average precision (Robertson, On smoothing average precision, ECIR 2012)."""
+    hits = job.alignment.hits.relevant(job.options.level)
+    precisions = hits.total((hits.ordinal + 1) / hits.rank)[job.rows]
+    return [job.mean(name, np.log((1 + precisions) / (1 + job.relevant - precisions)))]
+
+
+def _r_precision(job: _Job, multiple: float) -> Floats:
+    return job.compute("Rprec", mult=multiple, rounding="trec")
+
+
+def _interpolated(job: _Job, level: float) -> Floats:
+    values = job.compute("IPrec", level, rounding="trec")
+    # Where a level asks for no relevant document at all, trec_eval gives 0 / 0 for an empty ranking.
+    return np.where((job.retrieved == 0) & (_needed(job, level) == 0), np.nan, values)
+
+
+def _needed(job: _Job, level: float) -> Ints:
+    """Count the relevant documents that trec_eval wants to see at a level of recall."""
+    needed: Ints = np.floor(level * job.relevant + 0.9).astype(np.int64)
+    return needed
+
+
+def _eleven_points(job: _Job, name: str, text: str | None) -> list[_Column]:
+    levels = _LEVELS if text is None else tuple(_numbers(name, text))
+    total, last = np.zeros(len(job.rows)), job.found
+    passed, lost = np.ones(len(job.rows), np.bool_), np.zeros(len(job.rows), np.bool_)
+    # trec_eval walks up the ranking, and expects the levels in ascending order: the first that is above the one after
+    # it is never met, and that one and all before it get the precision of recall 0.
+    for level in reversed(levels):
+        needed = _needed(job, level)
+        passed &= needed > job.found
+        lost |= ~passed & (needed > last)
+        last = np.where(passed, last, needed)
+        total += np.where(lost, _interpolated(job, 0.0), _interpolated(job, level))
+    return [job.mean(_named(name, text), total / len(levels))]
+
+
+def _graded(measure: str, formula: Callable[[Floats, Floats], float]) -> _Maker:
+    """Make a measure of gains: karat's own, or, where gains are given, the formula with trec_eval's ideal list."""
+    undefined = formula(np.empty(0), np.empty(0))
+
+    def make(job: _Job, name: str, text: str | None) -> list[_Column]:
+        if text is None:
+            values = job.compute(measure, graded=True, undefined=undefined)
+        else:
+            values = np.array([formula(*ranking) for ranking in _rankings(job, _gains(name, text))])
+        if name == "Rndcg":  # the only one that asks for a relevant document, so that -l can change it
+            values = np.where(job.relevant > 0, values, 0.0)
+        return [job.mean(_named(name, text), values)]
+
+    return make
+
+
+def _rankings(job: _Job, gains: Mapping[int, float]) -> Iterable[tuple[Floats, Floats]]:
+    """Give, for each query, the gains down its ranking and down the ideal list."""
+    a = job.alignment
+    for row in job.rows.tolist():
+        here = slice(a.starts[row], a.starts[row + 1])
+        grades, ranks = a.grades[here], a.ranks[here]
+        own = np.zeros(a.retrieved[row])
+        found = (ranks > 0) & (grades >= 0)
+        own[ranks[found] - 1] = [gains.get(grade, grade) for grade in grades[found].tolist()]
+        yield own, np.array(_ideal(gains, Counter(grades[grades >= 0].tolist())), np.float64)
+
+
+def _ideal(gains: Mapping[int, float], counts: Mapping[int, int]) -> list[float]:
+    """Give the gains of trec_eval's ideal list, which are out of order when gains are less than 1 apart.
+
+    >>> _ideal({1: 3.5, 2: 9.0}, {0: 4, 1: 1, 2: 2})
+    [9.0, 9.0, 3.5]
+    >>> _ideal({1: 0.5}, {0: 4, 1: 1, 2: 2})
+    [2.0, 2.0]
+    """
+    # Grades that nobody gave take part in the sorting; the limit is for grades that are no grades.
+    grades = sorted({*range(min(max(counts, default=0), 1000)), *counts})
+    ordered = _sorted([*gains.items(), *((grade, float(grade)) for grade in grades if grade not in gains)])
+    ideal: list[float] = []
+    for grade, gain in reversed(ordered if ordered[-1][1] > 0 else []):
+        if gain <= 0 and counts.get(grade):
+            break
+        ideal += [gain] * counts.get(grade, 0)
+    return ideal
+
+
+def _sorted(gains: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Sort as the C library does with trec_eval's comparison, to which a difference of less than 1 is none."""
+    if len(gains) < 2:
+        return gains
+    half = len(gains) // 2
+    left, right, merged = _sorted(gains[:half]), _sorted(gains[half:]), []
+    while left and right:
+        merged.append((left if int(left[0][1] - right[0][1]) <= 0 else right).pop(0))
+    return merged + left + right
+
+
+def _dcg(gains: Floats) -> Floats:
+    """Give the discounted cumulative gain at each rank, from rank 0 on."""
+    return np.concatenate([[0.0], np.cumsum(gains / np.log2(np.arange(2, len(gains) + 2)))])
+
+
+def _ndcg(own: Floats, ideal: Floats) -> float:
+    return float(_dcg(own)[-1] / _dcg(ideal)[-1]) if len(ideal) else 0.0
+
+
+def _ndcg_rel(own: Floats, ideal: Floats) -> float:
+    dcg, best = _dcg(own), _dcg(ideal)
+    at = np.flatnonzero(own > 0) + 1
+    with np.errstate(divide="ignore", invalid="ignore"):  # an ideal list that is out of order can be empty
+        total = _sum(dcg[at] / best[np.minimum(at, len(ideal))]) + (len(ideal) - len(at)) * dcg[-1] / best[-1]
+        return float(np.divide(total, len(ideal))) if total > 0 else 0.0
+
+
+def _rndcg(own: Floats, ideal: Floats) -> float:
+    if not len(ideal):
+        return math.nan
+    dcg, best = _dcg(own), _dcg(ideal)
+    ends = np.flatnonzero(np.append(ideal[1:] != ideal[:-1], True)) + 1
+    values = dcg[np.minimum(ends, len(own))] / best[ends]
+    if len(own) > len(ideal) + 1:
+        values = np.append(values, dcg[-1] / best[-1])
+    return _sum(values) / len(values)
+
+
+def _g(own: Floats, ideal: Floats) -> float:
+    if not len(ideal):
+        return 0.0
+    cost = np.ones(max(len(own), len(ideal)))
+    cost[: len(ideal)] = np.maximum(ideal, 1.0)
+    lag = 2 + np.cumsum(cost)[: len(own)] - np.cumsum(own)
+    useful = own != 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # a ranking can outrun an ideal list that is out of order
+        return _sum(own[useful] / np.log2(lag[useful])) / _sum(ideal)
+
+
+# trec_eval's table of measures, in the order in which it prints them.
+_TABLE: dict[str, _Maker] = {
+    "runid": _runid,
+    "num_q": _num_q,
+    "num_ret": _total("NumRet", graded=True),
+    "num_rel": _num_rel,
+    "num_rel_ret": _total("NumRelRet"),
+    "map": _mean("AP"),
+    "gm_map": _geometric_mean("GMAP"),
+    "Rprec": _mean("Rprec"),
+    "bpref": _mean("Bpref"),
+    "recip_rank": _mean("RR"),
+    "iprec_at_recall": _at_shares(_interpolated, _LEVELS),
+    "P": _at_ranks("P"),
+    "relstring": _relstring,
+    "recall": _at_ranks("R"),
+    "infAP": _mean("infAP"),
+    "gm_bpref": _geometric_mean("GBpref"),
+    "Rprec_mult": _at_shares(_r_precision, _MULTIPLES),
+    "utility": _utility,
+    "11pt_avg": _eleven_points,
+    "binG": _mean("binG"),
+    "G": _graded("G", _g),
+    "ndcg": _graded("nDCG", _ndcg),
+    "ndcg_rel": _graded("nDCG_rel", _ndcg_rel),
+    "Rndcg": _graded("RnDCG", _rndcg),
+    "ndcg_cut": _at_ranks("nDCG", graded=True),
+    "map_cut": _at_ranks("AP"),
+    "relative_P": _at_ranks("R_cap"),
+    "success": _at_ranks("Success", (1, 5, 10)),
+    "set_P": _mean("SetP"),
+    "set_relative_P": _mean("SetP", relative=True),
+    "set_recall": _mean("SetR"),
+    "set_map": _mean("SetAP"),
+    "set_F": _set_f,
+    "num_nonrel_judged_ret": _total("NumNonRelRet"),
+    "yaap": _yaap,
+}
+_COUNTS = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
+_NICKNAMES: dict[str, tuple[str, ...]] = {
+    "official": (*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
+    "set": (*_COUNTS, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
+    "all_trec": tuple(name for name in _TABLE if name != "yaap"),
+}
+_OTHER_FORMATS = re.compile(r"prefs|all_prefs|prefs_\w+|qrels_jg|\w+_avgjg")
+
+
+def _requests(measures: Iterable[str]) -> dict[str, str | None]:
+    """Give the measures that are asked for, in trec_eval's order, each with the text of its parameters.
+
+    >>> _requests(["P.10,5", "map", "P.7"])
+    {'map': None, 'P': '10,5'}
+    """
+    found: dict[str, str | None] = {}
+    for measure in tuple(measures) or ("official",):
+        name, dot, text = measure.partition(".")
+        if name not in _TABLE and name not in _NICKNAMES:
+            raise _unknown(name)
+        if dot and not text:
+            raise UsageError(f"measure {measure!r}: parameters should follow the dot, as in P.5,10")
+        for single in _NICKNAMES.get(name, (name,)):
+            # Of several parameters for one measure the first count; those of a nickname never do.
+            if found.get(single) is None:
+                found[single] = text if dot and single == name else None
+    return {name: found[name] for name in _TABLE if name in found}
+
+
+def _unknown(name: str) -> UsageError:
+    if _OTHER_FORMATS.fullmatch(name):
+        return UsageError(f"measure {name!r} needs preferences or judgment groups; karat reads the qrels format only")
+    known = [*_TABLE, *_NICKNAMES]
+    hint = did_you_mean(name, known) or f"; parameters follow a dot, as in P.5,10; known: {', '.join(known)}"
+    return UsageError(f"unknown measure {name!r}{hint}")
+
+
+def _named(name: str, text: str | None) -> str:
+    return name if text is None else f"{name}_{text}"
+
+
+def _ranks(name: str, text: str) -> list[int]:
+    ranks = [_read(_RANK, part, name, text, "ranks, as in P.5,10") for part in text.split(",")]
+    ordered = sorted(int(rank[1]) for rank in ranks)
+    if ordered[0] < 1:
+        raise UsageError(f"measure {name}.{text}: a rank should be 1 or more")
+    return _distinct(name, text, ordered)
+
+
+def _numbers(name: str, text: str, low: float = 0.0) -> list[float]:
+    numbers = [float(_read(_NUMBER, part, name, text, "numbers, as in set_F.2.0")[0]) for part in text.split(",")]
+    if min(numbers) < low:
+        raise UsageError(f"measure {name}.{text}: a number should be {low:g} or more")
+    return numbers
+
+
+def _gains(name: str, text: str) -> dict[int, float]:
+    pairs = [_read(_GAIN, part, name, text, "gains of grades, as in ndcg.1=3.5,2=9") for part in text.split(",")]
+    _distinct(name, text, [int(pair["grade"]) for pair in pairs])
+    return {int(pair["grade"]): float(pair["gain"]) for pair in pairs}
+
+
+def _read(pattern: re.Pattern[str], part: str, name: str, text: str, wanted: str) -> re.Match[str]:
+    match = pattern.fullmatch(part)
+    if match is None:
+        raise UsageError(f"measure {name}.{text}: {part!r} does not belong there; {name} takes {wanted}")
+    return match
+
+
+def _distinct(name: str, text: str, values: list[Any]) -> list[Any]:
+    if len(set(values)) < len(values):
+        raise UsageError(f"measure {name}.{text}: a parameter stands twice")
+    return values
+
+
+def _tagged(run: Run) -> tuple[Run, str]:
+    """Give a run that can be read, and its tag, which trec_eval takes from the last line of the file."""
+    if not isinstance(run, str | PathLike):
+        return run, name_of(run)
+    source = find(fspath(run), "trec")
+    # What comes through a pipe can be read only once, and has been.
+    again = fspath(run) != "-" and Path(run).is_file()
+    return run if again else read_table(source, "run"), _last_word(source)
+
+
+def _last_word(source: Source) -> str:
+    """Give the last word of a file: the tag of its last line, of which it is the last column."""
+    if source.data is None:
+        with source.open() as file:
+            file.seek(max(0, file.seek(0, 2) - 65536))
+            tail = file.read()
+    else:
+        tail = source.data[-65536:]
+    return (tail if tail.strip() else source.read()).rsplit(None, 1)[-1].decode(errors="replace")

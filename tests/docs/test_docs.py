@@ -1,0 +1,298 @@
+"""The documents are true: commands run, outputs are what is printed, and nothing that exists is left out."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+import click
+import pytest
+
+import karat
+from karat.cli._main import cli
+from karat.core import MEASURES, Definition
+from karat.measures import CONVENTIONS
+from karat.measures._reference import SECTIONS, reference, sections
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+VERBS = {name: cli.get_command(click.Context(cli), name) for name in cli.list_commands(click.Context(cli))}
+
+# Runs the Python blocks of a page, one after the other in one namespace: what begins with >>> as doctests, else as
+# code, and then the doctests of the functions in it.
+RUN_PYTHON = """
+import doctest, json, sys, types
+sys.path.insert(0, "src")
+names, parser, runner = {"__name__": "page"}, doctest.DocTestParser(), doctest.DocTestRunner()
+for line, block in json.load(sys.stdin):
+    tests = [block]
+    if not block.startswith(">>>"):
+        exec(compile("\\n" * line + block, "page", "exec"), names)
+        tests = [f.__doc__ or "" for f in names.values() if isinstance(f, types.FunctionType)]
+    for text in tests:
+        test = parser.get_doctest(text, {}, "page", "page", line)
+        test.globs = names
+        runner.run(test, clear_globs=False)
+sys.exit(runner.failures > 0 or not runner.tries)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A fenced block of a page."""
+
+    line: int
+    info: str
+    text: str
+    output: str | None = None
+    """What the ``text`` block right after it says that it prints."""
+
+    @property
+    def exit_code(self) -> int:
+        found = re.search(r"exit=(\d+)", self.info)
+        return int(found[1]) if found else 0
+
+
+FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$\n?", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[Block]:
+    """Give the fenced blocks of a page."""
+    text = page.read_text(encoding="utf-8")
+    found: list[Block] = []
+    end = 0
+    for match in FENCE.finditer(text):
+        line, content = text.count("\n", 0, match.start()) + 1, textwrap.dedent(match[3])
+        follows = found and not text[end : match.start()].strip()
+        if follows and match[2] == "text" and found[-1].info.split()[:1] == ["sh"]:
+            last = found[-1]
+            found[-1] = Block(line=last.line, info=last.info, text=last.text, output=content)
+        found.append(Block(line=line, info=match[2], text=content))
+        end = match.end()
+    return found
+
+
+def code(page: Path, language: str) -> list[Block]:
+    """Give the blocks of a page that are in a language."""
+    return [block for block in blocks(page) if block.info.split()[:1] == [language]]
+
+
+def with_code(language: str) -> list[object]:
+    """Give the pages that have code in a language, as parameters of a test."""
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if code(page, language)]
+
+
+@pytest.fixture(scope="session")
+def ready(root: Path, environment: dict[str, str]) -> Path:
+    """The repository's own environment, up to date with its files; after `./scripts/check` this does nothing."""
+    subprocess.run([root / "scripts/setup", "dev"], env=environment, check=True, timeout=600)
+    return root / ".venv"
+
+
+@pytest.fixture
+def copy(tmp_path: Path, clone: Callable[[Path], Path], ready: Path) -> Path:
+    """A copy of the repository that is set up already."""
+    target = clone(tmp_path / "clone")
+    (target / ".venv").symlink_to(ready)
+    return target
+
+
+@pytest.mark.parametrize("page", with_code("sh"))
+def test_every_shell_block_runs_and_prints_what_the_page_says(
+    page: Path, copy: Path, environment: dict[str, str]
+) -> None:
+    """Shell blocks run in their order, end with the code they name, and print the text block that follows them."""
+    for block in code(page, "sh"):
+        where = f"{page.relative_to(ROOT)}, line {block.line}"
+        scripts = [line.split()[0] for line in block.text.splitlines() if line.startswith("./scripts/")]
+        if scripts:  # they run these tests, or minutes of benchmarks: here it is enough that they are there
+            assert len(scripts) == len(block.text.splitlines()), f"{where}: a script among other commands"
+            assert all((copy / script).stat().st_mode & 0o111 for script in scripts), where
+            continue
+        done = subprocess.run(
+            ["sh", "-eu", "-c", block.text],
+            cwd=copy,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == block.exit_code, f"{where}:\n{done.stdout}"
+        if block.output is not None:
+            assert done.stdout == block.output, where
+
+
+@pytest.mark.parametrize("page", with_code("python"))
+def test_every_python_block_runs_and_gives_what_the_page_says(
+    page: Path, copy: Path, environment: dict[str, str]
+) -> None:
+    """Python blocks run in their order, and give the values that stand under them."""
+    given = json.dumps([(block.line, block.text) for block in code(page, "python")])
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_PYTHON],
+        cwd=copy,
+        env=environment,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"{page.relative_to(ROOT)}:\n{done.stdout}{done.stderr}"
+
+
+def test_the_two_commands_of_the_readme_are_there() -> None:
+    """The README's first two shell blocks are the command that scores and the command that tests."""
+    first, second = [block.text for block in code(ROOT / "README.md", "sh")][:2]
+    assert first == "./karat score examples/scoring/qrels.txt examples/scoring/run.txt\n"
+    assert second == "./scripts/test\n"
+
+
+def test_no_shell_block_installs_with_pip() -> None:
+    """What needs a package index is shown as text, since nobody can run it here and see that it is true."""
+    assert not [page for page in PAGES for block in code(page, "sh") if "pip install" in block.text]
+
+
+def options(command: click.Command) -> Iterator[click.Option]:
+    """Give the options of a verb, apart from its help."""
+    return (p for p in command.params if isinstance(p, click.Option) and "--help" not in p.opts)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_a_page_with_all_of_its_options(verb: str) -> None:
+    """A verb's page is named like it, and has every option and every choice, and none that does not exist."""
+    command = VERBS[verb]
+    assert command is not None
+    page = ROOT / "docs" / f"{verb.replace('-', '_')}.md"
+    text = page.read_text(encoding="utf-8")
+    words = set(re.findall(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*", text))
+    assert f"karat {verb}" in text
+    for option in options(command):
+        assert set(option.opts + option.secondary_opts) <= words, f"{page.name} lacks {option.opts}"
+        for choice in option.type.choices if isinstance(option.type, click.Choice) else ():
+            assert re.search(rf"\b{choice}\b", text), f"{page.name} lacks {option.opts[0]} {choice}"
+    known = {word for other in VERBS.values() if other for option in options(other) for word in option.opts}
+    assert {word for word in words if word.startswith("--")} <= known | {"--help", "--version"}
+
+
+def test_every_verb_is_named_in_the_readme() -> None:
+    """Nobody has to read the pages to learn that a verb exists."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [verb for verb in VERBS if f"karat {verb}" not in text] == []
+
+
+def test_every_public_name_is_described() -> None:
+    """docs/score.md has all that `import karat` gives."""
+    text = (ROOT / "docs" / "score.md").read_text(encoding="utf-8")
+    assert [name for name in karat.__all__ if name != "__version__" and f"`karat.{name}" not in text] == []
+
+
+def own_measures() -> list[Definition]:
+    """Give the measures of karat itself, without those of other packages that may be installed."""
+    return [d for d in MEASURES if d.kernel.__module__.startswith("karat.")]
+
+
+@pytest.mark.parametrize("definition", own_measures(), ids=lambda d: d.name)
+def test_every_measure_says_all_that_the_reference_shows(definition: Definition) -> None:
+    """A measure has a summary of one sentence, formula, range, convention, citation, and an example that uses it."""
+    said = sections(definition)
+    assert set(said) == {"Summary", "Example", *SECTIONS}
+    assert all(said.values())
+    assert said["Summary"].endswith(".")
+    assert any(word.lower() in said["Example"].lower() for word in (definition.name, *definition.aliases))
+    assert all(parameter.help for parameter in definition.parameters)
+
+
+def test_the_measures_page_is_what_the_table_of_measures_gives() -> None:
+    """docs/measures.md is generated: it has every measure, and ./scripts/docs was run after the last change."""
+    page = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    assert page == reference(), "run ./scripts/docs"
+    headings = re.findall(r"^### (.+)$", page, re.MULTILINE)
+    assert sorted(headings) == sorted(d.name for d in own_measures())
+    for definition in own_measures():
+        assert all(f"`{alias}`" in page for alias in definition.aliases)
+
+
+def test_the_conventions_page_lists_what_each_convention_computes() -> None:
+    """The table of default measures says what the presets say."""
+    text = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+@.+) \|$", text, re.MULTILINE)
+    assert dict(rows) == {name: ", ".join(c.measures) for name, c in CONVENTIONS.items()}
+
+
+def test_the_number_of_measures_in_the_readme_is_right() -> None:
+    """The README counts the measures; the count is that of the table."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"(\d+) in all", text) == [str(len(own_measures()))]
+
+
+def prose(page: Path) -> str:
+    """Give a page without its code."""
+    return re.sub(r"`[^`\n]+`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
+
+
+def anchors(page: Path) -> set[str]:
+    """Give the fragments that can be linked to in a page."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES])
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every link to a file of the repository, or to a heading in it, resolves."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match(r"https?://", target):
+            continue
+        path, _, fragment = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{target} in {page.name}"
+        assert not fragment or fragment in anchors(linked), f"{target} in {page.name}"
+
+
+class _Assets(HTMLParser):
+    """Collects what a browser loads for a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        loads = {"link": "href", "script": "src", "img": "src", "iframe": "src"}
+        if tag in loads and given.get(loads[tag]) and given.get("rel") != "canonical":
+            self.loaded.append(str(given[loads[tag]]))
+
+
+def test_the_pages_build_strictly_and_load_nothing_from_elsewhere(tmp_path: Path, environment: dict[str, str]) -> None:
+    """mkdocs finds no broken link and no page outside the menu, and a browser needs no other host for the result."""
+    site = tmp_path / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    pages = list(site.rglob("*.html"))
+    assert len(pages) >= len(list((ROOT / "docs").rglob("*.md")))
+    for page in pages:
+        assets = _Assets()
+        assets.feed(page.read_text(encoding="utf-8"))
+        assert assets.loaded
+        assert [asset for asset in assets.loaded if re.match(r"(?:\w+:)?//", asset)] == [], page.name
+    for sheet in site.rglob("*.css"):
+        text = sheet.read_text(encoding="utf-8")
+        assert not re.search(r"(?:@import\s+(?:url\()?|url\()\s*[\"']?(?:https?:)?//", text), sheet.name

@@ -1,0 +1,160 @@
+"""The repository keeps its own rules."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import karat
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def packages() -> list[str]:
+    """Give the names of karat's packages."""
+    return ["karat", *(f"karat.{found.name}" for found in pkgutil.iter_modules(karat.__path__) if found.ispkg)]
+
+
+def constants_classes_functions(name: str) -> tuple[int, str]:
+    """Give the sort key of `__all__`: constants, then classes, then the rest, each by name."""
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)
+
+
+@pytest.mark.parametrize("name", packages())
+def test_the_door_of_a_package_is_sorted_and_opens(name: str) -> None:
+    """`__all__` has no name twice, is sorted, and every name in it can be imported."""
+    package = importlib.import_module(name)
+    public = list(package.__all__)
+    assert public == sorted(set(public), key=constants_classes_functions)
+    for public_name in public:
+        assert getattr(package, public_name) is not None
+
+
+@pytest.mark.parametrize("name", packages())
+def test_the_door_of_a_package_has_all_that_it_imports(name: str) -> None:
+    """What `__init__.py` imports from inside, or defines, is in `__all__` unless its name begins with `_`."""
+    package = importlib.import_module(name)
+    assert set(package.__all__) >= names_of_the_door(package)
+
+
+def names_of_the_door(package: ModuleType) -> set[str]:
+    """Give the public names that the `__init__.py` of a package imports from karat, or defines."""
+    tree = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8"))
+    imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    names = {a.asname or a.name for node in imported if (node.module or "").startswith("karat") for a in node.names}
+    names |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_modules_inside_packages_are_private() -> None:
+    """`__init__.py` is the only door: every other module's name begins with an underscore, but for `__main__`."""
+    found = pkgutil.walk_packages(karat.__path__, "karat.")
+    assert [m.name for m in found if not m.ispkg and not m.name.rpartition(".")[2].startswith("_")] == []
+
+
+def test_no_source_file_is_longer_than_400_lines(files: list[Path]) -> None:
+    """A file that passes 400 lines is asking to be two."""
+    sizes = {str(name): len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in sources(files)}
+    assert {name: size for name, size in sizes.items() if size > 400} == {}
+
+
+def sources(files: list[Path]) -> list[Path]:
+    """Give the Python files of the package."""
+    found = [name for name in files if name.parts[0] == "src" and name.suffix == ".py"]
+    assert found
+    return found
+
+
+def test_every_extra_is_described() -> None:
+    """docs/install.md has a row for each extra of pyproject.toml, and for no other."""
+    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8").partition("## Extras")[2]
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == set(PROJECT["optional-dependencies"])
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    """The newest entry of CHANGELOG.md is for the version that the package says it has."""
+    entries = re.findall(r"^## \[([^]]+)\] - .+$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert entries[0] == karat.__version__
+
+
+def shell_scripts(files: list[Path]) -> list[Path]:
+    """Give the files that begin with a line for sh."""
+    found = []
+    for name in files:
+        with (ROOT / name).open("rb") as file:
+            if file.readline() == b"#!/bin/sh\n":
+                found.append(name)
+    return found
+
+
+def test_shell_scripts_parse_stop_at_errors_and_can_be_called(files: list[Path]) -> None:
+    """Each script is valid for sh, begins with `set -eu`, and is executable."""
+    scripts = shell_scripts(files)
+    assert {Path("karat"), Path(".ci/run"), Path("scripts/setup"), Path("scripts/test")} <= set(scripts)
+    for name in scripts:
+        subprocess.run(["sh", "-n", ROOT / name], check=True)
+        assert "\nset -eu\n" in (ROOT / name).read_text(encoding="utf-8"), name
+        assert (ROOT / name).stat().st_mode & 0o111, name
+
+
+def test_every_script_is_a_shell_script(files: list[Path]) -> None:
+    """scripts/ holds nothing that needs more than sh to start."""
+    assert {name for name in files if name.parts[0] == "scripts"} <= set(shell_scripts(files))
+
+
+# In pieces, so that this file does not match.
+MACHINE = re.compile(
+    r"(?<![\w.*~-])/(?:" + "|".join(("work", "root", "home", "Users", "opt", "farm")) + r")/\w"
+    r"|py" + r"pi\.org|python" + r"hosted\.org|(?:index" + r"-url|find" + r"-links)[ =]+\S*[:/]",
+)
+
+
+def test_no_file_names_this_machine_or_its_package_index(files: list[Path]) -> None:
+    """Paths of a developer's machine and addresses of package indexes have no place in the repository."""
+    found = []
+    for name in files:
+        text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
+        found += [f"{name}: {match[0]}" for match in MACHINE.finditer(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize("text", ["cd /" + "work/main", "'/" + "home/me/x'", "https://py" + "pi.org/simple"])
+def test_the_search_for_machine_names_finds_them(text: str) -> None:
+    """The pattern would notice what it is there for."""
+    assert MACHINE.search(text)
+
+
+def test_every_locked_requirement_has_a_version_and_hashes() -> None:
+    """requirements/dev.txt pins each package to one version, with at least one hash."""
+    text = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert lines
+    for line in lines:
+        assert re.match(r"[a-z0-9-]+==\S+ .*--hash=sha256:[0-9a-f]{64}(?:\s|$)", line), line[:80]
+
+
+def test_the_lock_file_has_all_that_the_project_asks_for() -> None:
+    """Every requirement of the project and of its `dev` extra is locked: the lock was made after the last change."""
+    locked = re.findall(
+        r"^([a-z0-9-]+)==", (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    extras = PROJECT["optional-dependencies"]
+    inner = [extra for line in extras["dev"] if line.startswith("karat[") for extra in line[6:-1].split(",")]
+    asked = [*PROJECT["dependencies"], *extras["dev"], *(line for extra in inner for line in extras[extra])]
+    names = {re.match(r"[\w-]+", line)[0].lower().replace("_", "-") for line in asked}  # type: ignore[index]
+    assert names - {"karat"} - set(locked) == set()
+
+
+def test_settings_of_tools_come_last_in_the_project_file() -> None:
+    """scripts/setup compares what stands before them, and so must find there all that says what is installed."""
+    tables = re.findall(r"^\[+([\w.-]+)\]+", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert tables == sorted(tables, key=lambda name: name.startswith("tool."))
