@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -54,16 +54,14 @@ class Block:
     line: int
     info: str
     text: str
+    exit_code: int = 0
+    """What the comment right before it says that it ends with."""
     output: str | None = None
     """What the ``text`` block right after it says that it prints."""
 
-    @property
-    def exit_code(self) -> int:
-        found = re.search(r"exit=(\d+)", self.info)
-        return int(found[1]) if found else 0
-
 
 FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$\n?", re.MULTILINE | re.DOTALL)
+EXIT = re.compile(r"<!-- exit=(\d+) -->\s*")  # not in the fence's first line, where Python-Markdown does not take it
 
 
 def blocks(page: Path) -> list[Block]:
@@ -72,19 +70,19 @@ def blocks(page: Path) -> list[Block]:
     found: list[Block] = []
     end = 0
     for match in FENCE.finditer(text):
-        line, content = text.count("\n", 0, match.start()) + 1, textwrap.dedent(match[3])
-        follows = found and not text[end : match.start()].strip()
-        if follows and match[2] == "text" and found[-1].info.split()[:1] == ["sh"]:
-            last = found[-1]
-            found[-1] = Block(line=last.line, info=last.info, text=last.text, output=content)
-        found.append(Block(line=line, info=match[2], text=content))
+        between, content = text[end : match.start()], textwrap.dedent(match[3])
+        if found and found[-1].info == "sh" and match[2] == "text" and not between.strip():
+            found[-1] = replace(found[-1], output=content)
+        marked = EXIT.search(between)
+        code = int(marked[1]) if marked and marked.end() == len(between) else 0
+        found.append(Block(line=text.count("\n", 0, match.start()) + 1, info=match[2], text=content, exit_code=code))
         end = match.end()
     return found
 
 
 def code(page: Path, language: str) -> list[Block]:
     """Give the blocks of a page that are in a language."""
-    return [block for block in blocks(page) if block.info.split()[:1] == [language]]
+    return [block for block in blocks(page) if block.info == language]
 
 
 def with_code(language: str) -> list[object]:
@@ -159,6 +157,11 @@ def test_the_two_commands_of_the_readme_are_there() -> None:
     assert second == "./scripts/test\n"
 
 
+def test_every_block_is_in_a_language_that_is_checked() -> None:
+    """A block is a command, Python, or text: a mistyped language would never be run."""
+    assert {block.info for page in PAGES for block in blocks(page)} == {"sh", "python", "text"}
+
+
 def test_no_shell_block_installs_with_pip() -> None:
     """What needs a package index is shown as text, since nobody can run it here and see that it is true."""
     assert not [page for page in PAGES for block in code(page, "sh") if "pip install" in block.text]
@@ -218,6 +221,8 @@ def test_the_measures_page_is_what_the_table_of_measures_gives() -> None:
     """docs/measures.md is generated: it has every measure, and ./scripts/docs was run after the last change."""
     page = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
     assert page == reference(), "run ./scripts/docs"
+    printed = subprocess.run([sys.executable, "-m", "karat.measures._reference"], capture_output=True, check=True)
+    assert printed.stdout.decode() == page
     headings = re.findall(r"^### (.+)$", page, re.MULTILINE)
     assert sorted(headings) == sorted(d.name for d in own_measures())
     for definition in own_measures():
@@ -290,7 +295,9 @@ def test_the_pages_build_strictly_and_load_nothing_from_elsewhere(tmp_path: Path
     assert len(pages) >= len(list((ROOT / "docs").rglob("*.md")))
     for page in pages:
         assets = _Assets()
-        assets.feed(page.read_text(encoding="utf-8"))
+        text = page.read_text(encoding="utf-8")
+        assert "```" not in text, f"{page.name}: a block that is none"
+        assets.feed(text)
         assert assets.loaded
         assert [asset for asset in assets.loaded if re.match(r"(?:\w+:)?//", asset)] == [], page.name
     for sheet in site.rglob("*.css"):

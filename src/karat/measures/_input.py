@@ -54,9 +54,7 @@ class Loaded:
             try:
                 if self.pieces is not None:
                     return align_pieces(judgments, self.pieces, single=single)
-                return with_pieces(
-                    self.frames, self.name, lambda pieces: align_pieces(judgments, pieces, single=single)
-                )
+                return with_pieces(self.frames, self.name, partial(align_pieces, judgments, single=single))
             except NotUnderstood:
                 pass  # the exact reader, below, has the last word
             except InputError:
