@@ -1,0 +1,22 @@
+"""The benchmarks run, beside all their peers."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+def test_the_scoring_benchmark_runs_and_karat_agrees_with_pytrec_eval() -> None:
+    """``./scripts/bench scoring --quick`` sets itself up, and finds no value of karat's that differs."""
+    done = subprocess.run(
+        ["./scripts/bench", "scoring", "--quick"], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| karat")]
+    assert len(rows) == 6
+    assert all(row[5].strip().startswith("0 of ") for row in rows)
