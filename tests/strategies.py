@@ -12,6 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import karat
+from karat.core import MEASURES, Measure
 
 Table = dict[str, dict[str, Any]]
 
@@ -27,8 +28,8 @@ GRADES_AND_POOLED = st.integers(-1, 4)
 """-1: in the pool, and not judged."""
 SCORES = st.one_of(st.sampled_from(TIED_SCORES), st.floats(width=32, allow_nan=False, allow_infinity=False))
 
-quick = settings(max_examples=100, deadline=None, derandomize=True)
-thorough = settings(max_examples=200, deadline=None, derandomize=True)
+quick = settings(max_examples=60, deadline=None, derandomize=True)
+thorough = settings(max_examples=150, deadline=None, derandomize=True)
 
 
 def judged(grades: st.SearchStrategy[int] = GRADES_AND_POOLED) -> st.SearchStrategy[dict[str, int]]:
@@ -105,3 +106,9 @@ def same_bits(one: karat.Scores, other: karat.Scores) -> None:
     assert one.reasons == other.reasons
     np.testing.assert_array_equal(one.codes, other.codes)
     np.testing.assert_array_equal(one.values.view(np.uint64), other.values.view(np.uint64))
+
+
+def every_measure() -> list[Measure]:
+    """Give every registered measure with its defaults: without a cut-off, and at rank 5 or recall 0.5."""
+    cutoffs = {"none": [None], "optional": [None, 5], "required": [5], "recall": [0.5]}
+    return [Measure.of(definition.name, k) for definition in MEASURES for k in cutoffs[definition.cutoff]]

@@ -230,7 +230,7 @@ def eleven_point_average(a: Alignment, k: None, *, rel: int, rounding: str) -> F
 
 def _share(share: float, relevant: Ints, rounding: str) -> Ints:
     """Turn a share of the relevant documents into a number of them."""
-    # 0.55 * 20 is 11.000000000000002 in binary; a share means the decimal number that was written.
+    # 0.28 * 25 is 7.000000000000001 in binary; a share means the decimal number that was written.
     number = np.floor(share * relevant + 0.9) if rounding == "trec" else np.ceil(share * relevant - 1e-9)
     counts: Ints = number.astype(np.int64)
     return counts

@@ -42,6 +42,13 @@ class Conventions:
 
         >>> print(CONVENTIONS["rig"].resolve(Measure.parse("nDCG@5")))
         nDCG(gain='exp')@5
+        >>> print(CONVENTIONS["fit"].resolve(Measure.parse("P(rel=3)@5")))
+        P(rel=3)@5
+
+        A parameter that was written wins over the conventions', unless it was written with its default value: the
+        measure is then the same value as without it, with the same key in the table of scores, and means the same.
+        To have ``rig``'s rules with a linear gain, ask for ``conventions="karat", undefined="one"``.
+
         >>> print(CONVENTIONS["rig"].resolve(Measure.parse("nDCG(gain='linear')@5")))
         nDCG(gain='exp')@5
         """
@@ -50,7 +57,12 @@ class Conventions:
         return Measure.of(name, measure.cutoff, filled)
 
 
+_EXPONENTIAL = dict.fromkeys(("nDCG", "DCG"), {"gain": "exp"})
 _REL2 = {"rel": 2}
+_BINARY = (
+    "P R R_cap F1 AP GMAP RR Success Hits Rprec IPrec IPrec11 RBP Bpref GBpref infAP SetP SetR SetF SetAP "
+    "Utility NumRel NumRelRet NumNonRelRet binG"
+).split()
 
 CONVENTIONS: dict[str, Conventions] = {
     c.name: c
@@ -85,10 +97,7 @@ CONVENTIONS: dict[str, Conventions] = {
         Conventions(
             name="agent",
             measures=("RR@5", "RR@10", "nDCG@5", "nDCG@10", "nDCG@20", "R@5", "R@10"),
-            parameters={
-                "nDCG": {"gain": "exp"},
-                **dict.fromkeys(("P", "R", "RR", "AP", "F1", "Success", "Hits", "R_cap", "SetP"), _REL2),
-            },
+            parameters={**_EXPONENTIAL, **dict.fromkeys(_BINARY, _REL2)},
             undefined="zero",
             undefined_for={"R": "one"},
         ),
@@ -96,7 +105,7 @@ CONVENTIONS: dict[str, Conventions] = {
         Conventions(
             name="rig",
             measures=("R@10", "P@10", "Success@10", "RR@10", "AP@10", "nDCG@10"),
-            parameters={"nDCG": {"gain": "exp"}},
+            parameters=_EXPONENTIAL,
             undefined="one",
         ),
         # 004: sets of block ids; divides by what was returned.

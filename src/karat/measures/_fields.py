@@ -65,9 +65,14 @@ def _rows(source: Source) -> Iterator[_Row]:
 
 def _delimited(source: Source) -> Iterator[_Row]:
     rows = delimited_rows(source.read(), source)
-    _, names = next(rows, (1, []))
+    head, names = next(rows, (1, []))
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"column {shorten(twice)} stands twice", source=source.name, line=head, hint="rename one of them"
+        )
     for line, cells in rows:
-        yield source.name, line, dict(zip(reversed(names), reversed(cells), strict=True))  # the first of a name wins
+        yield source.name, line, dict(zip(names, cells, strict=True))
 
 
 def _json(source: Source) -> Iterator[_Row]:

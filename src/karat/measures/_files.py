@@ -32,7 +32,7 @@ _ENDINGS: dict[str, Format] = {
 }
 _LARGE = 4 * 2**20  # bytes; below, importing a dataframe library costs more than it saves
 _HEAD = 65536
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 # {"q1": {...  or  {"q1": [...: one object for all queries, even when it stands on one line
 _OF_QUERIES = re.compile(rb'\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:\s*[\[{])')
 
@@ -138,7 +138,7 @@ def _sniff(head: bytes) -> Format:
     """Tell a format from the first bytes of a file; what looks like nothing else is TREC's."""
     if head[:4] == b"PAR1":
         return "parquet"
-    start = head.removeprefix(_BOM).lstrip()
+    start = head.removeprefix(BOM).lstrip()
     first, _, rest = start.partition(b"\n")
     if start[:1] == b"[":
         return "json"

@@ -140,7 +140,7 @@ def rank_biased_precision(a: Alignment, k: int | None, *, p: float, rel: int) ->
     {'RBP(p=0.5)': 0.75}
     """
     hits = a.hits.relevant(rel).top(k)
-    return hits.total(_geometric(p, hits.rank))
+    return np.minimum(hits.total(_geometric(p, hits.rank)), 1.0)
 
 
 @measure("RBPres", _PERSISTENCE, JUDGED_ONLY, aliases=("rbp_resid", "rbp_residual"), higher_is_better=False)
@@ -157,11 +157,14 @@ def rank_biased_precision_residual(a: Alignment, k: int | None, *, p: float) -> 
     {'RBPres(p=0.5)': 0.75}
     """
     hits = a.hits.top(k)
-    return 1 - hits.total(_geometric(p, hits.rank))
+    return 1 - np.minimum(hits.total(_geometric(p, hits.rank)), 1.0)
 
 
 def _geometric(p: float, rank: Ints) -> Floats:
-    """Give the chance that a user who reads on with probability p stops at each rank."""
+    """Give the chance that a user who reads on with probability p stops at each rank.
+
+    All of them make 1; rounded, their sum can be a little more.
+    """
     return (1 - p) * np.power(p, rank - 1, dtype=np.float64)
 
 

@@ -29,7 +29,7 @@ from karat.measures._columns import (
     is_header,
     shorten,
 )
-from karat.measures._files import Source
+from karat.measures._files import BOM, Source
 
 Table = Mapping[str, Mapping[str, Any]]
 """``{query: {document: grade or score}}``"""
@@ -132,13 +132,15 @@ def _collect(rows: Iterable[_Row], kind: Kind, source: str) -> Table:
 
 def decode(data: bytes, source: str) -> str:
     """Give UTF-8 text, without a byte-order mark, or say at which line it is none."""
-    at = data.find(0)
+    data = data.removeprefix(BOM)
     try:
-        if at < 0:
-            return data.decode("utf-8-sig")
+        text = data.decode()
     except UnicodeDecodeError as error:
-        at = error.start
-    what = f"byte 0x{data[at]:02x} is not UTF-8" if data[at] else "a NUL byte, which text never has"
+        at, what = error.start, f"byte 0x{data[error.start]:02x} is not UTF-8"
+    else:
+        at, what = data.find(0), "a NUL byte, which text never has"
+        if at < 0:
+            return text
     line = data.count(b"\n", 0, at) + 1
     raise InputError(what, source=source, line=line, hint="convert the file with iconv, or name its --format")
 
@@ -151,7 +153,7 @@ def _trec(data: bytes, kind: Kind, source: str) -> Table:
     table: dict[str, dict[str, Any]] = {}
     query = b""
     documents: dict[str, Any] = {}
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
         fields = line.split()
         if len(fields) != width:
             if not fields:

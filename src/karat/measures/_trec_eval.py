@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -24,15 +23,13 @@ from karat.measures._files import Source, find
 from karat.measures._measure import compute
 from karat.measures._score import Qrels, Run, align_run, name_of, read_judgments
 from karat.measures._text import read_table
+from karat.measures._trec_gains import gain, ndcg, ndcg_rel, rankings, rndcg, sum_in_order
+from karat.measures._trec_parameters import LARGEST, distinct, named, read_gains, read_numbers, read_ranks
 
 _RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 _FLOOR = 0.00001  # below it a value counts as this much in a geometric mean
-
-_RANK = re.compile(r"\s*\+?(\d{1,18})(?:\.\d*)?\s*", re.ASCII)  # trec_eval's own tests write 23.4, and mean 23
-_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
-_GAIN = re.compile(rf"\s*(?P<grade>\d{{1,15}})\s*=(?P<gain>{_NUMBER.pattern})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +47,8 @@ class _Options:
     def __post_init__(self) -> None:
         for name in ("level", "max_docs", "docs"):
             value = getattr(self, name)
-            if value is not None and value < 0:
-                raise UsageError(f"{name}={value} should be 0 or more")
+            if value is not None and not 0 <= value <= 10**15:
+                raise UsageError(f"{name}={value} should be a whole number from 0 to 10^15")
 
 
 def trec_eval(qrels: Qrels, run: Run, measures: Iterable[str] | str = (), **options: Any) -> str:
@@ -159,13 +156,8 @@ class _Job:
         return np.nan_to_num(values, nan=undefined)
 
     def mean(self, name: str, values: Floats) -> _Column:
-        total = _sum(values) / self.averaged_over
+        total = sum_in_order(values) / self.averaged_over
         return _Column(name=name, values=values.tolist(), total=total, show=_decimal)
-
-
-def _sum(values: Floats) -> float:
-    """Add up from the first to the last, so that the sum is trec_eval's to the last bit."""
-    return 0.0 + float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
 # What makes the columns of a measure from its name and the text of its parameters, None when there is none.
@@ -182,7 +174,7 @@ def _mean(measure: str, **params: Any) -> _Maker:
 def _total(measure: str, *, graded: bool = False) -> _Maker:
     def make(job: _Job, name: str, text: str | None) -> list[_Column]:
         values = job.compute(measure, graded=graded)
-        return [_Column(name=name, values=values.tolist(), total=_sum(values), show=_count)]
+        return [_Column(name=name, values=values.tolist(), total=sum_in_order(values), show=_count)]
 
     return make
 
@@ -190,7 +182,7 @@ def _total(measure: str, *, graded: bool = False) -> _Maker:
 def _geometric_mean(measure: str) -> _Maker:
     def make(job: _Job, name: str, text: str | None) -> list[_Column]:
         logs = [math.log(max(value, _FLOOR)) for value in job.compute(measure).tolist()]
-        total = _sum(np.array(logs)) + (job.averaged_over - len(logs)) * math.log(_FLOOR)
+        total = sum_in_order(np.array(logs)) + (job.averaged_over - len(logs)) * math.log(_FLOOR)
         return [_Column(name=name, total=math.exp(total / job.averaged_over), show=_decimal)]
 
     return make
@@ -198,7 +190,7 @@ def _geometric_mean(measure: str) -> _Maker:
 
 def _at_ranks(measure: str, default: tuple[int, ...] = _RANKS, **params: Any) -> _Maker:
     def make(job: _Job, name: str, text: str | None) -> list[_Column]:
-        ranks = default if text is None else _ranks(name, text)
+        ranks = default if text is None else read_ranks(name, text)
         return [job.mean(f"{name}_{rank}", job.compute(measure, rank, **params)) for rank in ranks]
 
     return make
@@ -206,7 +198,7 @@ def _at_ranks(measure: str, default: tuple[int, ...] = _RANKS, **params: Any) ->
 
 def _at_shares(values: Callable[[_Job, float], Floats], default: tuple[float, ...]) -> _Maker:
     def make(job: _Job, name: str, text: str | None) -> list[_Column]:
-        shares = default if text is None else _distinct(name, text, sorted(_numbers(name, text)))
+        shares = default if text is None else distinct(name, text, sorted(read_numbers(name, text)))
         # trec_eval keeps eight characters of the number.
         return [job.mean(f"{name}_{f'{share:.2f}'[:8]}", values(job, share)) for share in shares]
 
@@ -230,26 +222,26 @@ def _num_rel(job: _Job, name: str, text: str | None) -> list[_Column]:
 
 def _relstring(job: _Job, name: str, text: str | None) -> list[_Column]:
     """Show the grades at the top of each ranking: ``-`` is not in the pool, ``.`` in the pool and not judged."""
-    longest = 10 if text is None else int(_numbers(name, text)[0])
+    longest = 10 if text is None else int(read_numbers(name, text)[0])
     a = job.alignment
     strings = [["-"] * size for size in np.minimum(longest, a.retrieved).tolist()]
     for i in np.flatnonzero((a.ranks > 0) & (a.ranks <= longest)).tolist():
         grade = int(a.grades[i])
         strings[a.query[i]][a.ranks[i] - 1] = "." if grade < 0 else ">" if grade > 9 else str(grade)
-    return [_Column(name=_named(name, text), values=["".join(strings[row]) for row in job.rows], show="'{}'".format)]
+    return [_Column(name=named(name, text), values=["".join(strings[row]) for row in job.rows], show="'{}'".format)]
 
 
 def _utility(job: _Job, name: str, text: str | None) -> list[_Column]:
-    worth = [1.0, -1.0, 0.0, 0.0] if text is None else _numbers(name, text, low=-math.inf)
+    worth = [1.0, -1.0, 0.0, 0.0] if text is None else read_numbers(name, text, low=-LARGEST)
     if len(worth) != 4:
         raise UsageError(f"measure {name}.{text}: give four numbers, as in utility.1,-1,0,0")
     a, b, c, d = worth
-    return [job.mean(_named(name, text), job.compute("Utility", a=a, b=b, c=c, d=d, docs=job.options.docs))]
+    return [job.mean(named(name, text), job.compute("Utility", a=a, b=b, c=c, d=d, docs=job.options.docs))]
 
 
 def _set_f(job: _Job, name: str, text: str | None) -> list[_Column]:
-    beta = 1.0 if text is None else _numbers(name, text)[0]
-    return [job.mean(_named(name, text), job.compute("SetF", beta=beta))]
+    beta = 1.0 if text is None else read_numbers(name, text)[0]
+    return [job.mean(named(name, text), job.compute("SetF", beta=beta))]
 
 
 def _yaap(job: _Job, name: str, text: str | None) -> list[_Column]:
@@ -276,8 +268,8 @@ def _needed(job: _Job, level: float) -> Ints:
 
 
 def _eleven_points(job: _Job, name: str, text: str | None) -> list[_Column]:
-    levels = _LEVELS if text is None else tuple(_numbers(name, text))
-    total, last = np.zeros(len(job.rows)), job.found
+    levels = _LEVELS if text is None else tuple(read_numbers(name, text))
+    total, last, top = np.zeros(len(job.rows)), job.found, _interpolated(job, 0.0)
     passed, lost = np.ones(len(job.rows), np.bool_), np.zeros(len(job.rows), np.bool_)
     # trec_eval walks up the ranking, and expects the levels in ascending order: the first that is above the one after
     # it is never met, and that one and all before it get the precision of recall 0.
@@ -286,105 +278,26 @@ def _eleven_points(job: _Job, name: str, text: str | None) -> list[_Column]:
         passed &= needed > job.found
         lost |= ~passed & (needed > last)
         last = np.where(passed, last, needed)
-        total += np.where(lost, _interpolated(job, 0.0), _interpolated(job, level))
-    return [job.mean(_named(name, text), total / len(levels))]
+        total += np.where(lost, top, _interpolated(job, level))
+    return [job.mean(named(name, text), total / len(levels))]
 
 
 def _graded(measure: str, formula: Callable[[Floats, Floats], float]) -> _Maker:
     """Make a measure of gains: karat's own, or, where gains are given, the formula with trec_eval's ideal list."""
-    undefined = formula(np.empty(0), np.empty(0))
+    undefined = formula(np.empty(0), np.empty(0))  # what it gives where there is nothing to gain
 
     def make(job: _Job, name: str, text: str | None) -> list[_Column]:
         if text is None:
             values = job.compute(measure, graded=True, undefined=undefined)
         else:
-            values = np.array([formula(*ranking) for ranking in _rankings(job, _gains(name, text))])
+            values = np.array(
+                [formula(*ranking) for ranking in rankings(job.alignment, job.rows, read_gains(name, text))]
+            )
         if name == "Rndcg":  # the only one that asks for a relevant document, so that -l can change it
             values = np.where(job.relevant > 0, values, 0.0)
-        return [job.mean(_named(name, text), values)]
+        return [job.mean(named(name, text), values)]
 
     return make
-
-
-def _rankings(job: _Job, gains: Mapping[int, float]) -> Iterable[tuple[Floats, Floats]]:
-    """Give, for each query, the gains down its ranking and down the ideal list."""
-    a = job.alignment
-    for row in job.rows.tolist():
-        here = slice(a.starts[row], a.starts[row + 1])
-        grades, ranks = a.grades[here], a.ranks[here]
-        own = np.zeros(a.retrieved[row])
-        found = (ranks > 0) & (grades >= 0)
-        own[ranks[found] - 1] = [gains.get(grade, grade) for grade in grades[found].tolist()]
-        yield own, np.array(_ideal(gains, Counter(grades[grades >= 0].tolist())), np.float64)
-
-
-def _ideal(gains: Mapping[int, float], counts: Mapping[int, int]) -> list[float]:
-    """Give the gains of trec_eval's ideal list, which are out of order when gains are less than 1 apart.
-
-    >>> _ideal({1: 3.5, 2: 9.0}, {0: 4, 1: 1, 2: 2})
-    [9.0, 9.0, 3.5]
-    >>> _ideal({1: 0.5}, {0: 4, 1: 1, 2: 2})
-    [2.0, 2.0]
-    """
-    # Grades that nobody gave take part in the sorting; the limit is for grades that are no grades.
-    grades = sorted({*range(min(max(counts, default=0), 1000)), *counts})
-    ordered = _sorted([*gains.items(), *((grade, float(grade)) for grade in grades if grade not in gains)])
-    ideal: list[float] = []
-    for grade, gain in reversed(ordered if ordered[-1][1] > 0 else []):
-        if gain <= 0 and counts.get(grade):
-            break
-        ideal += [gain] * counts.get(grade, 0)
-    return ideal
-
-
-def _sorted(gains: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Sort as the C library does with trec_eval's comparison, to which a difference of less than 1 is none."""
-    if len(gains) < 2:
-        return gains
-    half = len(gains) // 2
-    left, right, merged = _sorted(gains[:half]), _sorted(gains[half:]), []
-    while left and right:
-        merged.append((left if int(left[0][1] - right[0][1]) <= 0 else right).pop(0))
-    return merged + left + right
-
-
-def _dcg(gains: Floats) -> Floats:
-    """Give the discounted cumulative gain at each rank, from rank 0 on."""
-    return np.concatenate([[0.0], np.cumsum(gains / np.log2(np.arange(2, len(gains) + 2)))])
-
-
-def _ndcg(own: Floats, ideal: Floats) -> float:
-    return float(_dcg(own)[-1] / _dcg(ideal)[-1]) if len(ideal) else 0.0
-
-
-def _ndcg_rel(own: Floats, ideal: Floats) -> float:
-    dcg, best = _dcg(own), _dcg(ideal)
-    at = np.flatnonzero(own > 0) + 1
-    with np.errstate(divide="ignore", invalid="ignore"):  # an ideal list that is out of order can be empty
-        total = _sum(dcg[at] / best[np.minimum(at, len(ideal))]) + (len(ideal) - len(at)) * dcg[-1] / best[-1]
-        return float(np.divide(total, len(ideal))) if total > 0 else 0.0
-
-
-def _rndcg(own: Floats, ideal: Floats) -> float:
-    if not len(ideal):
-        return math.nan
-    dcg, best = _dcg(own), _dcg(ideal)
-    ends = np.flatnonzero(np.append(ideal[1:] != ideal[:-1], True)) + 1
-    values = dcg[np.minimum(ends, len(own))] / best[ends]
-    if len(own) > len(ideal) + 1:
-        values = np.append(values, dcg[-1] / best[-1])
-    return _sum(values) / len(values)
-
-
-def _g(own: Floats, ideal: Floats) -> float:
-    if not len(ideal):
-        return 0.0
-    cost = np.ones(max(len(own), len(ideal)))
-    cost[: len(ideal)] = np.maximum(ideal, 1.0)
-    lag = 2 + np.cumsum(cost)[: len(own)] - np.cumsum(own)
-    useful = own != 0
-    with np.errstate(divide="ignore", invalid="ignore"):  # a ranking can outrun an ideal list that is out of order
-        return _sum(own[useful] / np.log2(lag[useful])) / _sum(ideal)
 
 
 # trec_eval's table of measures, in the order in which it prints them.
@@ -409,10 +322,10 @@ _TABLE: dict[str, _Maker] = {
     "utility": _utility,
     "11pt_avg": _eleven_points,
     "binG": _mean("binG"),
-    "G": _graded("G", _g),
-    "ndcg": _graded("nDCG", _ndcg),
-    "ndcg_rel": _graded("nDCG_rel", _ndcg_rel),
-    "Rndcg": _graded("RnDCG", _rndcg),
+    "G": _graded("G", gain),
+    "ndcg": _graded("nDCG", ndcg),
+    "ndcg_rel": _graded("nDCG_rel", ndcg_rel),
+    "Rndcg": _graded("RnDCG", rndcg),
     "ndcg_cut": _at_ranks("nDCG", graded=True),
     "map_cut": _at_ranks("AP"),
     "relative_P": _at_ranks("R_cap"),
@@ -460,44 +373,6 @@ def _unknown(name: str) -> UsageError:
     known = [*_TABLE, *_NICKNAMES]
     hint = did_you_mean(name, known) or f"; parameters follow a dot, as in P.5,10; known: {', '.join(known)}"
     return UsageError(f"unknown measure {name!r}{hint}")
-
-
-def _named(name: str, text: str | None) -> str:
-    return name if text is None else f"{name}_{text}"
-
-
-def _ranks(name: str, text: str) -> list[int]:
-    ranks = [_read(_RANK, part, name, text, "ranks, as in P.5,10") for part in text.split(",")]
-    ordered = sorted(int(rank[1]) for rank in ranks)
-    if ordered[0] < 1:
-        raise UsageError(f"measure {name}.{text}: a rank should be 1 or more")
-    return _distinct(name, text, ordered)
-
-
-def _numbers(name: str, text: str, low: float = 0.0) -> list[float]:
-    numbers = [float(_read(_NUMBER, part, name, text, "numbers, as in set_F.2.0")[0]) for part in text.split(",")]
-    if min(numbers) < low:
-        raise UsageError(f"measure {name}.{text}: a number should be {low:g} or more")
-    return numbers
-
-
-def _gains(name: str, text: str) -> dict[int, float]:
-    pairs = [_read(_GAIN, part, name, text, "gains of grades, as in ndcg.1=3.5,2=9") for part in text.split(",")]
-    _distinct(name, text, [int(pair["grade"]) for pair in pairs])
-    return {int(pair["grade"]): float(pair["gain"]) for pair in pairs}
-
-
-def _read(pattern: re.Pattern[str], part: str, name: str, text: str, wanted: str) -> re.Match[str]:
-    match = pattern.fullmatch(part)
-    if match is None:
-        raise UsageError(f"measure {name}.{text}: {part!r} does not belong there; {name} takes {wanted}")
-    return match
-
-
-def _distinct(name: str, text: str, values: list[Any]) -> list[Any]:
-    if len(set(values)) < len(values):
-        raise UsageError(f"measure {name}.{text}: a parameter stands twice")
-    return values
 
 
 def _tagged(run: Run) -> tuple[Run, str]:
