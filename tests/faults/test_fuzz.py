@@ -8,6 +8,8 @@ import json
 import random
 import re
 import signal
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -486,13 +488,25 @@ def test_damaged_files_are_streamed_as_they_are_read(
         assert outcomes[0] == outcomes[1], path.read_bytes()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.xfail(reason="rows that Polars cannot read are missing without a word", strict=False)
-def test_damaged_parquet_files_are_refused_or_read_in_full(tmp_path: Path, seed: int) -> None:
-    """A damaged Parquet file is explained, or has as many rows as it says it has."""
-    for qrels, run, path, kind, _ in damaged_files(3000 + seed, tmp_path, FILES // 10, right_parquet):
+def check_parquet(seed: int, folder: Path) -> None:
+    """Read damaged Parquet files: each is explained, or has as many rows as it says it has."""
+    for qrels, run, path, kind, _ in damaged_files(3000 + seed, folder, FILES // 10, right_parquet):
         with time_limit(SECONDS):
             accepted(qrels, run, None)
             table = table_or_none(path, kind, None)
         if table is not None:
             assert sum(map(len, table.values())) == pl.scan_parquet(path).select(pl.len()).collect().item()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.xfail(reason="rows that Polars cannot read are missing without a word", strict=False)
+def test_damaged_parquet_files_are_refused_or_read_in_full(tmp_path: Path, seed: int) -> None:
+    """A damaged Parquet file is never read in part; in a process of its own, since Polars may abort it."""
+    done = subprocess.run([sys.executable, __file__, str(seed), tmp_path], capture_output=True, text=True, timeout=120)
+    if done.returncode == -signal.SIGABRT:
+        pytest.xfail("Polars reserves more memory than there is, which nobody can catch")
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+if __name__ == "__main__":
+    check_parquet(int(sys.argv[1]), Path(sys.argv[2]))

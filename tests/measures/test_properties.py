@@ -13,6 +13,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import karat
+from karat.core import Measure, Scores
 from strategies import (
     GRADES,
     Table,
@@ -26,9 +29,6 @@ from strategies import (
     thorough,
     untied_rankings,
 )
-
-import karat
-from karat.core import Measure, Scores
 
 ALL = every_measure()
 TOP_HEAVY = ["P@1", "P@5", "R@5", "RR", "RR@5", "AP", "AP@5", "nDCG", "nDCG@5", "nDCG(gain='exp')", "Success@5"]
@@ -148,7 +148,7 @@ def test_rounding_does_not_push_rbp_over_one(p: float, documents: int) -> None:
     """The chances of stopping at each rank make 1; their rounded sum must not make more, or leave less than nothing."""
     ids = [f"{i:04}" for i in range(documents)]
     values = karat.score({"q": dict.fromkeys(ids, 1)}, {"q": ids}, [f"RBP(p={p})", f"RBPres(p={p})"]).values
-    assert 0 <= values.min()
+    assert values.min() >= 0
     assert values.max() <= 1
     assert values.sum() == pytest.approx(1, rel=1e-12)
 

@@ -16,10 +16,10 @@ from cwl.ruler.ranking import Ranking
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import polygamma
-from strategies import GRADES, judged, quick, untied_rankings
 
 import karat
 from karat.core import Measure
+from strategies import GRADES, judged, quick, untied_rankings
 
 CWL_DEPTH = 1000
 """cwl_eval looks at so many ranks, and normalises by them."""

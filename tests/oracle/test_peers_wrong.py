@@ -103,7 +103,7 @@ def test_compatibility_ranks_ties_by_ascending_id() -> None:
 
 
 def test_compatibility_takes_a_missing_document_for_one_with_score_zero() -> None:
-    """With negative scores ir-measures puts the missing b before the retrieved a; a constant added changes its value."""
+    """With negative scores ir-measures puts the missing b before the retrieved a; adding 2 changes its value."""
     qrels = {"q": {"a": 1, "b": 1}}
     below, above = {"q": {"a": -1.0}}, {"q": {"a": 1.0}}
     ideal = 1 * 1 / 1 + 0.95 * 2 / 2

@@ -10,10 +10,10 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 from pytrec_eval_ext import RelevanceEvaluator
-from strategies import GRADES, Table, quick, score_all_ways, tables, thorough
 
 import karat
 from karat.core import Measure
+from strategies import GRADES, Table, quick, score_all_ways, tables, thorough
 
 TREC = {"rounding": "trec"}
 

@@ -115,28 +115,13 @@ def _check_usage(inputs: list[str], options: dict[str, Any]) -> None:
 
 
 def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[Scores]:
-    from karat.core import Measure
-    from karat.measures import (
-        Options,
-        align_run,
-        collapse_judgments,
-        read_classes,
-        read_judgments,
-        score_alignment,
-    )
+    from karat.measures import read_classes, score_runs
 
-    measures = [Measure.parse(text) for text in options["measures"]] or None
     classes = read_classes(options["classes"]) if options["classes"] else None
-    judgments = read_judgments(qrels, format=options["format"])
-    if classes is not None:
-        judgments = collapse_judgments(judgments, classes)
-    chosen = Options(conventions=options["conventions"], undefined=options["undefined"], missing=options["missing"])
-    scores = []
-    for run, name in zip(runs, _names(runs), strict=True):
-        with _progress(run) as progress:
-            alignment = align_run(judgments, run, format=options["format"], classes=classes, progress=progress)
-        scores.append(score_alignment(alignment, measures, name=name, options=chosen))
-    return scores
+    chosen = {name: options[name] for name in ("conventions", "undefined", "missing", "format")}
+    named = dict(zip(_names(runs), runs, strict=True))
+    with _progress(runs) as progress:
+        return score_runs(qrels, named, options["measures"] or None, classes=classes, progress=progress, **chosen)
 
 
 def _names(runs: tuple[str, ...]) -> list[str]:
@@ -162,13 +147,14 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def _progress(run: str) -> Iterator[Callable[[int], None] | None]:
-    """Show a bar for a file that takes more than a moment, on a terminal."""
-    size = os.path.getsize(run) if os.path.isfile(run) else 0  # noqa: PTH202, PTH113 (pathlib raises on odd names)
+def _progress(runs: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
+    """Show a bar for files that take more than a moment, on a terminal."""
+    # Not with pathlib, which raises on odd names.
+    size = sum(os.path.getsize(run) for run in runs if os.path.isfile(run))  # noqa: PTH202, PTH113
     if size < 50_000_000 or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
-    with click.progressbar(length=size, label=printable(run), file=sys.stderr) as bar:
+    with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
         yield bar.update
 
 

@@ -1,5 +1,7 @@
 """The measure language, alignment, kernels, and the table of scores."""
 
+from typing import TYPE_CHECKING, Any
+
 # Importing the kernels fills the table of measures.
 from karat.measures import _binary, _experimental, _graded, _incomplete, _sets
 from karat.measures._alignment import Alignment, Judgments
@@ -8,9 +10,20 @@ from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._document import document
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
-from karat.measures._score import Options, align_run, name_of, read_judgments, read_run, score, score_alignment
-from karat.measures._trec_eval import trec_eval
+from karat.measures._score import (
+    Options,
+    align_run,
+    name_of,
+    read_judgments,
+    read_run,
+    score,
+    score_alignment,
+    score_runs,
+)
 from karat.measures._trials import pass_at_k
+
+if TYPE_CHECKING:
+    from karat.measures._trec_eval import trec_eval
 
 __all__ = [
     "CONVENTIONS",
@@ -30,7 +43,17 @@ __all__ = [
     "read_run",
     "score",
     "score_alignment",
+    "score_runs",
     "trec_eval",
 ]
 
 del _binary, _experimental, _graded, _incomplete, _sets
+
+
+def __getattr__(name: str) -> Any:
+    # Its table of measures is built at import, which no other verb should pay for.
+    if name == "trec_eval":
+        from karat.measures._trec_eval import trec_eval
+
+        return trec_eval
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

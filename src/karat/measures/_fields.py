@@ -88,7 +88,7 @@ def _parquet(source: Source) -> Iterator[_Row]:
 
     try:
         frame = polars.read_parquet(source.path or io.BytesIO(source.read()))
-    except (polars.exceptions.PolarsError, OSError) as error:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         what = f"is no valid Parquet file: {str(error).strip().splitlines()[0]}"
         raise InputError(what, source=source.name) from None
     for number, record in enumerate(frame.iter_rows(named=True), 1):

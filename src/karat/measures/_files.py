@@ -30,7 +30,8 @@ _ENDINGS: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-_LARGE = 4 * 2**20  # bytes; below, importing a dataframe library costs more than it saves
+_LARGE = 12 * 2**20  # bytes; below, importing Polars costs more than it saves
+_LARGE_WITH_POLARS = 2**18  # the same where Polars is there already
 _HEAD = 65536
 BOM = b"\xef\xbb\xbf"
 # {"q1": {...  or  {"q1": [...: one object for all queries, even when it stands on one line
@@ -53,9 +54,10 @@ class Source:
     @property
     def large(self) -> bool:
         """Whether the vectorised reader pays."""
+        limit = min(_LARGE, _LARGE_WITH_POLARS) if "polars" in sys.modules else _LARGE
         if self.data is not None:
-            return len(self.data) > _LARGE
-        return _guarded(self.name, lambda: cast("Path", self.path).stat().st_size) > _LARGE
+            return len(self.data) > limit
+        return _guarded(self.name, lambda: cast("Path", self.path).stat().st_size) > limit
 
     def read(self) -> bytes:
         """Give the whole content."""

@@ -23,6 +23,7 @@ Qrels: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Judg
 Run: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, float]] | Any"
 
 NOT_IN_RUN = "not in the run"
+NO_RELEVANT = "no relevant documents"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +62,38 @@ def score(
     >>> scores.mean()
     {'nDCG@10': 0.9502344167898356, 'P@1': 1.0}
     """
+    return score_runs(qrels, {name or name_of(run): run}, measures, **options)[0]
+
+
+def score_runs(
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    measures: Iterable[str | Measure] | str | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+    **options: Any,
+) -> list[Scores]:
+    """Score several runs, given by name, against judgments that are read once; otherwise like :func:`score`.
+
+    ``progress`` is told of the bytes read from large files.
+
+    >>> qrels = {"q1": {"a": 1}}
+    >>> both = score_runs(qrels, {"old": {"q1": {"b": 2, "a": 1}}, "new": {"q1": {"a": 2, "b": 1}}}, "RR")
+    >>> [(scores.name, scores.mean()) for scores in both]
+    [('old', {'RR': 0.5}), ('new', {'RR': 1.0})]
+    """
     chosen = Options(**options)
-    # The run is opened first: where it is large enough for Polars, the judgments are read with it too.
-    run_name, run = name or name_of(run), load(run, "run", chosen.format)
+    # The first run is opened before the judgments are read: when it is large enough for Polars, so are they.
+    first = load(next(iter(runs.values())), "run", chosen.format, progress) if runs else None
     judgments = read_judgments(qrels, format=chosen.format)
     if chosen.classes is not None:
         judgments = collapse_judgments(judgments, chosen.classes)
-    alignment = align_run(judgments, run, format=chosen.format, classes=chosen.classes)
-    return score_alignment(alignment, measures, name=run_name, options=chosen)
+    scores = []
+    for i, (name, run) in enumerate(runs.items()):
+        loaded = first if i == 0 else load(run, "run", chosen.format, progress)
+        alignment = align_run(judgments, loaded, classes=chosen.classes)
+        scores.append(score_alignment(alignment, measures, name=name, options=chosen))
+    return scores
 
 
 def score_alignment(
@@ -90,10 +115,11 @@ def score_alignment(
         resolved = using.resolve(measure)
         definitions[key] = str(resolved)
         column = compute(resolved, alignment)
-        policy = options.undefined or using.undefined_for.get(measure.name, using.undefined)
-        if policy != "exclude":
-            column = np.where(np.isnan(column), float(policy == "one"), column)
         reason = resolved.definition.undefined
+        policy = options.undefined or using.undefined_for.get(measure.name, using.undefined)
+        # Nothing to find may count as all of it found; but nothing retrieved is no success by any convention.
+        if policy == "zero" or (policy == "one" and reason == NO_RELEVANT):
+            column = np.where(np.isnan(column), float(policy == "one"), column)
         if reason not in reasons:
             reasons.append(reason)
         codes[np.isnan(column), j] = reasons.index(reason) + 1
@@ -140,10 +166,9 @@ def align_run(
     format: str | None = None,
     classes: Mapping[str, str] | None = None,
     single: bool = False,
-    progress: Callable[[int], None] | None = None,
 ) -> Alignment:
-    """Find the ranks of the judged documents in a run; ``progress`` is told of the bytes read from a large file."""
-    loaded = load(run, "run", format, progress)
+    """Find the ranks of the judged documents in a run."""
+    loaded = load(run, "run", format)
     if classes is not None:
         alignment = align(judgments, collapse_run(loaded.table(), classes), single=single)
     else:

@@ -24,8 +24,10 @@ def pass_at_k(trials: Sequence[Scores], k: int, *, threshold: float = 1.0, name:
     >>> pass_at_k(trials, 2).mean()
     {'pass@2(Success@1>=1)': 1.0, 'pass^2(Success@1>=1)': 0.3333333333333333}
     """
-    if not trials or not 1 <= k <= len(trials):
-        raise UsageError(f"pass@{k} needs at least {max(k, 1)} trials, and there are {len(trials)}")
+    if k < 1:
+        raise UsageError(f"pass@{k}: k is a whole number from 1 up")
+    if len(trials) < k:
+        raise UsageError(f"pass@{k} needs at least {k} trial{'' if k == 1 else 's'}, and there are {len(trials)}")
     first = trials[0]
     if any(
         (t.queries, t.measures, t.definitions) != (first.queries, first.measures, first.definitions) for t in trials
