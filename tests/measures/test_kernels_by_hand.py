@@ -177,6 +177,8 @@ CASES = [
     # n stands above c and b, and is the only judged non-relevant document: they count nothing.
     Case("Bpref", (1 + 0 + 0) / 4),
     pairs("Bpref", ((1 - 0 / 2) + (1 - 1 / 2) + (1 - 2 / 2)) / 3),
+    # Three non-relevant documents above the only relevant one count as one: it can lose no more than all it has.
+    Case("Bpref", 1 - 1 / 1, {"q": {"a": 1, "l": 0, "m": 0, "n": 0}}, {"q": ["l", "m", "n", "a"]}),
     # Relevant from grade 2 up: a and b, with the non-relevant d (1) above b, and e (0) at the end.
     Case(
         "Bpref(rel=2)", ((1 - 0 / 2) + (1 - 1 / 2)) / 2, {"q": {"a": 2, "b": 3, "d": 1, "e": 0}}, {"q": list("axdbe")}
@@ -255,6 +257,8 @@ CASES = [
         )
         / 4,
     ),
+    # One document more than the ideal ranking holds is not enough for the end to count.
+    Case("RnDCG", (1 / 2 + 1 / (2 / log2(2) + 1 / log2(3))) / 2, {"q": {"a": 2, "b": 1}}, {"q": ["b", "x", "a"]}),
     short("RnDCG", (2 / 2 + (2 / log2(2) + 1 / log2(4)) / IDEAL_SHORT) / 2),
 ]
 

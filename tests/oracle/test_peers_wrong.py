@@ -44,6 +44,15 @@ def test_a_multiple_of_r_is_rounded_to_too_few_ranks() -> None:
     assert _karat(qrels, run, "Rprec(mult=0.03)") == 1 / 2
 
 
+def test_a_small_multiple_of_r_is_rounded_to_no_rank_at_all() -> None:
+    """0.02 times 4 is cut to rank 0 by trec_eval 9 (0.98 rounded down), where nothing can be found."""
+    qrels, run = {"q": dict.fromkeys("abcd", 1)}, {"q": {"a": 1.0}}
+    assert math.floor(0.02 * 4 + 0.9) == 0
+    assert _pytrec(qrels, run, "Rprec_mult_0.02") == 0.0
+    assert _karat(qrels, run, "Rprec(mult=0.02,rounding='trec')") == 0.0
+    assert _karat(qrels, run, "Rprec(mult=0.02)") == 1 / 1
+
+
 def test_a_share_means_the_decimal_number_that_was_written() -> None:
     """0.28 of 25 is 7, although 0.28 * 25 is 7.000000000000001 in binary, which would be rounded up to 8."""
     assert 0.28 * 25 > 7

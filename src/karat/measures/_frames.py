@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import polars as pl
 from karat.core import InputError
 from karat.measures._alignment import Judgments
 from karat.measures._columns import LARGEST_GRADE, Kind, bad_value, duplicate, find_columns
-from karat.measures._files import Source
+from karat.measures._files import BOM, Source
 from karat.measures._stream import ROWS, Frames, NotUnderstood, block_starts
 
 _CHUNK = 8 * 2**20  # bytes of text: among the fastest of 0.5 to 32, and small enough for the allocator to reuse
@@ -21,39 +22,48 @@ _TREC_SCHEMA: dict[Kind, dict[str, Any]] = {
     "run": dict.fromkeys(("query", "q0", "document", "rank"), pl.String) | {"value": pl.Float64, "tag": pl.String},
 }
 _WANTED = ["query", "document", "value"]
+_DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError)
 _TABS_TO_BLANKS = bytes.maketrans(b"\t", b" ")
 
 
-def text_frames(source: Source, kind: Kind) -> Frames:
-    """Read a large text file; raise :class:`NotUnderstood` where the exact reader should look."""
-    if source.format == "trec":
-        return lambda: _trec_frames(source, kind)
-    return lambda: _whole_frame(source, kind).iter_slices(ROWS)
+def trec_frames(source: Source, kind: Kind) -> Frames:
+    """Read a large TREC file; raise :class:`NotUnderstood` where the exact reader should look."""
+    return lambda: _trec_frames(source, kind)
 
 
 def parquet_frames(source: Source, kind: Kind) -> Frames:
     """Read a Parquet file."""
-    import io
-
     try:
         lazy = pl.scan_parquet(source.path if source.path is not None else io.BytesIO(source.data or b""))
         names = lazy.collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        rows = lazy.select(pl.len()).collect().item()
+    except _DAMAGED as error:
         raise InputError(f"is no valid Parquet file: {_first_line(error)}", source=source.name) from None
-    lazy = _three_columns(lazy, find_columns(names, kind, source.name), kind, source.name)
-    return lambda: _checked(lazy.collect_batches(chunk_size=ROWS, maintain_order=True), kind, source.name)
+    lazy = _three_columns(lazy, find_columns(names, kind, source.name), source.name)
+
+    def frames() -> Iterator[pl.DataFrame]:
+        read = 0
+        for piece in _checked(lazy.collect_batches(chunk_size=ROWS, maintain_order=True), kind, source.name):
+            read += len(piece)
+            yield piece
+        if read < rows:  # what cannot be read is left out without a word
+            hint = "the file is damaged"
+            raise InputError(f"only {read} of {rows} rows can be read", source=source.name, hint=hint)
+
+    return frames
 
 
-def frame_frames(frame: Any, kind: Kind, source: str) -> Frames:
+def table_frames(table: Any, kind: Kind, source: str) -> Frames:
     """Take a Polars, pandas or Arrow table."""
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, pl.DataFrame):
-        names = [str(name) for name in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
-        wanted = find_columns(names, kind, source)
-        frame = pl.DataFrame({name: _series(frame[name]) for name in wanted})
-    wanted = find_columns(frame.columns, kind, source)
-    frame = _three_columns(frame.lazy(), wanted, kind, source).collect()
+    if isinstance(table, pl.LazyFrame):
+        table = table.collect()
+    if isinstance(table, pl.DataFrame):
+        wanted = find_columns(table.columns, kind, source)
+    else:
+        names = table.column_names if hasattr(table, "column_names") else table.columns
+        wanted = find_columns([str(name) for name in names], kind, source)
+        table = pl.DataFrame({name: _series(table[name]) for name in wanted})
+    frame = _three_columns(table.lazy(), wanted, source).collect()
     return lambda: _checked(frame.iter_slices(ROWS), kind, source)
 
 
@@ -63,15 +73,22 @@ def _series(column: Any) -> pl.Series:
         series = pl.from_arrow(column)
         assert isinstance(series, pl.Series)
         return series
-    values = column.to_numpy()
-    return pl.Series(values.tolist() if values.dtype == object else values, strict=False, nan_to_null=False)
+    if column.dtype.kind in "iuf":
+        return pl.Series(column.to_numpy(), nan_to_null=False)
+    # Strings, categories and objects: pandas has several values for "missing", Polars has one.
+    return pl.Series(column.astype(object).where(column.notna(), None).tolist(), strict=False)
 
 
-def _three_columns(lazy: pl.LazyFrame, names: tuple[str, str, str], kind: Kind, source: str) -> pl.LazyFrame:
+def _three_columns(lazy: pl.LazyFrame, names: tuple[str, str, str], source: str) -> pl.LazyFrame:
     """Select the three columns that count, in the types and under the names that everything else uses."""
-    dtype = lazy.collect_schema()[names[2]]
-    if not dtype.is_numeric():
-        raise InputError(f"column {names[2]!r} has type {dtype}", source=source, hint="it should hold numbers")
+    schema = lazy.collect_schema()
+    for name in names[:2]:
+        if not (schema[name].is_integer() or schema[name] in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+            hint = "ids are text or whole numbers"
+            raise InputError(f"column {name!r} has type {schema[name]}", source=source, hint=hint)
+    if not schema[names[2]].is_numeric():
+        hint = "it should hold numbers"
+        raise InputError(f"column {names[2]!r} has type {schema[names[2]]}", source=source, hint=hint)
     types = (pl.String, pl.String, pl.Float64)
     return lazy.select(pl.col(name).cast(t).alias(new) for name, t, new in zip(names, types, _WANTED, strict=True))
 
@@ -84,8 +101,10 @@ def _checked(pieces: Iterable[pl.DataFrame], kind: Kind, source: str) -> Iterato
             _check_rows(piece, kind, source, row)
             row += len(piece)
             yield piece if kind == "run" else piece.with_columns(pl.col("value").cast(pl.Int64))
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except _DAMAGED as error:
         raise InputError(f"cannot be read: {_first_line(error)}", source=source) from None
+    if not row:
+        raise InputError("there are no rows", source=source)
 
 
 def _check_rows(piece: pl.DataFrame, kind: Kind, source: str, before: int) -> None:
@@ -103,62 +122,31 @@ def _check_rows(piece: pl.DataFrame, kind: Kind, source: str, before: int) -> No
         raise bad_value(kind, value[row], f"{source}, row {before + row + 1}", None)
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def _whole_frame(source: Source, kind: Kind) -> pl.DataFrame:
-    """Read a large CSV, TSV or JSONL file that has named columns."""
-    import io
-
-    content: Any = source.path if source.path is not None else io.BytesIO(source.read())
-    try:
-        if source.format == "jsonl":
-            frame = pl.read_ndjson(content)
-        else:
-            tabs = source.format == "tsv"
-            frame = pl.read_csv(
-                content, separator="\t" if tabs else ",", quote_char=None if tabs else '"', infer_schema=False
-            )
-        query, document, value = find_columns(frame.columns, kind, source.name)
-        number = pl.Int64 if kind == "qrels" else pl.Float64
-        frame = frame.select(
-            pl.col(query).cast(pl.String).alias("query"),
-            pl.col(document).cast(pl.String).alias("document"),
-            pl.col(value).cast(number, strict=True).alias("value"),
-        )
-    except (pl.exceptions.PolarsError, InputError, OSError):
-        raise NotUnderstood from None
-    # Blanks around a cell, empty cells and odd numbers are for the exact reader to judge.
-    ids = pl.concat([frame["query"], frame["document"]])
-    odd = frame.null_count().sum_horizontal()[0] or (ids == "").any() or ids.str.contains(r"^\s|\s$").any()
-    if odd or not frame["value"].is_finite().all():
-        raise NotUnderstood
-    return frame
 
 
 def _trec_frames(source: Source, kind: Kind) -> Iterator[pl.DataFrame]:
     """Cut a TREC file into pieces of whole lines, and let Polars split them into columns."""
     schema = _TREC_SCHEMA[kind]
-    for text in _chunks(source):
-        piece = _regular(text, len(schema))
+    columns = [0, 2, 3 if kind == "qrels" else 4]
+    for text in filter(None, (_regular(chunk, len(schema)) for chunk in _chunks(source))):
         try:
-            yield pl.read_csv(
-                piece,
-                has_header=False,
-                separator=" ",
-                quote_char=None,
-                schema=schema,
-                columns=[0, 2, 3 if kind == "qrels" else 4],
-            )
-        except (pl.exceptions.PolarsError, UnicodeDecodeError):
+            frame = pl.read_csv(text, has_header=False, separator=" ", quote_char=None, schema=schema, columns=columns)
+        except pl.exceptions.PolarsError:
             raise NotUnderstood from None
+        if kind == "qrels" and not frame["value"].is_between(-LARGEST_GRADE, LARGEST_GRADE).all():
+            raise NotUnderstood
+        yield frame
 
 
 def _chunks(source: Source) -> Iterator[bytes]:
+    """Read pieces that end where a line does; a byte-order mark at the start of the file is no part of it."""
     buffer = bytearray(_CHUNK)
     kept = 0
     with source.open() as file:
+        if file.read(len(BOM)) != BOM:
+            file.seek(0)
         while True:
             if kept == len(buffer):  # a line longer than the buffer
                 buffer.extend(bytes(len(buffer)))
@@ -179,45 +167,59 @@ def _chunks(source: Source) -> Iterator[bytes]:
 
 
 def _regular(text: bytes, width: int) -> bytes:
-    """Make sure that one blank stands between columns, and nothing else: Polars would read other text as other data."""
-    if _is_regular(text, width):
-        return text
-    text = text.removeprefix(b"\xef\xbb\xbf").translate(_TABS_TO_BLANKS, b"\r")
+    """Give text that Polars reads as it is meant, or leave it to the exact reader."""
+    if not _is_regular(text, width):
+        text = _tidy(text)
+        if text and not _is_regular(text, width):
+            raise NotUnderstood
+    if not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError:
+            raise NotUnderstood from None
+        if text.startswith(BOM):  # Polars drops it, also where it is part of an id
+            raise NotUnderstood
+    return text
+
+
+def _tidy(text: bytes) -> bytes:
+    """Put one blank between columns, where there may be several, or tabs, and drop blank lines."""
+    text = text.translate(_TABS_TO_BLANKS).replace(b"\r\n", b"\n")
     while b"  " in text:
         text = text.replace(b"  ", b" ")
     text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
     while b"\n\n" in text:
         text = text.replace(b"\n\n", b"\n")
-    text = text.removeprefix(b"\n")
-    if not _is_regular(text, width):
-        raise NotUnderstood
-    return text
+    return text.removeprefix(b"\n")
 
 
 def _is_regular(text: bytes, width: int) -> bool:
-    """Say whether separators never touch, and are as many as all lines together need.
+    """Say whether every line has ``width`` columns, with one blank between them and no other control character.
 
-    Polars refuses a line with more columns than the schema has; so when the sum is right, every line is.
+    Polars would take any other text for other data, and not say so.
     """
     characters = np.frombuffer(text, np.uint8)
     if not len(text) or characters[0] <= 32:
         return False
-    separators = lines = 0
+    seen = 0
     for start in range(0, len(text), _CACHED):
         block = characters[start : start + _CACHED + 1]
         separates = block <= 32
         if (separates[1:] & separates[:-1]).any():
             return False
-        separators += int(np.count_nonzero(separates[:_CACHED]))
-        lines += int(np.count_nonzero(block[:_CACHED] == 10))
-    return separators == width * lines
+        block = block[:_CACHED]
+        places = np.flatnonzero(separates[:_CACHED])
+        line_ends = block[places[width - 1 - seen % width :: width]]
+        # Where lines should end they do, and nowhere else stands anything below a blank.
+        if (line_ends != 10).any() or np.count_nonzero(block < 32) != len(line_ends):
+            return False
+        seen += len(places)
+    return seen % width == 0
 
 
 def frame_judgments(frames: Frames, source: str) -> Judgments:
     """Bring the rows of a large table of judgments into their order."""
     frame = pl.concat(list(frames()), rechunk=True).sort("query", maintain_order=True)
-    if not len(frame):
-        raise InputError("the file holds no rows", source=source)
     twice = frame.select("query", "document").is_duplicated()
     if twice.any():
         row = frame.row(twice.arg_max() or 0)

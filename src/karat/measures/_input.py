@@ -96,10 +96,11 @@ def load(value: Any, kind: Kind, format: str | None = None, progress: Callable[[
     if isinstance(value, Mapping):
         table = from_mapping(value, kind, kind)
         return Loaded(name=kind, exact=lambda: table)
-    if type(value).__module__.split(".")[0] in ("polars", "pandas", "pyarrow"):
-        from karat.measures._frames import frame_frames
+    from_library = type(value).__module__.split(".")[0] in ("polars", "pandas", "pyarrow")
+    if from_library and (hasattr(type(value), "columns") or hasattr(type(value), "column_names")):
+        from karat.measures._frames import table_frames
 
-        return Loaded(name=kind, frames=frame_frames(value, kind, kind))
+        return Loaded(name=kind, frames=table_frames(value, kind, kind))
     wanted = "give a path, a dict of dicts, or a Polars, pandas or Arrow table"
     raise UsageError(f"{kind} of type {type(value).__name__}; {wanted}")
 
@@ -111,8 +112,8 @@ def _load_file(path: str, kind: Kind, format: str | None, progress: Callable[[in
 
         return Loaded(name=source.name, frames=parquet_frames(source, kind))
     exact: Callable[[], Table] = lambda: read_table(source, kind)  # noqa: E731 (one line says it)
-    if not source.large or source.format == "json":
+    if source.format != "trec" or not source.large:
         return Loaded(name=source.name, exact=exact)
-    from karat.measures._frames import text_frames
+    from karat.measures._frames import trec_frames
 
-    return Loaded(name=source.name, exact=exact, frames=text_frames(source, kind))
+    return Loaded(name=source.name, exact=exact, frames=trec_frames(source, kind))
