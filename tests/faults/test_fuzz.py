@@ -472,7 +472,6 @@ def test_what_the_reference_reads_is_read(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.xfail(reason="the streaming reader takes what the exact one refuses", strict=False)
 def test_damaged_files_are_streamed_as_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -499,7 +498,6 @@ def check_parquet(seed: int, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.xfail(reason="rows that Polars cannot read are missing without a word", strict=False)
 def test_damaged_parquet_files_are_refused_or_read_in_full(tmp_path: Path, seed: int) -> None:
     """A damaged Parquet file is never read in part; in a process of its own, since Polars may abort it."""
     done = subprocess.run([sys.executable, __file__, str(seed), tmp_path], capture_output=True, text=True, timeout=120)

@@ -28,6 +28,8 @@ class Conventions:
     """What is computed when nothing is asked for."""
     parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Parameters filled in, by measure."""
+    relevant_from: int | None = None
+    """The lowest grade that counts as relevant, for every measure that has such a parameter."""
     replaced: Mapping[str, str] = field(default_factory=dict)
     """Measures that are computed as another one."""
     undefined: Undefined = "exclude"
@@ -53,16 +55,13 @@ class Conventions:
         nDCG(gain='exp')@5
         """
         name = self.replaced.get(measure.name, measure.name)
-        filled = dict(self.parameters.get(measure.name, {})) | dict(measure.params)
-        return Measure.of(name, measure.cutoff, filled)
+        filled = dict(self.parameters.get(measure.name, {}))
+        if self.relevant_from is not None and measure.arguments().get("rel") is not None:
+            filled["rel"] = self.relevant_from
+        return Measure.of(name, measure.cutoff, filled | dict(measure.params))
 
 
-_EXPONENTIAL = dict.fromkeys(("nDCG", "DCG"), {"gain": "exp"})
-_REL2 = {"rel": 2}
-_BINARY = (
-    "P R R_cap F1 AP GMAP RR Success Hits Rprec IPrec IPrec11 RBP Bpref GBpref infAP SetP SetR SetF SetAP "
-    "Utility NumRel NumRelRet NumNonRelRet binG"
-).split()
+_EXPONENTIAL = {"nDCG": {"gain": "exp"}, "DCG": {"gain": "exp"}}
 
 CONVENTIONS: dict[str, Conventions] = {
     c.name: c
@@ -80,7 +79,7 @@ CONVENTIONS: dict[str, Conventions] = {
         Conventions(
             name="fit",
             measures=("R@5", "P@5", "RR@10", "nDCG@5"),
-            parameters={"P": _REL2},
+            parameters={"P": {"rel": 2}},
             undefined="zero",
             undefined_for={"R": "exclude"},
         ),
@@ -97,7 +96,8 @@ CONVENTIONS: dict[str, Conventions] = {
         Conventions(
             name="agent",
             measures=("RR@5", "RR@10", "nDCG@5", "nDCG@10", "nDCG@20", "R@5", "R@10"),
-            parameters={**_EXPONENTIAL, **dict.fromkeys(_BINARY, _REL2)},
+            parameters=_EXPONENTIAL,
+            relevant_from=2,
             undefined="zero",
             undefined_for={"R": "one"},
         ),

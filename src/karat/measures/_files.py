@@ -81,9 +81,9 @@ def find(path: str | Path, format: str | None = None, progress: Callable[[int], 
     if head[:2] == b"\x1f\x8b":
         data = _gunzip(data if data is not None else _guarded(name, Path(path).read_bytes), name)
         head = data[:_HEAD]
-    if not head.strip():  # blank lines may go on for longer than the head
+    if not head.removeprefix(BOM).strip():  # blank lines may go on for longer than the head
         data = data if data is not None else _guarded(name, Path(path).read_bytes)
-        head = data.lstrip()[:_HEAD]
+        head = data.removeprefix(BOM).lstrip()[:_HEAD]
     if not head:
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
     known = named or _ENDINGS.get(_ending(path)) or _sniff(head)
