@@ -288,6 +288,7 @@ NOTHING_TO_FIND: dict[str, float | str] = {
     **dict.fromkeys(("IPrec@0.5", "IPrec11", "nDCG", "Compat", "Bpref", "GBpref", "infAP"), "no relevant documents"),
     **dict.fromkeys(("SetR", "SetF", "SetAP", "binG", "G", "nDCG_rel", "RnDCG"), "no relevant documents"),
     "SetP": 0 / 3,
+    "SetP(relative=True)": "no relevant documents",
     "Judged": 1 / 3,
     "Unjudged": 2.0,
     "Hole@5": 2 / 5,
@@ -306,7 +307,8 @@ NOTHING_RETURNED: dict[str, float | str] = {
     "NumRel": 2.0,
     "NumQ": 1.0,
     "RBPres": 1.0,
-    "SetP": "nothing retrieved",
+    "SetP": 0.0,
+    "SetP(relative=True)": 0.0,
     "Judged": "nothing retrieved",
     "InvRate": "fewer than two results",
 }
@@ -321,7 +323,7 @@ def test_query_without_relevant_documents(measure: str) -> None:
 
 @pytest.mark.parametrize("measure", NOTHING_RETURNED)
 def test_query_with_an_empty_list(measure: str) -> None:
-    """A system that returns nothing found nothing; a share of what was returned has no value."""
+    """A system that returns nothing found nothing; what part of nothing was judged, or is in order, has no value."""
     scores = karat.score({"q": {"a": 1, "b": 2}, "r": {"a": 1}}, {"q": [], "r": ["a", "b"]}, [measure])
     assert _value_or_reason(scores.select(["q"])) == NOTHING_RETURNED[measure]
 

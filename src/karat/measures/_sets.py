@@ -13,22 +13,26 @@ _RELATIVE = Parameter(
 )
 
 
-@measure("SetP", REL, _RELATIVE, JUDGED_ONLY, aliases=("set_P", "set_precision"), undefined="nothing retrieved")
+@measure("SetP", REL, _RELATIVE, JUDGED_ONLY, aliases=("set_P", "set_precision"))
 def set_precision(a: Alignment, k: int | None, *, rel: int, relative: bool) -> Floats:
     """Set precision: the share of what was returned (down to k) that is relevant.
 
     Formula: SetP@k = |relevant documents in the top k| / |documents in the top k|
     Range: 0 to 1
-    Convention: a short list is not punished, unlike with P@k; undefined when nothing was returned (trec_eval: 0).
-        relative=True divides by min(|documents in the top k|, |relevant documents|), trec_eval's set_relative_P
+    Convention: a short list is not punished, unlike with P@k; an empty one has 0, as in trec_eval. relative=True
+        divides by min(|documents in the top k|, |relevant documents|), trec_eval's set_relative_P, and is undefined
+        without relevant documents
     Citation: van Rijsbergen, Information Retrieval, 1979, chapter 7
 
     >>> import karat
     >>> karat.score({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "x": 1}}, ["SetP@5"]).mean()
     {'SetP@5': 0.5}
     """
-    depth = a.depth(k)
-    return ratio(a.hits.relevant(rel).top(k).count(), np.minimum(depth, a.relevant(rel)) if relative else depth)
+    depth, relevant = a.depth(k), a.relevant(rel)
+    share = np.nan_to_num(
+        ratio(a.hits.relevant(rel).top(k).count(), np.minimum(depth, relevant) if relative else depth)
+    )
+    return np.where(relevant > 0, share, np.nan) if relative else share
 
 
 @measure("SetR", REL, aliases=("set_recall",), cutoff="none")
