@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import karat
-from karat.measures import _files, _frames, _stream, align_run, read_judgments
+from karat.measures import _files, _frames, _stream, read_judgments
+from karat.measures._score import align_run
 
 MEASURES = ["nDCG@10", "AP", "RR", "P@3", "Judged@10", "NumRet", "Bpref"]
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import karat
 from karat import Scores, UsageError
-from karat.measures import Judgments, collapse_judgments, pass_at_k
+from karat.measures import Judgments, pass_at_k
+from karat.measures._classes import collapse_judgments
 from strategies import Table, frame, quick, same_bits, tables
 
 

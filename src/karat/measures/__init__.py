@@ -5,19 +5,16 @@ from typing import TYPE_CHECKING, Any
 # Importing the kernels fills the table of measures.
 from karat.measures import _binary, _experimental, _graded, _incomplete, _sets
 from karat.measures._alignment import Alignment, Judgments
-from karat.measures._classes import collapse_judgments, read_classes
+from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._document import document
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._score import (
-    Options,
-    align_run,
     name_of,
     read_judgments,
     read_run,
     score,
-    score_alignment,
     score_runs,
 )
 from karat.measures._trials import pass_at_k
@@ -31,9 +28,6 @@ __all__ = [
     "Alignment",
     "Conventions",
     "Judgments",
-    "Options",
-    "align_run",
-    "collapse_judgments",
     "document",
     "name_of",
     "pass_at_k",
@@ -42,7 +36,6 @@ __all__ = [
     "read_judgments",
     "read_run",
     "score",
-    "score_alignment",
     "score_runs",
     "trec_eval",
 ]

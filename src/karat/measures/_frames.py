@@ -219,7 +219,10 @@ def _is_regular(text: bytes, width: int) -> bool:
 
 def frame_judgments(frames: Frames, source: str) -> Judgments:
     """Bring the rows of a large table of judgments into their order."""
-    frame = pl.concat(list(frames()), rechunk=True).sort("query", maintain_order=True)
+    pieces = list(frames())
+    if not pieces:
+        raise NotUnderstood
+    frame = pl.concat(pieces, rechunk=True).sort("query", maintain_order=True)
     twice = frame.select("query", "document").is_duplicated()
     if twice.any():
         row = frame.row(twice.arg_max() or 0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -36,6 +36,21 @@ class Options:
     classes: Mapping[str, str] | None = None
     format: str | None = None
 
+    def __post_init__(self) -> None:
+        conventions(self.conventions)
+        _check_choice("undefined", self.undefined, get_args(Undefined))
+        _check_choice("missing", self.missing, get_args(Missing))
+
+
+class ScoreOptions(TypedDict, total=False):
+    """The same, for type checkers."""
+
+    conventions: str | Conventions
+    undefined: Undefined | None
+    missing: Missing | None
+    classes: Mapping[str, str] | None
+    format: str | None
+
 
 def score(
     qrels: Qrels,
@@ -43,7 +58,7 @@ def score(
     measures: Iterable[str | Measure] | str | None = None,
     *,
     name: str | None = None,
-    **options: Any,
+    **options: Unpack[ScoreOptions],
 ) -> Scores:
     """Score a run against judgments.
 
@@ -71,7 +86,7 @@ def score_runs(
     measures: Iterable[str | Measure] | str | None = None,
     *,
     progress: Callable[[int], None] | None = None,
-    **options: Any,
+    **options: Unpack[ScoreOptions],
 ) -> list[Scores]:
     """Score several runs, given by name, against judgments that are read once; otherwise like :func:`score`.
 
@@ -83,6 +98,7 @@ def score_runs(
     [('old', {'RR': 0.5}), ('new', {'RR': 1.0})]
     """
     chosen = Options(**options)
+    wanted = _wanted(measures, conventions(chosen.conventions))
     # The first run is opened before the judgments are read: when it is large enough for Polars, so are they.
     first = load(next(iter(runs.values())), "run", chosen.format, progress) if runs else None
     judgments = read_judgments(qrels, format=chosen.format)
@@ -92,21 +108,20 @@ def score_runs(
     for i, (name, run) in enumerate(runs.items()):
         loaded = first if i == 0 else load(run, "run", chosen.format, progress)
         alignment = align_run(judgments, loaded, classes=chosen.classes)
-        scores.append(score_alignment(alignment, measures, name=name, options=chosen))
+        scores.append(score_alignment(alignment, wanted, name=name, options=chosen))
     return scores
 
 
-def score_alignment(
-    alignment: Alignment, measures: Iterable[str | Measure] | str | None, *, name: str, options: Options
-) -> Scores:
+def _wanted(measures: Iterable[str | Measure] | str | None, using: Conventions) -> tuple[Measure, ...]:
+    """Read the measures, each once, before anything that takes longer."""
+    asked = using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else measures
+    return tuple(dict.fromkeys(map(Measure.parse, asked)))
+
+
+def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: str, options: Options) -> Scores:
     """Compute measures on an alignment."""
     using = conventions(options.conventions)
-    _check_choice("undefined", options.undefined, get_args(Undefined))
-    _check_choice("missing", options.missing, get_args(Missing))
-    asked = (
-        using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else tuple(measures)
-    )
-    wanted = {str(measure): measure for measure in map(Measure.parse, asked)}
+    wanted = {str(measure): measure for measure in measures}
     absent = ~alignment.in_run & ((options.missing or using.missing) == "exclude")
     shape = (len(alignment.queries), len(wanted))
     values, codes, reasons = np.empty(shape), np.zeros(shape, np.uint8), [NOT_IN_RUN]
