@@ -77,7 +77,7 @@ def test_scattered_queries_are_brought_together(monkeypatch: pytest.MonkeyPatch)
 def test_hashes_that_collide_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a hash that is the same for all, every document is still found, and no other one in its place."""
     expected = karat.score(QRELS, RUN, MEASURES)
-    monkeypatch.setattr(_stream, "_hash", lambda column, seed: np.full(len(column), 7, np.uint64))
+    monkeypatch.setattr(_stream, "hashes", lambda column, seed: np.full(len(column), 7, np.uint64))
     np.testing.assert_array_equal(karat.score(QRELS, _frame(), MEASURES).values, expected.values)
     one = {"q1": {"a": 1}}  # a single judged pair: the index holds, and ids alone tell the rows apart
     assert karat.score(one, _frame(), "RR").mean() == karat.score(one, RUN, "RR").mean()

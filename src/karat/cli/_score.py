@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._process import tune
 from karat.cli._table import bold, emit, printable, render
 
 if TYPE_CHECKING:
@@ -70,9 +71,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
 
     Example: karat score qrels.txt bm25.txt dense.txt -m nDCG@10 -m R@100 --json
     """
-    # Nothing here multiplies matrices or gains from more threads, and starting them costs more than a small run.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    tune(runs)
     from karat.measures import document, pass_at_k, read_field
 
     _check_usage([qrels, *runs], options)

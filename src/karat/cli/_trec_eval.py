@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
+from karat.cli._process import tune
 from karat.cli._table import emit
 
 
@@ -68,9 +68,7 @@ def command(qrels: str, run: str, **options: Any) -> None:
 
     Example: karat trec-eval -q -m map -m P.5,10 -m ndcg_cut.10 qrels.txt run.txt
     """
-    # Nothing here multiplies matrices or gains from more threads, and starting them costs more than a small run.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    tune([run])
     from karat.core import UsageError
     from karat.measures import trec_eval
 

@@ -139,6 +139,9 @@ class Scores:
         return pandas.DataFrame(np.array(self.values), index=index, columns=list(self.measures))
 
     def _rows(self) -> Iterator[list[float | None]]:
+        if not self.codes.any():
+            yield from self.values.tolist()
+            return
         for row, codes in zip(self.values.tolist(), self.codes.tolist(), strict=True):
             yield [None if code else value for value, code in zip(row, codes, strict=True)]
 

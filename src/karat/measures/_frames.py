@@ -13,7 +13,7 @@ from karat.core import InputError
 from karat.measures._alignment import Judgments
 from karat.measures._columns import LARGEST_GRADE, Kind, bad_value, duplicate, find_columns
 from karat.measures._files import BOM, Source
-from karat.measures._stream import ROWS, Frames, NotUnderstood, block_starts
+from karat.measures._stream import ROWS, Frames, NotUnderstood, block_starts, hashes, refuse_duplicates
 
 _CHUNK = 8 * 2**20  # bytes of text: among the fastest of 0.5 to 32, and small enough for the allocator to reuse
 _CACHED = 2**18  # bytes that stay in the cache between passes: a quarter of the time of whole pieces
@@ -23,6 +23,7 @@ _TREC_SCHEMA: dict[Kind, dict[str, Any]] = {
 }
 _WANTED = ["query", "document", "value"]
 _DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError)
+_VISIBLE = bytes(range(33, 256))
 _TABS_TO_BLANKS = bytes.maketrans(b"\t", b" ")
 
 
@@ -198,23 +199,15 @@ def _is_regular(text: bytes, width: int) -> bool:
 
     Polars would take any other text for other data, and not say so.
     """
-    characters = np.frombuffer(text, np.uint8)
-    if not len(text) or characters[0] <= 32:
+    separators = text.translate(None, _VISIBLE)
+    if separators != (b" " * (width - 1) + b"\n") * (len(separators) // width) or text[:1] <= b" ":
         return False
-    seen = 0
+    characters = np.frombuffer(text, np.uint8)
     for start in range(0, len(text), _CACHED):
-        block = characters[start : start + _CACHED + 1]
-        separates = block <= 32
-        if (separates[1:] & separates[:-1]).any():
+        separates = characters[start : start + _CACHED + 1] <= 32
+        if (separates[1:] & separates[:-1]).any():  # an empty column
             return False
-        block = block[:_CACHED]
-        places = np.flatnonzero(separates[:_CACHED])
-        line_ends = block[places[width - 1 - seen % width :: width]]
-        # Where lines should end they do, and nowhere else stands anything below a blank.
-        if (line_ends != 10).any() or np.count_nonzero(block < 32) != len(line_ends):
-            return False
-        seen += len(places)
-    return seen % width == 0
+    return True
 
 
 def frame_judgments(frames: Frames, source: str) -> Judgments:
@@ -223,11 +216,8 @@ def frame_judgments(frames: Frames, source: str) -> Judgments:
     if not pieces:
         raise NotUnderstood
     frame = pl.concat(pieces, rechunk=True).sort("query", maintain_order=True)
-    twice = frame.select("query", "document").is_duplicated()
-    if twice.any():
-        row = frame.row(twice.arg_max() or 0)
-        raise duplicate("qrels", row[0], row[1], source, None)
     starts = block_starts(frame["query"])
+    refuse_duplicates(frame, hashes(frame["document"], 0), np.diff(starts, append=len(frame)), "qrels", source)
     return Judgments(
         queries=tuple(frame["query"].gather(starts).to_list()),
         starts=np.append(starts, len(frame)),

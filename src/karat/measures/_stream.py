@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from karat.core import Floats
 from karat.measures._alignment import Alignment, Bools, Ints, Judgments
-from karat.measures._columns import duplicate
+from karat.measures._columns import Kind, duplicate
 
 Frames = Callable[[], Iterator[pl.DataFrame]]
 """Starts reading anew: pieces of a table with the columns ``query``, ``document`` and ``value``, in file order."""
@@ -25,7 +25,7 @@ Frames = Callable[[], Iterator[pl.DataFrame]]
 Hashes = NDArray[np.uint64]
 T = TypeVar("T")
 
-ROWS = 200_000
+ROWS = 500_000
 """How many rows a piece has: few enough for the cache, and enough that calls do not cost more than work."""
 
 
@@ -72,24 +72,26 @@ def block_starts(query: pl.Series) -> Ints:
 
 def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, Ints]]:
     """Move the cuts between pieces to where a query ends; give each piece with the rows at which its queries begin."""
-    held: list[pl.DataFrame] = []  # the rows of the last query, of which more may come
+    held: list[pl.DataFrame] = []
+    begins: list[Ints] = []
     size = 0
     for frame in frames:
         if not len(frame):
             continue
         starts = block_starts(frame["query"])
-        continues = bool(held) and held[0]["query"][0] == frame["query"][0]
-        begins = np.concatenate([[0] if held else [], starts[1:] if continues else starts]).astype(np.int64)
-        begins[bool(held) :] += size
+        continues = bool(held) and held[-1]["query"][-1] == frame["query"][0]
+        begins.append((starts[1:] if continues else starts) + size)
         held.append(frame)
         size += len(frame)
-        if len(begins) > 1:
-            whole = pl.concat(held)
-            last = int(begins[-1])
-            yield whole[:last], begins[:-1]
-            held, size = [whole[last:]], size - last
+        if size < ROWS // 2:
+            continue
+        whole, known = pl.concat(held), np.concatenate(begins)
+        last = int(known[-1])  # more rows of this query may come
+        if last:
+            yield whole[:last], known[:-1]
+        held, begins, size = [whole[last:]], [np.zeros(1, np.int64)], size - last
     if held:
-        yield pl.concat(held), np.zeros(1, np.int64)
+        yield pl.concat(held), np.concatenate(begins)
 
 
 def _pieces(frames: Iterable[pl.DataFrame], source: str) -> Iterator[Piece]:
@@ -102,10 +104,8 @@ def _pieces(frames: Iterable[pl.DataFrame], source: str) -> Iterator[Piece]:
         if len(seen) < before + len(queries):
             raise _Interleaved
         sizes = np.diff(starts, append=len(frame))
-        keys = _hash(frame["document"], _DOCUMENT_SEED)
-        keys ^= np.repeat(_hash(names, _QUERY_SEED), sizes)
-        if _any_twice(keys, sizes):
-            _refuse_duplicates(frame, source)
+        keys = hashes(frame["document"], _DOCUMENT_SEED) ^ np.repeat(hashes(names, _QUERY_SEED), sizes)
+        refuse_duplicates(frame, keys, sizes, "run", source)
         scores = frame["value"].to_numpy()
         if not np.isfinite(scores).all():  # text only: tables were checked when they were cast
             raise NotUnderstood
@@ -150,8 +150,8 @@ class _Index:
     def __init__(self, judgments: Judgments) -> None:
         self.query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.starts))
         self._documents = pl.Series(judgments.documents, dtype=pl.String)
-        salts = _hash(pl.Series(judgments.queries, dtype=pl.String), _QUERY_SEED)
-        keys = _hash(self._documents, _DOCUMENT_SEED) ^ salts[self.query]
+        salts = hashes(pl.Series(judgments.queries, dtype=pl.String), _QUERY_SEED)
+        keys = hashes(self._documents, _DOCUMENT_SEED) ^ salts[self.query]
         self._order = np.argsort(keys)
         self._keys = keys[self._order]
         if (self._keys[1:] == self._keys[:-1]).any():  # two pairs with one hash: once in a billion sets of judgments
@@ -174,11 +174,14 @@ class _Index:
         return rows[same_document], pairs[same_document]
 
 
-def _refuse_duplicates(frame: pl.DataFrame, source: str) -> None:
+def refuse_duplicates(frame: pl.DataFrame, keys: Hashes, sizes: Ints, kind: Kind, source: str) -> None:
+    """Raise an error where a document stands twice for a query; ``keys`` are hashes of the documents."""
+    if not _any_twice(keys, sizes):
+        return
     twice = frame.select("query", "document").is_duplicated()
     if twice.any():
         row = frame.row(twice.arg_max() or 0)
-        raise duplicate("run", row[0], row[1], source, None)
+        raise duplicate(kind, row[0], row[1], source, None)
 
 
 def _any_twice(keys: Hashes, sizes: Ints) -> bool:
@@ -196,8 +199,9 @@ def _any_twice(keys: Hashes, sizes: Ints) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _hash(column: pl.Series, seed: int) -> Hashes:
-    return column.hash(seed).to_numpy().copy()
+def hashes(column: pl.Series, seed: int) -> Hashes:
+    """Give a 64-bit hash of each value."""
+    return column.hash(seed).to_numpy()
 
 
 def _places(rows: Ints, scores: NDArray[np.floating], piece: Piece) -> Ints:
@@ -225,11 +229,12 @@ def _places(rows: Ints, scores: NDArray[np.floating], piece: Piece) -> Ints:
 
 def _break_ties(at: Ints, ties: Bools, order: Ints | None, documents: pl.Series) -> Ints:
     """Order by id those groups of equal scores that hold a judged document, and give the new places of ``at``."""
-    ends = np.append(np.flatnonzero(~ties), len(ties)) + 1
-    group = np.searchsorted(ends, at, "right")
-    groups, member = np.unique(group, return_inverse=True)
-    first = np.where(groups > 0, ends[groups - 1], 0)
-    sizes = ends[groups] - first
+    like_next = np.flatnonzero(ties)
+    gaps = np.flatnonzero(np.diff(like_next) > 1)
+    last = like_next[np.append(gaps, len(like_next) - 1)] + 1
+    groups, member = np.unique(np.searchsorted(last, at), return_inverse=True)
+    first = like_next[np.append(0, gaps + 1)][groups]
+    sizes = last[groups] - first + 1
     offsets = np.cumsum(sizes) - sizes
     places = np.arange(sizes.sum()) + np.repeat(first - offsets, sizes)
     ids = documents.gather(places if order is None else order[places]).to_list()
@@ -238,4 +243,5 @@ def _break_ties(at: Ints, ties: Bools, order: Ints | None, documents: pl.Series)
         place.update(((g, id_), i) for i, id_ in enumerate(sorted(ids[start : start + size], reverse=True)))
     own = at - first[member] + offsets[member]
     new = [place[g, ids[i]] for g, i in zip(member.tolist(), own.tolist(), strict=True)]
-    return first[member] + np.array(new, np.int64)
+    places_by_id: Ints = first[member] + np.array(new, np.int64)
+    return places_by_id
