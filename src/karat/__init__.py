@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from karat.core import InputError, KaratError, Measure, MeasureError, Scores, UsageError
-    from karat.measures import Judgments, read_judgments, read_run, score
+    from karat.measures import Judgments, read_judgments, read_run, score, score_runs
 
 __version__ = "0.1.0"
 
@@ -27,9 +27,10 @@ __all__ = [
     "read_judgments",
     "read_run",
     "score",
+    "score_runs",
 ]
 
-_HOME = dict.fromkeys(("Judgments", "read_judgments", "read_run", "score"), "karat.measures")
+_HOME = dict.fromkeys(("Judgments", "read_judgments", "read_run", "score", "score_runs"), "karat.measures")
 
 
 def __getattr__(name: str) -> Any:

@@ -131,20 +131,23 @@ def test_the_table_of_one_run(cli: Cli, files: Path) -> None:
 
 
 def test_the_best_of_several_runs_is_marked(cli: Cli, files: Path) -> None:
-    """Of several runs the best value is marked: the lowest where lower is better, and none of counts."""
+    """Of several runs the best value is marked: the lowest where lower is better, and none of counts.
+
+    Nothing is marked where the means are over different numbers of queries.
+    """
     measures = ["nDCG@10", "InvRate", "Hole@2", "RBPres", "NumRet", "R@100"]
     text = cli("score", "qrels.txt", "poor.txt", "good.txt", *(w for m in measures for w in ("-m", m)))
     marked = {line.split()[0]: ["*" in cell for cell in line.split()[1:3]] for line in text.splitlines()[1:7]}
     assert marked == {
         "nDCG@10": [False, True],
-        "InvRate": [False, True],
-        "Hole@2": [False, True],
+        "InvRate": [False, False],
+        "Hole@2": [False, False],
         "RBPres": [False, True],
         "NumRet": [False, False],
         "R@100": [True, True],
     }
     means = cli.json("qrels.txt", "poor.txt", "good.txt", *(w for m in measures for w in ("-m", m)))["runs"]
-    for name, low_is_better in (("nDCG@10", False), ("InvRate", True), ("Hole@2", True), ("RBPres", True)):
+    for name, low_is_better in (("nDCG@10", False), ("RBPres", True)):
         values = [run["measures"][name]["mean"] for run in means]
         assert marked[name][int(np.argmin(values) if low_is_better else np.argmax(values))]
 
@@ -219,7 +222,7 @@ def test_means_by_a_field(cli: Cli, files: Path) -> None:
     options = ["--by", "kind", "--queries", "queries.jsonl", "-m", "P@1"]
     groups = cli.json("qrels.txt", "good.txt", *options)["runs"][0]["by"]["kind"]
     assert {value: group["measures"]["P@1"]["mean"] for value, group in groups.items()} == {"a": 1, "b": 1, "": 0}
-    assert "good.txt by kind\nkind       P@1  queries\n(none)  0.0000        1\na       1.0000        1\n" in (
+    assert "good.txt by kind\nkind       P@1  queries\n(none)  0.0000      1/1\na       1.0000      1/1\n" in (
         cli("score", "qrels.txt", "good.txt", *options)
     )
     assert cli.json("qrels.txt", "good.txt", *options, "--format", "trec")
@@ -358,3 +361,21 @@ def test_a_kill_at_any_time_leaves_the_old_file_or_the_new_one(files: Path) -> N
         process.kill()
         process.wait()
         assert Path("out.json").read_text() in ("old", new)
+
+
+def test_ids_that_never_meet_are_noticed(cli: Cli, files: Path) -> None:
+    """A run that names documents otherwise than the judgments scores 0, and the table says why that may be."""
+    Path("run.txt").write_text("q1 Q0 D1 1 2.0 t\nq2 Q0 D1 1 1.0 t\n")
+    assert "run.txt: no judged document was retrieved; do both" in cli("score", "qrels.txt", "run.txt", "-m", "P@1")
+    assert "no judged document" not in cli("score", "qrels.txt", "good.txt", "-m", "P@1")
+
+
+def test_output_to_a_stream_keeps_what_was_written_before(files: Path) -> None:
+    """``-o /dev/stdout`` and ``/dev/stderr`` add to a file that they are redirected to."""
+    for stream, redirected in (("/dev/stdout", "> log.txt"), ("/dev/stderr", "2> log.txt")):
+        line = f"{sys.executable} -m karat score qrels.txt good.txt -m P@1 -o {stream}"
+        echo = "echo header" if stream == "/dev/stdout" else "echo header >&2"
+        subprocess.run(["/bin/sh", "-c", f"({echo}; {line}) {redirected}"], check=True)
+        lines = Path("log.txt").read_text().splitlines()
+        assert lines[0] == "header"
+        assert lines[1].startswith("measure")

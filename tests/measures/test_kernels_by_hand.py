@@ -302,7 +302,7 @@ NOTHING_TO_FIND: dict[str, float | str] = {
 NOTHING_RETURNED: dict[str, float | str] = {
     **dict.fromkeys(("P@2", "R@2", "R_cap@2", "F1@2", "AP", "GMAP", "RR", "Success@2", "Rprec", "IPrec@0.5"), 0.0),
     **dict.fromkeys(("IPrec11", "DCG", "nDCG", "nDCG(ideal='returned')@5", "ERR", "RBP", "INSQ", "Compat"), 0.0),
-    **dict.fromkeys(("Bpref", "GBpref", "infAP", "Unjudged", "Hole@5", "SetR", "SetF", "SetAP", "Utility"), 0.0),
+    **dict.fromkeys(("Bpref", "GBpref", "infAP", "Unjudged", "SetR", "SetF", "SetAP", "Utility"), 0.0),
     **dict.fromkeys(("NumRet", "NumRelRet", "NumNonRelRet", "binG", "G", "nDCG_rel", "RnDCG", "Hits@2"), 0.0),
     "NumRel": 2.0,
     "NumQ": 1.0,
@@ -310,6 +310,7 @@ NOTHING_RETURNED: dict[str, float | str] = {
     "SetP": 0.0,
     "SetP(relative=True)": 0.0,
     "Judged": "nothing retrieved",
+    "Hole@5": "nothing retrieved",
     "InvRate": "fewer than two results",
 }
 

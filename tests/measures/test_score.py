@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +100,63 @@ def test_mistakes_are_found_before_files_are_read() -> None:
         karat.score("nowhere", "nowhere", conventions="rigg")
     with pytest.raises(karat.UsageError, match="undefined='nan'; choose from exclude, zero, one"):
         karat.score("nowhere", "nowhere", undefined="nan")  # type: ignore[arg-type]
+
+
+def test_a_run_is_no_judgments() -> None:
+    """What was read as a run cannot be given as judgments, where its scores would be cut to grades."""
+    with pytest.raises(karat.UsageError, match="a run was given as qrels"):
+        karat.score(karat.read_run(RUN), RUN, "RR")
+
+
+def test_a_run_that_was_read_once_is_a_copy_and_can_be_sent_elsewhere() -> None:
+    """Later changes of the caller's dict have no effect, and other processes can have it."""
+    changing = {"q1": {"a": 2.0, "b": 1.0}}
+    run = karat.read_run(changing)
+    changing["q1"]["b"] = 9.0
+    for copy in (run, pickle.loads(pickle.dumps(run)), pickle.loads(pickle.dumps(karat.read_run(_frame())))):
+        assert karat.score({"q1": {"a": 1}}, copy, "RR").count("RR") == 1
+    assert karat.score({"q1": {"a": 1}}, run, "RR").mean() == {"RR": 1.0}
+    classes = {"a": "A", "c": "A"}
+    expected = karat.score(QRELS, RUN, MEASURES, classes=classes)
+    prepared = karat.score(QRELS, karat.read_run(_frame()), MEASURES, classes=classes)
+    np.testing.assert_array_equal(prepared.values, expected.values)
+
+
+def test_judgments_cannot_be_changed() -> None:
+    """Arrays of judgments are read-only."""
+    with pytest.raises(ValueError, match="read-only"):
+        karat.read_judgments(QRELS).grades[0] = 5
+
+
+def test_a_judged_query_with_nothing_to_find_counts() -> None:
+    """A query that the judgments list without documents is scored, and has no recall."""
+    scores = karat.score({"q1": {"a": 1}, "q2": {}, "q3": []}, {"q1": ["a"], "q2": ["b"]}, ["R@5", "P@1", "NumRet"])
+    assert scores.queries == ("q1", "q2", "q3")
+    assert scores.missing("R@5") == {"no relevant documents": 2}
+    assert scores.mean()["P@1"] == 1 / 3
+    streamed = pl.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["a", "b"], "score": [1.0, 1.0]})
+    again = karat.score({"q1": {"a": 1}, "q2": {}, "q3": []}, streamed, ["R@5", "P@1", "NumRet"])
+    np.testing.assert_array_equal(again.values, scores.values)
+
+
+def test_a_written_parameter_is_never_computed_as_another() -> None:
+    """Where conventions would override what was written, the measure is refused."""
+    with pytest.raises(karat.UsageError, match="conventions rig decide gain otherwise"):
+        karat.score(QRELS, RUN, "nDCG(gain='linear')@5", conventions="rig")
+    assert karat.score(QRELS, RUN, "P(rel=3)@5", conventions="fit").definitions == {"P(rel=3)@5": "P(rel=3)@5"}
+
+
+def test_no_undefined_value_becomes_the_best_one() -> None:
+    """``undefined="zero"`` leaves out what has no value where 0 would be the best."""
+    scores = karat.score(QRELS, {"q1": ["x", "a"]}, ["InvRate", "Hole@5", "AP"], undefined="zero")
+    assert [scores.count(measure) for measure in scores.measures] == [1, 1, 2]
+
+
+def test_scores_are_found_under_other_spellings() -> None:
+    """Aliases, measures and whole numbers as query ids are understood where scores are looked up."""
+    scores = karat.score({"1": {"a": 1}}, {"1": ["a"]}, ["mrr@10"])
+    assert scores.count("recip_rank@10") == scores.count(karat.Measure.parse("MRR@10")) == 1
+    assert scores.value(1, "mrr@10") == 1.0  # type: ignore[arg-type]
+    with pytest.raises(karat.UsageError, match="no measure 'P@1' in these scores"):
+        scores.count("P@1")
+    assert scores.judged_retrieved == 1

@@ -167,14 +167,22 @@ def test_mistakes_of_csv(text: str, message: str) -> None:
 
 def test_csv_cells_may_hold_anything_in_quotes() -> None:
     """Commas, quotes and line ends stand in quoted cells, and blanks around a cell do not count."""
-    assert read('q1 , "a,""b\nc" ,1\nq1,d2, 2\n'.replace(' "', '"').replace('" ', '"'), format="csv") == {
-        "q1": {'a,"b\nc': 1.0, "d2": 2.0}
+    assert read('q1 , "a,""b\nc" ,2\nq1,d2, 1\n'.replace(' "', '"').replace('" ', '"'), format="csv") == {
+        "q1": {'a,"b\nc': 2.0, "d2": 1.0}
     }
 
 
 def test_tsv_has_no_quotes() -> None:
     """In TSV a quotation mark is a character like any other, as BEIR's files need."""
-    assert read('q1\t"d1\t1\nq1\td"2\t2\n', format="tsv") == {"q1": {'"d1': 1.0, 'd"2': 2.0}}
+    assert read('q1\t"d1\t2\nq1\td"2\t1\n', format="tsv") == {"q1": {'"d1': 2.0, 'd"2': 1.0}}
+
+
+def test_a_column_of_ranks_is_not_taken_for_scores() -> None:
+    """MS MARCO's unnamed query, document, rank is refused: it would turn every ranking round."""
+    assert "the scores are ranks" in refused("q1\td1\t1\nq1\td2\t2\nq2\td1\t1\n", format="tsv")
+    assert read("q1\td1\t2\nq1\td2\t1\n", format="tsv") == {"q1": {"d1": 2.0, "d2": 1.0}}
+    named = "query_id\tdoc_id\tscore\nq1\td1\t1\nq1\td2\t2\n"
+    assert read(named, format="tsv") == {"q1": {"d1": 1.0, "d2": 2.0}}
 
 
 def test_a_very_wide_header_is_not_printed_in_full() -> None:

@@ -227,3 +227,10 @@ def test_classes_are_a_ranking_of_units(tables: tuple[Table, Table], classes: di
     same_bits(karat.score(units, rankings, measures), collapsed)
     frames = frame(qrels, "relevance", seed=seed), frame(run, "score", seed=seed)
     same_bits(collapsed, karat.score(*frames, measures, classes=classes))
+
+
+def test_trials_of_a_measure_of_which_less_is_better_are_refused() -> None:
+    """A threshold to reach makes no sense for an inversion rate."""
+    trials = [karat.score({"q": {"a": 1}}, {"q": ["x", "a"]}, ["InvRate"])]
+    with pytest.raises(karat.UsageError, match="of InvRate less is better"):
+        pass_at_k(trials, 1)

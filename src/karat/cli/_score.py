@@ -79,7 +79,8 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     groups = read_field(fields or qrels, by, None if fields else options["format"]) if by else None
     scores = _score(qrels, runs, options)
     if options["pass_at"]:
-        scores = [pass_at_k(scores, options["pass_at"], threshold=options["threshold"], name=f"{len(runs)} trials")]
+        name = "1 trial" if len(runs) == 1 else f"{len(runs)} trials"
+        scores = [pass_at_k(scores, options["pass_at"], threshold=options["threshold"], name=name)]
     found = document(scores, per_query=options["per_query"], by=by, groups=groups)
     found = {"qrels": qrels, "conventions": options["conventions"], **found}
     if options["as_json"] or (output or "").endswith(".json"):
@@ -87,7 +88,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
         text = json.dumps(found, allow_nan=False)
     else:
         text = _text(scores, found)
-    if output and output != "-":
+    if output not in (None, "-", "/dev/stdout"):
         _write(output, click.unstyle(text) + "\n")
     else:
         emit(text)
@@ -163,11 +164,13 @@ def _write(path: str, text: str) -> None:
 
     target = Path(os.path.realpath(path))
     ordinary = os.path.isfile(target) or not os.path.exists(target)  # noqa: PTH113, PTH110 (pathlib raises)
+    ordinary = ordinary and not os.path.abspath(path).startswith("/dev/")  # noqa: PTH100 (/dev/stderr may be a file)
     try:
         if ordinary:
             _replace(target, text)
         else:
-            target.write_text(text, encoding="utf-8")
+            with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 (a stream keeps what was written before)
+                file.write(text)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=path) from None
 
@@ -194,7 +197,7 @@ def _text(scores: list[Scores], found: dict[str, Any]) -> str:
             rows = [[printable(field), *measures, "queries"]]
             for value, group in groups.items():
                 cells = [group["measures"][measure] for measure in measures]
-                rows.append([printable(value) or "(none)", *map(_cell, cells), str(cells[0]["total"])])
+                rows.append([printable(value) or "(none)", *map(_cell, cells), _scored(cells)])
             parts.append(f"{name} by {printable(field)}\n{render(rows)}")
         if "queries" in run:
             rows = [["query", *measures]]
@@ -211,12 +214,19 @@ def _summary(runs: list[dict[str, Any]]) -> str:
         cells = [run["measures"][measure] for run in runs]
         texts = [_cell(cell) for cell in cells]
         if len(runs) > 1:
-            best = _best(measure, [cell["mean"] for cell in cells if cell["mean"] is not None])
+            # Means over different numbers of queries cannot be compared.
+            comparable = len({cell["n"] for cell in cells}) == 1
+            best = _best(measure, [cell["mean"] for cell in cells if cell["mean"] is not None and comparable])
             marks = ["*" if best is not None and cell["mean"] == best else " " for cell in cells]
             texts = [text + mark for text, mark in zip(texts, marks, strict=True)]
-        scored = sorted({f"{cell['n']}/{cell['total']}" for cell in cells})
-        rows.append([measure, *texts, " ".join(scored)])
+        rows.append([measure, *texts, _scored(cells)])
     return render(rows)
+
+
+def _scored(cells: list[dict[str, Any]]) -> str:
+    """Say over how many queries some means are; once, when it is the same for all."""
+    counts = [f"{cell['n']}/{cell['total']}" for cell in cells]
+    return " ".join(counts if len(set(counts)) > 1 else counts[:1])
 
 
 def _best(measure: str, values: list[float]) -> float | None:
@@ -246,15 +256,17 @@ def _notes(scores: list[Scores], conventions: str) -> list[str]:
         name = printable(run.name)
         for reason in run.reasons:
             touched = {m: run.missing(m)[reason] for m in run.measures if reason in run.missing(m)}
-            if touched:
-                most = max(touched.values())
-                notes.append(f"{name}: {_queries(most)} without a value ({reason}), left out of {', '.join(touched)}")
+            for count in sorted(set(touched.values())):
+                measures = ", ".join(measure for measure, n in touched.items() if n == count)
+                notes.append(f"{name}: {_queries(count)} without a value ({reason}), left out of {measures}")
         excluded = any("not in the run" in run.missing(m) for m in run.measures)
         if run.not_in_run and not excluded:
             shown = ", ".join(printable(q) for q in run.not_in_run[:5]) + (", ..." if len(run.not_in_run) > 5 else "")
             notes.append(
                 f"{name}: {_queries(len(run.not_in_run))} judged but not in the run, scored as an empty list: {shown}"
             )
+        if run.judged_retrieved == 0:
+            notes.append(f"{name}: no judged document was retrieved; do both files name documents alike?")
         if run.not_judged:
             notes.append(f"{name}: {_queries(run.not_judged)} in the run without judgments, ignored")
     changed = {m: d for m, d in scores[0].definitions.items() if d != m}

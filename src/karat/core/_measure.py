@@ -154,7 +154,7 @@ class Measure:
         match = _TEXT.fullmatch(str(text))
         if match is None:
             raise MeasureError(f"cannot read measure {text!r}; write it like nDCG@10 or R(rel=2)@5")
-        definition = MEASURES.get(match["name"])
+        definition = _definition(match["name"])
         return cls.of(definition.name, _cutoff(match["cutoff"], text), _params(match["params"], text))
 
     @classmethod
@@ -179,6 +179,13 @@ class Measure:
                     kept.append((parameter.name, value))
         return cls(definition.name, _check_cutoff(definition, cutoff), tuple(kept))
 
+    def written(self, text: str | Measure) -> tuple[tuple[str, Value], ...]:
+        """Give the parameters that the text of this measure states, also those with their default value."""
+        match = _TEXT.fullmatch(str(text))
+        given = _params(match["params"], str(text)) if match else {}
+        parameters = {key: self.definition.parameter(key) for key in given if key != "dcg"}
+        return tuple((key, parameter.check(given[key], str(text))) for key, parameter in parameters.items())
+
     @property
     def definition(self) -> Definition:
         """The row of the table of measures that this measure is an instance of."""
@@ -195,6 +202,14 @@ class Measure:
 
     def __repr__(self) -> str:
         return f"Measure({str(self)!r})"
+
+
+def _definition(name: str) -> Definition:
+    stem, _, rank = name.rpartition("_")
+    if name not in MEASURES and rank.isdecimal() and stem in MEASURES:
+        # trec_eval and pytrec_eval print P_10 for what is written P@10 here.
+        raise MeasureError(f"unknown measure {name!r}, did you mean '{MEASURES.get(stem).name}@{rank}'?")
+    return MEASURES.get(name)
 
 
 def _print(value: Value) -> str:

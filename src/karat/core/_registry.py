@@ -47,6 +47,10 @@ class Registry(Generic[T]):
             raise self._error(f"unknown {self.kind} {name!r}{hint}")
         return self._values[canonical]
 
+    def __contains__(self, name: str) -> bool:
+        self._load()
+        return name.lower() in self._folded
+
     def __iter__(self) -> Iterator[T]:
         self._load()
         self._load_plugins()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.core._errors import UsageError, did_you_mean
+from karat.core._errors import MeasureError, UsageError, did_you_mean
+from karat.core._measure import Measure
 
 if TYPE_CHECKING:
     import pandas
@@ -54,6 +56,8 @@ class Scores:
     """Judged queries that the run does not answer."""
     not_judged: int = 0
     """How many queries of the run have no judgments, and were ignored."""
+    judged_retrieved: int | None = None
+    """How many judged documents were retrieved; 0 mostly means that the two files name documents differently."""
 
     def __post_init__(self) -> None:
         shape = (len(self.queries), len(self.measures))
@@ -74,26 +78,26 @@ class Scores:
         """
         return {name: self._mean(name) for name in self.measures}
 
-    def sum(self, measure: str) -> float:
+    def sum(self, measure: str | Measure) -> float:
         """Give the sum of a measure over the queries that have a value."""
         return math.fsum(self._present(measure))
 
-    def count(self, measure: str) -> int:
+    def count(self, measure: str | Measure) -> int:
         """Give the number of queries that have a value."""
         return len(self._present(measure))
 
-    def missing(self, measure: str) -> dict[str, int]:
+    def missing(self, measure: str | Measure) -> dict[str, int]:
         """Count the queries without a value, by reason."""
         codes = self.codes[:, self._column(measure)]
         counts = np.bincount(codes, minlength=len(self.reasons) + 1)[1:]
         return {reason: int(n) for reason, n in zip(self.reasons, counts, strict=True) if n}
 
-    def value(self, query: str, measure: str) -> float | None:
+    def value(self, query: str, measure: str | Measure) -> float | None:
         """Give one value, or None where it is missing; :meth:`reason` says why."""
         cell = self._row(query), self._column(measure)
         return None if self.codes[cell] else float(self.values[cell])
 
-    def reason(self, query: str, measure: str) -> str | None:
+    def reason(self, query: str, measure: str | Measure) -> str | None:
         """Say why a value is missing, or None when it is there."""
         code = int(self.codes[self._row(query), self._column(measure)])
         return self.reasons[code - 1] if code else None
@@ -155,20 +159,23 @@ class Scores:
         # fsum rounds once, so the mean does not depend on the order of the queries.
         return math.fsum(values) / len(values)
 
-    def _present(self, name: str) -> Floats:
+    def _present(self, name: str | Measure) -> Floats:
         j = self._column(name)
         present: Floats = self.values[self.codes[:, j] == 0, j]
         return present
 
-    def _column(self, measure: str) -> int:
-        try:
-            return self.measures.index(measure)
-        except ValueError:
-            hint = did_you_mean(measure, self.measures) or f"; there are {', '.join(self.measures)}"
-            raise UsageError(f"no measure {measure!r} in these scores{hint}") from None
+    def _column(self, measure: str | Measure) -> int:
+        name = str(measure)
+        if name not in self.measures:
+            with suppress(MeasureError):  # an alias, or another spelling
+                name = str(Measure.parse(measure))
+        if name not in self.measures:
+            hint = did_you_mean(name, self.measures) or f"; there are {', '.join(self.measures)}"
+            raise UsageError(f"no measure {str(measure)!r} in these scores{hint}")
+        return self.measures.index(name)
 
     def _row(self, query: str) -> int:
         try:
-            return self.queries.index(query)
+            return self.queries.index(str(query))
         except ValueError:
-            raise UsageError(f"no query {query!r} in these scores{did_you_mean(query, self.queries)}") from None
+            raise UsageError(f"no query {query!r} in these scores{did_you_mean(str(query), self.queries)}") from None

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +35,13 @@ class Judgments:
     grades: Ints
     source: str = "qrels"
 
+    def __post_init__(self) -> None:
+        _freeze(self.starts, self.grades)
+
     @classmethod
     def from_dicts(cls, judged: Mapping[str, Mapping[str, int]], source: str = "qrels") -> Judgments:
-        """Build from ``{query: {document: grade}}``; a query without documents has no judgments."""
-        queries = sorted(query for query, documents in judged.items() if documents)
+        """Build from ``{query: {document: grade}}``; a query without documents is one with nothing to find."""
+        queries = sorted(judged)
         sizes = [len(judged[query]) for query in queries]
         return cls(
             queries=tuple(queries),
@@ -71,6 +74,9 @@ class Alignment:
     """Whether the run has the query."""
     not_judged: int = 0
     """How many queries of the run have no judgments."""
+
+    def __post_init__(self) -> None:
+        _freeze(self.starts, self.grades, self.ranks, self.retrieved, self.in_run)
 
     @cached_property
     def query(self) -> Ints:
@@ -169,6 +175,11 @@ class Hits:
         order = np.argsort(self.ordinal, kind="stable")
         for start, end in pairwise(np.concatenate([[0], np.cumsum(np.bincount(self.ordinal))])):
             yield order[start:end]
+
+
+def _freeze(*arrays: NDArray[Any]) -> None:
+    for array in arrays:
+        array.setflags(write=False)
 
 
 def align(judgments: Judgments, run: Mapping[str, Mapping[str, float]], *, single: bool = False) -> Alignment:

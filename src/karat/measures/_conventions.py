@@ -48,11 +48,9 @@ class Conventions:
         P(rel=3)@5
 
         A parameter that was written wins over the conventions', unless it was written with its default value: the
-        measure is then the same value as without it, with the same key in the table of scores, and means the same.
-        To have ``rig``'s rules with a linear gain, ask for ``conventions="karat", undefined="one"``.
-
-        >>> print(CONVENTIONS["rig"].resolve(Measure.parse("nDCG(gain='linear')@5")))
-        nDCG(gain='exp')@5
+        measure is then the same value as without it, with the same key in the table of scores. ``karat.score``
+        refuses such a measure rather than compute another one; to have ``rig``'s rules with a linear gain, ask for
+        ``conventions="karat", undefined="one"``.
         """
         name = self.replaced.get(measure.name, measure.name)
         filled = dict(self.parameters.get(measure.name, {}))

@@ -13,7 +13,7 @@ from karat.core import InputError
 from karat.measures._alignment import Judgments
 from karat.measures._columns import LARGEST_GRADE, Kind, bad_value, duplicate, find_columns
 from karat.measures._files import BOM, Source
-from karat.measures._stream import ROWS, Frames, NotUnderstood, block_starts, hashes, refuse_duplicates
+from karat.measures._stream import ROWS, Frames, NotUnderstood, Piece, block_starts, hashes, refuse_duplicates
 
 _CHUNK = 8 * 2**20  # bytes of text: among the fastest of 0.5 to 32, and small enough for the allocator to reuse
 _CACHED = 2**18  # bytes that stay in the cache between passes: a quarter of the time of whole pieces
@@ -225,6 +225,17 @@ def frame_judgments(frames: Frames, source: str) -> Judgments:
         grades=frame["value"].to_numpy().astype(np.int64),
         source=source,
     )
+
+
+def pieces_table(pieces: Iterable[Piece]) -> dict[str, dict[str, float]]:
+    """Give a run that is held in memory as dicts."""
+    table = {}
+    for piece in pieces:
+        documents, scores = piece.documents.to_list(), piece.scores.tolist()
+        ends = np.append(piece.starts[1:], len(documents)).tolist()
+        for query, start, end in zip(piece.queries, piece.starts.tolist(), ends, strict=True):
+            table[query] = dict(zip(documents[start:end], scores[start:end], strict=True))
+    return table
 
 
 def frames_table(frames: Frames, source: str) -> dict[str, dict[str, float]]:

@@ -105,7 +105,7 @@ def expected_reciprocal_rank(a: Alignment, k: int | None, *, max_grade: int) -> 
         s = (2^grade - 1) / 2^max_grade
     Range: 0 to less than 1
     Convention: max_grade is 4 as in TREC's gdeval, whatever the grades in use; a higher grade is an error
-    Citation: Chapelle, Metlzer, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009
+    Citation: Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009
 
     >>> import karat
     >>> karat.score({"q": {"a": 1, "b": 2}}, {"q": {"a": 2, "b": 1}}, ["ERR(max_grade=2)@5"]).mean()

@@ -112,21 +112,21 @@ def unjudged(a: Alignment, k: int | None) -> Floats:
     return (a.depth(k) - a.hits.top(k).count()).astype(np.float64)
 
 
-@measure("Hole", cutoff="required", higher_is_better=False)
+@measure("Hole", cutoff="required", undefined="nothing retrieved", higher_is_better=False)
 def hole(a: Alignment, k: int) -> Floats:
     """Hole: the share of k ranks that hold an unjudged document.
 
     Formula: Hole@k = |unjudged documents in the top k| / k
     Range: 0 to 1, lower is better
-    Convention: divided by k. Unjudged means for this query, as in the paper; BEIR's own code takes a document for
-        judged when it was judged for any query
+    Convention: divided by k; undefined when nothing was returned. Unjudged means for this query, as in the paper;
+        BEIR's own code takes a document for judged when it was judged for any query
     Citation: Thakur et al., BEIR, NeurIPS Datasets and Benchmarks 2021
 
     >>> import karat
     >>> karat.score({"q": {"a": 1}}, {"q": {"a": 3, "x": 1}}, ["Hole@10"]).mean()
     {'Hole@10': 0.1}
     """
-    return unjudged(a, k) / k
+    return np.where(a.retrieved > 0, unjudged(a, k) / k, np.nan)
 
 
 def _before(a: Alignment, mask: Bools) -> Ints:

@@ -27,7 +27,9 @@ JUDGED_ONLY = Parameter(
 GAIN = Parameter(
     name="gain", kind="str", default="linear", choices=("linear", "exp"), help="gain of a grade: itself, or 2^grade - 1"
 )
-GAINS = Parameter(name="gains", kind="gains", default=None, help="gain of each grade, as in {1: 1, 2: 5}; overrides")
+GAINS = Parameter(
+    name="gains", kind="gains", default=None, help="gain of some grades, as in {1: 1, 2: 5}; the others keep theirs"
+)
 MAX_GRADE = Parameter(name="max_grade", kind="int", default=4, low=1, help="top of the grading scale")
 ROUNDING = Parameter(
     name="rounding",

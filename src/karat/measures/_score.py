@@ -40,6 +40,8 @@ class Options:
         conventions(self.conventions)
         _check_choice("undefined", self.undefined, get_args(Undefined))
         _check_choice("missing", self.missing, get_args(Missing))
+        if not isinstance(self.classes, Mapping | None):
+            raise UsageError(f"classes of type {type(self.classes).__name__}; give {{document: class}}")
 
 
 class ScoreOptions(TypedDict, total=False):
@@ -115,7 +117,15 @@ def score_runs(
 def _wanted(measures: Iterable[str | Measure] | str | None, using: Conventions) -> tuple[Measure, ...]:
     """Read the measures, each once, before anything that takes longer."""
     asked = using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else measures
-    return tuple(dict.fromkeys(map(Measure.parse, asked)))
+    wanted = {}
+    for text in asked:
+        measure = wanted[Measure.parse(text)] = Measure.parse(text)
+        for key, value in measure.written(text):
+            if using.resolve(measure).arguments().get(key) != value:
+                raise UsageError(
+                    f"measure {text}: conventions {using.name} decide {key} otherwise; ask for it under 'karat'"
+                )
+    return tuple(wanted)
 
 
 def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: str, options: Options) -> Scores:
@@ -133,7 +143,8 @@ def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: 
         reason = resolved.definition.undefined
         policy = options.undefined or using.undefined_for.get(measure.name, using.undefined)
         # Nothing to find may count as all of it found; but nothing retrieved is no success by any convention.
-        if policy == "zero" or (policy == "one" and reason == NO_RELEVANT):
+        lower = resolved.definition.higher_is_better is False
+        if (policy == "zero" and not lower) or (policy == "one" and reason == NO_RELEVANT):
             column = np.where(np.isnan(column), float(policy == "one"), column)
         if reason not in reasons:
             reasons.append(reason)
@@ -153,6 +164,7 @@ def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: 
             q for q, present in zip(alignment.queries, alignment.in_run.tolist(), strict=True) if not present
         ),
         not_judged=alignment.not_judged,
+        judged_retrieved=int((alignment.ranks > 0).sum()),
     )
 
 

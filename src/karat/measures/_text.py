@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from karat.core import InputError
@@ -56,7 +57,10 @@ def read_table(source: Source, kind: Kind) -> Table:
         case "jsonl":
             return _collect(_jsonl(data, kind, source.name), kind, source.name)
         case "csv" | "tsv":
-            return _collect(_delimited(data, kind, source), kind, source.name)
+            table = _collect(_delimited(data, kind, source), kind, source.name)
+            if kind == "run" and not is_header(next(iter(delimited_rows(data, source)))[1]):
+                _refuse_ranks(table, source.name)
+            return table
         case "parquet":
             raise AssertionError("Parquet is read as a frame")
 
@@ -235,6 +239,14 @@ def _delimited(data: bytes, kind: Kind, source: Source) -> Iterator[_Row]:
             raise bad_value(kind, value, source.name, line) from None
 
 
+def _refuse_ranks(run: Table, source: str) -> None:
+    """Refuse a column of ranks where scores are meant, as in MS MARCO's files: it would turn every ranking round."""
+    ranked = all(list(scored.values()) == list(range(1, len(scored) + 1)) for scored in run.values())
+    if ranked and len(run) < sum(map(len, run.values())):
+        hint = "give scores that are higher for what comes first, or name the column 'score' if they are scores"
+        raise InputError("the scores are ranks: 1, 2, 3, ... down each query", source=source, hint=hint)
+
+
 def _layout(row: list[str], kind: Kind, source: str, line: int) -> tuple[tuple[int, int, int], bool]:
     """Give the places of query, document and value, and whether this row is a header."""
     if is_header(row):
@@ -277,12 +289,21 @@ def _json(data: bytes, kind: Kind, source: str) -> Table:
     )
 
 
+@lru_cache(maxsize=64)
+def _columns_of(names: tuple[str, ...], kind: Kind) -> tuple[str, str, str] | None:
+    """Find the columns of records that all look alike only once."""
+    try:
+        return find_columns(names, kind, "")
+    except InputError:
+        return None
+
+
 def _record(item: object, kind: Kind, source: str, line: int | None) -> _Row:
     if not isinstance(item, dict):
         raise InputError(
             f"{shorten(item)} is no record", source=source, line=line, hint='write {"query_id": ..., "doc_id": ...}'
         )
-    names = find_columns(list(item), kind, source, line)
+    names = _columns_of(tuple(item), kind) or find_columns(list(item), kind, source, line)
     query, document = (check_id(item[name], source, line) for name in names[:2])
     try:
         return source, line, query, document, CHECK[kind](item[names[2]])

@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from karat.core import Scores, UsageError
+from karat.core import Measure, Scores, UsageError
 
 
 def pass_at_k(trials: Sequence[Scores], k: int, *, threshold: float = 1.0, name: str = "trials") -> Scores:
@@ -33,6 +33,9 @@ def pass_at_k(trials: Sequence[Scores], k: int, *, threshold: float = 1.0, name:
         (t.queries, t.measures, t.definitions) != (first.queries, first.measures, first.definitions) for t in trials
     ):
         raise UsageError("trials must have the same queries and measures")
+    for measure in first.measures:
+        if Measure.parse(measure).definition.higher_is_better is False:
+            raise UsageError(f"a trial succeeds at {threshold:g} and above, and of {measure} less is better")
     n = len(trials)
     ever = np.array([1 - comb(n - c, k) / comb(n, k) for c in range(n + 1)])
     always = np.array([comb(c, k) / comb(n, k) for c in range(n + 1)])
