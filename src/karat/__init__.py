@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from karat.core import InputError, KaratError, Measure, MeasureError, Scores, UsageError
-    from karat.measures import Judgments, read_judgments, read_run, score, score_runs
+    from karat.measures import Judgments, pass_at_k, read_judgments, read_run, score, score_runs
 
 __version__ = "0.1.0"
 
@@ -24,13 +24,14 @@ __all__ = [
     "Scores",
     "UsageError",
     "__version__",
+    "pass_at_k",
     "read_judgments",
     "read_run",
     "score",
     "score_runs",
 ]
 
-_HOME = dict.fromkeys(("Judgments", "read_judgments", "read_run", "score", "score_runs"), "karat.measures")
+_HOME = dict.fromkeys(("Judgments", "pass_at_k", "read_judgments", "read_run", "score", "score_runs"), "karat.measures")
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ them. So documents are never sorted: each judged document gets its rank, and eve
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -49,6 +49,18 @@ class Judgments:
             documents=[document for query in queries for document in judged[query]],
             grades=np.array([grade for query in queries for grade in judged[query].values()], np.int64),
             source=source,
+        )
+
+    def alignment(self, *, ranks: Ints, retrieved: Ints, in_run: Bools, not_judged: int) -> Alignment:
+        """Put a run's ranks beside the grades."""
+        return Alignment(
+            queries=self.queries,
+            starts=self.starts,
+            grades=self.grades,
+            ranks=ranks,
+            retrieved=retrieved,
+            in_run=in_run,
+            not_judged=not_judged,
         )
 
     def spans(self) -> Iterator[tuple[str, int, int]]:
@@ -105,7 +117,8 @@ class Alignment:
 
     def top(self, depth: int) -> Alignment:
         """Forget every document below rank ``depth``."""
-        return self._ranked(np.where(self.ranks > depth, 0, self.ranks), np.minimum(self.retrieved, depth))
+        ranks = np.where(self.ranks > depth, 0, self.ranks)
+        return replace(self, ranks=ranks, retrieved=np.minimum(self.retrieved, depth))
 
     @cached_property
     def judged_only(self) -> Alignment:
@@ -115,18 +128,7 @@ class Alignment:
         order = found[np.lexsort((self.ranks[found], self.query[found]))]
         hits = self.hits
         ranks[order] = hits.ordinal + 1
-        return self._ranked(ranks, self.count(hits.query))
-
-    def _ranked(self, ranks: Ints, retrieved: Ints) -> Alignment:
-        return Alignment(
-            queries=self.queries,
-            starts=self.starts,
-            grades=self.grades,
-            ranks=ranks,
-            retrieved=retrieved,
-            in_run=self.in_run,
-            not_judged=self.not_judged,
-        )
+        return replace(self, ranks=ranks, retrieved=self.count(hits.query))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,15 +209,8 @@ def align(judgments: Judgments, run: Mapping[str, Mapping[str, float]], *, singl
             ranks[found] = _ranks(
                 [judgments.documents[j] for j in found], scored, scores.astype(np.float32) if single else scores
             )
-    return Alignment(
-        queries=judgments.queries,
-        starts=judgments.starts,
-        grades=judgments.grades,
-        ranks=ranks,
-        retrieved=retrieved,
-        in_run=in_run,
-        not_judged=len(run) - int(in_run.sum()),
-    )
+    not_judged = len(run) - int(in_run.sum())
+    return judgments.alignment(ranks=ranks, retrieved=retrieved, in_run=in_run, not_judged=not_judged)
 
 
 def _ranks(wanted: list[str], scored: Mapping[str, float], scores: NDArray[np.floating]) -> Ints:

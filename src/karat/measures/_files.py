@@ -67,7 +67,7 @@ class Source:
         """Open the content for reading from its start."""
         if self.data is not None:
             return io.BytesIO(self.data)
-        return _guarded(self.name, lambda: cast("Path", self.path).open("rb", buffering=0))
+        return _guarded(self.name, lambda: cast("Path", self.path).open("rb"))
 
 
 def find(path: str | Path, format: str | None = None, progress: Callable[[int], None] | None = None) -> Source:

@@ -143,28 +143,20 @@ def _trec_frames(source: Source, kind: Kind) -> Iterator[pl.DataFrame]:
 
 def _chunks(source: Source) -> Iterator[bytes]:
     """Read pieces that end where a line does; a byte-order mark at the start of the file is no part of it."""
-    buffer = bytearray(_CHUNK)
-    kept = 0
     with source.open() as file:
-        if file.read(len(BOM)) != BOM:
-            file.seek(0)
+        place = len(BOM) if file.read(len(BOM)) == BOM else 0
         while True:
-            if kept == len(buffer):  # a line longer than the buffer
-                buffer.extend(bytes(len(buffer)))
-            with memoryview(buffer) as view:
-                read = file.readinto(view[kept:])  # type: ignore[attr-defined]
-            if not read:
-                break
+            # The end of the last line is looked for first, so that the piece can be read in one go and is not copied.
+            file.seek(place + _CHUNK)
+            size = _CHUNK + len(file.readline())
+            file.seek(place)
+            text = file.read(size)
+            if not text:
+                return
             if source.progress is not None:
-                source.progress(read)
-            end = kept + read
-            cut = buffer.rfind(b"\n", 0, end) + 1
-            if cut:
-                yield bytes(memoryview(buffer)[:cut])
-                buffer[: end - cut] = buffer[cut:end]
-            kept = end - cut
-    if kept:
-        yield bytes(memoryview(buffer)[:kept]) + b"\n"
+                source.progress(len(text))
+            place += len(text)
+            yield text if text.endswith(b"\n") else text + b"\n"
 
 
 def _regular(text: bytes, width: int) -> bytes:

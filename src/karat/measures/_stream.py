@@ -133,15 +133,7 @@ def align_pieces(judgments: Judgments, pieces: Iterable[Piece], *, single: bool 
         if len(rows):
             scores = piece.scores.astype(np.float32) if single else piece.scores
             ranks[pairs] = _places(rows, scores, piece) - piece.starts[block]
-    return Alignment(
-        queries=judgments.queries,
-        starts=judgments.starts,
-        grades=judgments.grades,
-        ranks=ranks,
-        retrieved=retrieved,
-        in_run=in_run,
-        not_judged=not_judged,
-    )
+    return judgments.alignment(ranks=ranks, retrieved=retrieved, in_run=in_run, not_judged=not_judged)
 
 
 class _Index:
@@ -189,9 +181,13 @@ def _any_twice(keys: Hashes, sizes: Ints) -> bool:
     width = int(sizes.max())
     if width * len(sizes) <= 2 * len(keys):
         # Many short rows of half keys sort ten times faster than one long row of keys.
-        grid = np.empty((len(sizes), width), np.uint32)
-        grid[:] = np.arange(width)
-        grid[np.arange(width) < sizes[:, None]] = keys.astype(np.uint32)
+        halves = keys.astype(np.uint32)
+        if width * len(sizes) == len(keys):
+            grid = halves.reshape(len(sizes), width)
+        else:
+            grid = np.empty((len(sizes), width), np.uint32)
+            grid[:] = np.arange(width)
+            grid[np.arange(width) < sizes[:, None]] = halves
         grid.sort(axis=1)
         if not (grid[:, 1:] == grid[:, :-1]).any():
             return False
