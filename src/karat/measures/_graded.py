@@ -99,7 +99,7 @@ def ndcg(a: Alignment, k: int | None, *, gain: str, gains: Gains, ideal: str) ->
 
 @measure("ERR", MAX_GRADE, JUDGED_ONLY)
 def expected_reciprocal_rank(a: Alignment, k: int | None, *, max_grade: int) -> Floats:
-    """Expected reciprocal rank: 1 / the rank at which a user who reads down the list is satisfied.
+    """Expected reciprocal rank: the mean of 1 / rank, over the ranks at which a user who reads down may be satisfied.
 
     Formula: ERR@k = sum over ranks r <= k of (1 / r) s(r) prod over i < r of (1 - s(i)),
         s = (2^grade - 1) / 2^max_grade
