@@ -35,7 +35,8 @@ def test_a_run_that_was_read_once_gives_the_same_scores(tmp_path: Path, monkeypa
     path = _trec(tmp_path)
     small = karat.read_run(path)
     monkeypatch.setattr(_files, "_LARGE", 0)
-    for run in (karat.read_run(RUN), karat.read_run(_frame()), small, karat.read_run(path)):
+    again = karat.read_run(karat.read_run(_frame()))
+    for run in (karat.read_run(RUN), karat.read_run(_frame()), small, karat.read_run(path), again):
         for _ in range(2):
             scores = karat.score(QRELS, run, MEASURES)
             np.testing.assert_array_equal(scores.values, expected.values)

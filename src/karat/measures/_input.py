@@ -68,6 +68,8 @@ class Loaded:
 
     def prepared(self) -> Loaded:
         """Read and check everything now, so that scoring it again and again costs little."""
+        if self.pieces is not None:
+            return self
         if self.frames is None:
             copied = {query: dict(documents) for query, documents in self.table().items()}
             return Loaded(name=self.name, kind=self.kind, held=copied)

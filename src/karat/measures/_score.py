@@ -117,15 +117,16 @@ def score_runs(
 def _wanted(measures: Iterable[str | Measure] | str | None, using: Conventions) -> tuple[Measure, ...]:
     """Read the measures, each once, before anything that takes longer."""
     asked = using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else measures
-    wanted = {}
+    wanted = []
     for text in asked:
-        measure = wanted[Measure.parse(text)] = Measure.parse(text)
+        measure = Measure.parse(text)
+        wanted.append(measure)
         for key, value in measure.written(text):
             if using.resolve(measure).arguments().get(key) != value:
                 raise UsageError(
                     f"measure {text}: conventions {using.name} decide {key} otherwise; ask for it under 'karat'"
                 )
-    return tuple(wanted)
+    return tuple(dict.fromkeys(wanted))
 
 
 def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: str, options: Options) -> Scores:
