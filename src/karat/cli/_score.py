@@ -89,7 +89,9 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     else:
         text = _text(scores, found)
     if output not in (None, "-", "/dev/stdout"):
-        _write(output, click.unstyle(text) + "\n")
+        from karat.core import write_file
+
+        write_file(output, click.unstyle(text) + "\n")
     else:
         emit(text)
 
@@ -156,36 +158,6 @@ def _progress(runs: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
         return
     with click.progressbar(length=size, label="reading", file=sys.stderr) as bar:
         yield bar.update
-
-
-def _write(path: str, text: str) -> None:
-    """Write a file whole or not at all; what is no ordinary file, such as a pipe, cannot be replaced by one."""
-    from karat.core import InputError
-
-    target = Path(os.path.realpath(path))
-    ordinary = os.path.isfile(target) or not os.path.exists(target)  # noqa: PTH113, PTH110 (pathlib raises)
-    ordinary = ordinary and not os.path.abspath(path).startswith("/dev/")  # noqa: PTH100 (/dev/stderr may be a file)
-    try:
-        if ordinary:
-            _replace(target, text)
-        else:
-            with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 (a stream keeps what was written before)
-                file.write(text)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", source=path) from None
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".karat-{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _text(scores: list[Scores], found: dict[str, Any]) -> str:

@@ -9,29 +9,92 @@ from karat.core._measure import MEASURES, Definition, Measure, Parameter, Value
 from karat.core._registry import Registry
 
 if TYPE_CHECKING:
+    from karat.core._files import guarded, gunzip, read_bytes, write_file
+    from karat.core._golden import (
+        GRADES,
+        NORMALISER,
+        SOURCES,
+        Document,
+        GoldenSet,
+        Judgment,
+        Query,
+        Session,
+        Source,
+        Span,
+        Target,
+    )
     from karat.core._scores import Floats, Scores
+    from karat.core._text import BOM, check_id, csv_rows, decode, json_lines, parse_json, shorten, unwrap
 
 __all__ = [
+    "BOM",
+    "GRADES",
     "MEASURES",
+    "NORMALISER",
+    "SOURCES",
     "Definition",
+    "Document",
     "Floats",
+    "GoldenSet",
     "InputError",
+    "Judgment",
     "KaratError",
     "Measure",
     "MeasureError",
     "Parameter",
+    "Query",
     "Registry",
     "Scores",
+    "Session",
+    "Source",
+    "Span",
+    "Target",
     "UsageError",
     "Value",
+    "check_id",
+    "csv_rows",
+    "decode",
     "did_you_mean",
+    "guarded",
+    "gunzip",
+    "json_lines",
+    "parse_json",
+    "read_bytes",
+    "shorten",
+    "unwrap",
+    "write_file",
 ]
+
+# Loaded at first use: their imports (NumPy above all) take longer than `karat --help` may.
+_HOME = {
+    **dict.fromkeys(("Floats", "Scores"), "_scores"),
+    **dict.fromkeys(("guarded", "gunzip", "read_bytes", "write_file"), "_files"),
+    **dict.fromkeys(
+        ("BOM", "check_id", "csv_rows", "decode", "json_lines", "parse_json", "shorten", "unwrap"), "_text"
+    ),
+    **dict.fromkeys(
+        (
+            "GRADES",
+            "NORMALISER",
+            "SOURCES",
+            "Document",
+            "GoldenSet",
+            "Judgment",
+            "Query",
+            "Session",
+            "Source",
+            "Span",
+            "Target",
+        ),
+        "_golden",
+    ),
+}
 
 
 def __getattr__(name: str) -> Any:
-    # Scores needs NumPy, whose import takes longer than `karat --help` may.
-    if name in ("Scores", "Floats"):
-        from karat.core import _scores
+    if name in _HOME:
+        from importlib import import_module
 
-        return getattr(_scores, name)
+        value = globals()[name] = getattr(import_module(f"karat.core.{_HOME[name]}"), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

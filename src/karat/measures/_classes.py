@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 
-from karat.core import InputError
+from karat.core import InputError, check_id, decode, parse_json, shorten
 from karat.measures._alignment import Judgments
-from karat.measures._columns import check_id, shorten
 from karat.measures._files import Source, find
-from karat.measures._text import Table, decode, delimited_rows, parse_json
+from karat.measures._text import Table, delimited_rows
 
 
 def collapse_judgments(judgments: Judgments, classes: Mapping[str, str]) -> Judgments:

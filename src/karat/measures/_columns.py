@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from karat.core import InputError
+from karat.core import InputError, shorten, unwrap
 
 Kind = Literal["qrels", "run"]
 
@@ -96,7 +96,7 @@ def parse_grade(text: str) -> int:
 
 def check_score(value: object) -> float:
     """Take a number of JSON, Python or NumPy as a score, or raise ValueError."""
-    value = _plain(value)
+    value = unwrap(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("no number")
     try:
@@ -110,7 +110,7 @@ def check_score(value: object) -> float:
 
 def check_grade(value: object) -> int:
     """Take a whole number of JSON, Python or NumPy as a grade, or raise ValueError."""
-    value = _plain(value)
+    value = unwrap(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("no number")
     if not abs(value) <= LARGEST_GRADE or value != int(value):
@@ -120,27 +120,6 @@ def check_grade(value: object) -> int:
 
 PARSE: dict[Kind, Callable[[str], float]] = {"qrels": parse_grade, "run": parse_score}
 CHECK: dict[Kind, Callable[[object], float]] = {"qrels": check_grade, "run": check_score}
-
-
-def check_id(value: object, source: str, line: int | None = None) -> str:
-    """Take a string as an id, or a whole number, which JSON and frames often hold instead."""
-    plain = value if type(value) is str else _plain(value)
-    if isinstance(plain, bool) or not isinstance(plain, str | int):
-        raise InputError(f"id {shorten(value)} is no text", source=source, line=line, hint="ids are strings")
-    try:
-        text = str(plain)
-        text.isascii() or text.encode()
-    except ValueError:  # half of a surrogate pair, or more digits than Python converts
-        raise InputError(f"id {shorten(value)} is no valid Unicode", source=source, line=line) from None
-    if not text:
-        raise InputError("an id is empty", source=source, line=line)
-    return text
-
-
-def _plain(value: object) -> object:
-    """Unwrap a NumPy scalar, of which dicts built from arrays are full."""
-    item = getattr(value, "item", None)
-    return item() if callable(item) and getattr(value, "shape", None) == () else value
 
 
 def bad_value(kind: Kind, value: object, source: str, line: int | None) -> InputError:
@@ -179,16 +158,3 @@ def duplicate(kind: Kind, query: str, document: str, source: str, line: int | No
     return InputError(
         f"document {shorten(document)} stands twice for query {shorten(query)}", source=source, line=line, hint=hint
     )
-
-
-def shorten(value: object) -> str:
-    """Print a value that may be huge, nested or full of control characters on one short line.
-
-    >>> print(shorten("x" * 1000))
-    'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'
-    """
-    try:
-        text = repr(value[:100] if isinstance(value, str) and len(value) > 100 else value).replace("\n", " ")
-    except (RecursionError, ValueError):  # nested too deep, or more digits than Python converts
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= 60 else f"{text[:40]}...{text[-1]}"

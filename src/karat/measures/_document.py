@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from karat.core import InputError, Scores
-from karat.measures._columns import shorten
+from karat.core import InputError, Scores, shorten
 
 
 def document(

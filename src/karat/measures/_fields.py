@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any
 
-from karat.core import InputError, did_you_mean
-from karat.measures._columns import check_id, find_query_column, shorten
+from karat.core import InputError, check_id, decode, did_you_mean, json_lines, parse_json, shorten
+from karat.measures._columns import find_query_column
 from karat.measures._files import Source, find
-from karat.measures._text import decode, delimited_rows, json_lines, parse_json
+from karat.measures._text import delimited_rows
 
 _Row = tuple[str, int | None, object]
 """Where a record stands (file and line), and the record."""

@@ -7,13 +7,12 @@ import os
 import re
 import stat
 import sys
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar, cast, get_args
 
-from karat.core import InputError, UsageError, did_you_mean
+from karat.core import BOM, InputError, UsageError, did_you_mean, guarded, gunzip
 from karat.measures._columns import is_header
 
 Format = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
@@ -33,7 +32,6 @@ _ENDINGS: dict[str, Format] = {
 _LARGE = 12 * 2**20  # bytes; below, importing Polars costs more than it saves
 _LARGE_WITH_POLARS = 2**18  # the same where Polars is there already
 _HEAD = 65536
-BOM = b"\xef\xbb\xbf"
 # {"q1": {...  or  {"q1": [...: one object for all queries, even when it stands on one line
 _OF_QUERIES = re.compile(rb'\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:\s*[\[{])')
 
@@ -57,17 +55,17 @@ class Source:
         limit = min(_LARGE, _LARGE_WITH_POLARS) if "polars" in sys.modules else _LARGE
         if self.data is not None:
             return len(self.data) > limit
-        return _guarded(self.name, lambda: cast("Path", self.path).stat().st_size) > limit
+        return guarded(self.name, lambda: cast("Path", self.path).stat().st_size) > limit
 
     def read(self) -> bytes:
         """Give the whole content."""
-        return self.data if self.data is not None else _guarded(self.name, cast("Path", self.path).read_bytes)
+        return self.data if self.data is not None else guarded(self.name, cast("Path", self.path).read_bytes)
 
     def open(self) -> BinaryIO:
         """Open the content for reading from its start."""
         if self.data is not None:
             return io.BytesIO(self.data)
-        return _guarded(self.name, lambda: cast("Path", self.path).open("rb"))
+        return guarded(self.name, lambda: cast("Path", self.path).open("rb"))
 
 
 def find(path: str | Path, format: str | None = None, progress: Callable[[int], None] | None = None) -> Source:
@@ -79,10 +77,10 @@ def find(path: str | Path, format: str | None = None, progress: Callable[[int], 
         )
     name, data, head = _open(str(path))
     if head[:2] == b"\x1f\x8b":
-        data = _gunzip(data if data is not None else _guarded(name, Path(path).read_bytes), name)
+        data = gunzip(data if data is not None else guarded(name, Path(path).read_bytes), name)
         head = data[:_HEAD]
     if not head.removeprefix(BOM).strip():  # blank lines may go on for longer than the head
-        data = data if data is not None else _guarded(name, Path(path).read_bytes)
+        data = data if data is not None else guarded(name, Path(path).read_bytes)
         head = data.removeprefix(BOM).lstrip()[:_HEAD]
     if not head:
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
@@ -96,39 +94,14 @@ def _open(path: str) -> tuple[str, bytes | None, bytes]:
         name = "standard input"
         if sys.stdin is None:
             raise InputError("is closed", source=name)
-        data = _guarded(name, sys.stdin.buffer.read)
+        data = guarded(name, sys.stdin.buffer.read)
         return name, data, data[:_HEAD]
     name = path or "''"
-    with _guarded(name, lambda: Path(path).open("rb")) as file:
+    with guarded(name, lambda: Path(path).open("rb")) as file:
         # What is read from a pipe, such as the shell's <(command), is gone.
         regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        head = _guarded(name, file.read, _HEAD if regular else -1)
+        head = guarded(name, file.read, _HEAD if regular else -1)
     return name, None if regular else head, head[:_HEAD]
-
-
-def _guarded(name: str, act: Callable[..., T], *arguments: object) -> T:
-    """Do something with a file; say what the system has against it."""
-    try:
-        return act(*arguments)
-    except FileNotFoundError:
-        raise InputError("no such file", source=name) from None
-    except IsADirectoryError:
-        raise InputError("is a folder, not a file", source=name) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", source=name) from None
-    except ValueError:
-        raise InputError("is no usable path", source=repr(name)) from None
-
-
-def _gunzip(data: bytes, name: str) -> bytes:
-    import gzip
-
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"cannot be unpacked: {error}", source=name, hint="the gzip file is damaged or cut off"
-        ) from None
 
 
 def _ending(path: str | Path) -> str:

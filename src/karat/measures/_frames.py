@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from karat.core import InputError
+from karat.core import BOM, InputError
 from karat.measures._alignment import Judgments
 from karat.measures._columns import LARGEST_GRADE, Kind, bad_value, duplicate, find_columns
-from karat.measures._files import BOM, Source
+from karat.measures._files import Source
 from karat.measures._stream import ROWS, Frames, NotUnderstood, Piece, block_starts, hashes, refuse_duplicates
 
 _CHUNK = 8 * 2**20  # bytes of text: among the fastest of 0.5 to 32, and small enough for the allocator to reuse

@@ -11,10 +11,9 @@ from typing import Any, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from karat.core import InputError, Measure, Scores, UsageError
+from karat.core import InputError, Measure, Scores, UsageError, shorten
 from karat.measures._alignment import Alignment, Judgments, align
 from karat.measures._classes import collapse_judgments, collapse_run
-from karat.measures._columns import shorten
 from karat.measures._conventions import Conventions, Missing, Undefined, conventions
 from karat.measures._input import Loaded, load
 from karat.measures._measure import compute

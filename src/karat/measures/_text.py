@@ -6,16 +6,12 @@ in which the vectorised reader found something that it does not understand.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from karat.core import InputError
+from karat.core import BOM, InputError, check_id, csv_rows, decode, json_lines, parse_json, shorten
 from karat.measures._columns import (
     CHECK,
     LARGEST_GRADE,
@@ -24,26 +20,17 @@ from karat.measures._columns import (
     VALUE_NAME,
     Kind,
     bad_value,
-    check_id,
     duplicate,
     find_columns,
     is_header,
-    shorten,
 )
-from karat.measures._files import BOM, Source
+from karat.measures._files import Source
 
 Table = Mapping[str, Mapping[str, Any]]
 """``{query: {document: grade or score}}``"""
 
 _Row = tuple[str, int | None, str, str, Any]
 """Where it stands (file and line), query, document, value."""
-
-_CSV_ERRORS = {
-    "end of data": "a quote is opened here and never closed",
-    "field limit": "a cell has more than 131,072 characters, or a quote is never closed",
-    "new-line": "a carriage return stands inside the line",
-}
-_JSON_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]')
 
 
 def read_table(source: Source, kind: Kind) -> Table:
@@ -134,21 +121,6 @@ def _collect(rows: Iterable[_Row], kind: Kind, source: str) -> Table:
     return table
 
 
-def decode(data: bytes, source: str) -> str:
-    """Give UTF-8 text, without a byte-order mark, or say at which line it is none."""
-    data = data.removeprefix(BOM)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        at, what = error.start, f"byte 0x{data[error.start]:02x} is not UTF-8"
-    else:
-        at, what = data.find(0), "a NUL byte, which text never has"
-        if at < 0:
-            return text
-    line = data.count(b"\n", 0, at) + 1
-    raise InputError(what, source=source, line=line, hint="convert the file with iconv, or name its --format")
-
-
 def _trec(data: bytes, kind: Kind, source: str) -> Table:
     """Read TREC's columns, separated by any run of blanks and tabs. The rank column is never trusted."""
     decode(data, source)
@@ -194,7 +166,7 @@ def delimited_rows(data: bytes, source: Source) -> Iterator[tuple[int, list[str]
     """Give the rows of a CSV or TSV file with the lines on which they begin; all have as many cells as the first."""
     text = decode(data, source.name)
     width = 0
-    for line, cells in _csv(text, source.name) if source.format == "csv" else _tsv(text):
+    for line, cells in csv_rows(text, source.name) if source.format == "csv" else _tsv(text):
         cells = [cell.strip(" \t") for cell in cells]
         if cells in ([], [""]):
             continue
@@ -208,18 +180,6 @@ def delimited_rows(data: bytes, source: Source) -> Iterator[tuple[int, list[str]
 def _tsv(text: str) -> Iterator[tuple[int, list[str]]]:
     """Tabs and line ends have no other meaning here, and neither have quotes."""
     return ((number, line.removesuffix("\r").split("\t")) for number, line in enumerate(text.split("\n"), 1))
-
-
-def _csv(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(io.StringIO(text, newline="\n"), strict=True)
-    line = 1
-    try:
-        for cells in reader:
-            yield line, cells
-            line = reader.line_num + 1
-    except csv.Error as error:
-        what = next((text for part, text in _CSV_ERRORS.items() if part in str(error)), str(error))
-        raise InputError(f"is no valid CSV: {what}", source=source, line=line) from None
 
 
 def _delimited(data: bytes, kind: Kind, source: Source) -> Iterator[_Row]:
@@ -270,13 +230,6 @@ def _jsonl(data: bytes, kind: Kind, source: str) -> Iterator[_Row]:
         yield _record(item, kind, source, number)
 
 
-def json_lines(data: bytes, source: str) -> Iterator[tuple[int, object]]:
-    """Give the values of a JSONL file with their lines; blank lines are skipped."""
-    for number, line in enumerate(decode(data, source).split("\n"), 1):
-        if line.strip(" \t\r"):
-            yield number, parse_json(line, source, number)
-
-
 def _json(data: bytes, kind: Kind, source: str) -> Table:
     value = parse_json(decode(data, source), source)
     if isinstance(value, dict):
@@ -309,45 +262,3 @@ def _record(item: object, kind: Kind, source: str, line: int | None) -> _Row:
         return source, line, query, document, CHECK[kind](item[names[2]])
     except ValueError:
         raise bad_value(kind, item[names[2]], source, line) from None
-
-
-def parse_json(text: str, source: str, line: int | None = None) -> object:
-    """Read JSON, and refuse an object in which a key stands twice."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            key, at = _second_key(text)
-            raise InputError(
-                f"key {shorten(key)} stands twice in one object",
-                source=source,
-                line=at if line is None else line,
-                hint="keep one of them",
-            )
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        at = line if line is not None else error.lineno
-        raise InputError(f"is no valid JSON: {error.msg} (column {error.colno})", source=source, line=at) from None
-    except RecursionError:
-        raise InputError("is nested too deep", source=source, line=line) from None
-    except ValueError:
-        raise InputError("holds a number of more than 4,300 digits", source=source, line=line) from None
-
-
-def _second_key(text: str) -> tuple[str, int]:
-    """Find the first key that its object had already, and its line; the text up to there is valid JSON."""
-    open_objects: list[set[str]] = []
-    for token in _JSON_TOKEN.finditer(text):
-        if token[0] == "{":
-            open_objects.append(set())
-        elif token[0] == "}":
-            open_objects.pop()
-        elif token[2]:
-            key = json.loads(token[1])
-            if key in open_objects[-1]:
-                return key, text.count("\n", 0, token.start()) + 1
-            open_objects[-1].add(key)
-    raise AssertionError("called only when there is one")

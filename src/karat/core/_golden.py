@@ -1,0 +1,231 @@
+"""A golden set: what is searched, what is asked, and how well each answers the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median_low
+from typing import Any, Literal, get_args
+
+Source = Literal["validated", "manual", "implicit", "bootstrapped"]
+SOURCES: tuple[Source, ...] = get_args(Source)
+"""Where a judgment comes from, the most trusted first: confirmed by a second look, a person's reading, behaviour such
+as clicks, a machine. For one pair the first source that has judged it decides, whatever the others say."""
+
+Unit = Literal["document", "target"]
+
+GRADES = ("not relevant", "tangential", "answers part", "answers directly")
+"""What the grades 0 to 3 mean, where a set declares nothing else."""
+
+NORMALISER = "karat-1"
+"""The rules that make canonical text, whose bytes a span counts (see karat.golden)."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A range of bytes in a document's canonical text, the end excluded.
+
+    >>> Span(0, 10).overlap(Span(4, 20))
+    6
+    """
+
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return max(0, self.end - self.start)
+
+    def overlap(self, other: Span) -> int:
+        """Count the bytes that both have."""
+        return max(0, min(self.end, other.end) - max(self.start, other.start))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is judged: a document, or a section, a block or a span of it.
+
+    >>> str(Target(document="wifi", section="S.2"))
+    'wifi#S.2'
+    """
+
+    document: str
+    section: str = ""
+    block: str = ""
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        part = self.block or self.section
+        bytes_ = f"@{self.span.start}-{self.span.end}" if self.span else ""
+        return f"{self.document}{'#' + part if part else ''}{bytes_}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is the document itself."""
+        return not (self.section or self.block or self.span)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document of the collection; ``text`` is as it came, spans count bytes of its canonical form."""
+
+    id: str
+    text: str = ""
+    title: str = ""
+    type: str = ""
+    """What kind of record it is, as in KNOWLEDGE_ARTIFACT."""
+    format: str = ""
+    """markdown, text or json."""
+    domain: str = ""
+    tags: tuple[str, ...] = ()
+    tier: str = ""
+    """How important it is that it surfaces, as in constitutional, critical, important, normal, temporary."""
+    version: str = ""
+    superseded_by: str = ""
+    """The id of the document that replaces this one."""
+    path: str = ""
+    """The file of the text, beside the set, where it has one of its own."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What went before a query: the session, the documents in working memory, and the turn."""
+
+    id: str
+    documents: tuple[str, ...] = ()
+    turn: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question that people ask, and what is known about it apart from the judgments."""
+
+    id: str
+    text: str
+    paraphrases: tuple[str, ...] = ()
+    """The same question in other words."""
+    category: str = ""
+    type: str = ""
+    """factual, comparative, troubleshooting, sentiment, definition, how-to ..."""
+    intent: str = ""
+    answer: str = ""
+    """The reference answer."""
+    negatives: tuple[Target, ...] = ()
+    """Hard negatives: what looks right and is not."""
+    anchors: tuple[Target, ...] = ()
+    """The sections in which the answer stands."""
+    must_show: tuple[str, ...] = ()
+    """Documents that have to surface whatever else does."""
+    chain: tuple[str, ...] = ()
+    """Documents that only together explain, cause first."""
+    top_chunk: str = ""
+    """The chunk that should come first."""
+    session: Session | None = None
+    harvested: str = ""
+    """When it was taken from live traffic; empty for one that was written."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """How well a target answers a query, and who says so."""
+
+    query: str
+    target: Target
+    grade: int
+    source: Source = "manual"
+    annotator: str = ""
+    confidence: float | None = None
+    date: str = ""
+    channels: tuple[str, ...] = ()
+    """The retrieval channels that brought the document up for judging."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldenSet:
+    """Documents, queries and judgments, with what they mean.
+
+    It may be wrong, so that a linter can say how: ids may be unknown or stand twice. :func:`karat.golden.check` tells.
+    """
+
+    name: str = "golden"
+    version: str = ""
+    description: str = ""
+    created: str = ""
+    grades: tuple[str, ...] = GRADES
+    """The meaning of each grade, from 0 up."""
+    relevant: int = 2
+    """The lowest grade that counts as relevant."""
+    normaliser: str = NORMALISER
+    documents: tuple[Document, ...] = ()
+    queries: tuple[Query, ...] = ()
+    judgments: tuple[Judgment, ...] = ()
+    classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Documents that can stand for each other, by the name of their class."""
+    gate: Mapping[str, float] = field(default_factory=dict)
+    """The floors that a system has to reach on this set, by measure."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What reading it noticed: keys that are unknown, rows that were dropped."""
+
+    @cached_property
+    def document_by_id(self) -> dict[str, Document]:
+        """The documents by id, the first of several alike."""
+        return _first(self.documents)
+
+    @cached_property
+    def query_by_id(self) -> dict[str, Query]:
+        """The queries by id, the first of several alike."""
+        return _first(self.queries)
+
+    @cached_property
+    def decided(self) -> dict[tuple[str, Target], int]:
+        """The grade of each pair: the most trusted source decides, and among its annotators the lower median.
+
+        >>> wifi = Target(document="wifi")
+        >>> said = [Judgment(query="q", target=wifi, grade=g, annotator=a) for g, a in [(3, "ana"), (2, "bo")]]
+        >>> GoldenSet(judgments=tuple(said)).decided[("q", wifi)]
+        2
+        >>> said.append(Judgment(query="q", target=wifi, grade=3, source="validated"))
+        >>> GoldenSet(judgments=tuple(said)).decided[("q", wifi)]
+        3
+        """
+        votes: dict[tuple[str, Target], tuple[int, list[int]]] = {}
+        for judgment in self.judgments:
+            pair, trust = (judgment.query, judgment.target), SOURCES.index(judgment.source)
+            best = votes.get(pair)
+            if best is None or trust < best[0]:
+                votes[pair] = (trust, [judgment.grade])
+            elif trust == best[0]:
+                best[1].append(judgment.grade)
+        return {pair: grades[0] if len(grades) == 1 else median_low(grades) for pair, (_, grades) in votes.items()}
+
+    def qrels(self, unit: Unit = "document") -> dict[str, dict[str, int]]:
+        """Give ``{query: {unit: grade}}``; a document has the best grade of its parts.
+
+        Every query is there, also one that nobody judged.
+
+        >>> part = Target(document="wifi", section="S.2")
+        >>> golden = GoldenSet(queries=(Query(id="q", text="reset?"),),
+        ...                    judgments=(Judgment(query="q", target=part, grade=3),))
+        >>> golden.qrels(), golden.qrels("target")
+        ({'q': {'wifi': 3}}, {'q': {'wifi#S.2': 3}})
+        """
+        found: dict[str, dict[str, int]] = {query.id: {} for query in self.queries}
+        for (query, target), grade in self.decided.items():
+            units = found.setdefault(query, {})
+            key = target.document if unit == "document" else str(target)
+            units[key] = max(grade, units.get(key, grade))
+        return found
+
+    @cached_property
+    def class_of(self) -> dict[str, str]:
+        """The class of each document that is in one."""
+        return {member: name for name, members in self.classes.items() for member in members}
+
+
+def _first(things: Iterable[Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for thing in things:
+        found.setdefault(thing.id, thing)
+    return found
