@@ -5,41 +5,25 @@ from __future__ import annotations
 import io
 import os
 import sys
-from importlib import import_module
-from typing import Any
 
 import click
 
 import karat
 from karat.cli._table import escaped, silence
-from karat.core import KaratError, did_you_mean
+from karat.cli._verbs import Verbs
+from karat.core import KaratError
 
 _VERBS = {
+    "golden": "karat.cli._golden",
     "measures": "karat.cli._measures",
     "score": "karat.cli._score",
     "trec-eval": "karat.cli._trec_eval",
 }
 
 
-class _Verbs(click.Group):
-    """Imports a verb only when it is called; help for all of them reads their one-line summaries."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        return sorted(_VERBS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's signature)
-        if name not in _VERBS:
-            return None
-        command: click.Command = import_module(_VERBS[name]).command
-        return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
-        if args and args[0] not in _VERBS:
-            ctx.fail(f"no verb {args[0]!r}{did_you_mean(args[0], _VERBS)}")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Verbs, verbs=_VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(karat.__version__, prog_name="karat")
 def cli() -> None:
     """Measure retrieval: is it good, did a change make it better or worse, and may it ship.

@@ -14,13 +14,14 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """Names, case-insensitive and with aliases, to values.
 
-    The module ``group`` (for instance ``karat.measures``) registers the built-in values when it is imported; it is
-    imported at the first look-up. A name that is still unknown is looked for among the entry points of the same
+    A module (``group`` itself, as in ``karat.measures``, unless another is named) registers the built-in values when
+    it is imported, at the first look-up. A name that is still unknown is looked for among the entry points of the
     group, so another package adds a value by declaring one.
     """
 
-    def __init__(self, group: str, kind: str, error: type[KaratError] = KaratError) -> None:
+    def __init__(self, group: str, kind: str, error: type[KaratError] = KaratError, *, module: str = "") -> None:
         self.group = group
+        self.module = module or group
         self.kind = kind
         self._error = error
         self._values: dict[str, T] = {}
@@ -59,7 +60,7 @@ class Registry(Generic[T]):
     def _load(self) -> None:
         if not self._loaded:
             self._loaded = True
-            importlib.import_module(self.group)
+            importlib.import_module(self.module)
 
     def _load_plugins(self) -> None:
         if self._plugins_loaded:

@@ -1,0 +1,3 @@
+"""Intervals, tests and power: functions on numbers and arrays."""
+
+__all__: list[str] = []
