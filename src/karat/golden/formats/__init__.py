@@ -2,7 +2,8 @@
 
 # Importing a format adds it to the table.
 from karat.golden.formats import _karat
+from karat.golden.formats._karat import judgment_of, judgment_row
 
-__all__: list[str] = []
+__all__ = ["judgment_of", "judgment_row"]
 
 del _karat

@@ -1,0 +1,181 @@
+"""Judgments that come back from annotators, and how far these agree."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from karat.core import GoldenSet, Judgment, Target, UsageError, did_you_mean, shorten, write_file
+from karat.golden._pool import Pooled
+from karat.golden._reading import Reading, Row
+from karat.golden.formats import judgment_of, judgment_row
+
+_SHOWN_ONLY = ("query_text", "title", "text", "judged")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far some annotators agree on the pairs that several of them judged."""
+
+    annotators: tuple[str, ...]
+    pairs: int
+    """How many pairs at least two of them judged."""
+    same: float
+    """The share of those on which all gave the same grade."""
+    kappa: dict[tuple[str, str], tuple[float, int]]
+    """Cohen's kappa with quadratic weights and the number of pairs, for each two annotators who share some."""
+    alpha: float
+    """Krippendorff's alpha, ordinal, over all; NaN where it is undefined."""
+    disputed: tuple[tuple[str, Target, dict[str, int]], ...]
+    """The pairs on which they differ, the widest first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON has it: null where a number is undefined."""
+        return {
+            "annotators": self.annotators,
+            "pairs": self.pairs,
+            "same": _number(self.same),
+            "kappa": [{"annotators": two, "kappa": _number(k), "pairs": n} for two, (k, n) in self.kappa.items()],
+            "alpha": _number(self.alpha),
+            "disputed": [{"query": q, "target": str(t), "grades": grades} for q, t, grades in self.disputed],
+        }
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else value
+
+
+def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
+    """Compare annotators on what several of them judged; None where nobody judged what another did.
+
+    Judgments without an annotator, and those that settle a dispute (source ``validated``), are left out.
+    """
+    votes: dict[tuple[str, Target], dict[str, int]] = {}
+    for judgment in judgments:
+        if judgment.annotator and judgment.source != "validated":
+            votes.setdefault((judgment.query, judgment.target), {})[judgment.annotator] = judgment.grade
+    shared = {pair: grades for pair, grades in votes.items() if len(grades) > 1}
+    if not shared:
+        return None
+    from karat.stats import krippendorff_alpha
+
+    people = tuple(sorted({name for grades in shared.values() for name in grades}))
+    table = [[float(grades.get(name, "nan")) for grades in shared.values()] for name in people]
+    differing = [(q, t, g) for (q, t), g in shared.items() if len(set(g.values())) > 1]
+    return Agreement(
+        annotators=people,
+        pairs=len(shared),
+        same=1 - len(differing) / len(shared),
+        kappa=_kappas(people, list(shared.values())),
+        alpha=krippendorff_alpha(table, level="ordinal"),
+        disputed=tuple(sorted(differing, key=lambda d: (min(d[2].values()) - max(d[2].values()), d[0], str(d[1])))),
+    )
+
+
+def _kappas(people: Sequence[str], votes: list[dict[str, int]]) -> dict[tuple[str, str], tuple[float, int]]:
+    from karat.stats import cohen_kappa
+
+    found = {}
+    for a, b in combinations(people, 2):
+        both = [(grades[a], grades[b]) for grades in votes if a in grades and b in grades]
+        if both:
+            found[a, b] = (cohen_kappa(*zip(*both, strict=True), weights="quadratic"), len(both))
+    return found
+
+
+def pool_lines(golden: GoldenSet, pairs: Iterable[Pooled]) -> Iterable[str]:
+    """Give the lines of a file in which annotators fill in ``grade``.
+
+    It shows neither ranks nor runs, nor what others said: knowing them sways the judge.
+    """
+    for pair in pairs:
+        query, document = golden.query_by_id.get(pair.query), golden.document_by_id.get(pair.document)
+        record = {
+            "query": pair.query,
+            "query_text": query.text if query else "",
+            "document": pair.document,
+            "title": document.title if document else "",
+            "text": document.text if document else "",
+            "grade": None,
+        }
+        yield json.dumps({key: value for key, value in record.items() if value != ""}, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A set with the judgments that came back."""
+
+    golden: GoldenSet
+    added: int
+    replaced: int
+    """Those by the same annotator of the same pair, which the new ones replace."""
+    empty: int
+    """Rows whose grade nobody filled in."""
+    agreement: Agreement | None
+    notes: tuple[str, ...]
+
+
+def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = "", date: str = "") -> Merged:
+    """Take the judgments of some files into a set. A row without a grade is one that nobody judged yet.
+
+    ``annotator`` and ``date`` stand in where a row has none; each annotator's latest grade of a pair counts.
+    """
+    reading = Reading()
+    judgments = {_key(judgment): judgment for judgment in golden.judgments}
+    if len(judgments) < len(golden.judgments):
+        raise UsageError("the set holds judgments twice; run 'karat golden check' on it first")
+    before, empty, given = set(judgments), 0, set()
+    for file in files:
+        for row in reading.jsonl(file):
+            with row:
+                row.ignore(*_SHOWN_ONLY)
+                if not row.has("grade"):
+                    row.ignore("grade", *Judgment.__slots__, *Target.__slots__)
+                    empty += 1
+                    continue
+                judgment = _checked(golden, row, annotator, date)
+                if (key := _key(judgment)) in given:
+                    raise row.wrong(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
+                given.add(key)
+                judgments[key] = judgment
+    reading.finish()
+    return Merged(
+        golden=replace(golden, judgments=tuple(judgments.values())),
+        added=len(given - before),
+        replaced=len(given & before),
+        empty=empty,
+        agreement=agreement(judgments.values()),
+        notes=reading.notes(),
+    )
+
+
+def _key(judgment: Judgment) -> tuple[str, Target, str, str]:
+    return judgment.query, judgment.target, judgment.source, judgment.annotator
+
+
+def _checked(golden: GoldenSet, row: Row, annotator: str, date: str) -> Judgment:
+    """Read a judgment that has to fit the set."""
+    judgment = judgment_of(row)
+    queries, documents = golden.query_by_id, golden.document_by_id
+    if judgment.query not in queries:
+        raise row.wrong(f"the set has no query {shorten(judgment.query)}{did_you_mean(judgment.query, queries)}")
+    if documents and judgment.target.document not in documents:
+        name = judgment.target.document
+        raise row.wrong(f"the set has no document {shorten(name)}{did_you_mean(name, documents)}")
+    if not 0 <= judgment.grade < len(golden.grades):
+        raise row.wrong(f"grade {judgment.grade} is not on the set's scale, 0 to {len(golden.grades) - 1}")
+    return replace(judgment, annotator=judgment.annotator or annotator, date=judgment.date or date)
+
+
+def replace_judgments(folder: str | Path, judgments: Iterable[Judgment]) -> None:
+    """Write the judgments of a set in karat's own format, whole or not at all."""
+    path = Path(folder)
+    path = path if path.is_dir() else path.parent
+    if not (path / "golden.toml").is_file():
+        raise UsageError(f"{folder} is not in karat's own format; write to a new folder instead")
+    rows = (json.dumps(judgment_row(judgment), ensure_ascii=False) + "\n" for judgment in judgments)
+    write_file(path / "judgments.jsonl", "".join(rows))
