@@ -11,8 +11,7 @@ from karat.cli._table import emit, escaped
 
 
 @click.command("synth", short_help="Make a golden set from documents, or one with hidden facts.")
-@click.argument("documents", required=False)
-@click.argument("destination")
+@click.argument("paths", nargs=-1, required=True, metavar="[DOCUMENTS] DESTINATION")
 @click.option("--per-document", type=click.IntRange(min=1), default=3, show_default=True, help="Queries per document.")
 @click.option("--needles", type=click.IntRange(min=1), help="Instead: hide so many facts in made-up logs.")
 @click.option("--logs", type=click.IntRange(min=1), default=8, show_default=True, help="With --needles: logs.")
@@ -22,8 +21,7 @@ from karat.cli._table import emit, escaped
 @click.option("--seed", type=int, default=1, show_default=True, help="With --needles: the same seed, the same bytes.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was made as JSON.")
 def command(
-    documents: str | None,
-    destination: str,
+    paths: tuple[str, ...],
     per_document: int,
     needles: int | None,
     logs: int,
@@ -41,13 +39,14 @@ def command(
     from karat import golden
     from karat.core import UsageError
 
-    if (needles is None) == (documents is None):
-        raise UsageError("give either DOCUMENTS or --needles")
+    if len(paths) != (2 if needles is None else 1):
+        raise UsageError("give DOCUMENTS and DESTINATION, or --needles and DESTINATION")
+    *documents, destination = paths
     if needles is not None:
         made = golden.needles(documents=logs, lines=lines, needles=needles, seed=seed)
     else:
         reading = golden.Reading()
-        found = golden.read_documents(Path(documents or ""), reading)
+        found = golden.read_documents(Path(documents[0]), reading)
         reading.finish()
         for note in reading.notes():
             click.echo(f"karat: {escaped(note)}", err=True)

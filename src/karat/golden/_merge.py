@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from karat.core import GoldenSet, Judgment, Target, UsageError, did_you_mean, shorten, write_file
+from karat.core import GoldenSet, Judgment, Target, UsageError, shorten, write_file
 from karat.golden._pool import Pooled
 from karat.golden._reading import Reading, Row
 from karat.golden.formats import judgment_of, judgment_row
@@ -162,10 +162,9 @@ def _checked(golden: GoldenSet, row: Row, annotator: str, date: str) -> Judgment
     judgment = judgment_of(row)
     queries, documents = golden.query_by_id, golden.document_by_id
     if judgment.query not in queries:
-        raise row.wrong(f"the set has no query {shorten(judgment.query)}{did_you_mean(judgment.query, queries)}")
+        raise row.wrong(f"the set has no query {shorten(judgment.query)}")
     if documents and judgment.target.document not in documents:
-        name = judgment.target.document
-        raise row.wrong(f"the set has no document {shorten(name)}{did_you_mean(name, documents)}")
+        raise row.wrong(f"the set has no document {shorten(judgment.target.document)}")
     if not 0 <= judgment.grade < len(golden.grades):
         raise row.wrong(f"grade {judgment.grade} is not on the set's scale, 0 to {len(golden.grades) - 1}")
     return replace(judgment, annotator=judgment.annotator or annotator, date=judgment.date or date)

@@ -1,12 +1,12 @@
 """Texts that are nearly the same, found among very many.
 
-How alike two texts are is the Jaccard similarity of their shingles (runs of three words): what they share, of what
-either has (Broder, "On the resemblance and containment of documents", 1997). Comparing all pairs is out of the question,
-so that candidates come from min-hash signatures cut into bands (Leskovec, Rajaraman and Ullman, Mining of Massive
-Datasets, 3.4), and every candidate is then compared in full: a reported similarity is never an estimate.
+How alike two texts are is the Jaccard similarity of their shingles, which are runs of three words: what they share, of
+what either has (Broder, "On the resemblance and containment of documents", 1997). Comparing all pairs is out of the
+question. Candidates come from min-hash signatures cut into bands (Leskovec, Rajaraman and Ullman, "Mining of Massive
+Datasets", 3.4), and candidates are then compared in full: a reported similarity is never an estimate.
 
 Hashes are fixed: the same texts give the same pairs in every process. Texts are taken piece by piece; what stays in
-memory is a signature of 320 bytes a text.
+memory is a signature of 512 bytes for each.
 """
 
 from __future__ import annotations
@@ -20,21 +20,25 @@ import numpy.typing as npt
 
 from karat.golden._words import words
 
-Words = npt.NDArray[np.uint64]
+Tokens = Callable[[str], list[str]]
+Hashes = npt.NDArray[np.uint64]
 Signatures = npt.NDArray[np.uint32]
 Places = npt.NDArray[np.int64]
 
-HASHES = 80
+HASHES = 128
 RECALL = 0.995
-"""What the bands are chosen for, at the threshold itself; higher similarities are found more surely."""
+"""How surely a pair at the threshold itself becomes a candidate; one above it does more surely."""
 NEIGHBOURS = 16
-"""With how many of those that share a band a text is compared. Up to 17 alike are compared each with each; of a crowd
-each with some, so that a million copies of one template cost no more than a million other texts."""
+"""With how many of those that share a band a text is compared: up to 17 alike each with each, of a crowd each with
+some, so that a million copies of a template cost no more than a million other texts."""
 COMPARED = 16
 """How many candidates of a text are compared in full, the most promising first."""
-_PIECE = 400_000  # tokens at a time: their arrays stay in the processor's cache
-_CACHED = 1_500_000  # shingles kept as Python sets while candidates are compared: about 150 MB
-_MULTIPLIERS = np.random.Generator(np.random.PCG64(20_240_601)).integers(0, 2**64, HASHES, dtype=np.uint64) | np.uint64(1)
+
+_PIECE = 2_000_000  # characters at a time, so that arrays stay in the processor's cache
+_REMEMBERED = 1_500_000  # shingles kept as Python sets while texts are compared: some 150 MB
+_HELD = 8_000_000  # candidates with repetitions: some 64 MB
+_WORDS_KNOWN = 1_000_000
+_MULTIPLIERS = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, HASHES, dtype=np.uint64) | np.uint64(1)
 
 
 class Pair(NamedTuple):
@@ -46,15 +50,11 @@ class Pair(NamedTuple):
 
 
 def near_duplicates(
-    texts: Sequence[str],
-    *,
-    threshold: float = 0.8,
-    tokens: Callable[[str], list[str]] = words,
-    width: int = 3,
+    texts: Sequence[str], *, threshold: float = 0.8, tokens: Tokens = words, width: int = 3
 ) -> list[Pair]:
-    """Give the pairs of texts that are at least ``threshold`` alike, in order; the empty ones are like nothing.
+    """Give the pairs of texts that are at least ``threshold`` alike, in order; an empty text is like none.
 
-    Texts of the same tokens are paired with the first of them only, and it alone stands for them in other pairs. Where
+    Texts of the same tokens are paired with the first of them only, and it stands for all of them in other pairs. Where
     more than seventeen texts are alike, each is paired with some, so that they hang together; elsewhere a pair is found
     with a probability of at least 0.995.
 
@@ -65,107 +65,213 @@ def near_duplicates(
     if not 0.3 <= threshold <= 1:
         raise ValueError(f"threshold {threshold} is not between 0.3 and 1")
     shingles = _Shingles(tokens, width)
-    kept, pairs = _distinct(texts, tokens)
-    if len(kept) > 1:
-        signatures = np.concatenate([_signatures(*piece) for piece in shingles.pieces([texts[i] for i in kept])])
-        candidates = _promising(signatures, _candidates(signatures, threshold), threshold)
-        alike = _compare(candidates, lambda place: shingles.of(texts[kept[place]]), threshold)
-        pairs += [Pair(kept[i], kept[j], similarity) for i, j, similarity in alike]
+    kept, pairs, signatures = _sketch(texts, shingles)
+    for i, j, similarity in _compare(
+        _promising(signatures, _candidates(signatures, threshold), threshold),
+        lambda place: shingles.of(texts[kept[place]]),
+        threshold,
+    ):
+        pairs.append(Pair(kept[i], kept[j], similarity))
     return sorted(pairs)
 
 
 def clusters(pairs: Sequence[Pair]) -> list[list[int]]:
-    """Give the places that hang together by pairs, each group in order, groups by their first.
+    """Give the places that hang together by pairs, each group in order, the groups by their first.
 
     >>> clusters([Pair(0, 2, 1.0), Pair(2, 5, 0.9), Pair(1, 3, 0.8)])
     [[0, 2, 5], [1, 3]]
     """
-    joined = _Groups(1 + max((pair.second for pair in pairs), default=0))
+    groups = _Groups()
     for pair in pairs:
-        joined.join(pair.first, pair.second)
+        groups.join(pair.first, pair.second)
     found: dict[int, list[int]] = {}
-    for place in sorted({place for pair in pairs for place in pair[:2]}):
-        found.setdefault(joined.root(place), []).append(place)
+    for place in sorted({place for pair in pairs for place in (pair.first, pair.second)}):
+        found.setdefault(groups.root(place), []).append(place)
     return list(found.values())
 
 
-def _distinct(texts: Sequence[str], tokens: Callable[[str], list[str]]) -> tuple[list[int], list[Pair]]:
-    """Give the places of the texts that are new, and pair each of the others with the first that is the same."""
-    first: dict[bytes, int] = {}
-    kept, pairs = [], []
-    for place, text in enumerate(texts):
-        split = tokens(text)
-        if not split:
-            continue
-        same = first.setdefault(hashlib.blake2b("\0".join(split).encode(), digest_size=16).digest(), place)
-        if same == place:
-            kept.append(place)
-        else:
-            pairs.append(Pair(same, place, 1.0))
-    return kept, pairs
-
-
 class _Shingles:
-    """Texts as sets of numbers, one for each run of ``width`` tokens; of 64 bits, so that no two runs share one."""
+    """Texts as numbers, one for each run of ``width`` tokens; of 64 bits, so that two runs hardly ever share one."""
 
-    def __init__(self, tokens: Callable[[str], list[str]], width: int) -> None:
-        self._tokens, self._width = tokens, width
+    def __init__(self, tokens: Tokens, width: int) -> None:
+        self.tokens, self._width = tokens, width
         self._numbers = _Numbers()
 
     def of(self, text: str) -> frozenset[int]:
         """Give the shingles of one text."""
-        return frozenset(self._runs([text])[0].tolist())
+        return frozenset(self.runs([self.tokens(text)])[0].tolist())
 
-    def pieces(self, texts: Sequence[str]) -> Iterator[tuple[Words, Places]]:
-        """Give the shingles of some texts at a time, and where each text begins in them."""
-        start = size = 0
-        for i, text in enumerate(texts):
-            size += len(text) // 6 + 1
-            if size >= _PIECE:
-                yield self._runs(texts[start : i + 1])
-                start, size = i + 1, 0
-        if start < len(texts):
-            yield self._runs(texts[start:])
-
-    def _runs(self, texts: Sequence[str]) -> tuple[Words, Places]:
-        """Hash each run of tokens; a text of fewer is filled up with empty ones."""
-        split = [self._tokens(text) for text in texts]
-        for found in split:
-            found.extend([""] * (self._width - len(found)))
-        lengths = np.array([len(found) for found in split])
-        hashed = np.fromiter((self._numbers[word] for found in split for word in found), np.uint64, lengths.sum())
-        runs = hashed.copy()
-        for i in range(1, self._width):
-            runs[: len(runs) - i] = _mixed(runs[: len(runs) - i]) + hashed[i:]
+    def runs(self, texts: Sequence[list[str]]) -> tuple[Hashes, Places]:
+        """Hash the runs of each text, and say where each text begins; one of few tokens is filled up to one run."""
+        filled = [[*text, *[""] * (self._width - len(text))] if len(text) < self._width else text for text in texts]
+        lengths = np.array([len(text) for text in filled])
+        hashed = np.fromiter((self._numbers[token] for text in filled for token in text), np.uint64, lengths.sum())
         ends = np.cumsum(lengths)
-        inside = np.ones(len(runs), dtype=bool)
+        runs, inside = hashed, np.ones(len(hashed), dtype=bool)
         for i in range(1, self._width):
+            runs = _mixed(runs[:-1]) + hashed[i:]
             inside[ends - i] = False
-        starts = np.concatenate([[0], ends[:-1] - (self._width - 1) * np.arange(1, len(ends))])
-        return _mixed(runs[inside]), starts
+        begins = np.concatenate([[0], ends[:-1] - (self._width - 1) * np.arange(1, len(ends))])
+        return _mixed(runs[inside[: len(runs)]]), begins
 
 
 class _Numbers(dict[str, int]):
-    """A number for each token, made once; forgotten when there are too many, as they can be made again."""
+    """A number for each token, made once; all are forgotten when there are too many, as they can be made again."""
 
     def __missing__(self, token: str) -> int:
-        if len(self) > 1_000_000:
+        if len(self) >= _WORDS_KNOWN:
             self.clear()
-        number = int.from_bytes(hashlib.blake2b(token.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
-        self[token] = number
+        number = self[token] = int.from_bytes(_digest(token, 8), "little")
         return number
 
 
-def _mixed(numbers: Words) -> Words:
+def _digest(text: str, size: int) -> bytes:
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=size).digest()
+
+
+def _mixed(numbers: Hashes) -> Hashes:
     """Spread numbers over 64 bits (the finaliser of SplitMix64)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
 
 
-def _signatures(shingles: Words, starts: Places) -> Signatures:
-    """Give the least of each hash over the shingles of each text."""
-    found = np.empty((len(starts), HASHES), dtype=np.uint32)
+def _sketch(texts: Sequence[str], shingles: _Shingles) -> tuple[list[int], list[Pair], Signatures]:
+    """Give the places of distinct texts with their signatures, and each other text paired with the first like it."""
+    first: dict[bytes, int] = {}
+    kept: list[int] = []
+    pairs: list[Pair] = []
+    signatures = [np.empty((0, HASHES), dtype=np.uint32)]
+    for piece in _pieces(texts):
+        new = []
+        for place in piece:
+            split = shingles.tokens(texts[place])
+            same = first.setdefault(_digest("\0".join(split), 16), place)
+            if same != place:
+                pairs += [Pair(same, place, 1.0)] if split else []
+            elif split:
+                kept.append(place)
+                new.append(split)
+        if new:
+            signatures.append(_signatures(*shingles.runs(new)))
+    return kept, pairs, np.concatenate(signatures)
+
+
+def _pieces(texts: Sequence[str]) -> Iterator[range]:
+    start = size = 0
+    for i, text in enumerate(texts):
+        size += len(text)
+        if size >= _PIECE:
+            yield range(start, i + 1)
+            start, size = i + 1, 0
+    yield range(start, len(texts))
+
+
+def _signatures(runs: Hashes, begins: Places) -> Signatures:
+    """Give the least of each hash over the runs of each text; two texts share it as often as they are alike."""
+    found = np.empty((len(begins), HASHES), dtype=np.uint32)
     for i, multiplier in enumerate(_MULTIPLIERS):
-        found[:, i] = np.minimum.reduceat(shingles * multiplier, starts) >> np.uint64(32)
+        found[:, i] = np.minimum.reduceat(runs * multiplier, begins) >> np.uint64(32)
     return found
+
+
+def _rows(threshold: float) -> int:
+    """Give the longest bands with which a pair at the threshold shares one of them as surely as promised."""
+    for rows in range(10, 1, -1):
+        if 1 - (1 - threshold**rows) ** (HASHES // rows) >= RECALL:
+            return rows
+    return 1
+
+
+def _candidates(signatures: Signatures, threshold: float) -> tuple[Places, Places]:
+    """Give the pairs that share a band, of a crowd each with its neighbours."""
+    rows, count = _rows(threshold), len(signatures)
+    keys = []
+    for start in range(0, HASHES - rows + 1, rows):
+        key = np.zeros(count, dtype=np.uint64)
+        for column in range(start, start + rows):
+            key = _mixed(key) + signatures[:, column]
+        keys.append(key)
+    found = [np.empty(0, dtype=np.int64)]
+    for i, key in enumerate(keys):
+        # In a crowd those that share the next bands too come to stand side by side.
+        order = np.lexsort((keys[i - 2], keys[i - 1], key))
+        ranked = key[order]
+        for distance in range(1, NEIGHBOURS + 1):
+            at = np.flatnonzero(ranked[:-distance] == ranked[distance:])
+            if not len(at):
+                break
+            one, other = order[at], order[at + distance]
+            found.append(np.minimum(one, other) * count + np.maximum(one, other))
+        if sum(map(len, found)) > _HELD:
+            found = [np.unique(np.concatenate(found))]
+    both = np.unique(np.concatenate(found))
+    return both // max(count, 1), both % max(count, 1)
+
+
+def _promising(signatures: Signatures, pairs: tuple[Places, Places], threshold: float) -> Iterator[tuple[int, int]]:
+    """Drop the pairs whose signatures speak against them, and of the rest keep the best few of each text, in order."""
+    firsts, seconds = pairs
+    shared = np.empty(len(firsts), dtype=np.int64)
+    for start in range(0, len(firsts), 100_000):
+        part = slice(start, start + 100_000)
+        shared[part] = (signatures[firsts[part]] == signatures[seconds[part]]).sum(axis=1)
+    # Four standard deviations of the estimate below the threshold.
+    least = HASHES * threshold - 4 * (HASHES * threshold * (1 - threshold)) ** 0.5
+    likely = np.flatnonzero(shared >= least)
+    likely = likely[np.lexsort((-shared[likely], firsts[likely]))]
+    rank = np.arange(len(likely)) - np.searchsorted(firsts[likely], firsts[likely])
+    best = likely[rank < COMPARED]
+    return zip(firsts[best].tolist(), seconds[best].tolist(), strict=True)
+
+
+def _compare(
+    pairs: Iterator[tuple[int, int]], shingles: Callable[[int], frozenset[int]], threshold: float
+) -> Iterator[tuple[int, int, float]]:
+    """Give the pairs that are alike, compared in full; those that a crowd holds together already are passed over."""
+    remembered: dict[int, frozenset[int]] = {}
+    size = 0
+    groups = _Groups()
+    for i, j in pairs:
+        if groups.crowded(i, j):
+            continue
+        if size > _REMEMBERED:
+            remembered.clear()
+            size = 0
+        for place in (i, j):
+            if place not in remembered:
+                remembered[place] = shingles(place)
+                size += len(remembered[place])
+        one, other = remembered[i], remembered[j]
+        both = len(one & other)
+        similarity = both / (len(one) + len(other) - both)
+        if similarity >= threshold:
+            groups.join(i, j)
+            yield i, j, similarity
+
+
+class _Groups:
+    """Places that belong together (union-find, by size and with path halving)."""
+
+    def __init__(self) -> None:
+        self._parent: dict[int, int] = {}
+        self._size: dict[int, int] = {}
+
+    def root(self, place: int) -> int:
+        """Give the place that stands for the group."""
+        parent = self._parent
+        while (above := parent.setdefault(place, place)) != place:
+            parent[place] = place = parent[above]
+        return place
+
+    def join(self, one: int, other: int) -> None:
+        """Make one group of the groups of both."""
+        small, large = sorted((self.root(one), self.root(other)), key=lambda root: self._size.get(root, 1))
+        if small != large:
+            self._parent[small] = large
+            self._size[large] = self._size.get(large, 1) + self._size.get(small, 1)
+
+    def crowded(self, one: int, other: int) -> bool:
+        """Say whether both are in one group, and it is too large for every pair to be told."""
+        root = self.root(one)
+        return self._size.get(root, 1) > NEIGHBOURS + 1 and root == self.root(other)

@@ -1,0 +1,169 @@
+"""The ceiling: the best mean that any ranking can reach on a set, before any system is asked.
+
+The best ranking puts the judged documents in the order of their grades. For the measures of :data:`EXACT` no other list
+of documents, shorter, longer or in another order, does better, query by query. Two exchanges show it: to swap two
+neighbours so that the better one comes first never lowers the value, and neither does it to append a document or to put
+a better one in the place of a worse one. The tests try all lists of small random sets instead. Other measures are
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from karat.core import Floats, GoldenSet, Measure, UsageError
+from karat.measures import score
+
+EXACT = frozenset(
+    ["P", "R", "R_cap", "F1", "AP", "GMAP", "RR", "Success", "Rprec", "IPrec", "IPrec11"]
+    + ["nDCG", "DCG", "ERR", "RBP", "INSQ", "Bpref", "GBpref", "SetR"]
+)
+"""The measures whose best value is that of the grade-sorted list."""
+
+_COUNTED = frozenset(["P", "R", "R_cap", "F1", "AP", "GMAP", "Success"])
+"""Those whose best value is decided by how many relevant documents there are."""
+_BELOW = 1 - 1e-12
+
+NONE = "no relevant document"
+FEW = "fewer than {k} relevant documents"
+MANY = "more than {k} relevant documents"
+BY_DEFINITION = "by definition"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """The best mean of one measure on a set, and why it is no better."""
+
+    measure: str
+    """As it is asked for."""
+    computed: str
+    """As it is computed: with the set's lowest relevant grade filled in."""
+    best: float | None
+    """None where no query has a value."""
+    scored: int
+    """The queries that have a value."""
+    total: int
+    below: Mapping[str, int]
+    """The queries that cannot reach 1, by reason."""
+    because: str = ""
+    """The same in words."""
+
+
+def ceiling(
+    golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Literal["document", "target"] = "document"
+) -> tuple[Ceiling, ...]:
+    """Give the best mean that any ranking can reach, for each measure; refuse a measure for which it is not known.
+
+    Documents that can stand for each other count once, and the lowest relevant grade is the set's unless the measure
+    states one. ``unit`` says what a system returns: documents, or the judged parts of them.
+
+    >>> from karat.core import Judgment, Query, Target
+    >>> golden = GoldenSet(queries=(Query(id="q", text="reset?"),),
+    ...                    judgments=(Judgment(query="q", target=Target(document="wifi"), grade=3),))
+    >>> [(found.measure, found.best, found.because) for found in ceiling(golden, ["R@5", "P@5"])]
+    [('R@5', 1.0, ''), ('P@5', 0.2, 'each query has one relevant document')]
+    """
+    asked = {str(Measure.parse(text)): measure_for(golden, text) for text in measures}
+    for measure in asked.values():
+        if reason := refusal(measure):
+            raise UsageError(f"no ceiling for {measure}: {reason}")
+    judged = golden.qrels(unit)
+    qrels = {query.id: judged[query.id] for query in golden.queries}
+    if not qrels:
+        return tuple(
+            Ceiling(measure=name, computed=str(m), best=None, scored=0, total=0, below={}, because="there is no query")
+            for name, m in asked.items()
+        )
+    return tuple(_best(name, measure, qrels, golden.class_of) for name, measure in asked.items())
+
+
+def measure_for(golden: GoldenSet, text: str | Measure) -> Measure:
+    """Fill the set's lowest relevant grade into a measure that takes one and states none.
+
+    >>> print(measure_for(GoldenSet(relevant=2), "P@5"), measure_for(GoldenSet(relevant=2), "P(rel=1)@5"))
+    P(rel=2)@5 P@5
+    """
+    measure = Measure.parse(text)
+    takes = any(p.name == "rel" and p.default is not None for p in measure.definition.parameters)
+    if not takes or any(name == "rel" for name, _ in measure.written(text)):
+        return measure
+    return Measure.of(measure.name, measure.cutoff, {**dict(measure.params), "rel": max(0, golden.relevant)})
+
+
+def refusal(measure: Measure) -> str:
+    """Say why no ceiling is known for a measure; nothing where one is."""
+    if measure.definition.higher_is_better is False:
+        return "lower is better, so that what bounds it is a floor"
+    if measure.definition.higher_is_better is None:
+        return "it counts, and is neither good nor bad"
+    if measure.name not in EXACT:
+        return "the order of the grades is not known to be its best ranking"
+    gains = measure.arguments().get("gains")
+    if isinstance(gains, tuple) and not _rises(gains, str(measure.arguments()["gain"])):
+        return "its gains do not rise with the grades"
+    return ""
+
+
+def _rises(gains: tuple[tuple[int, float], ...], gain: str) -> bool:
+    """Say whether no grade gains less than a lower one, nor less than nothing."""
+    named = dict(gains)
+    values = [0.0]
+    for grade in range(max(0, *named) + 2):
+        values.append(named.get(grade, 2.0**grade - 1 if gain == "exp" else float(grade)))
+    return all(after >= before for before, after in zip(values, values[1:], strict=False))
+
+
+def _best(name: str, measure: Measure, qrels: Mapping[str, Mapping[str, int]], classes: Mapping[str, str]) -> Ceiling:
+    """Score the judgments as if they were a run, with their grades as scores."""
+    counting = Measure.of("NumRel", None, {"rel": measure.arguments().get("rel", 1)})
+    scores = score(qrels, qrels, [measure, counting], classes=classes)
+    values, counts = scores.values[:, 0], scores.values[:, 1]
+    scored = ~np.isnan(values)
+    below: dict[str, int] = {}
+    if measure.name != "DCG":  # which has no top
+        short = counts[scored & (np.nan_to_num(values) < _BELOW)]
+        below = _reasons(measure, short)
+    best = scores.mean()[str(measure)] if scored.any() else None
+    return Ceiling(
+        measure=name,
+        computed=str(measure),
+        best=best,
+        scored=int(scored.sum()),
+        total=scores.total,
+        below=below,
+        because=_because(measure, counts[scored], below) if best is not None else "no query has a relevant document",
+    )
+
+
+def _reasons(measure: Measure, counts: Floats) -> dict[str, int]:
+    k = measure.cutoff
+    none = int((counts == 0).sum())
+    if measure.name not in _COUNTED or k is None:
+        found = {NONE: none, BY_DEFINITION: len(counts) - none}
+    else:
+        few, many = int(((counts > 0) & (counts < k)).sum()), int((counts > k).sum())
+        found = {NONE: none, FEW.format(k=k): few, MANY.format(k=k): many}
+    return {reason: n for reason, n in found.items() if n}
+
+
+def _because(measure: Measure, counts: Floats, below: Mapping[str, int]) -> str:
+    """Say in words why not every query reaches 1."""
+    if not below:
+        return ""
+    total, same = len(counts), len(set(counts.tolist())) == 1
+    if same and not counts[0]:
+        return "no query has a relevant document"
+    if same and BY_DEFINITION not in below:
+        n = int(counts[0])
+        return "each query has " + ("one relevant document" if n == 1 else f"{n} relevant documents")
+    parts = []
+    for reason, n in below.items():
+        if reason == BY_DEFINITION:
+            parts.append(f"{measure.name} stays below 1 by definition")
+        else:
+            parts.append(f"{n:,} of {total:,} queries {'has' if n == 1 else 'have'} {reason}")
+    return " and ".join(parts)

@@ -1,0 +1,178 @@
+"""``karat golden``: convert, diff, tag, sample, synth, pool and merge from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from karat import golden
+from karat.cli import main
+from karat.core import Document, GoldenSet, Judgment, Query, Target
+
+SET = GoldenSet(
+    name="tiny",
+    version="1.0.0",
+    documents=(Document(id="wifi", text="Free WiFi."), Document(id="pool", text="Opens at six.")),
+    queries=tuple(Query(id=f"q{i}", text=f"question {i}?", category="ab"[i % 2]) for i in range(4)),
+    judgments=(Judgment(query="q0", target=Target(document="wifi"), grade=3, annotator="ana"),),
+)
+Run = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Call the command line; give what it prints and says."""
+
+    def call(*arguments: str | Path, code: int = 0) -> tuple[str, str]:
+        monkeypatch.setattr(sys, "argv", ["karat", "golden", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert ended.value.code == code, err
+        return out, err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder that holds a set and a run."""
+    monkeypatch.chdir(tmp_path)
+    golden.write(SET, tmp_path / "set")
+    (tmp_path / "run.txt").write_text("q0 Q0 wifi 1 2 t\nq0 Q0 pool 2 1 t\nq1 Q0 pool 1 1 t\n")
+    return tmp_path
+
+
+def test_convert_says_what_is_lost(run: Run, folder: Path) -> None:
+    """The new set holds what the format can, and standard error tells what it cannot."""
+    out, err = run("convert", "set", "copy", "--to", "beir")
+    assert out == "copy: 2 documents, 4 queries, 1 judgments\n"
+    assert "karat: beir cannot hold category of 4 queries" in err
+    assert golden.read("copy").qrels()["q0"] == {"wifi": 3}
+    out, _ = run("convert", "set", "again", "--json")
+    assert json.loads(out)["lost"] == []
+
+
+def test_convert_overwrites_nothing(run: Run, folder: Path) -> None:
+    """A name that is taken is refused, and what is there stays."""
+    (folder / "mine").write_text("precious")
+    _, err = run("convert", "set", "mine", code=2)
+    assert err == "karat: mine: is there already; choose a new name, or remove it\n"
+    assert (folder / "mine").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("convert", "none", "x"), "none: no such file or folder"),
+        (("convert", "run.txt", "x", "--from", "beer"), "unknown format 'beer', did you mean 'beir'?"),
+        (("convert", "set", "x", "--to", "attack"), "karat reads attack and does not write it"),
+        (("convert", "set", "x", "--documents", "set"), "set holds documents itself; leave --documents set out"),
+        (("sample", "set", "x", "--n", "9"), "n=9; the set has 4 queries"),
+        (("synth", "x"), "give DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
+        (("synth", "set", "x", "--needles", "3"), "give DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
+        (("pool", "run.txt", "--json"), "--json prints counts; name the file of pairs with --output"),
+        (("merge", "set", "run.txt", "-o", "x", "--in-place"), "choose --output or --in-place"),
+        (("dif", "set", "set"), "no verb 'dif', did you mean 'diff'?"),
+    ],
+)
+def test_mistakes_are_one_message(run: Run, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    """A mistake ends with exit code 2 and says what it is."""
+    _, err = run(*arguments, code=2)
+    assert message in err
+
+
+def test_diff_shows_and_counts(run: Run, folder: Path) -> None:
+    """Changes are listed by kind, with the bump at the end, and as JSON in full."""
+    judgments = (replace(SET.judgments[0], grade=1), Judgment(query="q1", target=Target(document="pool"), grade=2))
+    golden.write(replace(SET, judgments=judgments), "new")
+    out, _ = run("diff", "set", "new")
+    assert "pairs added: 1\n  q1 pool grade 2\n" in out
+    assert "pairs regraded: 1\n  q0 wifi 3 -> 1\n" in out
+    assert out.splitlines()[-1].startswith("bump: major (")
+    assert json.loads(run("diff", "set", "new", "--json")[0])["bump"] == "major"
+    assert run("diff", "set", "set")[0] == "bump: none (nothing changed)\n"
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@y", *arguments], cwd=folder, check=True)
+
+
+def test_tag_compares_with_the_last_tag(run: Run, folder: Path) -> None:
+    """Without a tag it is the first release; after one, the bump since then decides; nothing is tagged for you."""
+    assert run("tag", "set")[0].startswith("golden-dataset-v1.0.0 (first release)\n")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    for tag in ("golden-dataset-v1.0.0", "golden-dataset-v0.9.0", "golden-dataset-vnext"):
+        git(folder, "tag", tag)
+    assert "nothing changed; no new tag is needed" in run("tag", "set")[0]
+    with (folder / "set" / "queries.jsonl").open("a") as file:
+        file.write('{"id": "q9", "text": "late?"}\n')
+    out, _ = run("tag", "set")
+    assert out.startswith("golden-dataset-v1.1.0 (since golden-dataset-v1.0.0: minor)\n")
+    assert 'set version = "1.1.0" in golden.toml' in out
+    assert "git -C set tag golden-dataset-v1.1.0" in out
+    found = json.loads(run("tag", "set", "--json")[0])
+    assert (found["tag"], found["bump"]) == ("golden-dataset-v1.1.0", "minor")
+    assert found["fingerprint"] == golden.fingerprint(golden.read("set"))
+
+
+def test_tag_takes_a_folder_to_compare_with(run: Run, folder: Path) -> None:
+    """Without git an older copy serves."""
+    golden.write(replace(SET, queries=SET.queries[:2]), "new")
+    assert run("tag", "new", "--since", "set")[0].startswith("golden-dataset-v2.0.0 (since set: major)\n")
+
+
+def test_sample_draws_by_group(run: Run, folder: Path) -> None:
+    """Groups keep their share, and the same seed gives the same file."""
+    out, _ = run("sample", "set", "half", "--n", "2", "--stratify", "category", "--seed", "1")
+    assert out == "half: 2 of 4 queries: a 1, b 1\n"
+    run("sample", "set", "again", "--n", "2", "--stratify", "category", "--seed", "1", "--json")
+    assert golden.read("half") == replace(golden.read("again"), name="tiny")
+
+
+def test_synth_makes_sets(run: Run, folder: Path) -> None:
+    """From a folder of documents, and with hidden facts that are the same for the same seed."""
+    (folder / "docs").mkdir()
+    (folder / "docs" / "a.md").write_text("A first sentence. A second one!\n")
+    assert run("synth", "docs", "made", "--per-document", "1")[0] == "made: 1 queries from 1 documents\n"
+    assert golden.read("made").queries[0].text == "A first sentence."
+    one, two = (json.loads(run("synth", name, "--needles", "3", "--json")[0]) for name in ("n1", "n2"))
+    assert one["fingerprint"] == two["fingerprint"]
+    assert (folder / "n1" / "documents.jsonl").read_bytes() == (folder / "n2" / "documents.jsonl").read_bytes()
+
+
+def test_pool_and_merge_go_round(run: Run, folder: Path) -> None:
+    """What pool writes, merge takes back once the grades are filled in; the report tells agreement."""
+    out, _ = run("pool", "run.txt", "--golden", "set", "--depth", "5", "-o", "pool.jsonl")
+    assert out == "pool.jsonl: 2 of 3 pairs, 2 not judged yet\n"
+    rows = [json.loads(line) for line in (folder / "pool.jsonl").read_text().splitlines()]
+    assert [(row["query"], row["document"]) for row in rows] == [("q1", "pool"), ("q0", "pool")]
+    everything = [json.loads(line) for line in run("pool", "run.txt", "--golden", "set", "--all")[0].splitlines()]
+    for row, grade in zip(everything, (2, 0, 1), strict=True):
+        row["grade"] = grade
+    (folder / "bo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in everything))
+    out, _ = run("merge", "set", "bo.jsonl", "--annotator", "bo")
+    assert out.startswith("nothing written (name --output or --in-place): 3 added, 0 replaced, 0 without a grade\n")
+    assert "disputed: 1 of 1 pairs\n  q0 wifi: ana 3, bo 1\n" in out
+    run("merge", "set", "bo.jsonl", "--annotator", "bo", "-o", "merged")
+    run("merge", "set", "bo.jsonl", "--annotator", "bo", "--in-place")
+    assert golden.read("set") == golden.read("merged")
+    assert golden.read("set").qrels()["q1"] == {"pool": 2}
+    report = json.loads(run("merge", "set", "bo.jsonl", "--annotator", "bo", "--json")[0])
+    assert (report["replaced"], report["agreement"]["pairs"]) == (3, 1)
+
+
+def test_in_place_needs_the_own_format(run: Run, folder: Path) -> None:
+    """A set in someone else's format is not rewritten."""
+    run("convert", "set", "beir", "--to", "beir")
+    (folder / "a.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 1}\n')
+    _, err = run("merge", "beir", "a.jsonl", "--in-place", code=2)
+    assert "not in karat's own format" in err
