@@ -237,7 +237,7 @@ def query_row(query: Query) -> dict[str, Any]:
     record["session"] = session and _filled(
         {"id": session.id, "documents": list(session.documents), "turn": session.turn}
     )
-    return _filled(record)
+    return {"id": query.id, "text": query.text, **_filled(record)}
 
 
 def target_row(target: Target) -> str | dict[str, Any]:
@@ -266,10 +266,8 @@ def judgment_row(judgment: Judgment) -> dict[str, Any]:
 
 
 def _filled(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is empty; 0 is not, and neither is the text of a query."""
-    return {
-        key: value for key, value in record.items() if value not in ("", None, (), [], {}) or key in ("id", "query")
-    }
+    """Leave out what is empty; 0 is not."""
+    return {key: value for key, value in record.items() if value not in ("", None, (), [], {})}
 
 
 def toml(golden: GoldenSet) -> str:
