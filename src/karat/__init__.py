@@ -10,28 +10,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from karat.core import InputError, KaratError, Measure, MeasureError, Scores, UsageError
-    from karat.measures import Judgments, pass_at_k, read_judgments, read_run, score, score_runs
+    from karat.core import (
+        Document,
+        GoldenSet,
+        Hit,
+        InputError,
+        Judgment,
+        KaratError,
+        Measure,
+        MeasureError,
+        Query,
+        Scores,
+        Span,
+        Target,
+        UsageError,
+    )
+    from karat.measures import Judgments, Overlap, pass_at_k, read_judgments, read_run, score, score_hits, score_runs
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Document",
+    "GoldenSet",
+    "Hit",
     "InputError",
+    "Judgment",
     "Judgments",
     "KaratError",
     "Measure",
     "MeasureError",
+    "Overlap",
+    "Query",
     "Scores",
+    "Span",
+    "Target",
     "UsageError",
     "__version__",
     "pass_at_k",
     "read_judgments",
     "read_run",
     "score",
+    "score_hits",
     "score_runs",
 ]
 
-_HOME = dict.fromkeys(("Judgments", "pass_at_k", "read_judgments", "read_run", "score", "score_runs"), "karat.measures")
+_HOME = dict.fromkeys(
+    ("Judgments", "Overlap", "pass_at_k", "read_judgments", "read_run", "score", "score_hits", "score_runs"),
+    "karat.measures",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 import karat
 from karat.core import MEASURES, Measure, MeasureError
+from measures.test_spans import CASES as SPAN_CASES
 
 Judged = dict[str, dict[str, int]]
 Ranked = dict[str, list[str]]
@@ -274,13 +275,18 @@ def test_by_hand(case: Case) -> None:
 
 
 def test_every_measure_is_computed_by_hand_twice() -> None:
-    """A measure cannot be added without two cases in this file."""
-    cases = Counter(Measure.parse(case.measure).name for case in CASES)
+    """A measure cannot be added without two cases, in this file or, where it needs spans, in test_spans.py."""
+    cases = Counter(Measure.parse(case.measure).name for case in (*CASES, *SPAN_CASES))
     built_in = {d.name for d in MEASURES if d.kernel.__module__.startswith("karat.measures.")}
     assert {name for name in built_in if cases[name] < 2} == set()
     assert len(built_in) >= 36
 
 
+# What a plain run is worth, whatever it has: it has no chunks, and no text.
+NO_CHUNKS: dict[str, float | str] = {
+    **dict.fromkeys(("SpanR", "SpanP", "SpanIoU"), "no spans judged, or hits without spans"),
+    "DupRate": "no chunks returned",
+}
 # What a query without any relevant document is worth: a number, or why it has none.
 NOTHING_TO_FIND: dict[str, float | str] = {
     **dict.fromkeys(("P@2", "DCG", "ERR", "RBP", "INSQ", "Hits@2", "NumRelRet", "NumRel", "InvRate"), 0.0),
@@ -297,6 +303,7 @@ NOTHING_TO_FIND: dict[str, float | str] = {
     "NumQ": 1.0,
     "RBPres(p=0.5)": 1 - 0.5 * 0.5,
     "Utility": -3.0,
+    **NO_CHUNKS,
 }
 # What a query is worth for which the run has an empty list.
 NOTHING_RETURNED: dict[str, float | str] = {
@@ -312,6 +319,7 @@ NOTHING_RETURNED: dict[str, float | str] = {
     "Judged": "nothing retrieved",
     "Hole@5": "nothing retrieved",
     "InvRate": "fewer than two results",
+    **NO_CHUNKS,
 }
 
 

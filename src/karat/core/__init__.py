@@ -22,7 +22,9 @@ if TYPE_CHECKING:
         Source,
         Span,
         Target,
+        Unit,
     )
+    from karat.core._hit import SCHEMES, Hit, document_of
     from karat.core._scores import Floats, Scores
     from karat.core._text import BOM, check_id, csv_rows, decode, json_lines, parse_json, shorten, unwrap
 
@@ -31,11 +33,13 @@ __all__ = [
     "GRADES",
     "MEASURES",
     "NORMALISER",
+    "SCHEMES",
     "SOURCES",
     "Definition",
     "Document",
     "Floats",
     "GoldenSet",
+    "Hit",
     "InputError",
     "Judgment",
     "KaratError",
@@ -49,12 +53,14 @@ __all__ = [
     "Source",
     "Span",
     "Target",
+    "Unit",
     "UsageError",
     "Value",
     "check_id",
     "csv_rows",
     "decode",
     "did_you_mean",
+    "document_of",
     "guarded",
     "gunzip",
     "json_lines",
@@ -85,9 +91,11 @@ _HOME = {
             "Source",
             "Span",
             "Target",
+            "Unit",
         ),
         "_golden",
     ),
+    **dict.fromkeys(("SCHEMES", "Hit", "document_of"), "_hit"),
 }
 
 

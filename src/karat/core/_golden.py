@@ -56,13 +56,13 @@ class Target:
 
     def __str__(self) -> str:
         part = self.block or self.section
-        bytes_ = f"@{self.span.start}-{self.span.end}" if self.span else ""
+        bytes_ = f"@{self.span.start}-{self.span.end}" if self.span is not None else ""
         return f"{self.document}{'#' + part if part else ''}{bytes_}"
 
     @property
     def whole(self) -> bool:
         """Whether it is the document itself."""
-        return not (self.section or self.block or self.span)
+        return not self.section and not self.block and self.span is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

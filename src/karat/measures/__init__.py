@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 # Importing the kernels fills the table of measures.
-from karat.measures import _binary, _experimental, _graded, _incomplete, _sets
+from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans
 from karat.measures._alignment import Alignment, Judgments
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
@@ -20,6 +20,7 @@ from karat.measures._score import (
 from karat.measures._trials import pass_at_k
 
 if TYPE_CHECKING:
+    from karat.measures._hits import Overlap, score_hits
     from karat.measures._trec_eval import trec_eval
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Alignment",
     "Conventions",
     "Judgments",
+    "Overlap",
     "document",
     "name_of",
     "pass_at_k",
@@ -36,17 +38,22 @@ __all__ = [
     "read_judgments",
     "read_run",
     "score",
+    "score_hits",
     "score_runs",
     "trec_eval",
 ]
 
-del _binary, _experimental, _graded, _incomplete, _sets
+del _binary, _experimental, _graded, _incomplete, _sets, _spans
+
+
+# Loaded at first use: what builds tables at import, or scores hits, is no cost to plain files.
+_HOME = {"Overlap": "_hits", "score_hits": "_hits", "trec_eval": "_trec_eval"}
 
 
 def __getattr__(name: str) -> Any:
-    # Its table of measures is built at import, which no other verb should pay for.
-    if name == "trec_eval":
-        from karat.measures._trec_eval import trec_eval
+    if name in _HOME:
+        from importlib import import_module
 
-        return trec_eval
+        value = globals()[name] = getattr(import_module(f"karat.measures.{_HOME[name]}"), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -86,6 +86,8 @@ class Alignment:
     """Whether the run has the query."""
     not_judged: int = 0
     """How many queries of the run have no judgments."""
+    chunks: Chunks | None = None
+    """What was returned before it was collapsed to what is judged, where that is known."""
 
     def __post_init__(self) -> None:
         _freeze(self.starts, self.grades, self.ranks, self.retrieved, self.in_run)
@@ -129,6 +131,36 @@ class Alignment:
         hits = self.hits
         ranks[order] = hits.ordinal + 1
         return replace(self, ranks=ranks, retrieved=self.count(hits.query))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunks:
+    """What a system returned, chunk by chunk, and the text that is gold, cut into pieces that are read as a whole.
+
+    Sizes are in bytes. Ranks here count chunks; in an alignment they count what is judged.
+    """
+
+    query: Ints
+    """The number of the query, for each chunk."""
+    rank: Ints
+    size: Ints
+    """0 where it is not known; see ``unsized``."""
+    repeats: Bools
+    """Whether everything that the chunk could count for stands above it."""
+    gold_query: Ints
+    """The number of the query, for each piece of gold."""
+    gold_size: Ints
+    gold_grade: Ints
+    gold_rank: Ints
+    """The first chunk that holds the piece; 0 where none does."""
+    unsized: Ints
+    """The first chunk whose size is not known, per query; 0 where all are."""
+    unplaced: Ints
+    """The first chunk of which it is not known what gold it holds, per query; 0 where all are."""
+
+    def __post_init__(self) -> None:
+        _freeze(self.query, self.rank, self.size, self.repeats, self.unsized, self.unplaced)
+        _freeze(self.gold_query, self.gold_size, self.gold_grade, self.gold_rank)
 
 
 @dataclass(frozen=True, kw_only=True)

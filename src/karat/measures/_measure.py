@@ -20,6 +20,9 @@ class Kernel(Protocol):
 
 K = TypeVar("K", bound=Callable[..., Floats])
 
+NO_SPANS = "no spans judged, or hits without spans"
+"""Why a measure of spans is undefined. It says nothing about the system, so no convention makes it a 0 or a 1."""
+
 REL = Parameter(name="rel", kind="int", default=1, low=0, help="lowest grade that counts as relevant")
 JUDGED_ONLY = Parameter(
     name="judged_only", kind="bool", default=False, help="remove unjudged documents from the ranking first"

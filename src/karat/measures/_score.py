@@ -16,7 +16,7 @@ from karat.measures._alignment import Alignment, Judgments, align
 from karat.measures._classes import collapse_judgments, collapse_run
 from karat.measures._conventions import Conventions, Missing, Undefined, conventions
 from karat.measures._input import Loaded, load
-from karat.measures._measure import compute
+from karat.measures._measure import NO_SPANS, compute
 
 Qrels: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Judgments | Any"
 Run: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, float]] | Any"
@@ -99,7 +99,7 @@ def score_runs(
     [('old', {'RR': 0.5}), ('new', {'RR': 1.0})]
     """
     chosen = Options(**options)
-    wanted = _wanted(measures, conventions(chosen.conventions))
+    wanted = wanted_measures(measures, conventions(chosen.conventions))
     # The first run is opened before the judgments are read: when it is large enough for Polars, so are they.
     first = load(next(iter(runs.values())), "run", chosen.format, progress) if runs else None
     judgments = read_judgments(qrels, format=chosen.format)
@@ -113,7 +113,7 @@ def score_runs(
     return scores
 
 
-def _wanted(measures: Iterable[str | Measure] | str | None, using: Conventions) -> tuple[Measure, ...]:
+def wanted_measures(measures: Iterable[str | Measure] | str | None, using: Conventions) -> tuple[Measure, ...]:
     """Read the measures, each once, before anything that takes longer."""
     asked = using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else measures
     wanted = []
@@ -144,7 +144,7 @@ def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: 
         policy = options.undefined or using.undefined_for.get(measure.name, using.undefined)
         # Nothing to find may count as all of it found; but nothing retrieved is no success by any convention.
         lower = resolved.definition.higher_is_better is False
-        if (policy == "zero" and not lower) or (policy == "one" and reason == NO_RELEVANT):
+        if (policy == "zero" and not lower and reason != NO_SPANS) or (policy == "one" and reason == NO_RELEVANT):
             column = np.where(np.isnan(column), float(policy == "one"), column)
         if reason not in reasons:
             reasons.append(reason)
