@@ -17,11 +17,12 @@ has no options, and is never changed; other rules would have another name. In th
    number differs from page to page, and stays. Then page breaks become paragraph breaks.
 5. **Ends.** Blank lines at the beginning and the end go. The text ends with one line feed, unless it is empty.
 6. **Code**, as :func:`karat.golden._lines.runs` finds it: each tab becomes four blanks, and nothing else is touched.
-7. **Tables**: runs of blanks within a row become one, trailing white space goes. Tabs stay, for they may separate cells.
-8. **Hyphens** at the end of a line of prose: where a lower-case letter stands before the hyphen, and the next line begins
-   with a lower-case letter or a digit, hyphen, line break and indentation go. ``check-`` and ``out`` become
+7. **Tables**: runs of blanks within a row become one, and trailing white space goes. Tabs stay, as they may separate
+   cells.
+8. **Hyphens** at the end of a line of prose: where a lower-case letter stands before the hyphen, and the next line
+   begins with a lower-case letter or a digit, hyphen, line break and indentation go. ``check-`` and ``out`` become
    ``checkout``: no rule on letters can tell a hyphen that was there before. A line with a pipe or a tab, a heading,
-   and what begins a list item are left alone.
+   and a line that begins a list item are left alone.
 9. **Everything else**: trailing white space goes, and of more than two blank lines two remain.
 
 Canonical text is its own canonical form. What it cannot do: pages that were set in columns have to be put in reading
@@ -34,6 +35,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from karat.core import NORMALISER
 from karat.golden._lines import CODE_INDENT, MARKER, runs
@@ -63,7 +65,7 @@ def canonical(text: str) -> str:
     True
     """
     if _is_canonical(text):
-        return text if text[-1:] == "\n" or not text else text + "\n"
+        return text if not text or text[-1] == "\n" else text + "\n"
     text = _pages(unicodedata.normalize("NFC", _soft_hyphens(_characters(text))))
     lines = _trim(text.split("\n"))
     return "\n".join([*_rewrite(lines), ""]) if lines else ""
@@ -73,10 +75,9 @@ def _is_canonical(text: str) -> bool:
     """Say whether a glance shows that nothing but the last line feed can be missing; this is most of any collection."""
     if "\t" in text or "|" in text or "-\n" in text or "\n\n\n\n" in text:
         return False
-    if text[:1].isspace() or text[-1:].isspace():
-        # One line feed at the end is as it should be.
-        if text[:1].isspace() or text[-2:-1].isspace() or text[-1] != "\n":
-            return False
+    body = text.removesuffix("\n")
+    if not body or body[0].isspace() or body[-1].isspace():
+        return not text
     if text.isascii():
         return " \n" not in text and not any(control in text for control in _CONTROLS)
     return not _ODD.search(text) and unicodedata.is_normalized("NFC", text)
@@ -162,7 +163,7 @@ def _row(line: str) -> str:
 def _joined(lines: Sequence[str]) -> Iterator[str]:
     """Put together the words that are broken at the ends of lines."""
     parts = [lines[0]]
-    for before, after in zip(lines, lines[1:], strict=False):
+    for before, after in pairwise(lines):
         if _is_broken(before, after):
             parts[-1] = parts[-1][:-1]
             parts.append(after.lstrip())

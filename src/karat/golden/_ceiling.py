@@ -9,19 +9,20 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from karat.core import Floats, GoldenSet, Measure, UsageError
+from karat.core import Floats, GoldenSet, Measure, Scores, UsageError
 from karat.measures import score
 
-EXACT = frozenset(
-    ["P", "R", "R_cap", "F1", "AP", "GMAP", "RR", "Success", "Rprec", "IPrec", "IPrec11"]
-    + ["nDCG", "DCG", "ERR", "RBP", "INSQ", "Bpref", "GBpref", "SetR"]
-)
+_BINARY = ("P", "R", "R_cap", "F1", "AP", "GMAP", "RR", "Success", "Rprec", "IPrec", "IPrec11", "SetR", "RBP")
+Unit = Literal["document", "target"]
+
+EXACT = frozenset([*_BINARY, "Bpref", "GBpref", "nDCG", "DCG", "ERR", "INSQ"])
 """The measures whose best value is that of the grade-sorted list."""
 
 _COUNTED = frozenset(["P", "R", "R_cap", "F1", "AP", "GMAP", "Success"])
@@ -53,9 +54,7 @@ class Ceiling:
     """The same in words."""
 
 
-def ceiling(
-    golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Literal["document", "target"] = "document"
-) -> tuple[Ceiling, ...]:
+def ceiling(golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit = "document") -> tuple[Ceiling, ...]:
     """Give the best mean that any ranking can reach, for each measure; refuse a measure for which it is not known.
 
     Documents that can stand for each other count once, and the lowest relevant grade is the set's unless the measure
@@ -67,18 +66,19 @@ def ceiling(
     >>> [(found.measure, found.best, found.because) for found in ceiling(golden, ["R@5", "P@5"])]
     [('R@5', 1.0, ''), ('P@5', 0.2, 'each query has one relevant document')]
     """
-    asked = {str(Measure.parse(text)): measure_for(golden, text) for text in measures}
+    asked = {str(text): measure_for(golden, text) for text in measures}
+    grades = set(golden.decided.values())
     for measure in asked.values():
-        if reason := refusal(measure):
+        if reason := refusal(measure, grades):
             raise UsageError(f"no ceiling for {measure}: {reason}")
     judged = golden.qrels(unit)
     qrels = {query.id: judged[query.id] for query in golden.queries}
-    if not qrels:
-        return tuple(
-            Ceiling(measure=name, computed=str(m), best=None, scored=0, total=0, below={}, because="there is no query")
-            for name, m in asked.items()
-        )
-    return tuple(_best(name, measure, qrels, golden.class_of) for name, measure in asked.items())
+    if not qrels or not asked:
+        return tuple(_none(name, measure) for name, measure in asked.items())
+    counting = {measure: Measure.of("NumRel", None, {"rel": _rel(measure)}) for measure in asked.values()}
+    # The judgments are their own best run, with the grades as scores.
+    scores = score(qrels, qrels, [*asked.values(), *counting.values()], classes=golden.class_of or None)
+    return tuple(_best(name, measure, scores, str(counting[measure])) for name, measure in asked.items())
 
 
 def measure_for(golden: GoldenSet, text: str | Measure) -> Measure:
@@ -94,39 +94,46 @@ def measure_for(golden: GoldenSet, text: str | Measure) -> Measure:
     return Measure.of(measure.name, measure.cutoff, {**dict(measure.params), "rel": max(0, golden.relevant)})
 
 
-def refusal(measure: Measure) -> str:
-    """Say why no ceiling is known for a measure; nothing where one is."""
+def refusal(measure: Measure, grades: Collection[int]) -> str:
+    """Say why no ceiling is known for a measure on these grades; nothing where one is."""
     if measure.definition.higher_is_better is False:
-        return "lower is better, so that what bounds it is a floor"
+        return "lower is better"
     if measure.definition.higher_is_better is None:
         return "it counts, and is neither good nor bad"
     if measure.name not in EXACT:
         return "the order of the grades is not known to be its best ranking"
     gains = measure.arguments().get("gains")
-    if isinstance(gains, tuple) and not _rises(gains, str(measure.arguments()["gain"])):
+    if isinstance(gains, tuple) and not _rises(gains, str(measure.arguments()["gain"]), grades):
         return "its gains do not rise with the grades"
     return ""
 
 
-def _rises(gains: tuple[tuple[int, float], ...], gain: str) -> bool:
+def _rises(gains: tuple[tuple[int, float], ...], gain: str, grades: Collection[int]) -> bool:
     """Say whether no grade gains less than a lower one, nor less than nothing."""
     named = dict(gains)
-    values = [0.0]
-    for grade in range(max(0, *named) + 2):
-        values.append(named.get(grade, 2.0**grade - 1 if gain == "exp" else float(grade)))
-    return all(after >= before for before, after in zip(values, values[1:], strict=False))
+    used = [grade for grade in sorted(grades) if grade >= 0]
+    values = [named.get(grade, 2.0**grade - 1 if gain == "exp" else float(grade)) for grade in used]
+    return all(after >= before for before, after in pairwise([0.0, *values]))
 
 
-def _best(name: str, measure: Measure, qrels: Mapping[str, Mapping[str, int]], classes: Mapping[str, str]) -> Ceiling:
-    """Score the judgments as if they were a run, with their grades as scores."""
-    counting = Measure.of("NumRel", None, {"rel": measure.arguments().get("rel", 1)})
-    scores = score(qrels, qrels, [measure, counting], classes=classes)
-    values, counts = scores.values[:, 0], scores.values[:, 1]
+def _none(name: str, measure: Measure) -> Ceiling:
+    return Ceiling(
+        measure=name, computed=str(measure), best=None, scored=0, total=0, below={}, because="there is no query"
+    )
+
+
+def _rel(measure: Measure) -> int:
+    """Give the lowest grade that a measure takes as relevant; for one of gains, the lowest that has any."""
+    rel = measure.arguments().get("rel")
+    return rel if isinstance(rel, int) else 1
+
+
+def _best(name: str, measure: Measure, scores: Scores, counting: str) -> Ceiling:
+    values, counts = (scores.values[:, scores.measures.index(key)] for key in (str(measure), counting))
     scored = ~np.isnan(values)
     below: dict[str, int] = {}
     if measure.name != "DCG":  # which has no top
-        short = counts[scored & (np.nan_to_num(values) < _BELOW)]
-        below = _reasons(measure, short)
+        below = _reasons(measure, counts[scored & (np.nan_to_num(values) < _BELOW)])
     best = scores.mean()[str(measure)] if scored.any() else None
     return Ceiling(
         measure=name,
@@ -165,5 +172,6 @@ def _because(measure: Measure, counts: Floats, below: Mapping[str, int]) -> str:
         if reason == BY_DEFINITION:
             parts.append(f"{measure.name} stays below 1 by definition")
         else:
-            parts.append(f"{n:,} of {total:,} queries {'has' if n == 1 else 'have'} {reason}")
+            who = "each query has" if n == total else f"{n:,} of {total:,} queries {'has' if n == 1 else 'have'}"
+            parts.append(f"{who} {reason}")
     return " and ".join(parts)

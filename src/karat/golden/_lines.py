@@ -117,6 +117,11 @@ def _tabs(line: str) -> int:
     return line.count("\t")
 
 
+def _is_plain(line: str) -> bool:
+    """Say whether a line can only be text, as most are."""
+    return line[0].isalpha() and "|" not in line and "\t" not in line
+
+
 class _Fence(NamedTuple):
     mark: str
     length: int
@@ -142,6 +147,8 @@ class _Scanner:
         line = self.lines[at]
         if not line:
             return Run("blank", at, self._skip_blank(at))
+        if _is_plain(line):
+            return Run("text", at, self._text(at))
         if at == 0 and (stop := self._front_matter()):
             return Run("code", at, stop)
         if stop := self._indented(at):
@@ -253,8 +260,11 @@ class _Scanner:
         elif indent(lines[at]) < 2:  # what is indented may belong to the item above
             self.in_list = False
         stop = at + 1
-        while stop < len(lines) and lines[stop] and not self._interrupts(stop):
-            self.in_list = self.in_list or MARKER.match(lines[stop]) is not None
+        while stop < len(lines) and (line := lines[stop]):
+            if not _is_plain(line):
+                if self._interrupts(stop):
+                    break
+                self.in_list = self.in_list or MARKER.match(line) is not None
             stop += 1
         return stop
 

@@ -1,8 +1,8 @@
 """A JSON document, taken apart into the members of its outermost object or array.
 
-One piece for each member, because a member is what a question asks about, and because it stays the same when another one
-changes, which the whole text does not. An array that holds plain values is one piece: ``3`` alone answers nothing.
-Brackets and commas go with their neighbours: every character that is no white space is in one piece.
+One piece for each member, because a member is what a question asks about, and because it stays the same when another
+one changes, which the whole text does not. An array that holds plain values is one piece: ``3`` alone answers nothing.
+Brackets and commas go with their neighbours, so that every character but white space is in one piece.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ def _walk(text: str, opening: int) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     plain = False
     start, at = opening, _skip(text, opening + 1)
-    if text[at : at + 1] == closing:
-        found, mark = [(opening, at + 1)], closing
-    else:
-        mark = ","
+    mark = ","
+    if text[at : at + 1] == closing:  # nothing inside
+        found, mark, at = [(opening, at + 1)], closing, _skip(text, at + 1)
     while mark == ",":
         at = _key(text, at) if closing == "}" else at
         value, at = _DECODER.raw_decode(text, at)

@@ -3,10 +3,10 @@
 The headings' own numbers are taken when at least half of the headings have one, each is higher than the one before (so
 none stands twice), and no numbered heading lies within an unnumbered one whose number it does not continue. A heading
 without a number then gets the next one that is free below the heading that it belongs to. A document's title, which is
-the first heading, has no number, and stands alone on its level, gets 0: it heads what comes before chapter 1.
+the first heading, without a number and not below any other, gets 0: it heads what comes before chapter 1.
 
-Otherwise headings are counted: 1, 1.1, 1.2, 2. A level that is skipped adds none, so that ``#`` and ``###`` below it give
-1 and 1.1, not 1.0.1. In both ways the numbers rise in reading order.
+Otherwise headings are counted: 1, 1.1, 1.2, 2. A level that is skipped adds none, so that ``#`` and ``###`` below it
+give 1 and 1.1, not 1.0.1. In both ways the numbers rise in reading order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEEPEST = 6
 FRONT: Path = (0,)
 """The section before the first heading."""
 
-_NUMBER = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3}){0,5}+)[.)]?(?:\s|$)")
+_NUMBER = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3}){0,5}+)[.):]?(?:\s|$)")
 
 
 class Heading(NamedTuple):
@@ -79,7 +79,7 @@ def _own(headings: Sequence[Heading], front: bool) -> list[Path] | None:
 def _has_title(headings: Sequence[Heading]) -> bool:
     if len(headings) < 2 or headings[0].number:
         return False
-    return all(heading.level > headings[0].level for heading in headings[1:])
+    return all(heading.level >= headings[0].level for heading in headings[1:])
 
 
 def _counted(headings: Sequence[Heading]) -> list[Path]:

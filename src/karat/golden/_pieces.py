@@ -1,7 +1,7 @@
 """Pieces of a text in reading order: its headings, and between them prose, code, tables and figures.
 
-Headings are ``#`` lines, and lines underlined with at least three ``=`` or ``-``: one line of at most 200 characters that
-begins a paragraph, is not indented, and is no list item, quotation or row of a table.
+Headings are ``#`` lines, and lines underlined with at least three ``=`` or ``-``: one line of at most 200 characters
+that begins a paragraph, and is no list item or part of one, no quotation and no row of a table.
 
 A plain text has none of these. There a heading is a line that begins with a number, as ``4.2 Late check-out`` and
 ``1. Scope`` do, if **all** of this holds, for such a line is a list item as often:
@@ -12,21 +12,21 @@ A plain text has none of these. There a heading is a line that begins with a num
   with a letter that is not lower-case, and does not end with a full stop, comma, colon, semicolon or exclamation mark.
 - Where such lines follow each other with nothing in between, each continues the number of the one before (4, then 4.1);
   otherwise they are a list or a table of contents.
-- All such numbers of the document rise. A single one is 1, or has several components.
+- All such numbers of the document rise, and there are at least two, or the only one has several components.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Literal, NamedTuple
 
 from karat.golden._ids import Path
-from karat.golden._lines import MARKER, Run, atx, indent, runs
+from karat.golden._lines import MARKER, atx, indent, runs
 from karat.golden._numbering import DEEPEST, number_of
 
-_UNDERLINE = re.compile(r"(=|-)\1{2,}")
+_UNDERLINE = re.compile(r" ?(?P<mark>=|-)(?P=mark){2,}")
 _LONGEST_TITLE = 200
 _NUMBERED = re.compile(r"[0-9.]+[ \t]+(?P<title>[^\W\d_](?:.*[^.,:;!])?)")
 _LONGEST_NUMBERED, _MOST_WORDS = 80, 12
@@ -61,20 +61,20 @@ def pieces(text: str) -> list[Piece]:
     [('heading', 0, 13), ('prose', 14, 30)]
     """
     lines = text.split("\n")
-    parts = [part for run in runs(lines) if run.kind != "blank" for part in _parts(lines, run)]
-    parts = _numbered(lines, _with_captions(lines, parts))
+    parts = _numbered(lines, _with_captions(lines, _parts(lines)))
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     return [Piece(part.kind, starts[part.start], starts[part.stop] - 1, part.level, part.title) for part in parts]
 
 
-def _parts(lines: Sequence[str], run: Run) -> Iterator[_Part]:
-    if run.kind == "heading":
-        level, title = atx(lines[run.start]) or (1, "")
-        yield _Part("heading", run.start, run.stop, level, title)
-    elif run.kind == "text":
-        yield from _paragraph(lines, run.start, run.stop)
-    elif run.kind != "blank":
-        yield _Part(run.kind, run.start, run.stop)
+def _parts(lines: Sequence[str]) -> Iterator[_Part]:
+    for kind, start, stop in runs(lines):
+        if kind == "text":
+            yield from _paragraph(lines, start, stop)
+        elif kind == "heading":
+            level, title = atx(lines[start]) or (1, "")
+            yield _Part(kind, start, stop, level, title)
+        elif kind != "blank":
+            yield _Part(kind, start, stop)
 
 
 def _paragraph(lines: Sequence[str], start: int, stop: int) -> Iterator[_Part]:
@@ -82,15 +82,15 @@ def _paragraph(lines: Sequence[str], start: int, stop: int) -> Iterator[_Part]:
     at = start
     while at < stop:
         line = lines[at]
-        if at == start and at + 1 < stop and (level := _underlined(line, lines[at + 1])):
-            yield _Part("heading", at, at + 2, level, line.strip())
-            at = start = at + 2
-        elif _is_image(line):
+        if _is_image(line):
             if start < at:
                 yield _Part("prose", start, at)
             start = _after_figure(lines, at, stop)
             yield _Part("figure", at, start)
             at = start
+        elif at == start and at + 1 < stop and (level := _underlined(line, lines[at + 1])):
+            yield _Part("heading", at, at + 2, level, line.strip())
+            at = start = at + 2
         else:
             at += 1
     if start < stop:
@@ -99,14 +99,17 @@ def _paragraph(lines: Sequence[str], start: int, stop: int) -> Iterator[_Part]:
 
 def _underlined(line: str, below: str) -> int:
     """Give the level of a heading, or 0 where the lines are none."""
-    mark = below[:1]
-    if mark not in ("=", "-") or not _UNDERLINE.fullmatch(below.rstrip()) or len(line) > _LONGEST_TITLE:
+    if not (rule := _UNDERLINE.fullmatch(below.rstrip())) or len(line) > _LONGEST_TITLE:
         return 0
-    if line[0].isspace() or line[0] == ">" or "|" in line or MARKER.match(line):
+    # What is indented further belongs to a list item.
+    if indent(line) > 1 or "|" in line or MARKER.match(line) or _is_drawn(line):
         return 0
-    if not line.rstrip().strip("-=_*"):  # a line that is drawn, not a title
-        return 0
-    return 1 if mark == "=" else 2
+    return 0 if line.lstrip()[0] == ">" else 1 if rule["mark"] == "=" else 2
+
+
+def _is_drawn(line: str) -> bool:
+    """Say whether a line is made of lines, not of words."""
+    return not line.strip().strip("-=_*")
 
 
 def _is_image(line: str) -> bool:
@@ -116,27 +119,26 @@ def _is_image(line: str) -> bool:
 def _after_figure(lines: Sequence[str], at: int, stop: int) -> int:
     """Give the line after an image and its caption, which is the last line of the paragraph or begins "Figure 1"."""
     after = at + 1
-    if after < stop and not _is_image(lines[after]) and (after + 1 == stop or _CAPTION.match(lines[after])):
-        return after + 1
-    return after
+    if after == stop or _is_image(lines[after]) or _is_drawn(lines[after]):
+        return after
+    return after + 1 if after + 1 == stop or _CAPTION.match(lines[after]) else after
 
 
-def _with_captions(lines: Sequence[str], parts: Sequence[_Part]) -> list[_Part]:
+def _with_captions(lines: Sequence[str], parts: Iterable[_Part]) -> list[_Part]:
     """Give each figure the caption that stands below it after one blank line."""
     found: list[_Part] = []
     for part in parts:
-        above = found[-1] if found else None
-        if (
-            above is not None
-            and (above.kind, part.kind) == ("figure", "prose")
-            and above.stop + 1 == part.start
-            and _is_image(lines[above.stop - 1])
-            and _CAPTION.match(lines[part.start])
-        ):
-            found[-1] = above._replace(stop=part.stop)
+        if found and found[-1].kind == "figure" and _is_caption(lines, found[-1], part):
+            found[-1] = found[-1]._replace(stop=part.stop)
         else:
             found.append(part)
     return found
+
+
+def _is_caption(lines: Sequence[str], figure: _Part, part: _Part) -> bool:
+    if part.kind != "prose" or part.start != figure.stop + 1 or not _is_image(lines[figure.stop - 1]):
+        return False  # what is in between is not one blank line, or the figure has a caption already
+    return _CAPTION.match(lines[part.start]) is not None
 
 
 def _numbered(lines: Sequence[str], parts: list[_Part]) -> list[_Part]:
@@ -181,5 +183,5 @@ def _without_lists(numbers: dict[int, Path]) -> dict[int, Path]:
 
 def _rise(numbers: Sequence[Path]) -> bool:
     if len(numbers) == 1:
-        return numbers[0] == (1,) or len(numbers[0]) > 1
+        return len(numbers[0]) > 1
     return all(a < b for a, b in pairwise(numbers))

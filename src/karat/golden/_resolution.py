@@ -80,9 +80,7 @@ def resolution(golden: GoldenSet, *, sd: float | None = None) -> Resolution:
 def _seen(name: str, queries: Iterable[Query], spreads: tuple[float, ...]) -> Seen:
     n = _questions(queries)
     drops = {
-        sides: {
-            sd: detectable(n, sd, power=POWER, alpha=ALPHA, sides=sides) if n >= LEAST else None for sd in spreads
-        }
+        sides: {sd: detectable(n, sd, power=POWER, alpha=ALPHA, sides=sides) if n >= LEAST else None for sd in spreads}
         for sides in (1, 2)
     }
     return Seen(name=name, queries=n, two_sided=drops[2], one_sided=drops[1])

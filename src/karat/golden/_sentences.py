@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 _BREAK = re.compile(
-    # White space after a full stop, perhaps with a bracket or quotation mark in between. Not before a lower-case letter:
-    # that was "e.g." or the like.
+    # White space after a full stop, perhaps with a bracket or quotation mark in between. Not before a lower-case
+    # letter: that was "e.g." or the like.
     r"(?:(?<=[.!?\u2026])|(?<=[.!?\u2026][\"'\u201d\u2019\u00bb)\]]))\s++(?![a-z])"
     # Chinese and Japanese write no blank after it.
     r"|(?<=[\u3002\uff01\uff1f])(?![\s\u201d\u2019\u300d\u300f\uff09])"
@@ -17,7 +17,7 @@ _BREAK = re.compile(
 
 
 def sentence_parts(text: str, limit: int) -> Iterator[tuple[int, int]]:
-    """Give parts of at most ``limit`` bytes as start and end, counted in characters; white space in between is left out.
+    """Give the start and end, in characters, of parts of at most ``limit`` bytes, without the white space in between.
 
     A sentence that is longer than the limit is taken apart at the ends of its lines, and a line that is longer stays
     whole.

@@ -1,30 +1,99 @@
-"""The words of a text, folded so that spelling does not count, and what little of them can be known offline."""
+"""The words of a text, folded so that spelling does not count, and what little of their meaning is known offline."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-"""Thai, Lao, Burmese, Khmer, Kana and Han: written without spaces, so that every character is a word of its own."""
+_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+UNSPACED = re.compile(f"[{_NO_SPACES}]")
+"""Thai, Lao, Burmese, Khmer, Kana and Han are written without spaces: there every character is a word."""
 _ASCII_WORD = re.compile(r"\w+")
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_WORD = re.compile(rf"[{_NO_SPACES}]|[^\W{_NO_SPACES}]+")
 
-STOP_WORDS = frozenset(
-    ["a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "before", "being", "between", "but", "by", "can", "could", "did", "do", "does", "doing", "during", "each", "for", "from", "had", "has", "have", "having", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "may", "me", "might", "more", "most", "must", "my", "of", "off", "on", "onto", "or", "other", "our", "ours", "out", "over", "own", "please", "per", "shall", "she", "should", "so", "some", "such", "than", "that", "the", "their", "theirs", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "up", "upon", "us", "very", "was", "we", "were", "what", "when", "where", "whether", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "yours", "d", "ll", "m", "re", "s", "t", "ve", "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "won", "couldn", "shouldn", "wouldn", "can't", "tell", "know", "want", "need"]
+
+def _set(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+ARTICLES = _set("a an the")
+NEGATIONS = _set("no not never none nor neither without nothing nobody cannot")
+STOP_WORDS = ARTICLES | _set(
+    """about after all also am and any are as at be been before being between but by ca can could d did do does doing
+    during each for from had has have having he her here him his how i if in into is it its just ll m may me might more
+    most must my of off on onto or other our out over own per please re s shall she should so some such t tell than that
+    their them then there these they this those through to too under up upon us ve very was we were what when where
+    whether which while who whom whose why will with wo would you your"""
 )
-"""English words that say nothing of the subject. In another language all words count as content."""
+"""English words that say little of the subject; negations are not among them. In other languages every word counts."""
 
-NEGATIONS = frozenset(["no", "not", "never", "none", "nor", "neither", "without", "cannot", "nothing", "nobody"])
-_NOT = re.compile(r"\bcan['’]t\b|n['’]t\b", re.IGNORECASE)
+_CONTRACTED = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)(?::(\d\d))?(?:\s?([ap])\.?m\b)?", re.IGNORECASE)
+_COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER_WORDS = {word: str(value) for value, word in enumerate(_COUNTED, 1)}
 
 
 def words(text: str) -> list[str]:
     """Give the words of a text in their order, without case, punctuation and compatibility forms.
 
-    >>> words("Reset the Wi\u2011Fi \uff30assword!")
+    >>> words("Reset the Wi-Fi \uff30assword!")
     ['reset', 'the', 'wi', 'fi', 'password']
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def folded(text: str) -> str:
+    """Give a text without case, punctuation and articles, so that what asks the same in the same words is equal.
+
+    >>> folded("Where's THE pool?") == folded("where's pool")
+    True
+    """
+    return " ".join(word for word in words(text) if word not in ARTICLES)
+
+
+def content(text: str) -> list[str]:
+    """Give the words that carry the subject, in the singular, and a contracted "not" as a word.
+
+    >>> content("Why don't the radiators in the lobbies work?")
+    ['not', 'radiator', 'lobby', 'work']
+    """
+    return [singular(word) for word in words(_CONTRACTED.sub(" not", text)) if word not in STOP_WORDS]
+
+
+def singular(word: str) -> str:
+    """Take the plural's ending from an English word (Harman, "How effective is suffixing?", 1991).
+
+    >>> [singular(word) for word in ("policies", "towels", "glass", "status")]
+    ['policy', 'towel', 'glass', 'status']
+    """
+    if len(word) > 4 and word.endswith("ies") and word[-4] not in "ae":
+        return word[:-3] + "y"
+    if len(word) > 3 and word.endswith("s") and word[-2] not in "us":
+        return word[:-1]
+    return word
+
+
+def letters(text: str) -> list[str]:
+    """Give the runs of three letters in each word, with its ends marked: order counts inside words, not among them.
+
+    >>> letters("spa key")
+    [' sp', 'spa', 'pa ', ' ke', 'key', 'ey ']
+    """
+    return [marked[i : i + 3] for word in words(text) for marked in (f" {word} ",) for i in range(len(word))]
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Give the numbers of a text, in digits or as words up to twelve, and hours of a clock as of twenty-four.
+
+    >>> sorted(numbers("from 3 pm, two nights")), sorted(numbers("from 15:00, 2 nights"))
+    (['15', '2'], ['15', '2'])
+    """
+    found = {_NUMBER_WORDS[word] for word in words(text) if word in _NUMBER_WORDS}
+    for amount, minutes, half in _NUMBER.findall(text):
+        hour = int(amount) % 12 + 12 * (half in "pP") if half and len(amount) <= 2 else amount
+        found.add(str(hour))
+        if minutes and minutes != "00":
+            found.add(f"{hour}:{minutes}")
+    return frozenset(found)

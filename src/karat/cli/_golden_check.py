@@ -1,0 +1,196 @@
+"""``karat golden check``: what is wrong with a golden set, and what it can decide."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from karat.cli._table import bold, emit, escaped, printable, render
+
+if TYPE_CHECKING:
+    from karat.core import GoldenSet
+    from karat.golden._ceiling import Ceiling
+    from karat.golden._check import Report
+    from karat.golden._resolution import Resolution, Seen
+    from karat.golden._rule import Finding
+
+_ONE = {"documents": "document", "queries": "query", "judgments": "judgment"}
+_LARGE = 100_000  # documents and judgments; checking fewer takes no time worth a word
+
+
+@click.command("check", short_help="Say what is wrong with a golden set, and what it can decide.")
+@click.argument("path", metavar="SET", required=False)
+@click.option("--profile", type=click.Choice(["small", "agent", "structured"]), help="Purpose whose quotas to ask for.")
+@click.option("--format", "format", metavar="FORMAT", help="Format of SET, when it should not be recognised.")
+@click.option("--documents", metavar="PATH", help="Folder or JSONL of documents, for a format that holds none.")
+@click.option("--index", metavar="FILE", help="Ids that the index under test holds: one a line, or JSONL with id.")
+@click.option("--chunks", metavar="FILE", help="JSONL of the chunks that the index was built from, with id and text.")
+@click.option("--gate", "gates", multiple=True, metavar="FLOOR", help="A floor such as 'P@5>=0.60'; repeat for more.")
+@click.option("--sd", type=float, help="Standard deviation of per-query differences between two systems.")
+@click.option("--strict", is_flag=True, help="Exit with 2 on warnings too.")
+@click.option("--explain", metavar="RULE", help="Explain a rule, and check nothing.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Leave out the findings of a rule; repeat for more.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(context: click.Context, /, path: str | None, **options: Any) -> None:
+    """Check the golden set SET: errors, warnings with their fix, and what the set can decide.
+
+    The ceiling is the best mean that any ranking can reach, for each gated measure: those of the set and of --gate, or
+    else R@5, P@5, RR@10 and nDCG@5. The resolution is the smallest drop that the set can tell from chance.
+    Exits with 0, or with 2 when there is an error.
+
+    Example: karat golden check examples/hotel --profile small --ignore one-annotator
+    """
+    from karat.core import UsageError
+
+    if options["explain"]:
+        _explain(options["explain"], options["as_json"])
+        return
+    if path is None:
+        raise UsageError("which golden set? karat golden check SET, or --explain RULE")
+    report = _report(path, options)
+    emit(json.dumps(report.to_dict(), allow_nan=False) if options["as_json"] else _text(report, options["strict"]))
+    if report.errors or (options["strict"] and report.warnings):
+        context.exit(2)
+
+
+def _report(path: str, options: dict[str, Any]) -> Report:
+    """Check a set, or say why it cannot be read."""
+    from karat.core import InputError
+    from karat.golden import read
+    from karat.golden._check import check, find_rule, read_gate, read_index, unread
+
+    chosen: dict[str, Any] = {name: options[name] for name in ("profile", "sd", "ignore")}
+    chosen["gate"] = read_gate(options["gates"])
+    for rule in options["ignore"]:
+        find_rule(rule)  # before anything is read
+    chosen["index"] = read_index(options["index"]) if options["index"] else None
+    chosen["chunks"] = _chunks(options["chunks"]) if options["chunks"] else ()
+    try:
+        golden = read(path, options["format"], documents=options["documents"])
+    except InputError as error:
+        return unread(error, path)
+    _progress(golden)
+    return check(golden, **chosen)
+
+
+def _chunks(path: str) -> Any:
+    from pathlib import Path
+
+    from karat.golden import Reading, read_documents
+
+    reading = Reading()
+    chunks = read_documents(Path(path), reading)
+    reading.finish()
+    return chunks
+
+
+def _progress(golden: GoldenSet) -> None:
+    large = len(golden.documents) + len(golden.judgments) > _LARGE
+    if large and sys.stderr is not None and sys.stderr.isatty():
+        counts = f"{len(golden.documents):,} documents and {len(golden.judgments):,} judgments"
+        click.echo(f"karat: checking {counts}", err=True)
+
+
+def _explain(name: str, as_json: bool) -> None:
+    from karat.golden._check import find_rule, sections
+
+    rule = find_rule(name)
+    if as_json:
+        said = {part.lower(): text for part, text in sections(rule).items()}
+        emit(json.dumps({"rule": rule.name, "severity": rule.severity, **said}))
+    else:
+        emit(f"{bold(rule.name)} ({rule.severity})\n\n{rule.text}")
+
+
+def _text(report: Report, strict: bool) -> str:
+    parts = [_head(report)]
+    parts += [_finding(finding) for finding in report.findings]
+    if report.ceilings:
+        parts.append(_ceilings(report))
+    if report.resolution:
+        parts.append(_resolution(report.resolution))
+    parts.append(_verdict(report, strict))
+    return "\n\n".join(parts)
+
+
+def _head(report: Report) -> str:
+    name = printable(f"{report.name} {report.version}".strip(), 80)
+    counts = ", ".join(f"{count:,} {what if count != 1 else _ONE[what]}" for what, count in report.counts.items())
+    return f"{bold(name)}: {counts}" if counts else bold(name)
+
+
+def _finding(finding: Finding) -> str:
+    lines = [f"{bold(finding.severity)} {finding.rule}: {escaped(finding.message)}"]
+    if finding.where:
+        more = finding.count - len(finding.where)
+        ids = [printable(name, 60) for name in finding.where] + ([f"and {more:,} more"] if more > 0 else [])
+        lines.append(f"  where: {', '.join(ids)}")
+    if finding.fix:
+        lines.append(f"  fix: {escaped(finding.fix)}")
+    return "\n".join(lines)
+
+
+def _ceilings(report: Report) -> str:
+    kind = "declared" if report.declared else "usual"
+    rows = [["ceiling", "best mean", f"{kind} floor", "queries", "below 1, and why"]]
+    for name, top in report.ceilings.items():
+        floor = f"{report.floors[name]:.2f}"
+        if isinstance(top, str):
+            rows.append([printable(name), "-", floor, "-", escaped(top)])
+        else:
+            best = "-" if top.best is None else f"{top.best:.4f}"
+            rows.append([printable(name), best, floor, f"{top.scored:,}/{top.total:,}", _below(top)])
+    return _table(rows)
+
+
+def _below(top: Ceiling) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in top.below.items()) or "none"
+
+
+def _resolution(found: Resolution) -> str:
+    spreads = list(found.all.two_sided)
+    head = ["resolution", "queries", *(f"sd {sd:g}" for sd in spreads), *(f"one-sided {sd:g}" for sd in spreads)]
+    rows = [head, _seen("all queries", found.all)]
+    rows += [_seen(printable(seen.name) or "(none)", seen) for seen in found.categories]
+    power, level = (f"{100 * share:.0f} %" for share in (found.power, found.alpha))
+    note = f"the smallest drop that is found with {power} power at the {level} level (paired t-test)"
+    return f"{render(rows)}\n{note}"
+
+
+def _seen(name: str, seen: Seen) -> list[str]:
+    drops = [*seen.two_sided.values(), *seen.one_sided.values()]
+    return [
+        name,
+        f"{seen.queries:,}",
+        *("-" if drop is None else ">1" if drop > 1 else f"{drop:.3f}" for drop in drops),
+    ]
+
+
+def _table(rows: list[list[str]]) -> str:
+    """Align a table whose last column is text."""
+    lines = render([row[:-1] for row in rows]).split("\n")
+    width = max(len(click.unstyle(line)) for line in lines)
+    texts = [row[-1] for row in rows]
+    padded = [line + " " * (width - len(click.unstyle(line))) for line in lines]
+    return "\n".join(
+        [f"{line}  {bold(text) if i == 0 else text}" for i, (line, text) in enumerate(zip(padded, texts, strict=True))]
+    )
+
+
+def _verdict(report: Report, strict: bool) -> str:
+    errors, warnings = len(report.errors), len(report.warnings)
+    counts = f"{_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
+    ignored = sum(report.ignored.values())
+    if ignored:
+        counts += f", {_plural(ignored, 'finding')} ignored ({', '.join(report.ignored)})"
+    if errors:
+        return bold(f"not usable: {counts}")
+    return bold(f"not accepted (--strict): {counts}" if strict and warnings else f"usable: {counts}")
+
+
+def _plural(n: int, word: str) -> str:
+    return f"{n or 'no'} {word}{'' if n == 1 else 's'}"

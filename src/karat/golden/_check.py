@@ -1,0 +1,257 @@
+"""The linter: every rule applied to a set, with its ceilings and its resolution."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from karat.core import (
+    Document,
+    GoldenSet,
+    InputError,
+    UsageError,
+    check_id,
+    decode,
+    did_you_mean,
+    parse_json,
+    read_bytes,
+    shorten,
+)
+
+# Importing a file of rules adds them to the table.
+from karat.golden import (
+    _capacity_rules,
+    _chunk_rules,
+    _id_rules,
+    _judging_rules,
+    _part_rules,
+    _quota_rules,
+    _structure_rules,
+    _version_rules,
+    _wording_rules,
+)
+from karat.golden._capacity_rules import Capacity
+from karat.golden._ceiling import Ceiling
+from karat.golden._reading import Mistakes
+from karat.golden._resolution import Resolution
+from karat.golden._rule import RULES, Finding, Profile, Rule, found
+
+PROFILES: tuple[Profile, ...] = get_args(Profile)
+
+GROUPS = (
+    _structure_rules,
+    _id_rules,
+    _part_rules,
+    _version_rules,
+    _capacity_rules,
+    _judging_rules,
+    _wording_rules,
+    _quota_rules,
+    _chunk_rules,
+)
+"""The files of rules in the order in which findings are told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What the linter has to say about a set."""
+
+    name: str = ""
+    version: str = ""
+    profile: Profile | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many documents, queries and judgments there are."""
+    findings: tuple[Finding, ...] = ()
+    """Errors first."""
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    """By rule, how many findings were left out because the caller wished it."""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """What is gated: as the set or the caller declares it, else what is usual."""
+    declared: bool = False
+    """Whether the floors are declared."""
+    ceilings: Mapping[str, Ceiling | str] = field(default_factory=dict)
+    """By gated measure the best mean that any ranking can reach, or why it is not known."""
+    resolution: Resolution | None = None
+    """The smallest drops that the set can see; None for a set that could not be read."""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What makes the set unusable."""
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What makes it less than it could be."""
+        return tuple(finding for finding in self.findings if finding.severity == "warning")
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error."""
+        return not self.errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain data, as JSON holds it."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "profile": self.profile,
+            **self.counts,
+            "ok": self.ok,
+            "errors": len(self.errors),
+            "warnings": len(self.warnings),
+            "findings": [{**asdict(finding), "where": list(finding.where)} for finding in self.findings],
+            "ignored": dict(self.ignored),
+            "gate": {"declared": self.declared, "floors": dict(self.floors)},
+            "ceilings": {name: _plain(top) for name, top in self.ceilings.items()},
+            "resolution": self.resolution and self.resolution.to_dict(),
+        }
+
+
+def _plain(top: Ceiling | str) -> dict[str, Any]:
+    if isinstance(top, str):
+        return {"best": None, "because": top}
+    return {name: value for name, value in asdict(top).items() if name != "measure"}
+
+
+def check(
+    golden: GoldenSet,
+    *,
+    profile: Profile | None = None,
+    index: Collection[str] | None = None,
+    chunks: Iterable[Document] = (),
+    gate: Mapping[str, float] | None = None,
+    sd: float | None = None,
+    ignore: Iterable[str] = (),
+) -> Report:
+    """Apply every rule to a golden set.
+
+    ``profile`` asks for the quotas of ``small``, ``agent`` or ``structured`` sets. ``index`` has the ids that the index
+    under test holds, ``chunks`` the chunks that it was built from. ``gate`` has floors by measure, which are added to
+    those of the set and replace the same ones. ``sd`` is the standard deviation of the differences between two systems,
+    query by query, where it is known. ``ignore`` names rules that are left out.
+
+    >>> from karat.core import Judgment, Query, Target
+    >>> wifi = Target(document="wifi")
+    >>> golden = GoldenSet(queries=(Query(id="q1", text="reset?"),), documents=(Document(id="wifi", text="Press."),),
+    ...                    judgments=(Judgment(query="q7", target=wifi, grade=3),))
+    >>> [(finding.rule, finding.where) for finding in check(golden).errors]
+    [('unknown-query', ('q7',))]
+    """
+    if profile is not None and profile not in PROFILES:
+        raise UsageError(f"unknown profile {profile!r}{did_you_mean(profile, PROFILES) or ': ' + ', '.join(PROFILES)}")
+    if sd is not None and not 0 < sd <= 1:
+        raise UsageError(f"sd={sd}: differences of scores have a standard deviation above 0, and at most 1")
+    left_out = {find_rule(name).name for name in ignore}
+    capacity = Capacity(
+        golden=replace(golden, gate={**golden.gate, **gate}) if gate else golden,
+        profile=profile,
+        index=None if index is None else frozenset(index),
+        chunks=tuple(chunks),
+        sd=sd,
+    )
+    findings = [finding for rule in rules() for finding in _apply(rule, capacity)]
+    ceilings = {name: top if isinstance(top, Ceiling) else str(top) for name, top in capacity.ceilings.items()}
+    return Report(
+        name=golden.name,
+        version=golden.version,
+        profile=profile,
+        counts={
+            "documents": len(golden.documents),
+            "queries": len(golden.queries),
+            "judgments": len(golden.judgments),
+        },
+        findings=_sorted(finding for finding in findings if finding.rule not in left_out),
+        ignored=dict(Counter(finding.rule for finding in findings if finding.rule in left_out)),
+        floors=dict(capacity.floors),
+        declared=bool(capacity.golden.gate),
+        ceilings=ceilings,
+        resolution=capacity.resolution,
+    )
+
+
+def unread(error: InputError, name: str = "") -> Report:
+    """Report a set that cannot be read: each mistake is a finding."""
+    mistakes = error.errors if isinstance(error, Mistakes) else [error]
+    return Report(name=name, findings=tuple(_with_fix(found("unparsable", str(mistake))) for mistake in mistakes))
+
+
+def rules() -> list[Rule]:
+    """Give every rule, in the order in which findings are told; those of other packages come last."""
+    order = {group.__name__: i for i, group in enumerate(GROUPS)}
+    return sorted(RULES.values(), key=lambda rule: order.get(rule.check.__module__, len(order)))
+
+
+def find_rule(name: str) -> Rule:
+    """Give the rule of that name, or raise an error that names near misses."""
+    if name not in RULES:
+        raise UsageError(f"no rule {name!r}{did_you_mean(name, RULES) or '; docs/golden-linter.md lists all'}")
+    return RULES[name]
+
+
+def sections(rule: Rule) -> dict[str, str]:
+    """Take the docstring of a rule apart: ``Summary``, ``More`` where there is more, ``Why``, ``Example``, ``Fix``.
+
+    >>> sections(RULES["empty-set"])["Why"]
+    'nothing can be asked, and a mean over nothing is no number.'
+    """
+    head, *parts = re.split(r"^(Why|Example|Fix):\s", rule.text, flags=re.MULTILINE)
+    summary, _, more = head.strip().partition("\n\n")
+    texts = {"Summary": summary, "More": more, **dict(zip(parts[::2], parts[1::2], strict=True))}
+    return {name: " ".join(text.split()) for name, text in texts.items() if text.strip()}
+
+
+def read_index(path: str | Path) -> frozenset[str]:
+    """Read the ids that an index holds: one a line, or JSONL with a field ``id``."""
+    name = str(path)
+    found_ids = set()
+    for number, line in enumerate(decode(read_bytes(path), name).split("\n"), 1):
+        text = line.strip()
+        if text.startswith("{"):
+            value = parse_json(text, name, number)
+            assert isinstance(value, dict)
+            keys = [key for key in ("id", "_id", "doc_id", "docid", "chunk_id") if key in value]
+            if not keys:
+                raise InputError("has no field 'id'", source=name, line=number)
+            found_ids.add(check_id(value[keys[0]], name, number))
+        elif text:
+            found_ids.add(text)
+    if not found_ids:
+        raise InputError("holds no id", source=name, hint="write one id a line, or JSONL with a field 'id'")
+    return frozenset(found_ids)
+
+
+def read_gate(texts: Iterable[str]) -> dict[str, float]:
+    """Read floors as they are typed.
+
+    >>> read_gate(["P@5>=0.60", "R@5 >= .8"])
+    {'P@5': 0.6, 'R@5': 0.8}
+    """
+    floors = {}
+    for text in texts:
+        measure, sign, floor = text.rpartition(">=")
+        try:
+            floors[measure.strip()] = number = float(floor)
+        except ValueError:
+            number = math.nan
+        if not (sign and measure.strip() and math.isfinite(number)):
+            raise UsageError(f"gate {shorten(text)} should be a measure and its floor, such as 'P@5>=0.60'")
+    return floors
+
+
+def _apply(rule: Rule, capacity: Capacity) -> Iterator[Finding]:
+    return map(_with_fix, rule.check(capacity))
+
+
+def _with_fix(finding: Finding) -> Finding:
+    """Say what the rule says to do, unless the finding knows better."""
+    said = sections(RULES[finding.rule]).get("Fix", "")
+    return finding if finding.fix else replace(finding, fix=said.removesuffix("."))
+
+
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: finding.severity != "error"))

@@ -1,0 +1,172 @@
+"""Rules on ids: what is named has to be there, in the set and in the index."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+
+from karat.core import GoldenSet, shorten
+from karat.golden._rule import Finding, Subject, found, rule
+
+_SEPARATORS = ":#/|@._- "
+_TRIED = 5  # ids for which a likely cause is looked for
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Say how many there are.
+
+    >>> counted(1, "query", "queries"), counted(2000, "judgment")
+    ('1 query', '2,000 judgments')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+@rule("unknown-query", "error")
+def unknown_query(subject: Subject) -> Iterator[Finding]:
+    """A judgment names a query that the set does not have.
+
+    Why: the judgment counts for nothing, and mostly the query was renamed or lost.
+    Example: a judgment of query `q17`, and no query `q17`.
+    Fix: add the query, or remove its judgments.
+    """
+    known = subject.golden.query_by_id
+    lost = [judgment.query for judgment in subject.golden.judgments if judgment.query not in known]
+    if lost:
+        names = list(dict.fromkeys(lost))
+        told = (
+            f"{counted(len(lost), 'judgment')} of {counted(len(names), 'query', 'queries')} that the set does not have"
+        )
+        yield found("unknown-query", told, names)
+
+
+@rule("unknown-document", "error")
+def unknown_document(subject: Subject) -> Iterator[Finding]:
+    """A document is named that the set does not have.
+
+    Named by a judgment, a hard negative, an anchor, a must-show list, a chain, a session, a class, or as the successor
+    of another document.
+
+    Why: no system can return it. As a relevant document it lowers every recall for ever; in all other places it
+        counts for nothing.
+    Example: a judgment of `wifi`, while the document is called `wifi-guide`.
+    Fix: add the document, or correct the id.
+    """
+    golden = subject.golden
+    if not golden.documents:
+        return
+    known = golden.document_by_id
+    lost: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for place, owner, document in _named(golden):
+        if document not in known:
+            lost[place].append((owner, document))
+    for place, pairs in lost.items():
+        told = f"{counted(len(pairs), *_PLACES[place])} that the set does not have"
+        told += cause([document for _, document in pairs], known, "set")
+        yield found("unknown-document", told, [f"{owner}: {document}" for owner, document in pairs])
+
+
+_PLACES = {
+    "judgment": ("judgment of a document", "judgments of documents"),
+    "negative": ("hard negative",),
+    "anchor": ("anchor",),
+    "must-show": ("must-show document",),
+    "chain": ("document of a chain", "documents of chains"),
+    "session": ("document of a session", "documents of sessions"),
+    "successor": ("successor of a document", "successors of documents"),
+    "class": ("member of a class", "members of classes"),
+}
+
+
+def _named(golden: GoldenSet) -> Iterator[tuple[str, str, str]]:
+    """Give every mention of a document: the place in which it stands, who names it, and its id."""
+    for judgment in golden.judgments:
+        yield "judgment", judgment.query, judgment.target.document
+    for query in golden.queries:
+        yield from (("negative", query.id, target.document) for target in query.negatives)
+        yield from (("anchor", query.id, target.document) for target in query.anchors)
+        yield from (("must-show", query.id, document) for document in query.must_show)
+        yield from (("chain", query.id, document) for document in query.chain)
+        yield from (("session", query.id, document) for document in (query.session.documents if query.session else ()))
+    for one in golden.documents:
+        if one.superseded_by:
+            yield "successor", one.id, one.superseded_by
+    for name, members in golden.classes.items():
+        yield from (("class", name, document) for document in members)
+
+
+@rule("no-documents", "warning")
+def no_documents(subject: Subject) -> Iterator[Finding]:
+    """The set holds no documents, so that nothing about them can be checked.
+
+    Why: unknown ids, spans outside the text, near-duplicates and copied queries stay unseen.
+    Example: a file of TREC judgments, and nothing else.
+    Fix: name the documents, as in `karat golden check SET --documents FOLDER`.
+    """
+    if not subject.golden.documents:
+        yield found("no-documents", "the set holds no documents: no rule that needs them was applied")
+
+
+@rule("not-in-index", "error")
+def not_in_index(subject: Subject) -> Iterator[Finding]:
+    """A document that should be found is not in the index under test.
+
+    Relevant documents count, and those of must-show lists and chains. One that has another document of its class in
+    the index can be found. Where the chunks are known, the chunk that should come first has to be one of them.
+
+    Why: the score measures the missing document, not the ranking. Mostly the index and the gold spell their ids
+        differently, and every score is 0.
+    Example: the gold has `d1`, the index `d1:chunk:0`.
+    Fix: index the documents, or map the ids of the index to those of the gold.
+    """
+    if subject.index is not None:
+        yield from _not_in_index(subject.golden, subject.index)
+    chunks = {chunk.id for chunk in subject.chunks}
+    top = dict.fromkeys(query.top_chunk for query in subject.golden.queries if query.top_chunk)
+    lost = [chunk for chunk in top if chunk not in chunks] if chunks else []
+    if lost:
+        told = f"{len(lost):,} of {counted(len(top), 'chunk')} that should come first are not among the chunks"
+        yield found("not-in-index", told + cause(lost, chunks, "list of chunks"), lost)
+
+
+def _not_in_index(golden: GoldenSet, index: frozenset[str]) -> Iterator[Finding]:
+    wanted = {t.document: None for (_, t), grade in golden.decided.items() if grade >= golden.relevant}
+    for query in golden.queries:
+        wanted.update(dict.fromkeys((*query.must_show, *query.chain)))
+    classes = {name for name, members in golden.classes.items() if not index.isdisjoint(members)}
+    lost = [document for document in wanted if document not in index]
+    lost = [document for document in lost if golden.class_of.get(document) not in classes]
+    if lost:
+        told = f"{len(lost):,} of {counted(len(wanted), 'document')} that should be found are not in the index"
+        yield found("not-in-index", told + cause(lost, index, "index"), lost)
+
+
+def cause(lost: Sequence[str], known: Collection[str], place: str) -> str:
+    """Say what is probably wrong with some ids, with an example of both sides.
+
+    >>> cause(["d1"], ["d1:chunk:0", "d2:chunk:0"], "index")
+    ": gold has 'd1', the index 'd1:chunk:0'; the index holds parts of documents"
+    """
+    if not known:
+        return f": the {place} is empty"
+    for one in lost[:_TRIED]:
+        if twin := _twin(one, known):
+            other, why = twin
+            return f": gold has {shorten(one)}, the {place} {shorten(other)}; {why.format(place=place)}"
+    return f": gold has {shorten(lost[0])}, the {place} for example {shorten(min(known))}"
+
+
+def _twin(one: str, known: Collection[str]) -> tuple[str, str] | None:
+    """Find what is probably meant, and say how the two differ."""
+    parts = [other for other in known if other.startswith(one) and other[len(one)] in _SEPARATORS]
+    if parts:
+        return min(parts), "the {place} holds parts of documents"
+    for end in range(len(one) - 1, 0, -1):
+        if one[end] in _SEPARATORS and one[:end] in known:
+            return one[:end], "the gold names parts of documents, or endings of files"
+    folded = _folded(one)
+    alike = [other for other in known if _folded(other) == folded]
+    return (min(alike), "they differ in case or punctuation only") if alike else None
+
+
+def _folded(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum()) or name

@@ -1,0 +1,66 @@
+"""The page docs/golden-linter.md, written from the table of rules so that it can be neither wrong nor incomplete.
+
+``./scripts/docs`` writes it; a test compares.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from karat.golden._check import GROUPS, rules, sections
+from karat.golden._rule import Rule
+
+_INTRODUCTION = """\
+<!-- Written by scripts/docs from the table of rules. Change the docstrings of the rules instead. -->
+# Golden-set linter
+
+`karat golden check SET` says what is wrong with a golden set, what it lacks, and what it can decide. Errors make it
+exit with 2, warnings only with `--strict`. `--explain RULE` prints what stands here. `--ignore RULE` leaves the
+findings of a rule out, and says so. `--json` gives everything as JSON.
+
+- The **ceiling** of a measure is the best mean that any ranking can reach on the set. With one relevant document per
+  query P@5 cannot exceed 0.20, so that a floor of 0.60 fails for ever. Gated are the measures of the set's own `[gate]`
+  and of `--gate`, or else R@5 0.80, P@5 0.60, RR@10 0.70 and nDCG@5 0.75. Relevant means what the set says, and
+  documents that can stand for each other count once.
+- The **resolution** is the smallest drop of a mean that the set can tell from chance: with 80 % power, at the 5 %
+  level, in a paired t-test. It depends on how much two systems differ from query to query, as the standard deviation
+  of their differences. `--sd` says it where it is known. Otherwise there are three guesses: 0.15 for two systems much
+  alike, 0.25, and 0.35 for two very different ones. The table has it two-sided, and one-sided as a gate tests.
+
+Rules of a profile apply only with `--profile small`, `agent` or `structured`. Rules that need documents are silent when
+the set holds none.
+"""
+
+
+def reference() -> str:
+    """Give the page as Markdown."""
+    known = rules()
+    parts = [_INTRODUCTION, _index(known)]
+    for group in GROUPS:
+        members = [rule for rule in known if rule.check.__module__ == group.__name__]
+        title = (group.__doc__ or "").split(":")[0].split("\n")[0].rstrip(".")
+        parts += [f"## {title}\n", *map(_entry, members)]
+    return "\n".join(parts)
+
+
+def _index(known: Iterable[Rule]) -> str:
+    rows = [f"| [{rule.name}](#{rule.name}) | {rule.severity} | {_cell(rule)} |" for rule in known]
+    return "\n".join(["| rule | | what it finds |", "|---|---|---|", *rows, ""])
+
+
+def _cell(rule: Rule) -> str:
+    return sections(rule)["Summary"].replace("|", "\\|")
+
+
+def _entry(rule: Rule) -> str:
+    said = sections(rule)
+    lines = [f"### {rule.name}", "", f"{rule.severity.capitalize()}. {said['Summary']}", ""]
+    if "More" in said:
+        lines += [said["More"], ""]
+    lines += [f"- {name}: {said[name]}" for name in ("Why", "Example", "Fix") if name in said]
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

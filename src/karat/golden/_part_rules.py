@@ -1,0 +1,129 @@
+"""Rules on parts of documents: spans, sections and blocks have to be there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from karat.core import NORMALISER, Document, GoldenSet, InputError, Span, Target
+from karat.golden._canonical import canonical
+from karat.golden._id_rules import counted
+from karat.golden._outline import Outline, outline
+from karat.golden._rule import Finding, Subject, found, rule
+
+
+@rule("span-outside-text", "error")
+def span_outside_text(subject: Subject) -> Iterator[Finding]:
+    """A span is empty, lies outside its document's canonical text, or begins or ends within a character.
+
+    Why: spans count bytes of the canonical text. One that does not fit was counted in another text, so that all
+        spans of the document are doubtful.
+    Example: bytes 5,000 to 5,200 of a text of 1,200 bytes; or characters counted instead of bytes.
+    Fix: count anew in the canonical text, which `karat golden outline` shows with offsets.
+    """
+    golden = subject.golden
+    if golden.normaliser != NORMALISER:
+        return
+    wrong: dict[str, list[str]] = defaultdict(list)
+    for document, targets in _parts(golden):
+        spans = [target.span for target in targets if target.span is not None]
+        text = canonical(document.text).encode() if spans else b""
+        for span in spans:
+            if how := _misfit(span, text):
+                size = f" of {len(text)}" if how == "outside the text" else ""
+                wrong[how].append(f"{document.id}: {span.start} to {span.end}{size}")
+    for how, where in wrong.items():
+        yield found("span-outside-text", f"{counted(len(where), 'span')} {how}", where)
+
+
+def _misfit(span: Span, text: bytes) -> str:
+    """Say how a span does not fit a text; nothing where it does."""
+    if span.start >= span.end:
+        return "without a byte"
+    if span.start < 0 or span.end > len(text):
+        return "outside the text"
+    # In UTF-8, a byte 10xxxxxx continues a character.
+    ends = (text[at] for at in (span.start, span.end) if at < len(text))
+    return "that split a character" if any(byte & 0xC0 == 0x80 for byte in ends) else ""
+
+
+@rule("unknown-part", "error")
+def unknown_part(subject: Subject) -> Iterator[Finding]:
+    """A section or a block is named that its document does not have.
+
+    Why: nothing that a system returns can match it.
+    Example: `wifi#S.9`, while the guide ends with section 4.
+    Fix: look up the ids with `karat golden outline`; they move when a document is edited.
+    """
+    lost = []
+    for document, targets in _parts(subject.golden):
+        named = [target for target in targets if target.section or target.block]
+        shape = outline(canonical(document.text)) if named else None
+        lost += [str(target) for target in named if shape and _span_of(shape, target) is None]
+    if lost:
+        yield found("unknown-part", f"{counted(len(lost), 'section or block', 'sections or blocks')} not there", lost)
+
+
+@rule("span-beside-part", "warning")
+def span_beside_part(subject: Subject) -> Iterator[Finding]:
+    """A target has a span and the id of a section or block, and the two do not meet.
+
+    Why: the document was edited after the span was counted, or after the id was written. One of the two is wrong.
+    Example: block `S.4.2.p.Bk011` has bytes 900 to 1,100, and the span beside it is 400 to 460.
+    Fix: look at both with `karat golden outline`, and correct the one that moved.
+    """
+    if subject.golden.normaliser != NORMALISER:
+        return
+    apart = []
+    for document, targets in _parts(subject.golden):
+        # A span without a byte, which is another rule's, meets nothing.
+        both = [target for target in targets if target.span and (target.section or target.block)]
+        shape = outline(canonical(document.text)) if both else None
+        for target in both:
+            whole = _span_of(shape, target) if shape else None
+            if whole is not None and target.span and not whole.overlap(target.span):
+                apart.append(str(target))
+    if apart:
+        told = f"{counted(len(apart), 'span')} outside the section or block that is named with it"
+        yield found("span-beside-part", told, apart)
+
+
+@rule("unknown-normaliser", "warning")
+def unknown_normaliser(subject: Subject) -> Iterator[Finding]:
+    """Spans were counted in a canonical text that this version does not make.
+
+    Why: the same document has other bytes under other rules, so that spans cannot be checked or matched.
+    Example: `normaliser = "karat-2"`, read by a version that knows `karat-1`.
+    Fix: use a version of karat that knows the normaliser, or count the spans anew.
+    """
+    golden = subject.golden
+    if golden.normaliser != NORMALISER and any(target.span is not None for target in _targets(golden)):
+        told = f"spans were counted under the normaliser {golden.normaliser}, and this is {NORMALISER}: not checked"
+        yield found("unknown-normaliser", told)
+
+
+def _span_of(shape: Outline, target: Target) -> Span | None:
+    try:
+        return shape.block(target.block).span if target.block else shape.section(target.section).whole
+    except InputError:
+        return None
+
+
+def _parts(golden: GoldenSet) -> Iterator[tuple[Document, list[Target]]]:
+    """Give each document of which parts are named, with these parts, each once; never one that no part touches."""
+    named: dict[str, dict[Target, None]] = defaultdict(dict)
+    for target in _targets(golden):
+        # Not `whole`, for which a span without a byte is none.
+        if target.section or target.block or target.span is not None:
+            named[target.document][target] = None
+    for name, targets in named.items():
+        if name in golden.document_by_id:
+            yield golden.document_by_id[name], list(targets)
+
+
+def _targets(golden: GoldenSet) -> Iterator[Target]:
+    for judgment in golden.judgments:
+        yield judgment.target
+    for query in golden.queries:
+        yield from query.negatives
+        yield from query.anchors

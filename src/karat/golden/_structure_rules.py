@@ -1,0 +1,321 @@
+"""Rules on structure: what stands in a set once, and does not contradict itself."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from karat.core import GoldenSet, Query, Target
+from karat.golden._id_rules import counted
+from karat.golden._rule import Finding, Subject, found, rule
+
+MUST_SHOW = 5
+"""The cut-off of the must-show rate: more documents than that cannot all surface."""
+
+
+@rule("unparsable", "error")
+def unparsable(subject: Subject) -> Iterator[Finding]:  # noqa: ARG001 (whoever reads the file reports it)
+    """A file cannot be read: each mistake with its file, line and field.
+
+    Why: nothing else can be checked before the set can be read.
+    Example: `queries.jsonl, line 3: 'text' is missing, did you mean 'txet'?`
+    Fix: correct the line; all mistakes of a file are told at once.
+    """
+    yield from ()
+
+
+@rule("unknown-key", "warning")
+def unknown_key(subject: Subject) -> Iterator[Finding]:
+    """A record has a key that means nothing in its format.
+
+    Why: a misspelt key is ignored in silence, and with it what it was meant to say.
+    Example: `paraphrase` instead of `paraphrases`.
+    Fix: correct the key, or put what is yours under `metadata`.
+    """
+    for note in subject.golden.notes:
+        if ": unknown key " in note:
+            yield found("unknown-key", note)
+
+
+@rule("note", "warning")
+def note(subject: Subject) -> Iterator[Finding]:
+    """Something was noticed while the set was read.
+
+    Why: what was left out or filled in is part of what a score means.
+    Example: rows with a grade of 0 or less, which the BEIR format drops.
+    Fix: change the file so that nothing has to be guessed, or accept it with `--ignore note`.
+    """
+    for text in subject.golden.notes:
+        if ": unknown key " not in text:
+            yield found("note", text)
+
+
+@rule("empty-set", "error")
+def empty_set(subject: Subject) -> Iterator[Finding]:
+    """The set has no query.
+
+    Why: nothing can be asked, and a mean over nothing is no number.
+    Example: a file with only its header.
+    Fix: add queries; `karat golden synth` makes first ones from documents.
+    """
+    if not subject.golden.queries:
+        yield found("empty-set", "the set has no query")
+
+
+@rule("no-judgments", "error")
+def no_judgments(subject: Subject) -> Iterator[Finding]:
+    """No query has a judgment.
+
+    Why: without judgments there is nothing to score against.
+    Example: a list of queries with the ranks that a system gave, and no word on which results were right.
+    Fix: judge what systems return: `karat golden pool` lists what to judge first.
+    """
+    if subject.golden.queries and not subject.golden.judgments:
+        yield found(
+            "no-judgments", f"none of {counted(len(subject.golden.queries), 'query', 'queries')} has a judgment"
+        )
+
+
+@rule("unjudged-query", "warning")
+def unjudged_query(subject: Subject) -> Iterator[Finding]:
+    """A query has no judgment, while others have.
+
+    Why: it counts as 0 in precision, and is left out of recall and nDCG, whatever the system does.
+    Example: 120 queries, and judgments of 118.
+    Fix: judge it (`karat golden pool` lists what to judge), or remove it.
+    """
+    golden = subject.golden
+    judged = {judgment.query for judgment in golden.judgments}
+    lost = [query.id for query in golden.queries if query.id not in judged]
+    if lost and golden.judgments:
+        told = f"{len(lost):,} of {counted(len(golden.queries), 'query', 'queries')} without a judgment"
+        yield found("unjudged-query", told, lost)
+
+
+@rule("no-relevant-document", "warning")
+def no_relevant_document(subject: Subject) -> Iterator[Finding]:
+    """A query is judged, and nothing is relevant to it.
+
+    Queries of the category or type `edge-case` may well have nothing to find.
+
+    Why: recall, RR and nDCG have no value for it, and its precision is 0 for every system.
+    Example: three judgments of grade 1, in a set in which relevant begins at 2.
+    Fix: judge more documents, or remove the query.
+    """
+    golden = subject.golden
+    judged = {judgment.query for judgment in golden.judgments}
+    answered = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    lost = [q.id for q in golden.queries if q.id in judged and q.id not in answered and not _is_edge_case(q)]
+    if lost:
+        told = f"{counted(len(lost), 'judged query', 'judged queries')} without a relevant document"
+        yield found("no-relevant-document", f"{told} (grade {golden.relevant} or more)", lost)
+
+
+def _is_edge_case(query: Query) -> bool:
+    return any(name.casefold().replace("_", "-").startswith("edge-case") for name in (query.category, query.type))
+
+
+@rule("empty-query", "error")
+def empty_query(subject: Subject) -> Iterator[Finding]:
+    """A query has no text.
+
+    Why: nobody asks nothing, and what a system answers to it is chance.
+    Example: `{"id": "q9", "text": " "}`
+    Fix: write the query; for TREC judgments name the topics too.
+    """
+    empty = [query.id for query in subject.golden.queries if not query.text.strip()]
+    if empty:
+        yield found("empty-query", f"{counted(len(empty), 'query', 'queries')} without text", empty)
+
+
+@rule("duplicate-query", "error")
+def duplicate_query(subject: Subject) -> Iterator[Finding]:
+    """Two queries have one id.
+
+    Why: judgments cannot say which of them they mean.
+    Example: `q7` for two questions.
+    Fix: give one of them another id, and check its judgments.
+    """
+    twice = _twice(query.id for query in subject.golden.queries)
+    if twice:
+        yield found("duplicate-query", f"{counted(len(twice), 'query id')} used more than once", twice)
+
+
+@rule("duplicate-document", "error")
+def duplicate_document(subject: Subject) -> Iterator[Finding]:
+    """Two documents have one id.
+
+    Why: an index keeps one of them, and judgments cannot say which they mean.
+    Example: `wifi` for the guide of 2024 and that of 2025.
+    Fix: give one of them another id; for a new version say `superseded_by` in the old one.
+    """
+    twice = _twice(document.id for document in subject.golden.documents)
+    if twice:
+        yield found("duplicate-document", f"{counted(len(twice), 'document id')} used more than once", twice)
+
+
+def _twice(ids: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(ids).items() if count > 1]
+
+
+@rule("duplicate-judgment", "error")
+def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
+    """One annotator judged one pair twice.
+
+    The same pair from two annotators, or from two sources, is no duplicate: sources have an order of trust, and among
+    annotators the lower median decides.
+
+    Why: a grade that stands twice counts twice in agreement, and of two different grades one is wrong.
+    Example: `ana` gives `wifi` grade 3 for `q1`, and grade 1 some lines below.
+    Fix: keep one of the two.
+    """
+    golden = subject.golden
+    if len(golden.decided) == len(golden.judgments):
+        return  # no pair stands twice
+    grades: dict[tuple[str, Target, str, str], int] = {}
+    same: dict[str, None] = {}
+    different: dict[str, None] = {}
+    for judgment in golden.judgments:
+        key = (judgment.query, judgment.target, judgment.source, judgment.annotator)
+        if key not in grades:
+            grades[key] = judgment.grade
+        elif grades[key] == judgment.grade:
+            same[f"{judgment.query}: {judgment.target}"] = None
+        else:
+            different[f"{judgment.query}: {judgment.target}"] = None
+    for pairs, how in ((different, "with different grades"), (same, "with the same grade")):
+        if pairs:
+            told = f"{counted(len(pairs), 'pair')} judged twice by one annotator, {how}"
+            yield found("duplicate-judgment", told, list(pairs))
+
+
+@rule("grade-outside-scale", "error")
+def grade_outside_scale(subject: Subject) -> Iterator[Finding]:
+    """A grade is not on the scale that the set declares, or the lowest relevant grade is not.
+
+    Why: a grade nobody explained cannot be compared, a negative one means "not judged" to other tools, and ERR is
+        undefined above the top of its scale.
+    Example: grade 5, where four grades from 0 to 3 are declared.
+    Fix: correct the grade, or declare the scale: `grades = ["no", "partly", "yes"]` in `golden.toml`.
+    """
+    golden = subject.golden
+    top = len(golden.grades) - 1
+    outside = [f"{j.query}: {j.target} ({j.grade})" for j in golden.judgments if not 0 <= j.grade <= top]
+    if outside:
+        told = f"{counted(len(outside), 'judgment')} with a grade outside the declared scale, 0 to {top}"
+        yield found("grade-outside-scale", told, outside)
+    if not 1 <= golden.relevant <= top:
+        told = f"relevant begins at grade {golden.relevant}, and the declared scale goes from 0 to {top}"
+        yield found("grade-outside-scale", told, fix=f"choose the lowest relevant grade from 1 to {top}")
+
+
+@rule("relevant-negative", "error")
+def relevant_negative(subject: Subject) -> Iterator[Finding]:
+    """A hard negative is also relevant.
+
+    It is the same target, or it is the document or the section that holds a relevant part, or its span overlaps a
+    relevant one, or it is in one equivalence class with a relevant document. A part of a document in which another
+    part is relevant is no contradiction.
+
+    Why: whatever the system does with it is right and wrong at once.
+    Example: `wifi` is a hard negative of `q1`, and has grade 3 for it.
+    Fix: take it off the negatives, or correct the grade.
+    """
+    golden = subject.golden
+    good: dict[str, list[Target]] = {query.id: [] for query in golden.queries if query.negatives}
+    for (query, target), grade in golden.decided.items():
+        if grade >= golden.relevant and query in good:
+            good[query].append(target)
+    wrong = [
+        f"{query.id}: {negative}"
+        for query in golden.queries
+        for negative in query.negatives
+        if any(_contradict(golden, negative, target) for target in good[query.id])
+    ]
+    if wrong:
+        yield found("relevant-negative", f"{counted(len(wrong), 'hard negative')} that is also relevant", wrong)
+
+
+def _contradict(golden: GoldenSet, negative: Target, good: Target) -> bool:
+    """Say whether a target cannot be bad while another is good."""
+    if negative.document != good.document:
+        mate = golden.class_of.get(negative.document)
+        return negative.whole and mate is not None and mate == golden.class_of.get(good.document)
+    if negative.whole or negative == good:
+        return True
+    if negative.span and good.span:
+        return negative.span.overlap(good.span) > 0
+    if negative.span:
+        return False
+    if negative.block:
+        return negative.block == good.block
+    part = good.block or good.section
+    return part == negative.section or part.startswith(f"{negative.section}.")
+
+
+@rule("label-contradiction", "error")
+def label_contradiction(subject: Subject) -> Iterator[Finding]:
+    """The list of relevant documents and the grades say different things.
+
+    Why: formats that keep both compute recall from the list and precision from the grades, and the two numbers then
+        speak of different truths. karat scores the grades.
+    Example: `relevant_entities` has `wifi`, and its label is 1, in a set in which relevant begins at 2.
+    Fix: decide which is right, and correct the other.
+    """
+    golden = subject.golden
+    listed = {q.id: q.metadata["relevant_entities"] for q in golden.queries if "relevant_entities" in q.metadata}
+    graded: dict[str, set[str]] = defaultdict(set)
+    for (query, target), grade in golden.decided.items() if listed else ():
+        if query in listed and grade >= golden.relevant:
+            graded[query].add(target.document)
+    only_listed = [f"{q}: {d}" for q, ids in listed.items() for d in map(str, ids) if d not in graded[q]]
+    only_graded = [f"{q}: {d}" for q, ids in listed.items() for d in sorted(graded[q].difference(map(str, ids)))]
+    if only_listed:
+        told = (
+            f"{counted(len(only_listed), 'document')} listed as relevant, without a grade of {golden.relevant} or more"
+        )
+        yield found("label-contradiction", told, only_listed)
+    if only_graded:
+        told = f"{counted(len(only_graded), 'document')} graded as relevant, and not listed"
+        yield found("label-contradiction", told, only_graded)
+
+
+@rule("overlapping-classes", "error")
+def overlapping_classes(subject: Subject) -> Iterator[Finding]:
+    """A document is in two equivalence classes.
+
+    Why: it can count for only one of them.
+    Example: `wifi-card` is in the classes `wifi` and `cards`.
+    Fix: keep it in one, or make the two classes one.
+    """
+    twice = _twice(member for members in subject.golden.classes.values() for member in dict.fromkeys(members))
+    if twice:
+        yield found("overlapping-classes", f"{counted(len(twice), 'document')} in more than one class", twice)
+
+
+@rule("must-show-too-many", "error")
+def must_show_too_many(subject: Subject) -> Iterator[Finding]:
+    """A query has more documents that must be shown than ranks to show them.
+
+    Why: all of them have to be in the top 5, and no ranking can do that.
+    Example: six constitutional documents for one query.
+    Fix: keep the five that matter most, or give the others a tier.
+    """
+    many = [query.id for query in subject.golden.queries if len(set(query.must_show)) > MUST_SHOW]
+    if many:
+        told = f"{counted(len(many), 'query', 'queries')} with more than {MUST_SHOW} documents that must be shown"
+        yield found("must-show-too-many", told, many)
+
+
+@rule("broken-chain", "error")
+def broken_chain(subject: Subject) -> Iterator[Finding]:
+    """A causal chain has one document only, or one document twice.
+
+    Why: a chain is found when all of its documents are, in any other case it is a relevant document.
+    Example: `chain = ["outage-report"]`
+    Fix: name the cause and what follows from it, each once, or drop the chain.
+    """
+    broken = [q.id for q in subject.golden.queries if q.chain and len(set(q.chain)) < max(2, len(q.chain))]
+    if broken:
+        told = f"{counted(len(broken), 'chain')} of one document, or with one document twice"
+        yield found("broken-chain", told, broken)

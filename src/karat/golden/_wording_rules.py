@@ -1,0 +1,271 @@
+"""Rules on wording: queries that tell their answer, that are made of one piece, or that are asked twice."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from karat.core import GoldenSet, shorten
+from karat.golden._asking import Relevant, repeats
+from karat.golden._copying import Source
+from karat.golden._frames import frames
+from karat.golden._id_rules import counted
+from karat.golden._paraphrases import idle, strays
+from karat.golden._rule import Finding, Subject, found, rule
+from karat.golden._words import words
+
+FEW = 10
+"""Queries below which shares mean nothing."""
+TEMPLATES = 0.1
+"""The share of queries in frames from which on they are told."""
+ONE_WORD = 0.8
+"""The share of queries with one first word from which on it is told."""
+TELLING = 0.1
+"""The share of queries whose ids tell the answer from which on they are told, if there are three."""
+NUMBERED = 0.5
+"""The same for ids that are numbers, which are equal by chance now and then."""
+
+_CODED = re.compile(r"[^\W\d_].*\d|\d.*[^\W\d_]|[_/:]|-.*-")
+_PUNCTUATION = ".,;:!?()[]{}<>\"'`"
+
+
+def _relevant(golden: GoldenSet) -> dict[str, frozenset[str]]:
+    """Give the relevant documents of each query that has some."""
+    pairs: dict[str, set[str]] = defaultdict(set)
+    for (query, target), grade in golden.decided.items():
+        if grade >= golden.relevant:
+            pairs[query].add(target.document)
+    return {query: frozenset(documents) for query, documents in pairs.items()}
+
+
+def _answers(golden: GoldenSet) -> Relevant:
+    """Give the same with the class in the place of each document that is in one."""
+    same = golden.class_of
+    if not same:
+        return _relevant(golden)
+    return {query: frozenset(same.get(d, d) for d in documents) for query, documents in _relevant(golden).items()}
+
+
+def _queries(n: int, golden: GoldenSet) -> str:
+    return f"{n:,} of {counted(len(golden.queries), 'query', 'queries')}"
+
+
+@rule("copied-query", "warning")
+def copied_query(subject: Subject) -> Iterator[Finding]:
+    """A query is copied from a document that is relevant to it.
+
+    Eight words in a row that stand in the document, five of them not mere grammar; or a query of at least five words
+    with four fifths of its three-word runs in the document. Short keyword queries never count: they have to match.
+
+    Why: whoever looks for something does not have its text. A copied query is found by matching words, so that the set
+        tests the index against itself, and favours keyword search over everything else.
+    Example: "Hold the reset button of the access point for ten seconds" for the guide that says so.
+    Fix: write down the need in the words of someone who has not read the document, or harvest real queries.
+    """
+    golden = subject.golden
+    asked: dict[str, list[str]] = defaultdict(list)
+    for query, documents in _relevant(golden).items():
+        for name in documents if query in golden.query_by_id else ():
+            asked[name].append(query)
+    copied: dict[str, str] = {}
+    for document in golden.documents:
+        queries = [query for query in asked.pop(document.id, ()) if query not in copied]
+        source = Source(f"{document.title}\n{document.text}") if queries else None
+        for query in queries:
+            if source and source.gave(golden.query_by_id[query].text):
+                copied[query] = document.id
+    if copied:
+        query = next(iter(copied))
+        text = shorten(golden.query_by_id[query].text)
+        told = (
+            f"{_queries(len(copied), golden)} copied from a relevant document, as {query} from {copied[query]}: {text}"
+        )
+        yield found("copied-query", told, list(copied))
+
+
+@rule("template-query", "warning")
+def template_query(subject: Subject) -> Iterator[Finding]:
+    """Many queries are one sentence in which a word or two change.
+
+    At least five queries make a frame, and frames are told when they hold a tenth of all queries.
+
+    Why: fifty fillings of one frame are one query asked fifty times. Scores look surer than they are, and nobody asks
+        like that.
+    Example: "What is the pet policy?", "What is the pool policy?", "What is the spa policy?" ...
+    Fix: keep a few, and ask for the rest as different people would: keywords, symptoms, whole stories.
+    """
+    golden = subject.golden
+    used = frames([query.text for query in golden.queries])
+    places = [place for frame in used for place in frame.places]
+    if len(golden.queries) < FEW or len(places) < TEMPLATES * len(golden.queries):
+        return
+    shown = ", ".join(f"{frame.text!r} ({len(frame.places):,})" for frame in used[:3])
+    more = f" and {len(used) - 3:,} more" if len(used) > 3 else ""
+    told = f"{_queries(len(places), golden)} ({len(places) / len(golden.queries):.0%}) fill "
+    told += f"{counted(len(used), 'frame')}: {shown}{more}"
+    yield found("template-query", told, [golden.queries[place].id for place in places])
+
+
+@rule("same-first-word", "warning")
+def same_first_word(subject: Subject) -> Iterator[Finding]:
+    """Four fifths of the queries begin with one word.
+
+    Why: people also type keywords, commands and complaints. Queries of one mould come from one generator or one writer.
+    Example: 235 of 276 questions begin with "what".
+    Fix: vary the form, and add queries as they were really typed.
+    """
+    golden = subject.golden
+    first = Counter(split[0] for split in (words(query.text) for query in golden.queries) if split)
+    if len(golden.queries) < FEW or not first:
+        return
+    word, count = first.most_common(1)[0]
+    if count >= ONE_WORD * len(golden.queries):
+        share = count / len(golden.queries)
+        yield found("same-first-word", f"{_queries(count, golden)} ({share:.0%}) begin with {word!r}")
+
+
+@rule("near-duplicate-query", "warning")
+def near_duplicate_query(subject: Subject) -> Iterator[Finding]:
+    """Two queries ask the same.
+
+    With the same relevant documents: the same words, the same content words in another order, or four fifths of the
+    three-letter runs of their words in common. With others: the same words only, because one word or its place can make
+    another question. Queries of a session are left out. Typing errors and synonyms go unseen.
+
+    Why: two that have the same answers count one question twice, and every interval comes out too narrow. Two with
+        different answers contradict each other: no system can be right on both.
+    Example: "reset wifi password" and "WiFi password reset?".
+    Fix: keep one, and make the other a paraphrase; where their judgments differ, judge again.
+    """
+    golden = subject.golden
+    pairs = repeats(golden.queries, _answers(golden))
+    if pairs.contradicting:
+        told = (
+            f"{counted(len(pairs.contradicting), 'pair')} of queries with the same words and other relevant documents"
+        )
+        yield found(
+            "near-duplicate-query", told, _both(pairs.contradicting), fix="judge again, and keep one of the two"
+        )
+    if pairs.counted_twice:
+        told = f"{counted(len(pairs.counted_twice), 'pair')} of queries that say nearly the same, with the same answers"
+        yield found("near-duplicate-query", told, _both(pairs.counted_twice))
+
+
+def _both(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{one} = {other}" for one, other in pairs]
+
+
+@rule("repeated-paraphrase", "warning")
+def repeated_paraphrase(subject: Subject) -> Iterator[Finding]:
+    """A paraphrase has the words of its query, or of another paraphrase of it.
+
+    Case, punctuation and articles do not count.
+
+    Why: stability over wordings is measured on the same wording, and looks better than it is.
+    Example: "Where is the pool?" with the paraphrase "where is the pool".
+    Fix: say it as another person would: in other words, as keywords, as a complaint.
+    """
+    golden = subject.golden
+    idles = {query.id: idle(query) for query in golden.queries if query.paraphrases}
+    texts = [text for found_ in idles.values() for text in found_]
+    if texts:
+        ids = [query for query, found_ in idles.items() if found_]
+        told = f"{counted(len(texts), 'paraphrase')} without new words, of {counted(len(ids), 'query', 'queries')}"
+        yield found("repeated-paraphrase", f"{told}, as in {shorten(texts[0])}", ids)
+
+
+@rule("stray-paraphrase", "warning")
+def stray_paraphrase(subject: Subject) -> Iterator[Finding]:
+    """A paraphrase asks something else than its query.
+
+    Told are: the text of another query, or mostly its words and hardly any of its own, where the two have no relevant
+    document in common; another number in the place of one; a negation more or less with all other words the same. A
+    paraphrase that shares no word with its query is fine. One that changes a name or the meaning goes unseen.
+
+    Why: the judgments of the query do not hold for it, so that a right answer counts as wrong.
+    Example: "Can I cancel within 48 hours?" as a paraphrase of "Can I cancel within 24 hours?".
+    Fix: move it to the query that it asks, make it a query of its own, or correct it.
+    """
+    golden = subject.golden
+    lost = strays(golden.queries, _answers(golden))
+    if lost:
+        example = f"{shorten(lost[0].text)} of {lost[0].query} {lost[0].reason}"
+        told = f"{counted(len(lost), 'paraphrase')} of another question: {example}"
+        yield found("stray-paraphrase", told, list(dict.fromkeys(stray.query for stray in lost)))
+
+
+@rule("telling-id", "warning")
+def telling_id(subject: Subject) -> Iterator[Finding]:
+    """The ids of queries contain the ids of their relevant documents, or the other way round.
+
+    Told when it is so for a tenth of the queries, and for three of them. Ids that are mere numbers can be equal by
+    chance: there it takes half of the queries, and ten.
+
+    Why: such ids come from a generator that went from the documents to the queries. It asks what the documents say,
+        not what people want to know, and has one answer for each question.
+    Example: query `wifi-guide_q0`, whose one relevant document is `wifi-guide`.
+    Fix: harvest or write queries without looking at the documents, then judge what several systems return for them.
+    """
+    golden = subject.golden
+    relevant = _relevant(golden)
+    named, numbered = [], []
+    for query, documents in relevant.items():
+        inside = [id_ for id_ in documents if _names(query, id_)]
+        if any(_is_name(min(query, id_, key=len)) for id_ in inside):
+            named.append(query)
+        elif inside:
+            numbered.append(query)
+    if len(named) >= 3 and len(named) >= TELLING * len(relevant):
+        yield found("telling-id", f"{_queries(len(named), golden)} share a name with a relevant document", named)
+    elif len(numbered) >= FEW and len(numbered) >= NUMBERED * len(relevant):
+        yield found(
+            "telling-id", f"{_queries(len(numbered), golden)} share a number with a relevant document", numbered
+        )
+
+
+def _names(query: str, document: str) -> bool:
+    """Say whether one id stands in the other, not in the middle of a word or a number."""
+    short, long = sorted((query.casefold(), document.casefold()), key=len)
+    at = long.find(short)
+    while at >= 0:
+        end = at + len(short)
+        if not _joined(long[max(0, at - 1) : at + 1]) and not _joined(long[end - 1 : end + 1]):
+            return True
+        at = long.find(short, at + 1)
+    return False
+
+
+def _joined(letters: str) -> bool:
+    """Say whether two characters are of one word or one number."""
+    return len(letters) == 2 and (letters.isalpha() or letters.isdecimal())
+
+
+def _is_name(id_: str) -> bool:
+    return len(id_) >= 4 and not id_.isdecimal()
+
+
+@rule("id-in-query", "warning")
+def id_in_query(subject: Subject) -> Iterator[Finding]:
+    """A query contains the id of a document.
+
+    Ids that could be words are left out: only one with a digit among letters, an underscore, a slash, a colon or two
+    hyphens counts.
+
+    Why: an index that holds the ids as text finds it by them, whatever it does with the rest; no user knows ids.
+    Example: "What does kb-0042 say about towels?".
+    Fix: say what the document is about. Where people do search for such a number, keep it, and put these queries into a
+        category of their own.
+    """
+    golden = subject.golden
+    ids = {document.id.casefold(): document.id for document in golden.documents if _CODED.search(document.id)}
+    naming = {}
+    for query in golden.queries if ids else ():
+        for word in query.text.casefold().split():
+            named = ids.get(word) or ids.get(word.strip(_PUNCTUATION))
+            if named:
+                naming[query.id] = named
+    if naming:
+        query_id, document = next(iter(naming.items()))
+        told = f"{_queries(len(naming), golden)} contain the id of a document, as {query_id} has {document}"
+        yield found("id-in-query", told, list(naming))
