@@ -48,9 +48,10 @@ def golden_sets(
     scales: list[tuple[tuple[str, ...], int]] = SCALES,
     **others: st.SearchStrategy[Any],
 ) -> GoldenSet:
-    """Golden sets in which only what is kept differs from its default; ids are sound, and no pair stands twice.
+    """Golden sets in which only what is kept differs from its default; ids are sound, and no query stands twice.
 
-    ``others`` replaces the strategy of a field, as in ``document__domain=st.just("policy")``. Texts lie in their rows.
+    A pair is judged several times only where annotators are kept. Texts lie in their rows. ``others`` replaces the
+    strategy of a field, as in ``document__domain=st.just("policy")``.
     """
     names = draw(st.lists(ids, min_size=1, max_size=4, unique=True))
     known = st.sampled_from(names)
@@ -61,7 +62,7 @@ def golden_sets(
     questions = draw(st.lists(built(Query, keeps, rows["query"], others), max_size=3, unique_by=lambda one: one.id))
     judgments: list[Judgment] = []
     for query in questions:
-        for target in draw(st.lists(targets, max_size=3, unique=True)):
+        for target in draw(st.lists(targets, max_size=4, unique="judgment.annotator" not in keeps)):
             own = {**rows["judgment"], "query": st.just(query.id), "target": st.just(target)}
             own["grade"] = st.integers(0, len(grades) - 1)
             judgments.append(draw(built(Judgment, keeps, own, others)))

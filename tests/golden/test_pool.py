@@ -81,6 +81,16 @@ def test_agreement_by_hand(tmp_path):
     assert found.to_dict()["kappa"][0]["pairs"] == 3
 
 
+def test_a_settled_dispute_is_no_longer_one():
+    """A validated judgment settles what annotators dispute, and is no annotator's voice itself."""
+    wifi = Target(document="wifi")
+    said = [Judgment(query="q", target=wifi, grade=g, annotator=a) for g, a in [(3, "ana"), (1, "bo")]]
+    said.append(Judgment(query="q", target=wifi, grade=2, source="validated", annotator="cy"))
+    found = agreement(said)
+    assert found is not None
+    assert (found.annotators, found.disputed, found.settled, found.same) == (("ana", "bo"), (), 1, 0.0)
+
+
 def test_undefined_agreement_is_null():
     """Where all say the same there is no alpha, and JSON has null."""
     said = [Judgment(query="q", target=Target(document=d), grade=1, annotator=a) for d in "ab" for a in ("ana", "bo")]

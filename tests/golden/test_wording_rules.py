@@ -92,9 +92,8 @@ def test_content_words(text: str, expected: list[str]) -> None:
 
 def test_singulars_of_short_words_stay() -> None:
     """An ending is taken only where a word remains."""
-    assert [singular(word) for word in ("bus", "gas", "is", "ties", "keys", "boss", "aeries")] == [
-        *("bus", "ga", "is", "tie", "key", "boss", "aerie")
-    ]
+    plurals = ["bus", "gas", "is", "ties", "keys", "boss", "policies"]
+    assert [singular(word) for word in plurals] == ["bus", "gas", "is", "tie", "key", "boss", "policy"]
 
 
 @pytest.mark.parametrize(
@@ -191,9 +190,9 @@ TOPICS = "pet pool spa gym bar parking smoking towel key minibar noise visitor".
 
 
 def test_fillings_of_one_frame_are_told_with_their_share() -> None:
-    """Twelve of twenty-four queries are one question with another word."""
-    others = [f"{topic} problem in room {i}0{i}, {'x' * i} help" for i, topic in enumerate(TOPICS)]
-    found = look("template-query", asked(*(f"What is the {topic} policy?" for topic in TOPICS), *others[:8]))
+    """Twelve of twenty queries are one question with another word."""
+    others = [f"{topic}1 {topic}2, {topic}3 ({topic}4)" for topic in TOPICS[:8]]
+    found = look("template-query", asked(*(f"What is the {topic} policy?" for topic in TOPICS), *others))
     assert found[0].message == "12 of 20 queries (60%) fill 1 frame: 'what is the ... policy' (12)"
     assert found[0].count == 12
 
@@ -337,14 +336,12 @@ def test_a_paraphrase_without_new_words_is_idle() -> None:
         ("Is breakfast included?", "Is breakfast not included?", "differs by a negation only"),
         ("Why can guests pay cash?", "Why can't guests pay cash?", "differs by a negation only"),
         ("Where is the pool?", "When does the bar close?", "is the text of other"),
-        ("Where is the pool?", "closing hours of the bar on sundays", "has the words of other"),
+        ("Where is the pool?", "When does the bar close on sundays?", "has the words of other"),
     ],
 )
 def test_a_paraphrase_that_asks_something_else(query: str, paraphrase: str, reason: str) -> None:
     """Another number, a bare negation, the text or the words of another query."""
-    base = paraphrased(
-        q=(query, "a", paraphrase), other=("When does the bar close?", "b", "closing hours bar sundays?")
-    )
+    base = paraphrased(q=(query, "a", paraphrase), other=("When does the bar close?", "b", "closing hours"))
     found = strays(base.queries, {"q": frozenset("a"), "other": frozenset("b")})
     assert [(stray.query, stray.text, stray.reason) for stray in found] == [("q", paraphrase, reason)]
     assert reason in look("stray-paraphrase", base)[0].message
@@ -359,7 +356,7 @@ def test_a_paraphrase_that_asks_something_else(query: str, paraphrase: str, reas
         ("is smoking allowed on balconies", "are the balconies non-smoking? I cannot find it"),
         ("late arrival after 22:00", "arriving late at night"),
         ("24 hour gym", "gym that never closes"),
-        ("pool", "bar close"),
+        ("pool", "the bar?"),
     ],
 )
 def test_other_words_are_what_a_paraphrase_is_for(query: str, paraphrase: str) -> None:

@@ -60,8 +60,8 @@ def command(context: click.Context, /, path: str | None, **options: Any) -> None
 def _report(path: str, options: dict[str, Any]) -> Report:
     """Check a set, or say why it cannot be read."""
     from karat.core import InputError
-    from karat.golden import read
-    from karat.golden._check import check, find_rule, read_gate, read_index, unread
+    from karat.golden import check, read, read_gate, read_index, unread
+    from karat.golden._check import find_rule
 
     chosen: dict[str, Any] = {name: options[name] for name in ("profile", "sd", "ignore")}
     chosen["gate"] = read_gate(options["gates"])
@@ -111,7 +111,7 @@ def _text(report: Report, strict: bool) -> str:
     parts += [_finding(finding) for finding in report.findings]
     if report.ceilings:
         parts.append(_ceilings(report))
-    if report.resolution:
+    if report.resolution and report.resolution.all.queries:
         parts.append(_resolution(report.resolution))
     parts.append(_verdict(report, strict))
     return "\n\n".join(parts)

@@ -67,7 +67,8 @@ def _agreement(found: Agreement) -> list[str]:
     rows += [[f"{printable(a)}, {printable(b)}", f"{n:,}", _number(k)] for (a, b), (k, n) in found.kappa.items()]
     lines = [render(rows), ""]
     lines.append(f"Krippendorff's alpha (ordinal): {_number(found.alpha)}; the same grade on {found.same:.1%}")
-    lines.append(f"disputed: {len(found.disputed):,} of {found.pairs:,} pairs")
+    settled = f", {found.settled:,} settled" if found.settled else ""
+    lines.append(f"disputed: {len(found.disputed):,} of {found.pairs:,} pairs{settled}")
     for query, target, grades in found.disputed[:_SHOWN]:
         said = ", ".join(f"{printable(name)} {grade}" for name, grade in grades.items())
         lines.append(f"  {printable(query)} {printable(str(target))}: {said}")

@@ -151,7 +151,7 @@ def low_resolution(subject: Subject) -> Iterator[Finding]:
     if not subject.golden.judgments or (drop is not None and drop <= DROP):
         return
     spreads = " / ".join(f"{sd:g}" for sd in seen.two_sided)
-    drops = " / ".join(f"{drop:.3f}" for drop in seen.two_sided.values() if drop is not None)
+    drops = " / ".join(">1" if drop > 1 else f"{drop:.3f}" for drop in seen.two_sided.values() if drop is not None)
     told = f"{counted(seen.queries, 'query', 'queries')} with a relevant document: " + (
         f"the smallest drop that is seen with {100 * POWER:.0f} % power is {drops}, "
         f"at a standard deviation of per-query differences of {spreads}"

@@ -155,7 +155,8 @@ def check(
         sd=sd,
     )
     findings = [finding for rule in rules() for finding in _apply(rule, capacity)]
-    ceilings = {name: top if isinstance(top, Ceiling) else str(top) for name, top in capacity.ceilings.items()}
+    tops = capacity.ceilings if golden.judgments else {}  # of nothing there is no best
+    ceilings = {name: top if isinstance(top, Ceiling) else str(top) for name, top in tops.items()}
     return Report(
         name=golden.name,
         version=golden.version,

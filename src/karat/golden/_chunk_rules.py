@@ -16,16 +16,20 @@ from karat.golden._words import words
 TINY = 20
 """Characters below which a text says nothing: about three words."""
 GIANT_CHUNK = 6_000
-"""Words above which a chunk does not fit the 8,192 tokens that embedding models read at most."""
+"""Words above which a chunk does not fit into 8,192 tokens, which few embedding models exceed."""
 GIANT_DOCUMENT = 20_000
 """Words above which that a document is relevant does not say where the answer stands."""
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b]")
-# What UTF-8 looks like in Windows-1252: the byte C2 or C3 and one that follows (but for quotation marks, which may
-# follow a capital A with an accent), the first two bytes of typographic signs, the byte-order mark.
-_FOLLOWING = bytes(sorted({*range(0x80, 0xC0)} - {0xAB, 0xBB}))
-_FOLLOWS = re.escape(_FOLLOWING.decode("latin-1") + _FOLLOWING.decode("cp1252", errors="ignore"))
-_BROKEN = re.compile(f"\ufffd|[\xc2\xc3][{_FOLLOWS}]|\xe2\u20ac|\xe2\u201e\xa2|\xe2\u201a\xac|\xef\xbb\xbf")
+# What UTF-8 looks like in Latin-1 and Windows-1252: the byte C2 or C3 and one that follows, the first bytes of
+# typographic signs, the byte-order mark. Quotation marks and dashes may follow an accented capital A, at a word's end.
+_SIGNS = bytes([0x85, *range(0x91, 0x98), 0xAB, 0xBB])
+_REST = bytes(byte for byte in range(0x80, 0xC0) if byte not in _SIGNS)
+_BROKEN = re.compile(
+    f"\ufffd|\xe2[\u20ac\x80\x82\x84]|\xe2\u201e\xa2|\xe2\u201a\xac|\xef\xbb\xbf"
+    f"|[\xc2\xc3](?:[{_REST.decode('latin-1')}{_REST.decode('cp1252', errors='ignore')}\x85\x91-\x97]"
+    f"|[{_SIGNS.decode('cp1252')}](?=\\w))"
+)
 
 
 def _looked_at(subject: Subject) -> tuple[str, Sequence[Document]]:
@@ -69,7 +73,7 @@ def tiny_text(subject: Subject) -> Iterator[Finding]:
 def giant_text(subject: Subject) -> Iterator[Finding]:
     """A chunk has more than 6,000 words, or a document more than 20,000.
 
-    Why: embedding models read 8,192 tokens at most, some 6,000 English words, and most of them far fewer; the rest of a
+    Why: few embedding models read more than 8,192 tokens, some 6,000 English words, and many far fewer; the rest of a
         chunk is cut off unseen. A document of 20,000 words that counts as found says little of whether its answer was.
     Example: a whole handbook in one chunk.
     Fix: cut it at its headings; judge sections or spans of a long document.

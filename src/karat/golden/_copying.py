@@ -46,10 +46,16 @@ class Source:
         shared = [run in self._runs for run in _runs(asked)]
         if sum(shared) >= SHARE * len(shared) and _content(asked) >= _WHOLE_CONTENT * scale:
             return True
-        return any(self._has(asked[i : i + RUN * scale], scale) for i in _stretches(shared, RUN * scale - 2))
+        return any(self._gave_run(asked[i:], scale) for i in _stretches(shared, RUN * scale - 2))
 
-    def _has(self, run: Sequence[str], scale: int) -> bool:
-        return _content(run) >= _RUN_CONTENT * scale and f" {' '.join(run)} " in self._joined
+    def _gave_run(self, asked: Sequence[str], scale: int) -> bool:
+        """Say whether some words begin with a long run from here that is not mere grammar."""
+        end = RUN * scale
+        while end <= len(asked) and f" {' '.join(asked[:end])} " in self._joined:
+            if _content(asked[:end]) >= _RUN_CONTENT * scale:
+                return True
+            end += 1
+        return False
 
 
 def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:

@@ -31,7 +31,9 @@ class Agreement:
     alpha: float
     """Krippendorff's alpha, ordinal, over all; NaN where it is undefined."""
     disputed: tuple[tuple[str, Target, dict[str, int]], ...]
-    """The pairs on which they differ, the widest first."""
+    """The pairs on which they differ and which nobody settled, the widest first."""
+    settled: int
+    """How many disputes were settled, by a judgment whose source is ``validated``."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON has it: null where a number is undefined."""
@@ -41,6 +43,7 @@ class Agreement:
             "same": _number(self.same),
             "kappa": [{"annotators": two, "kappa": _number(k), "pairs": n} for two, (k, n) in self.kappa.items()],
             "alpha": _number(self.alpha),
+            "settled": self.settled,
             "disputed": [{"query": q, "target": str(t), "grades": grades} for q, t, grades in self.disputed],
         }
 
@@ -52,12 +55,16 @@ def _number(value: float) -> float | None:
 def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
     """Compare annotators on what several of them judged; None where nobody judged what another did.
 
-    Judgments without an annotator, and those that settle a dispute (source ``validated``), are left out.
+    Judgments without an annotator are left out; those whose source is ``validated`` settle disputes.
     """
     votes: dict[tuple[str, Target], dict[str, int]] = {}
+    settled = set()
     for judgment in judgments:
-        if judgment.annotator and judgment.source != "validated":
-            votes.setdefault((judgment.query, judgment.target), {})[judgment.annotator] = judgment.grade
+        pair = judgment.query, judgment.target
+        if judgment.source == "validated":
+            settled.add(pair)
+        elif judgment.annotator:
+            votes.setdefault(pair, {})[judgment.annotator] = judgment.grade
     shared = {pair: grades for pair, grades in votes.items() if len(grades) > 1}
     if not shared:
         return None
@@ -66,13 +73,15 @@ def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
     people = tuple(sorted({name for grades in shared.values() for name in grades}))
     table = [[float(grades.get(name, "nan")) for grades in shared.values()] for name in people]
     differing = [(q, t, g) for (q, t), g in shared.items() if len(set(g.values())) > 1]
+    unsettled = [dispute for dispute in differing if dispute[:2] not in settled]
     return Agreement(
         annotators=people,
         pairs=len(shared),
         same=1 - len(differing) / len(shared),
         kappa=_kappas(people, list(shared.values())),
         alpha=krippendorff_alpha(table, level="ordinal"),
-        disputed=tuple(sorted(differing, key=lambda d: (min(d[2].values()) - max(d[2].values()), d[0], str(d[1])))),
+        settled=len(differing) - len(unsettled),
+        disputed=tuple(sorted(unsettled, key=lambda d: (min(d[2].values()) - max(d[2].values()), d[0], str(d[1])))),
     )
 
 

@@ -87,8 +87,8 @@ class _Wordings:
     @cached_property
     def _places(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
-        for place, texts in enumerate(self._contents):
-            for word in frozenset[str]().union(*texts):
+        for place, (asked, *_) in enumerate(self._contents):
+            for word in asked:
                 found[word].append(place)
         return {word: places for word, places in found.items() if len(places) <= _RARE}
 
@@ -111,7 +111,7 @@ class _Wordings:
         shared = Counter(place for word in words for place in self._places.get(word, ()))
         at_home = max((_share(words, other) for other in self._siblings(own, words)), default=0.0)
         for place, _ in shared.most_common(_TRIED):
-            away = max(_share(words, other) for other in self._contents[place])
+            away = _share(words, self._contents[place][0])
             if self._apart(own, place) and away >= NEAR and at_home <= FAR * away:
                 return f"has the words of {self._queries[place].id}"
         return ""

@@ -246,7 +246,7 @@ def target_row(target: Target) -> str | dict[str, Any]:
 
 
 def _parts(target: Target) -> dict[str, Any]:
-    span = target.span and [target.span.start, target.span.end]
+    span = None if target.span is None else [target.span.start, target.span.end]
     return {"document": target.document, "section": target.section, "block": target.block, "span": span}
 
 

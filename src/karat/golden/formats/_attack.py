@@ -1,0 +1,219 @@
+"""MITRE ATT&CK as a STIX bundle, only read: ``enterprise-attack.json``, gzipped or not.
+
+- Documents are all live objects with an ATT&CK id: techniques, groups, software, campaigns, mitigations, tactics, data
+  components and detection strategies. The id is ATT&CK's, as in T1059.001. Revoked and deprecated objects and relations
+  are left out. Citation marks and markup go, and links become their text.
+- Each group that uses at least five techniques asks "Which techniques does NAME use?", followed by the first paragraph
+  of its description; those techniques are relevant.
+- Each detection strategy (since version 18) or data component (before) asks "Which techniques does this detect?",
+  followed by its name and description; a strategy has none, and its analytics' stand in for it. What it detects is
+  relevant.
+- The object that asks comes up first in any search, and answers nothing: it is a hard negative of its query.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
+from karat.golden._format import FORMATS, Format
+from karat.golden._reading import Reading, Row
+from karat.golden.formats._head import head
+from karat.golden.formats._records import name_of
+from karat.golden.formats._scale import BINARY
+
+TYPES = {
+    "attack-pattern": "technique",
+    "intrusion-set": "group",
+    "malware": "malware",
+    "tool": "tool",
+    "campaign": "campaign",
+    "course-of-action": "mitigation",
+    "x-mitre-tactic": "tactic",
+    "x-mitre-data-component": "data component",
+    "x-mitre-detection-strategy": "detection strategy",
+}
+_TECHNIQUES = 5  # that a group has to use, or else its query is a guess
+_SOURCES = ("mitre-attack", "mitre-mobile-attack", "mitre-ics-attack")
+_CITATION = re.compile(r"\s*\(Citation:[^()]*(?:\([^()]*\)[^()]*)*\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(https?://[^()\s]*\)")
+_TELLING = re.compile(r"\battack-pattern\b|\bx-mitre-")
+_BREAK = re.compile(r"<br\s*/?>", re.I)
+_TAG = re.compile(r"</?(?:code|b|i|em|strong|p|ul|li)>", re.I)
+
+_Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bundle:
+    """The live objects and relations of a bundle."""
+
+    objects: dict[str, _Object]
+    relations: list[_Object]
+    names: dict[str, str]
+    """ATT&CK's id of each object that has one and becomes a document."""
+    everything: set[str]
+    """What is in the file, dead or alive."""
+
+
+def _read(path: Path, reading: Reading) -> GoldenSet:
+    bundle = _bundle(reading.object(path), path, reading)
+    uses, detects = _pairs(bundle, "uses", path, reading), _pairs(bundle, "detects", path, reading)
+    groups = {source: found for source, found in uses.items() if bundle.objects[source]["type"] == "intrusion-set"}
+    asking = {source: found for source, found in groups.items() if len(found) >= _TECHNIQUES}
+    reading.note(
+        f"{path}: {sum(map(len, asking.values())):,} judgments of {len(asking):,} groups that use at least "
+        f"{_TECHNIQUES} techniques, {sum(map(len, detects.values())):,} of {len(detects):,} detections"
+    )
+    queries, judgments = [], []
+    for relation, pairs in (("uses", asking), ("detects", detects)):
+        for source, found in pairs.items():
+            query = _query(relation, bundle, source)
+            queries.append(query)
+            judgments += [Judgment(query=query.id, target=Target(document=name), grade=1) for name in found]
+    return GoldenSet(
+        name=name_of(path),
+        grades=BINARY,
+        relevant=1,
+        documents=tuple(_document(bundle, reference) for reference in bundle.names),
+        queries=tuple(queries),
+        judgments=tuple(judgments),
+    )
+
+
+def _bundle(row: Row, path: Path, reading: Reading) -> _Bundle:
+    objects: dict[str, _Object] = {}
+    relations: list[_Object] = []
+    everything: set[str] = set()
+    for item in row.rows("objects"):
+        try:
+            values = _checked(item)
+        except InputError as error:
+            reading.errors.append(error)
+            continue
+        everything.add(values["id"])
+        if not values["live"]:
+            continue
+        if values["type"] == "relationship":
+            relations.append(values)
+        else:
+            objects[values["id"]] = values
+    names = {reference: name for reference, values in objects.items() if (name := _name(values))}
+    if not any(objects[reference]["type"] == "attack-pattern" for reference in names):
+        reading.finish()
+        raise InputError("holds no live technique (attack-pattern) of ATT&CK", source=str(path))
+    unnamed = sum(1 for values in objects.values() if values["type"] in TYPES) - len(names)
+    if unnamed:
+        reading.note(f"{path}: {unnamed:,} objects without an ATT&CK id left out")
+    return _Bundle(objects=objects, relations=relations, names=names, everything=everything)
+
+
+def _checked(row: Row) -> _Object:
+    """Take from an object what is used of it; STIX lets anyone add properties, so none is unknown."""
+    kind = row.text("type")
+    dead = row.value("revoked", default=False) or row.value("x_mitre_deprecated", default=False)
+    values: dict[str, Any] = {"type": kind, "id": row.id("id"), "live": not dead}
+    if kind == "relationship":
+        return values | {key: row.text(key) for key in ("relationship_type", "source_ref", "target_ref")}
+    if kind not in TYPES and kind != "x-mitre-analytic":
+        return values
+    values |= {key: row.text(key, default="") for key in ("name", "description", "x_mitre_version")}
+    values |= {key: row.texts(key) for key in ("x_mitre_analytic_refs", "x_mitre_platforms", "x_mitre_domains")}
+    values["aliases"] = row.texts("aliases", "x_mitre_aliases")
+    values["tactics"] = tuple(phase.text("phase_name") for phase in row.rows("kill_chain_phases"))
+    values["references"] = row.list("external_references")
+    return values
+
+
+def _name(values: _Object) -> str:
+    """Give the ATT&CK id of an object that becomes a document."""
+    if values["type"] not in TYPES:
+        return ""
+    found = (item for item in values["references"] if isinstance(item, dict) and item.get("source_name") in _SOURCES)
+    return next((str(item["external_id"]) for item in found if item.get("external_id")), "")
+
+
+def _pairs(bundle: _Bundle, relation: str, path: Path, reading: Reading) -> dict[str, list[str]]:
+    """Give the techniques that each live object uses or detects, each once."""
+    found: dict[str, dict[str, None]] = {}
+    missing = 0
+    for item in bundle.relations:
+        if item["relationship_type"] != relation:
+            continue
+        source, target = item["source_ref"], item["target_ref"]
+        missing += not {source, target} <= bundle.everything
+        if source in bundle.names and target in bundle.names and bundle.objects[target]["type"] == "attack-pattern":
+            found.setdefault(source, {})[bundle.names[target]] = None
+    if missing:
+        reading.note(f"{path}: {missing:,} {relation!r} relations of objects that are not in the file left out")
+    return {source: list(targets) for source, targets in found.items()}
+
+
+def _query(relation: str, bundle: _Bundle, source: str) -> Query:
+    asking, text = bundle.objects[source], _text(bundle, source)
+    if relation == "uses":
+        question = f"Which techniques does {asking['name']} use? {text.partition(chr(10))[0]}"
+    else:
+        question = f"Which techniques does this detect? {asking['name']}. {' '.join(text.split())}"
+    name = bundle.names[source]
+    return Query(
+        id=f"{relation}-{name}",
+        text=question.strip(),
+        category=relation,
+        negatives=(Target(document=name),),
+    )
+
+
+def _document(bundle: _Bundle, reference: str) -> Document:
+    values = bundle.objects[reference]
+    more = {"platforms": values["x_mitre_platforms"], "aliases": values["aliases"]}
+    return Document(
+        id=bundle.names[reference],
+        text=_text(bundle, reference),
+        title=values["name"],
+        type=TYPES[values["type"]],
+        format="text",
+        domain=next(iter(values["x_mitre_domains"]), ""),
+        tags=values["tactics"],
+        version=values["x_mitre_version"],
+        metadata={key: list(value) for key, value in more.items() if value},
+    )
+
+
+def _text(bundle: _Bundle, reference: str) -> str:
+    """Give the description of an object; of a strategy that has none, those of its analytics."""
+    values = bundle.objects[reference]
+    analytics = (bundle.objects.get(analytic) for analytic in values["x_mitre_analytic_refs"])
+    texts = [values["description"]] if values["description"] else [item["description"] for item in analytics if item]
+    return "\n\n".join(filter(None, map(plain, texts)))
+
+
+def plain(text: str) -> str:
+    """Give a description without citations and markup.
+
+    >>> plain("Uses [Native API](https://attack.mitre.org/techniques/T1106) via <code>dlopen</code>.(Citation: X)")
+    'Uses Native API via dlopen.'
+    """
+    text = _LINK.sub(r"\1", _CITATION.sub("", text))
+    return html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).strip()
+
+
+def _recognise(path: Path) -> bool:
+    seen = head(path)
+    return {"type", "objects"} <= seen.keys and '"bundle"' in seen.text[:500] and _TELLING.search(seen.text) is not None
+
+
+FORMATS.add(
+    "attack",
+    Format(
+        name="attack",
+        summary="MITRE ATT&CK as a STIX bundle: groups and detections ask for techniques",
+        read=_read,
+        recognise=_recognise,
+    ),
+)

@@ -1,0 +1,209 @@
+"""FIT-RAG-EVAL-001's golden dataset: one JSON file with entities and queries, and a head.
+
+::
+
+    {"version": "1.0.0", "created_at": "2026-01-04", "description": "...",
+     "entities": [{"entity_id": "wifi", "entity_type": "KNOWLEDGE_ARTIFACT", "title": "...", "content": "...",
+                   "metadata": {"format": "MARKDOWN", "category": "POLICY"}, "tags": ["network"]}],
+     "queries": [{"query_id": "q1", "query_text": "...", "category": "POLICY_QUERY",
+                  "expected_results": {"relevant_entities": ["wifi"], "top_1_chunk": "wifi:chunk:0",
+                                       "relevance_labels": {"wifi": 3, "terms": 1}}}]}
+
+- Labels are 0 to 3, of which 2 and 3 are relevant. ``relevant_entities`` says it again; see ``_listing`` for what
+  happens where it says something else, or where there are no labels.
+- ``metadata.format`` and ``metadata.category`` are a document's format and domain, in capitals in the file and in small
+  letters in karat. Other metadata stays. Should it have these two names itself, it goes one object deeper.
+- The format's own example has ``//`` comments, which JSON has not. They are refused, with the line.
+- Extensions: ``metadata`` of a query, and ``grades`` and ``relevant`` in the head of a set with another scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from karat.core import GRADES, Document, GoldenSet, Query, check_id, shorten
+from karat.golden._format import FORMATS, Format
+from karat.golden._reading import Reading, Row
+from karat.golden.formats._head import head
+from karat.golden.formats._json import Named, json_object, rows, write_object
+from karat.golden.formats._listing import (
+    HIGHEST,
+    LISTED,
+    Draft,
+    contradicted,
+    declaration,
+    declared,
+    graded_queries,
+    grades_of,
+    inferred,
+    list_of,
+    listed,
+    named,
+    settled,
+    whole,
+)
+from karat.golden.formats._records import name_of
+from karat.golden.formats._scale import Scale
+
+_FOUR: Scale = {"grades": GRADES, "relevant": 2}
+_RESERVED = ("format", "category", "metadata")
+
+
+def _read(path: Path, reading: Reading) -> GoldenSet:
+    given = json_object(path, reading)
+    documents = tuple(_documents(rows(given, "entities")))
+    drafts = list(_drafts(rows(given, "queries"), reading))
+    meaning = declared(given, _FOUR if any(draft.grades for draft in drafts) else inferred(0))
+    queries, judgments = settled(drafts, meaning, reading, whole)
+    golden = GoldenSet(
+        name=name_of(path),
+        version=given.text("version", default=""),
+        created=given.text("created_at", default=""),
+        description=given.text("description", default=""),
+        **meaning,
+        documents=documents,
+        queries=queries,
+        judgments=judgments,
+    )
+    given.close()
+    return golden
+
+
+def _documents(rows: Iterator[Row]) -> Iterator[Document]:
+    for row in rows:
+        with row:
+            written = row.row("metadata") or row.nested({}, "metadata")
+            metadata = {key: value for key, value in row.mapping("metadata").items() if key not in _RESERVED}
+            deeper = written.value("metadata", default=None)
+            if isinstance(deeper, dict) and deeper.keys() <= set(_RESERVED):
+                metadata |= deeper
+            elif deeper is not None:
+                metadata["metadata"] = deeper
+            yield Document(
+                id=row.id("entity_id"),
+                text=row.text("content", default=""),
+                title=row.text("title", default=""),
+                type=row.text("entity_type", default=""),
+                format=_format(written.text("format", default="")),
+                domain=_domain(written.text("category", default="")),
+                tags=row.texts("tags"),
+                metadata=metadata,
+            )
+
+
+def _format(written: str) -> str:
+    """Give a format as karat calls it.
+
+    >>> _format("MARKDOWN"), _format("PLAIN_TEXT"), _format("HTML")
+    ('markdown', 'text', 'html')
+    """
+    return "text" if written.lower() in ("plain_text", "plain text", "plaintext") else written.lower()
+
+
+def _domain(written: str) -> str:
+    """Give a category in small letters, unless it has some already."""
+    return written.lower() if written == written.upper() else written
+
+
+def _drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
+    for row in rows:
+        with row:
+            row.value("expected_results")
+            results = row.row("expected_results")
+            assert results is not None
+            if not results.has("relevant_entities", "relevance_labels"):
+                raise results.wrong("'relevance_labels' is missing, and 'relevant_entities' too")
+            draft = Draft(
+                row=row,
+                query=Query(
+                    id=row.id("query_id"),
+                    text=row.text("query_text"),
+                    category=row.text("category", default=""),
+                    top_chunk=results.text("top_1_chunk", default=""),
+                    metadata=row.mapping("metadata"),
+                ),
+                listed=listed(results, reading, "relevant_entities"),
+                grades=grades_of(results, "relevance_labels", HIGHEST),
+            )
+            results.close()
+            yield draft
+
+
+def _write(golden: GoldenSet, path: Path) -> None:
+    fields = {"version": golden.version, "created_at": golden.created, "description": golden.description}
+    records = {"entities": _entities(golden), "queries": _queries(golden)}
+    assumed = _FOUR if golden.judgments else inferred(0)
+    write_object(path, {**fields, **declaration(golden, assumed)}, records)
+
+
+def _entities(golden: GoldenSet) -> Iterator[Named]:
+    for document in golden.documents:
+        record = {
+            "entity_id": check_id(document.id, "a document"),
+            "entity_type": document.type,
+            "title": document.title,
+            "content": document.text,
+            "metadata": _metadata(document),
+            "tags": list(document.tags),
+        }
+        yield f"document {shorten(document.id)}", record
+
+
+def _metadata(document: Document) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    if document.format:
+        written["format"] = "PLAIN_TEXT" if document.format == "text" else document.format.upper()
+    if document.domain:
+        upper = document.domain.upper()
+        written["category"] = upper if upper.lower() == document.domain else document.domain
+    deeper = {key: value for key, value in document.metadata.items() if key in _RESERVED}
+    return {**written, **_without(document.metadata, _RESERVED), **({"metadata": deeper} if deeper else {})}
+
+
+def _without(metadata: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key not in names}
+
+
+def _queries(golden: GoldenSet) -> Iterator[Named]:
+    for query, grades in graded_queries(golden, len(golden.grades) - 1):
+        relevant = list_of(query, grades, golden.relevant)
+        results = {"relevant_entities": relevant, "top_1_chunk": query.top_chunk, "relevance_labels": grades}
+        metadata = query.metadata if contradicted(query) is None else _without(query.metadata, (LISTED,))
+        record = {
+            "query_id": query.id,
+            "query_text": query.text,
+            "expected_results": results,
+            "category": query.category,
+            **({"metadata": metadata} if metadata else {}),
+        }
+        yield named(query, record)
+
+
+def _recognise(path: Path) -> bool:
+    # The queries come after all the entities, so that the first bytes seldom show them.
+    keys = head(path).keys
+    return "entities[].entity_id" in keys or ("entities" in keys and "queries[].query_id" in keys)
+
+
+FORMATS.add(
+    "fit",
+    Format(
+        name="fit",
+        summary="one JSON file: entities and queries with expected results, as golden-dataset.json",
+        read=_read,
+        recognise=_recognise,
+        write=_write,
+        keeps=frozenset(
+            {
+                *("set.version", "set.created", "set.description", "set.grades", "set.relevant"),
+                *("set.documents", "set.queries", "set.judgments"),
+                *("document.id", "document.text", "document.title", "document.type", "document.format"),
+                *("document.domain", "document.tags", "document.metadata"),
+                *("query.id", "query.text", "query.category", "query.top_chunk", "query.metadata"),
+                *("judgment.query", "judgment.target", "judgment.grade", "target.document"),
+            }
+        ),
+    ),
+)

@@ -1,0 +1,95 @@
+"""Which format a file is in, told from its first bytes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat import golden
+from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
+from strategies import quick
+
+DOCUMENTS = GoldenSet(
+    documents=(Document(id="d", text="text"),),
+    queries=(Query(id="q", text="?"),),
+    judgments=(Judgment(query="q", target=Target(document="d"), grade=3),),
+)
+BLOCKS = GoldenSet(queries=(Query(id="q", text="?", negatives=(Target(document="d", block="b"),)),))
+LONG = "x" * 70_000
+
+
+def names(path: Path) -> list[str]:
+    return [known.name for known in golden.FORMATS if known.recognise(path)]
+
+
+@pytest.mark.parametrize("format", ["agent", "beluga", "blocks", "fit", "rig"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_karat_writes_is_recognised(tmp_path: Path, format: str, packed: bool) -> None:
+    """By one format and no other, whatever the file is called."""
+    path = tmp_path / "set.txt"
+    golden.write(BLOCKS if format == "blocks" else DOCUMENTS, path, format)
+    if packed:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    assert names(path) == [format]
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        (json.dumps({"version": "1", "entities": [{"entity_id": "a", "content": LONG}], "queries": []}), "fit"),
+        (json.dumps({"entities": [{"entity_id": "a"}], "queries": []}), "fit"),
+        (json.dumps({"entities": [], "queries": [{"query_id": "a", "query_text": "?"}]}), "fit"),
+        ('{"entities": [\n{"entity_id": "a"} // more\n]}', "fit"),
+        (json.dumps({"queries": [{"id": "a", "query": "?", "relevant_doc_ids": [LONG]}]}), "beluga"),
+        (json.dumps({"queries": [{"id": "a", "query": "?"}]}), "beluga"),
+        (json.dumps({"queries": [{"queryId": "a", "query": "?"}]}), "agent"),
+        (json.dumps([{"queryId": "a", "query": "?"}], indent=1), "agent"),
+        ('\n{"queryId": "a"}\n{"queryId": "b"}', "agent"),
+        ('{"query_id": "a", "query": "?", "relevant_docs": {"query_id": 1}}', "rig"),
+        ('{"qid": "a", "paraphrases": [], "relevant": []}', "blocks"),
+    ],
+)
+def test_other_peoples_files_are_recognised(tmp_path: Path, text: str, format: str) -> None:
+    """Also where the first record is longer than what is looked at, or where a comment breaks the JSON."""
+    (tmp_path / "a").write_text(text)
+    assert names(tmp_path / "a") == [format]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"queries": []}',
+        '{"qid": "a", "query": "?", "topk": []}',
+        '{"query_id": "a", "relevant": []}',
+        '{"query_id": "q", "doc_id": "d", "score": 1}',
+    ],
+)
+def test_what_is_no_golden_set_is_not_taken_for_one(tmp_path: Path, text: str) -> None:
+    """Empty files, empty lists, a retriever's trace, a run."""
+    (tmp_path / "a.json").write_text(text)
+    assert names(tmp_path / "a.json") == []
+    with pytest.raises(InputError, match="is no golden set that karat recognises; name its format: "):
+        golden.read(tmp_path / "a.json")
+
+
+@given(st.one_of(st.binary(max_size=60), st.text(st.sampled_from('{}[]":,\\/ a\n'), max_size=40).map(str.encode)))
+@quick
+def test_recognising_never_raises(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    """Whatever the bytes are, packed or not, cut off or not."""
+    path = tmp_path_factory.mktemp("any") / "file"
+    for content in (data, gzip.compress(data), gzip.compress(data)[:-5], b"\x1f\x8b" + data):
+        path.write_bytes(content)
+        assert names(path) == []
+
+
+def test_folders_and_what_is_not_there(tmp_path: Path) -> None:
+    """A folder without the files of a set is none."""
+    assert names(tmp_path) == names(tmp_path / "none") == []
