@@ -42,8 +42,15 @@ def json_lines(data: bytes, source: str) -> Iterator[tuple[int, object]]:
             yield number, parse_json(line, source, number)
 
 
-def parse_json(text: str, source: str, line: int | None = None) -> object:
-    """Read JSON, and refuse an object in which a key stands twice."""
+def parse_json(text: str, source: str, line: int | None = None, *, strict: bool = False) -> object:
+    """Read JSON, and refuse an object in which a key stands twice; ``strict`` refuses NaN and Infinity too."""
+
+    def constant(name: str) -> float:
+        if strict:
+            raise InputError(
+                f"is no valid JSON: {name} is no number of JSON", source=source, line=line, hint="use null"
+            )
+        return float(name)
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -58,7 +65,7 @@ def parse_json(text: str, source: str, line: int | None = None) -> object:
         return found
 
     try:
-        return json.loads(text, object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
     except json.JSONDecodeError as error:
         at = line if line is not None else error.lineno
         raise InputError(f"is no valid JSON: {error.msg} (column {error.colno})", source=source, line=at) from None

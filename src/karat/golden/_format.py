@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Target, UsageError
 from karat.golden._documents import read_documents
+from karat.golden._losses import losses
 from karat.golden._reading import Reading
 
 
@@ -28,7 +29,7 @@ class Format:
     folder: bool = False
     """Whether it writes a folder, not a file."""
     keeps: frozenset[str] = frozenset()
-    """What of the model it can hold, as in ``query.paraphrases``; the rest is reported when it is lost."""
+    """What of the model it can hold, as in ``query.paraphrases``."""
 
 
 FORMATS: Registry[Format] = Registry("karat.formats", "format", UsageError, module="karat.golden.formats")
@@ -85,28 +86,20 @@ def write(golden: GoldenSet, path: str | Path, format: str = "karat") -> tuple[s
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
     try:
-        chosen.write(golden, temporary / "set")
-        (temporary / "set").replace(target)
+        made = temporary / target.name
+        chosen.write(golden, made)
+        lost = () if chosen.keeps == EVERYTHING else tuple(losses(golden, _read_back(made, chosen), chosen.name))
+        made.replace(target)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return tuple(_losses(golden, chosen))
+    return lost
 
 
-def _losses(golden: GoldenSet, format: Format) -> Iterator[str]:
-    """Say what of the set is not in the file, and how much of it."""
-    counted = [
-        ("set", "", [golden]),
-        ("document", " of {} documents", golden.documents),
-        ("query", " of {} queries", golden.queries),
-        ("judgment", " of {} judgments", golden.judgments),
-        ("target", " of {} judgments", [judgment.target for judgment in golden.judgments]),
-    ]
-    for part, amount, things in counted:
-        for field in fields(_PARTS[part]):
-            if f"{part}.{field.name}" in format.keeps or field.name == "notes":
-                continue
-            count = sum(1 for thing in things if getattr(thing, field.name) not in (field.default, "", None, (), {}))
-            if count:
-                yield f"{format.name} cannot hold {field.name.replace('_', ' ')}{amount.format(f'{count:,}')}"
+def _read_back(path: Path, format: Format) -> GoldenSet:
+    """Read what was just written: only that tells what the format could hold."""
+    reading = Reading()
+    golden = format.read(path, reading)
+    reading.finish()
+    return golden

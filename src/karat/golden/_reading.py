@@ -7,6 +7,7 @@ of its mistakes; keys that nobody asked for become notes, because a misspelt key
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ D = TypeVar("D")
 
 _REQUIRED: Any = object()
 _SHOWN = 20
+_LARGEST = sys.float_info.max
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -65,7 +67,7 @@ class Reading:
             if not line.strip(" \t\r"):
                 continue
             try:
-                value = parse_json(line, file, number)
+                value = parse_json(line, file, number, strict=True)
             except InputError as error:
                 self.errors.append(error)
                 continue
@@ -80,7 +82,7 @@ class Reading:
 
     def json(self, path: str | Path, name: str = "") -> Any:
         """Give the value of a JSON file."""
-        return parse_json(decode(read_bytes(path), name or str(path)), name or str(path))
+        return parse_json(decode(read_bytes(path), name or str(path)), name or str(path), strict=True)
 
     def object(self, path: str | Path, name: str = "") -> Row:
         """Give the one object that a JSON file holds."""
@@ -205,14 +207,16 @@ class Row:
 
     def text(self, *names: str, default: str = _REQUIRED) -> str:
         """Give text."""
-        found: str = self._typed(names, str, "text", default)
+        return self._whole(self._typed(names, str, "text", default), names)
+
+    def _whole(self, text: str, names: tuple[str, ...]) -> str:
+        """Refuse half of a surrogate pair, which JSON can hold and no file can."""
         try:
-            found.isascii() or found.encode()
+            text.isascii() or text.encode()
         except UnicodeEncodeError:
-            raise self.wrong(
-                f"{shown(self._name(names))} holds half of a surrogate pair, which is no character"
-            ) from None
-        return found
+            what = f"{shown(self._name(names))} holds half of a surrogate pair, which is no character"
+            raise self.wrong(what) from None
+        return text
 
     def texts(self, *names: str) -> tuple[str, ...]:
         """Give a list of texts, empty where there is none; a single text is a list of one."""
@@ -221,7 +225,7 @@ class Row:
         for item in items:
             if not isinstance(item, str):
                 raise self.wrong(f"{shown(self._name(names))} holds {shown(item)}, not text")
-        return tuple(items)
+        return tuple(self._whole(item, names) for item in items)
 
     def list(self, *names: str) -> list[Any]:
         """Give a list, empty where there is none."""
@@ -244,7 +248,7 @@ class Row:
         found = self._typed(names, int | float, "a number", default)
         if found is default:
             return default
-        if not abs(found) < float("inf"):
+        if not abs(found) <= _LARGEST:
             raise self.wrong(f"{shown(self._name(names))} is {shown(found)}, not a finite number")
         return float(found)
 

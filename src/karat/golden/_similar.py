@@ -187,10 +187,8 @@ def _signatures(runs: Hashes, begins: Places) -> Signatures:
 
 def _rows(threshold: float) -> int:
     """Give the longest bands with which a pair at the threshold shares one of them as surely as promised."""
-    for rows in range(10, 1, -1):
-        if 1 - (1 - threshold**rows) ** (HASHES // rows) >= RECALL:
-            return rows
-    return 1
+    likely = (rows for rows in range(10, 0, -1) if 1 - (1 - threshold**rows) ** (HASHES // rows) >= RECALL)
+    return next(likely)
 
 
 def _candidates(signatures: Signatures, threshold: float) -> tuple[Places, Places]:

@@ -253,7 +253,7 @@ def test_parts_of_a_memory_become_one_judgment() -> None:
     back, lost = sent_round(made, "agent")
     assert made.qrels() == back.qrels() == {"q": {"d": 0, "e": 1}}
     assert len(back.judgments) == 3
-    assert lost == ("agent cannot hold span of 4 judgments",)
+    assert lost == ("agent cannot hold span of 2 judgments", "agent cannot hold annotator of 4 judgments")
 
 
 @pytest.mark.parametrize(
