@@ -205,7 +205,7 @@ def test_near_duplicates_and_their_judgments() -> None:
     (finding,) = check("near-duplicate-document", golden)
     assert finding.where == ("d0 = d2",)
     assert finding.message == (
-        "2 of 3 documents nearly the same as another, in 1 group, the closest 87% alike; "
+        "2 of 3 documents nearly the same as another, in 1 group, the closest 87 % alike; "
         "for 1 query one of two is relevant and the other is not"
     )
     (finding,) = check("near-duplicate-document", replace(golden, judgments=golden.judgments[2:]))

@@ -193,7 +193,7 @@ def test_fillings_of_one_frame_are_told_with_their_share() -> None:
     """Twelve of twenty queries are one question with another word."""
     others = [f"{topic}1 {topic}2, {topic}3 ({topic}4)" for topic in TOPICS[:8]]
     found = look("template-query", asked(*(f"What is the {topic} policy?" for topic in TOPICS), *others))
-    assert found[0].message == "12 of 20 queries (60%) fill 1 frame: 'what is the ... policy' (12)"
+    assert found[0].message == "12 of 20 queries (60 %) fill 1 frame: 'what is the ... policy' (12)"
     assert found[0].count == 12
 
 
@@ -236,7 +236,9 @@ def test_a_few_fillings_among_many_queries_are_left_alone() -> None:
 def test_queries_of_one_mould() -> None:
     """Four fifths with one first word are told; fewer are not, and neither are fewer than ten queries."""
     what = [f"What {i}?" for i in range(8)]
-    assert look("same-first-word", asked(*what, "How?", "Why?"))[0].message == "8 of 10 queries (80%) begin with 'what'"
+    assert (
+        look("same-first-word", asked(*what, "How?", "Why?"))[0].message == "8 of 10 queries (80 %) begin with 'what'"
+    )
     assert look("same-first-word", asked(*what[:7], "How?", "Why?", "...")) == []
     assert look("same-first-word", asked(*what)) == []
     assert look("same-first-word", asked(*["?"] * 12)) == []

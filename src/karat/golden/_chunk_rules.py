@@ -244,9 +244,9 @@ def _alike(texts: Sequence[Document], kin: Groups[str]) -> list[Pair]:
 
 def _told(pairs: Sequence[Pair], kind: str, total: int) -> str:
     groups = clusters(pairs)
-    closest = max(pair.similarity for pair in pairs)
+    closest = 100 * max(pair.similarity for pair in pairs)
     told = f"{_of([place for group in groups for place in group], kind, total)} nearly the same as another"
-    return f"{told}, in {counted(len(groups), 'group')}, the closest {closest:.0%} alike"
+    return f"{told}, in {counted(len(groups), 'group')}, the closest {closest:.0f} % alike"
 
 
 def _kin(golden: GoldenSet) -> Groups[str]:

@@ -102,7 +102,7 @@ def template_query(subject: Subject) -> Iterator[Finding]:
         return
     shown = ", ".join(f"{frame.text!r} ({len(frame.places):,})" for frame in used[:3])
     more = f" and {len(used) - 3:,} more" if len(used) > 3 else ""
-    told = f"{_queries(len(places), golden)} ({len(places) / len(golden.queries):.0%}) fill "
+    told = f"{_queries(len(places), golden)} ({100 * len(places) / len(golden.queries):.0f} %) fill "
     told += f"{counted(len(used), 'frame')}: {shown}{more}"
     yield found("template-query", told, [golden.queries[place].id for place in places])
 
@@ -121,8 +121,8 @@ def same_first_word(subject: Subject) -> Iterator[Finding]:
         return
     word, count = first.most_common(1)[0]
     if count >= ONE_WORD * len(golden.queries):
-        share = count / len(golden.queries)
-        yield found("same-first-word", f"{_queries(count, golden)} ({share:.0%}) begin with {word!r}")
+        share = 100 * count / len(golden.queries)
+        yield found("same-first-word", f"{_queries(count, golden)} ({share:.0f} %) begin with {word!r}")
 
 
 @rule("near-duplicate-query", "warning")
