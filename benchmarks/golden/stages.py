@@ -18,8 +18,8 @@ def usage() -> tuple[float, float]:
 
 def main() -> None:
     from karat.golden import read
-    from karat.golden._capacity_rules import Capacity
-    from karat.golden._check import rules
+    from karat.golden.lint._capacity_rules import Capacity
+    from karat.golden.lint._check import rules
 
     start, _ = usage()
     golden = read(sys.argv[1])

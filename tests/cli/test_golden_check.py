@@ -16,7 +16,7 @@ import pytest
 from karat.cli import main
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 from karat.golden import write
-from karat.golden._check import RULES
+from karat.golden.lint._check import RULES
 
 ASKED = ["How can I restart the internet?", "When may I swim?", "Is leaving late possible?", "Are pets allowed?"]
 TEXTS = [

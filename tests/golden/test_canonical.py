@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat.core import NORMALISER as NORMALISER_OF_CORE
-from karat.golden import _canonical
-from karat.golden._canonical import NORMALISER, canonical
-from karat.golden._lines import runs
+from karat.golden.text import _canonical
+from karat.golden.text._canonical import NORMALISER, canonical
+from karat.golden.text._lines import runs
 
 # Everything that one of the steps looks at, so that steps meet each other.
 FRAGMENTS = [

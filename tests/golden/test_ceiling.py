@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat.core import MEASURES, Document, GoldenSet, Judgment, Measure, Query, Target, UsageError
-from karat.golden._capacity_rules import unreachable_floor, unreachable_gate, unusable_gate
-from karat.golden._ceiling import EXACT, ceiling, measure_for
-from karat.golden._rule import Finding, Subject
+from karat.golden.lint._capacity_rules import unreachable_floor, unreachable_gate, unusable_gate
+from karat.golden.lint._ceiling import EXACT, ceiling, measure_for
+from karat.golden.lint._rule import Finding, Subject
 
 SCALE = ("no", "partly", "mostly", "yes")
 

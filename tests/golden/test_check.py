@@ -14,8 +14,8 @@ import pytest
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, UsageError
 from karat.golden import Mistakes
-from karat.golden._ceiling import Ceiling
-from karat.golden._check import RULES, check, find_rule, read_gate, read_index, sections, unread
+from karat.golden.lint._ceiling import Ceiling
+from karat.golden.lint._check import RULES, check, find_rule, read_gate, read_index, sections, unread
 
 SENTENCES = [
     "Guests reset the wireless network with the round button behind the desk.",
@@ -272,8 +272,8 @@ def test_a_hundred_thousand_documents_and_a_million_judgments() -> None:
             for j, grade in dict(zip(row, given, strict=True)).items()
         ),
     )
-    from karat.golden._capacity_rules import Capacity
-    from karat.golden._check import rules
+    from karat.golden.lint._capacity_rules import Capacity
+    from karat.golden.lint._check import rules
 
     capacity = Capacity(golden=golden, index=frozenset(f"d{i}:chunk:0" for i in range(100_000)))
     others = ("_wording_rules", "_chunk_rules")

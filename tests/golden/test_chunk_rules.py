@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.golden import _chunk_rules, read
-from karat.golden._rule import RULES, Finding, Subject
-from karat.golden._scripts import script
+from karat.golden import read
+from karat.golden.lint import _chunk_rules
+from karat.golden.lint._rule import RULES, Finding, Subject
+from karat.golden.lint._scripts import script
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public sets at {DATA}: false alarms are UNTESTED")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from karat.golden._check import GROUPS, RULES, rules, sections
-from karat.golden._linter_reference import reference
-from karat.golden._rule import Rule
+from karat.golden.lint._check import GROUPS, RULES, rules, sections
+from karat.golden.lint._reference import reference
+from karat.golden.lint._rule import Rule
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "golden-linter.md"
 
@@ -39,7 +39,7 @@ def test_the_page_is_what_the_table_of_rules_gives() -> None:
     """docs/golden-linter.md is generated: it has every rule, and was written after the last change of one."""
     page = PAGE.read_text(encoding="utf-8")
     assert page == reference(), "run ./scripts/docs"
-    printed = subprocess.run([sys.executable, "-m", "karat.golden._linter_reference"], capture_output=True, check=True)
+    printed = subprocess.run([sys.executable, "-m", "karat.golden.lint._reference"], capture_output=True, check=True)
     assert printed.stdout.decode() == page
     assert sorted(re.findall(r"^### (.+)$", page, re.MULTILINE)) == sorted(RULES)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from karat.cli._golden_outline import command
 from karat.core import InputError, Span, UsageError
-from karat.golden._canonical import canonical
-from karat.golden._outline import (
+from karat.golden.text._canonical import canonical
+from karat.golden.text._outline import (
     LONGEST_PROSE,
     Outline,
     distance,

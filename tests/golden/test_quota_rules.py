@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from karat.core import Document, GoldenSet, Judgment, Query, Source, Target
-from karat.golden._check import RULES
-from karat.golden._quota_rules import CATEGORIES, QUERY_TYPES, missing
-from karat.golden._rule import Finding, Profile, Subject
+from karat.golden.lint._check import RULES
+from karat.golden.lint._quota_rules import CATEGORIES, QUERY_TYPES, missing
+from karat.golden.lint._rule import Finding, Profile, Subject
 
 
 def apply(rule: str, golden: GoldenSet, profile: Profile | None = None) -> list[Finding]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from karat.core import GoldenSet, Judgment, Query, Target
-from karat.golden._capacity_rules import Capacity, low_resolution, low_resolution_category
-from karat.golden._resolution import resolution
-from karat.golden._rule import Subject
+from karat.golden.lint._capacity_rules import Capacity, low_resolution, low_resolution_category
+from karat.golden.lint._resolution import resolution
+from karat.golden.lint._rule import Subject
 from karat.stats import detectable, power
 
 WIFI = Target(document="wifi")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.golden import _similar
-from karat.golden._similar import Groups, Pair, clusters, near_duplicates
-from karat.golden._words import letters
+from karat.golden.lint import _similar
+from karat.golden.lint._similar import Groups, Pair, clusters, near_duplicates
+from karat.golden.lint._words import letters
 from strategies import quick
 
 VOCABULARY = [f"w{i}" for i in range(5_000)]
@@ -157,7 +157,7 @@ def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_process_finds_the_same() -> None:
     """Python's own hashes are salted in each process; the pairs do not depend on them."""
     code = (
-        "import random; from karat.golden._similar import near_duplicates; rng = random.Random(1);"
+        "import random; from karat.golden.lint._similar import near_duplicates; rng = random.Random(1);"
         "base = [str(rng.random())[2:] for _ in range(60)];"
         "texts = [' '.join(w if rng.random() < 0.97 else 'x%d' % rng.randrange(99) for w in base) for _ in range(80)];"
         "print(near_duplicates(texts, threshold=0.7))"

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.core import Document, GoldenSet, Judgment, Query, Session, Span, Target
-from karat.golden._canonical import canonical
-from karat.golden._check import RULES
-from karat.golden._rule import Finding, Subject
+from karat.golden.lint._check import RULES
+from karat.golden.lint._rule import Finding, Subject
+from karat.golden.text._canonical import canonical
 from strategies import quick
 
 TABLE = "| room | price |\n|---|---|\n| all | 0 |\n"
@@ -330,7 +330,7 @@ def test_spans_of_another_normaliser_are_not_checked() -> None:
 
 def test_documents_that_no_part_touches_have_no_outline(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large collection of which single parts are judged is not taken apart."""
-    from karat.golden import _part_rules
+    from karat.golden.lint import _part_rules
 
     seen = []
     outline = _part_rules.outline

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.core import Document, GoldenSet, Judgment, Query, Session, Target
-from karat.golden import _wording_rules, read
-from karat.golden._asking import repeats
-from karat.golden._copying import Source
-from karat.golden._frames import frames
-from karat.golden._paraphrases import idle, strays
-from karat.golden._rule import RULES, Finding, Subject
-from karat.golden._words import content, folded, letters, numbers, singular, words
+from karat.golden import read
+from karat.golden.lint import _wording_rules
+from karat.golden.lint._asking import repeats
+from karat.golden.lint._copying import Source
+from karat.golden.lint._frames import frames
+from karat.golden.lint._paraphrases import idle, strays
+from karat.golden.lint._rule import RULES, Finding, Subject
+from karat.golden.lint._words import content, folded, letters, numbers, singular, words
 from strategies import quick
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -334,7 +335,7 @@ def test_a_paraphrase_without_new_words_is_idle() -> None:
 @pytest.mark.parametrize(
     ("query", "paraphrase", "reason"),
     [
-        ("Can I cancel within 24 hours?", "Is cancelling 48 hours before possible?", "asks for 48, not 24"),
+        ("Can I cancel within 24 hours?", "Cancel within 48 hours?", "asks for 48, not 24"),
         ("Is breakfast included?", "Is breakfast not included?", "differs by a negation only"),
         ("Why can guests pay cash?", "Why can't guests pay cash?", "differs by a negation only"),
         ("Where is the pool?", "When does the bar close?", "is the text of other"),

@@ -12,10 +12,7 @@ from karat.cli._table import bold, emit, escaped, printable, render
 
 if TYPE_CHECKING:
     from karat.core import GoldenSet
-    from karat.golden._ceiling import Ceiling
-    from karat.golden._check import Report
-    from karat.golden._resolution import Resolution, Seen
-    from karat.golden._rule import Finding
+    from karat.golden.lint import Ceiling, Finding, Report, Resolution, Seen
 
 _ONE = {"documents": "document", "queries": "query", "judgments": "judgment"}
 _LARGE = 100_000  # documents and judgments; checking fewer takes no time worth a word
@@ -60,8 +57,8 @@ def command(context: click.Context, /, path: str | None, **options: Any) -> None
 def _report(path: str, options: dict[str, Any]) -> Report:
     """Check a set, or say why it cannot be read."""
     from karat.core import InputError
-    from karat.golden import check, read, read_gate, read_index, unread
-    from karat.golden._check import find_rule
+    from karat.golden import read
+    from karat.golden.lint import check, find_rule, read_gate, read_index, unread
 
     chosen: dict[str, Any] = {name: options[name] for name in ("profile", "sd", "ignore")}
     chosen["gate"] = read_gate(options["gates"])
@@ -96,7 +93,7 @@ def _progress(golden: GoldenSet) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-    from karat.golden._check import find_rule, sections
+    from karat.golden.lint import find_rule, sections
 
     rule = find_rule(name)
     if as_json:

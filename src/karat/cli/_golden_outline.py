@@ -10,7 +10,7 @@ from karat.cli._table import emit, escaped, render
 
 if TYPE_CHECKING:
     from karat.core import Span
-    from karat.golden._outline import Outline
+    from karat.golden.text import Outline
 
 _WIDTH = 60
 
@@ -27,8 +27,8 @@ def command(document: str, blocks: bool, as_json: bool) -> None:
 
     Example: karat golden outline README.md --no-blocks
     """
-    from karat.golden._canonical import NORMALISER, canonical
-    from karat.golden._outline import outline
+    from karat.core import NORMALISER
+    from karat.golden.text import canonical, outline
 
     data, text = _read(document)
     normal = canonical(text)

@@ -1,7 +1,9 @@
 """Golden sets: read and written, checked, made, sampled and compared."""
 
-from karat.golden._ceiling import Ceiling, ceiling
-from karat.golden._check import Report, check, read_gate, read_index, unread
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from karat.golden._diff import Change, Diff, diff, next_version
 from karat.golden._documents import read_documents
 from karat.golden._fingerprint import fingerprint
@@ -9,14 +11,16 @@ from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import Agreement, Merged, agreement, merge, pool_lines, replace_judgments
 from karat.golden._pool import Pooled, pool, read_runs
 from karat.golden._reading import Mistakes, Reading
-from karat.golden._resolution import Resolution, resolution
 from karat.golden._sample import sample
 from karat.golden._synth import needles, sentences, synthesise
+
+if TYPE_CHECKING:
+    from karat.golden.lint import Report, ceiling, check, resolution
+    from karat.golden.text import canonical, outline, resolver
 
 __all__ = [
     "FORMATS",
     "Agreement",
-    "Ceiling",
     "Change",
     "Diff",
     "Format",
@@ -25,8 +29,8 @@ __all__ = [
     "Pooled",
     "Reading",
     "Report",
-    "Resolution",
     "agreement",
+    "canonical",
     "ceiling",
     "check",
     "diff",
@@ -34,18 +38,31 @@ __all__ = [
     "merge",
     "needles",
     "next_version",
+    "outline",
     "pool",
     "pool_lines",
     "read",
     "read_documents",
-    "read_gate",
-    "read_index",
     "read_runs",
     "replace_judgments",
     "resolution",
+    "resolver",
     "sample",
     "sentences",
     "synthesise",
-    "unread",
     "write",
 ]
+
+# Loaded at first use: the linter needs NumPy, and the outline is for judgments that name a part.
+_HOME = {
+    **dict.fromkeys(("Report", "ceiling", "check", "resolution"), "karat.golden.lint"),
+    **dict.fromkeys(("canonical", "outline", "resolver"), "karat.golden.text"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        from importlib import import_module
+
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

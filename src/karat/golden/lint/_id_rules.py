@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from karat.core import GoldenSet, shorten
-from karat.golden._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, found, rule
 
 _SEPARATORS = ":#/|@._- "
 _TRIED = 5  # ids for which a likely cause is looked for

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Sized
 
 from karat.core import Document, GoldenSet
-from karat.golden._id_rules import counted
-from karat.golden._rule import Finding, Subject, found, rule
-from karat.golden._scripts import script
-from karat.golden._similar import Groups, Pair, clusters, near_duplicates
-from karat.golden._words import words
+from karat.golden.lint._id_rules import counted
+from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._scripts import script
+from karat.golden.lint._similar import Groups, Pair, clusters, near_duplicates
+from karat.golden.lint._words import words
 
 TINY = 20
 """Characters below which a text says nothing: about three words."""

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from karat.core import GoldenSet, Query, Target
-from karat.golden._id_rules import counted
-from karat.golden._rule import Finding, Subject, found, rule
+from karat.golden.lint._id_rules import counted
+from karat.golden.lint._rule import Finding, Subject, found, rule
 
 MUST_SHOW = 5
 """The cut-off of the must-show rate: more documents than that cannot all surface."""

@@ -16,7 +16,7 @@ has no options, and is never changed; other rules would have another name. In th
    that is the first one, or the last, on at least 60 % of them, and this up to three times at either end. A page
    number differs from page to page, and stays. Then page breaks become paragraph breaks.
 5. **Ends.** Blank lines at the beginning and the end go. The text ends with one line feed, unless it is empty.
-6. **Code**, as :func:`karat.golden._lines.runs` finds it: each tab becomes four blanks, and nothing else is touched.
+6. **Code**, as :func:`_lines.runs` finds it: each tab becomes four blanks, and nothing else is touched.
 7. **Tables**: runs of blanks within a row become one, and trailing white space goes. Tabs stay, as they may separate
    cells.
 8. **Hyphens** at the end of a line of prose: where a lower-case letter stands before the hyphen, and the next line
@@ -38,7 +38,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from karat.core import NORMALISER
-from karat.golden._lines import CODE_INDENT, MARKER, runs
+from karat.golden.text._lines import CODE_INDENT, MARKER, runs
 
 __all__ = ["NORMALISER", "canonical"]
 

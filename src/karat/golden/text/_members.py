@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from karat.golden._pieces import Piece
+from karat.golden.text._pieces import Piece
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _DECODER = json.JSONDecoder()

@@ -22,9 +22,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Literal, NamedTuple
 
-from karat.golden._ids import Path
-from karat.golden._lines import MARKER, atx, indent, runs
-from karat.golden._numbering import DEEPEST, number_of
+from karat.golden.text._ids import Path
+from karat.golden.text._lines import MARKER, atx, indent, runs
+from karat.golden.text._numbering import DEEPEST, number_of
 
 _UNDERLINE = re.compile(r" ?(?P<mark>=|-)(?P=mark){2,}")
 _LONGEST_TITLE = 200

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from karat.golden._id_rules import counted
-from karat.golden._rule import Finding, Subject, found, rule
+from karat.golden.lint._id_rules import counted
+from karat.golden.lint._rule import Finding, Subject, found, rule
 
 
 @rule("superseding-cycle", "error")

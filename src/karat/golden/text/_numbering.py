@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from karat.golden._ids import Path
+from karat.golden.text._ids import Path
 
 DEEPEST = 6
 FRONT: Path = (0,)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 from karat.core import KaratError, Measure, MeasureError
-from karat.golden._ceiling import Ceiling, Unit, ceiling
-from karat.golden._id_rules import counted
-from karat.golden._resolution import POWER, SPREADS, Resolution, resolution
-from karat.golden._rule import Finding, Subject, found, rule
+from karat.golden.lint._ceiling import Ceiling, Unit, ceiling
+from karat.golden.lint._id_rules import counted
+from karat.golden.lint._resolution import POWER, SPREADS, Resolution, resolution
+from karat.golden.lint._rule import Finding, Subject, found, rule
 from karat.stats import sample_size
 
 FLOORS = {"R@5": 0.80, "P@5": 0.60, "RR@10": 0.70, "nDCG@5": 0.75}

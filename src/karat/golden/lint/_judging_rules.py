@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from karat.core import Source, Target
-from karat.golden._id_rules import counted
-from karat.golden._rule import Finding, Subject, found, rule
+from karat.golden.lint._id_rules import counted
+from karat.golden.lint._rule import Finding, Subject, found, rule
 
 _PEOPLE: tuple[Source, ...] = ("manual", "validated")
 _MOSTLY = 0.5

@@ -1,12 +1,12 @@
 """The outline of a canonical text: its sections as a tree, and its blocks, all with spans of UTF-8 bytes.
 
-A **section** begins with a heading (:mod:`karat.golden._pieces` says what is one) and ends before the next heading of
-its own depth or above. Ids are numbers, ``S.4.2`` (:mod:`karat.golden._numbering`); ``S.0`` is what stands before the
+A **section** begins with a heading (:mod:`_pieces` says what is one) and ends before the next heading of
+its own depth or above. Ids are numbers, ``S.4.2`` (:mod:`_numbering`); ``S.0`` is what stands before the
 first heading, and a text without headings is all ``S.0``.
 
 A **block** is a paragraph, a code block, a table or a figure with its caption. Lists are prose: text with no blank line
 in between is one block, whatever it is made of. Prose of more than 1,200 bytes is split where sentences end. A JSON
-document has one block of code for each member (:mod:`karat.golden._members`). Blocks do not overlap, stand in reading
+document has one block of code for each member (:mod:`_members`). Blocks do not overlap, stand in reading
 order, and hold every byte that is neither white space nor in a heading.
 
 **Ids are places.** ``S.4.2.p.Bk011a`` is part a of the eleventh block of the document, prose, in section 4.2. When a
@@ -26,12 +26,12 @@ from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from karat.core import InputError, Span, UsageError, did_you_mean, shorten
-from karat.golden._ids import Path, distance, part_letters, section_id, section_of_block, section_path
-from karat.golden._lines import MARKER, is_rule
-from karat.golden._members import members
-from karat.golden._numbering import FRONT, Heading, number_of, paths
-from karat.golden._pieces import Piece, pieces
-from karat.golden._sentences import sentence_parts
+from karat.golden.text._ids import Path, distance, part_letters, section_id, section_of_block, section_path
+from karat.golden.text._lines import MARKER, is_rule
+from karat.golden.text._members import members
+from karat.golden.text._numbering import FRONT, Heading, number_of, paths
+from karat.golden.text._pieces import Piece, pieces
+from karat.golden.text._sentences import sentence_parts
 
 __all__ = ["Block", "Outline", "Section", "distance", "outline", "resolve", "section_of_block", "section_path"]
 

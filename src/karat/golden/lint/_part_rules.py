@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from karat.core import NORMALISER, Document, GoldenSet, InputError, Span, Target
-from karat.golden._canonical import canonical
-from karat.golden._id_rules import counted
-from karat.golden._outline import Outline, outline
-from karat.golden._rule import Finding, Subject, found, rule
+from karat.golden.lint._id_rules import counted
+from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.text._canonical import canonical
+from karat.golden.text._outline import Outline, outline
 
 
 @rule("span-outside-text", "error")

@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from karat.core import GoldenSet, shorten
-from karat.golden._asking import Relevant, repeats
-from karat.golden._copying import Source
-from karat.golden._frames import frames
-from karat.golden._id_rules import counted
-from karat.golden._paraphrases import idle, strays
-from karat.golden._rule import Finding, Subject, found, rule
-from karat.golden._words import words
+from karat.golden.lint._asking import Relevant, repeats
+from karat.golden.lint._copying import Source
+from karat.golden.lint._frames import frames
+from karat.golden.lint._id_rules import counted
+from karat.golden.lint._paraphrases import idle, strays
+from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._words import words
 
 FEW = 10
 """Queries below which shares mean nothing."""
@@ -180,8 +180,9 @@ def stray_paraphrase(subject: Subject) -> Iterator[Finding]:
     """A paraphrase asks something else than its query.
 
     Told are: the text of another query, or mostly its words and hardly any of its own, where the two have no relevant
-    document in common; another number in the place of one; a negation more or less with all other words the same. A
-    paraphrase that shares no word with its query is fine. One that changes a name or the meaning goes unseen.
+    document in common; another number where half of the other words are the same; a negation more or less with all
+    other words the same. A paraphrase that shares no word with its query is fine. One that changes a name or the
+    meaning goes unseen.
 
     Why: the judgments of the query do not hold for it, so that a right answer counts as wrong.
     Example: "Can I cancel within 48 hours?" as a paraphrase of "Can I cancel within 24 hours?".

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from karat.golden._check import GROUPS, rules, sections
-from karat.golden._rule import Rule
+from karat.golden.lint._check import GROUPS, rules, sections
+from karat.golden.lint._rule import Rule
 
 _INTRODUCTION = """\
 <!-- Written by scripts/docs from the table of rules. Change the docstrings of the rules instead. -->

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from karat.core import SOURCES
-from karat.golden._id_rules import counted
-from karat.golden._rule import Finding, Profile, Subject, found, rule
+from karat.golden.lint._id_rules import counted
+from karat.golden.lint._rule import Finding, Profile, Subject, found, rule
 
 SIZES: dict[Profile, tuple[int, int]] = {"small": (50, 20), "agent": (0, 280), "structured": (0, 200)}
 """By profile, the fewest documents and queries."""

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from karat.core import Query
-from karat.golden._asking import Relevant
-from karat.golden._words import NEGATIONS, content, folded, numbers
+from karat.golden.lint._asking import Relevant
+from karat.golden.lint._words import NEGATIONS, content, folded, numbers
 
 NEAR = 0.5
 """The share of content words from which on a paraphrase may belong to another query,"""
 FAR = 0.25
 """when it shares with its own query at most this part of that share."""
+ALIKE = 0.5
+"""The share of the other words from which on another number is another question."""
 _RARE = 50  # queries that have a word which leads to them: a frequent word leads everywhere
 _TRIED = 5  # queries compared with a paraphrase: those with the most words of it
 
@@ -62,16 +64,21 @@ def strays(queries: Sequence[Query], relevant: Relevant) -> list[Stray]:
 def _changed(query: str, text: str) -> str:
     """Say what a paraphrase changes: a number, or whether it is so."""
     one, other = numbers(query), numbers(text)
-    if one - other and other - one:
+    here, there = frozenset(content(query)), frozenset(content(text))
+    # Where the words change too, "a fortnight" may be "14 days", and "41 nights" may be told as "in July".
+    if one - other and other - one and _share(_without_numbers(here), _without_numbers(there)) >= ALIKE:
         return f"asks for {_listed(other - one)}, not {_listed(one - other)}"
-    here, there = set(content(query)), set(content(text))
     if here - NEGATIONS == there - NEGATIONS and bool(here & NEGATIONS) != bool(there & NEGATIONS):
         return "differs by a negation only"
     return ""
 
 
-def _listed(numbers: frozenset[str]) -> str:
-    return " and ".join(sorted(numbers))
+def _without_numbers(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in words if not numbers(word))
+
+
+def _listed(values: frozenset[str]) -> str:
+    return " and ".join(sorted(values))
 
 
 class _Wordings:
@@ -127,5 +134,5 @@ class _Wordings:
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    """Give what both have, of what either has."""
-    return len(one & other) / len(one | other)
+    """Give what both have, of what either has; nothing is like nothing."""
+    return len(one & other) / len(one | other) if one | other else 1.0

@@ -22,9 +22,10 @@ from karat.core import (
     read_bytes,
     shorten,
 )
+from karat.golden._reading import Mistakes
 
 # Importing a file of rules adds them to the table.
-from karat.golden import (
+from karat.golden.lint import (
     _capacity_rules,
     _chunk_rules,
     _id_rules,
@@ -35,11 +36,10 @@ from karat.golden import (
     _version_rules,
     _wording_rules,
 )
-from karat.golden._capacity_rules import Capacity
-from karat.golden._ceiling import Ceiling
-from karat.golden._reading import Mistakes
-from karat.golden._resolution import Resolution
-from karat.golden._rule import RULES, Finding, Profile, Rule, found
+from karat.golden.lint._capacity_rules import Capacity
+from karat.golden.lint._ceiling import Ceiling
+from karat.golden.lint._resolution import Resolution
+from karat.golden.lint._rule import RULES, Finding, Profile, Rule, found
 
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cache
 
 from karat.core import GoldenSet, Span, Target
-from karat.golden._canonical import canonical
-from karat.golden._outline import Outline, outline, resolve
+from karat.golden.text._canonical import canonical
+from karat.golden.text._outline import Outline, outline, resolve
 
 
 def resolver(golden: GoldenSet) -> Callable[[Target], Span | None]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from karat.core import Query
-from karat.golden._similar import near_duplicates
-from karat.golden._words import content, folded, letters
+from karat.golden.lint._similar import near_duplicates
+from karat.golden.lint._words import content, folded, letters
 
 Relevant = Mapping[str, frozenset[str]]
 """The relevant documents of each query that has some; those of one class are one."""
