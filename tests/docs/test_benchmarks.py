@@ -20,3 +20,13 @@ def test_the_scoring_benchmark_runs_and_karat_agrees_with_pytrec_eval() -> None:
     rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| karat")]
     assert len(rows) == 6
     assert all(row[5].strip().startswith("0 of ") for row in rows)
+
+
+@pytest.mark.slow
+def test_the_golden_benchmark_runs_and_finds_what_was_planted() -> None:
+    """``./scripts/bench golden --quick`` checks a made-up set through the CLI, and every planted pair is told."""
+    done = subprocess.run(
+        ["./scripts/bench", "golden", "--quick"], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "near-duplicates: 20 pairs planted, 20 told" in done.stdout
