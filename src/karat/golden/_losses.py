@@ -49,7 +49,9 @@ def _things(old: Iterable[Any], new: dict[str, Any], things: str) -> Iterator[st
             changed.update(
                 field.name
                 for field in fields(thing)
-                if getattr(thing, field.name) not in _EMPTY and getattr(thing, field.name) != getattr(other, field.name)
+                if field.name != "path"  # where a text lies is no content
+                and getattr(thing, field.name) not in _EMPTY
+                and getattr(thing, field.name) != getattr(other, field.name)
             )
     if gone:
         yield f"{gone:,} {things}"

@@ -284,7 +284,9 @@ def paraphrase_count(subject: Subject) -> Iterator[Finding]:
     """
     if subject.profile != "structured":
         return
-    other = [query.id for query in subject.golden.queries if len(query.paraphrases) not in (PARAPHRASES - 1, PARAPHRASES)]
+    other = [
+        query.id for query in subject.golden.queries if len(query.paraphrases) not in (PARAPHRASES - 1, PARAPHRASES)
+    ]
     if other:
         total = counted(len(subject.golden.queries), "query", "queries")
         yield found("paraphrase-count", f"{len(other):,} of {total} without {PARAPHRASES} wordings", other)
