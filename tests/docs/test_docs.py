@@ -198,7 +198,9 @@ def test_every_verb_has_a_page_with_all_of_its_options(verb: str) -> None:
         assert set(option.opts + option.secondary_opts) <= words, f"{page.name} lacks {option.opts}"
         for choice in option.type.choices if isinstance(option.type, click.Choice) else ():
             assert re.search(rf"\b{choice}\b", text), f"{page.name} lacks {option.opts[0]} {choice}"
-    known = {word for other in VERBS.values() for option in options(other) for word in option.opts}
+    known = {
+        word for other in VERBS.values() for option in options(other) for word in option.opts + option.secondary_opts
+    }
     assert {word for word in words if word.startswith("--")} <= known | {"--help", "--version"}
 
 
