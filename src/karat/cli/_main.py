@@ -14,6 +14,8 @@ from karat.cli._verbs import Verbs
 from karat.core import KaratError
 
 _VERBS = {
+    "fuse": "karat.cli._fuse",
+    "eval": "karat.cli._eval",
     "golden": "karat.cli._golden",
     "measures": "karat.cli._measures",
     "score": "karat.cli._score",

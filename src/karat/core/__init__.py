@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karat.core._errors import InputError, KaratError, MeasureError, UsageError, did_you_mean
+from karat.core._errors import InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
 from karat.core._measure import MEASURES, Definition, Measure, Parameter, Value
 from karat.core._registry import Registry
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
         Target,
         Unit,
     )
-    from karat.core._hit import SCHEMES, Hit, document_of
+    from karat.core._hit import SCHEMES, Hit, Place, document_of
+    from karat.core._run import Run, Trace
     from karat.core._scores import Floats, Scores
     from karat.core._text import BOM, check_id, csv_rows, decode, json_lines, parse_json, shorten, unwrap
 
@@ -46,13 +47,17 @@ __all__ = [
     "Measure",
     "MeasureError",
     "Parameter",
+    "Place",
     "Query",
     "Registry",
+    "Run",
     "Scores",
     "Session",
     "Source",
     "Span",
+    "SystemFailed",
     "Target",
+    "Trace",
     "Unit",
     "UsageError",
     "Value",
@@ -95,7 +100,8 @@ _HOME = {
         ),
         "_golden",
     ),
-    **dict.fromkeys(("SCHEMES", "Hit", "document_of"), "_hit"),
+    **dict.fromkeys(("SCHEMES", "Hit", "Place", "document_of"), "_hit"),
+    **dict.fromkeys(("Run", "Trace"), "_run"),
 }
 
 

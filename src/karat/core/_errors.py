@@ -5,7 +5,8 @@
     KaratError              any mistake karat can explain; the CLI prints one message, exit code 2
     ├── InputError          a file or value that cannot be read: says which, where, and what to do
     ├── MeasureError        a measure that does not exist, or with parameters it does not take
-    └── UsageError          a call or command line that makes no sense
+    ├── UsageError          a call or command line that makes no sense
+    └── SystemFailed        the system under test, or what it runs on, failed; exit code 3
 
 Everything else that is raised is a bug in karat and shows its traceback.
 """
@@ -44,6 +45,12 @@ class MeasureError(KaratError):
 
 class UsageError(KaratError):
     """The call or the command line makes no sense."""
+
+
+class SystemFailed(KaratError):
+    """The system under test, or what it runs on, failed: its own words say how."""
+
+    exit_code = 3
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 from karat.core._errors import UsageError, did_you_mean
 from karat.core._golden import Span
@@ -36,6 +36,14 @@ def document_of(id: str, scheme: str = "chunk") -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where one channel had a hit: its rank, from 1, and its score there."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """What a system returned, under the id that the system gave it.
 
@@ -56,6 +64,17 @@ class Hit:
     """The id of the section that it is, or lies in."""
     block: str = ""
     """The id of the block that it is."""
+    type: str = ""
+    """prose, code, table or figure, where it is known."""
+    content: str = ""
+    channels: Mapping[str, Place] = field(default_factory=dict)
+    """Which channels found it, before fusion, and where."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """Its score after each stage, as in ``{"fusion": 0.03, "rerank": 0.9}``."""
+    source_hash: str = ""
+    """The hash of the document that it was made from, as the system knows it."""
+    tenant: str = ""
+    """Whose document it is, in an index that holds those of several."""
 
     def __post_init__(self) -> None:
         if not self.document:

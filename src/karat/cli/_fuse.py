@@ -1,0 +1,100 @@
+"""``karat fuse``: several runs made into one."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+from karat.cli._table import emit, escaped
+
+_METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
+
+
+@click.command("fuse", short_help="Fuse several runs into one.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
+@click.option("--method", type=click.Choice(_METHODS), default="rrf", show_default=True, help="How to fuse.")
+@click.option(
+    "--k",
+    type=float,
+    default=60,
+    show_default=True,
+    help="For rrf: the larger, the less the first ranks stand out.",
+)
+@click.option(
+    "--weights",
+    metavar="W,W...",
+    help="For rrf and weighted: a weight for each run, in their order; 1 for all if left out.",
+)
+@click.option(
+    "--norm",
+    type=click.Choice(["minmax", "z", "rank"]),
+    default="minmax",
+    show_default=True,
+    help="For weighted, combsum and combmnz: how the scores of a run are made comparable.",
+)
+@click.option("--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Keep so many a query.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all.")
+@click.option("--json", "as_json", is_flag=True, help="Print only what was done, as JSON; needs --output.")
+def command(runs: tuple[str, ...], **options: Any) -> None:
+    """Fuse two RUNs or more into one, and write it in TREC's format; its tag is the method.
+
+    Runs are in any format that 'karat score' reads; - is standard input. rrf adds 1 / (k + rank), isr 1 / rank^2 times
+    the number of runs that have the document; both look at ranks only. weighted and combsum add scores made comparable,
+    and combmnz multiplies the sum by the number of runs. A document that a run does not have gets nothing from it.
+
+    Example: karat fuse bm25.txt dense.txt --method rrf --k 60 -o hybrid.txt
+    """
+    from karat.core import write_file
+    from karat.measures import read_run
+    from karat.systems._fuse import Fusion, fuse, trec_lines
+
+    _check_usage(runs, options)
+    weights = _weights(runs, options["weights"])
+    fusion = Fusion(method=options["method"], k=options["k"], weights=weights, norm=options["norm"])
+    fused = fuse({run: read_run(run).table() for run in runs}, fusion, depth=options["depth"])
+    text = "".join(trec_lines(fused, tag=fusion.method))
+    if options["output"] is None:
+        emit(text, nl=False)
+        return
+    write_file(options["output"], text)
+    counts = {"queries": len(fused), "hits": sum(map(len, fused.values()))}
+    if options["as_json"]:
+        done = {"written": options["output"], "runs": runs, **fusion.describe(), "depth": options["depth"], **counts}
+        emit(json.dumps(done, allow_nan=False))
+    else:
+        emit(f"{escaped(options['output'])}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
+
+
+def _check_usage(runs: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Refuse what makes no sense before anything is read."""
+    from karat.core import UsageError
+
+    output = options["output"]
+    if len(runs) < 2:
+        raise UsageError("one run cannot be fused; give two or more")
+    if twice := [run for run in runs if runs.count(run) > 1]:
+        raise UsageError(f"{twice[0]} stands twice; give it once, with a weight if it should count for more")
+    if options["as_json"] and output is None:
+        raise UsageError("--json prints what was done; name the file of the run with --output")
+    if output and os.path.isfile(output):  # noqa: PTH113 (pathlib raises on odd names)
+        for run in runs:
+            if os.path.exists(run) and os.path.samefile(run, output):  # noqa: PTH110, PTH121 (the same)
+                raise UsageError(f"--output {output} would overwrite what is read; choose another name")
+
+
+def _weights(runs: tuple[str, ...], given: str | None) -> dict[str, float]:
+    """Read numbers between commas, one for each run."""
+    from karat.core import UsageError
+
+    if given is None:
+        return {}
+    try:
+        weights = [float(part) for part in given.split(",")]
+    except ValueError:
+        raise UsageError(f"--weights {given}: give numbers between commas, such as 0.3,0.7") from None
+    if len(weights) != len(runs):
+        raise UsageError(f"--weights {given}: {len(weights)} for {len(runs)} runs; give one for each, in their order")
+    return dict(zip(runs, weights, strict=True))

@@ -1,0 +1,143 @@
+"""JSON over HTTP, with patience: for services that a pipeline asks."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import weakref
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from karat.core import SystemFailed, UsageError, shorten
+from karat.systems._package import package
+
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers that another try may change."""
+_LARGEST = 1 << 26  # bytes of an answer
+_LONGEST_PAUSE = 30.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a service is, and how long to insist.
+
+    What may pass (no connection, no answer in time, 429, 500, 503 ...) is tried again after ``backoff`` seconds, then
+    after twice as many, and so on, or after as many as the service asks for.
+
+    >>> Endpoint(url="https://me:secret@example.org/v1/rerank?key=secret").name
+    'https://example.org/v1/rerank'
+    """
+
+    url: str
+    key_variable: str = ""
+    """The environment variable that holds the key, which is sent as a bearer token."""
+    timeout: float = 30.0
+    """Seconds for one try, from the first byte sent to the last one received."""
+    retries: int = 3
+    backoff: float = 0.5
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # a port that is no number, a bracket that is not closed
+            usable = False
+        if not usable:
+            raise UsageError(f"url {shorten(self.url)}; give one such as https://host/v1/rerank")
+        if self.retries < 0 or not 0 < self.timeout < math.inf or not 0 <= self.backoff < math.inf:
+            values = f"timeout={self.timeout}, retries={self.retries}, backoff={self.backoff}"
+            raise UsageError(f"{values}; timeout is above 0, the others are 0 or more")
+
+    @property
+    def name(self) -> str:
+        """The URL without what may be secret: a name and a password before the host, parameters after the path."""
+        parts = urlsplit(self.url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+    def key(self) -> str:
+        """Read the key, or say that it is not there; it stands in no description and no message."""
+        if not self.key_variable:
+            return ""
+        key = os.environ.get(self.key_variable, "").strip()
+        if not key:
+            raise UsageError(
+                f"the environment variable {self.key_variable} is not set; it holds the key of {self.name}"
+            )
+        if not (key.isascii() and key.isprintable()):
+            raise UsageError(f"the environment variable {self.key_variable} holds a character that no key has")
+        return key
+
+
+class Client:
+    """Asks an endpoint, from any number of threads; ``what`` names the service in messages."""
+
+    def __init__(self, endpoint: Endpoint, what: str) -> None:
+        self._httpx = package("httpx", install="httpx", what=f"a {what} behind HTTP")
+        self._endpoint, self._what, self._key = endpoint, what, endpoint.key()
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
+        self._client = self._httpx.Client(timeout=endpoint.timeout, headers=headers)
+        weakref.finalize(self, self._client.close)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def post(self, body: Any) -> Any:
+        """Send JSON and give the JSON that comes back, or raise SystemFailed with the service's own words."""
+        # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
+        data = self._insist(json.dumps(body, allow_nan=False).encode())
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            raise self.failed(f"an answer that is no JSON: {_beginning(data)}") from None
+
+    def failed(self, what: str) -> SystemFailed:
+        """Say what went wrong; a service may repeat the key that it was sent, and we do not."""
+        shown = what.replace(self._key, "***") if self._key else what
+        return SystemFailed(f"{self._what} {self._endpoint.name}: {shown}")
+
+    def _insist(self, body: bytes) -> bytes:
+        """Send a request until it is answered, or nothing is left to try."""
+        failure = self.failed("was not asked")
+        for attempt in range(self._endpoint.retries + 1):
+            pause = self._endpoint.backoff * 2**attempt
+            try:
+                status, reason, asked, data = self._once(body)
+            except self._httpx.InvalidURL as error:
+                raise self.failed(f"is no usable URL: {error}") from None
+            except self._httpx.TransportError as error:
+                failure = self.failed(f"{type(error).__name__}: {error}")
+            else:
+                if status == 200:
+                    return data
+                failure = self.failed(f"{status} {reason}: {_beginning(data)}")
+                if status not in _PASSING:
+                    raise failure
+                pause = max(pause, asked)
+            if attempt < self._endpoint.retries:
+                time.sleep(min(pause, _LONGEST_PAUSE))
+        raise failure
+
+    def _once(self, body: bytes) -> tuple[int, str, float, bytes]:
+        """Give status, reason, the pause that the service asks for, and the answer."""
+        # A service that sends a byte now and then would never run into httpx's own timeout, which is for each read.
+        deadline = time.monotonic() + self._endpoint.timeout
+        data = bytearray()
+        with self._client.stream("POST", self._endpoint.url, content=body) as response:
+            for part in response.iter_bytes():
+                data += part
+                if time.monotonic() > deadline:
+                    raise self._httpx.ReadTimeout(f"no whole answer in {self._endpoint.timeout:g} s")
+                if len(data) > _LARGEST:
+                    raise self.failed(f"an answer of more than {_LARGEST:,} bytes")
+            after = response.headers.get("retry-after", "")
+            asked = float(after) if after.isascii() and after.isdecimal() else 0.0
+            return response.status_code, response.reason_phrase, asked, bytes(data)
+
+
+def _beginning(data: bytes) -> str:
+    return data[:1000].decode(errors="replace").strip()

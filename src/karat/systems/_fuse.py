@@ -1,0 +1,214 @@
+"""Fusion: the rankings of several channels made into one, keeping what each channel said.
+
+In all formulas the sum runs over the channels that have the document, ``n`` is their number, ``rank`` counts from 1 in
+the order that the channel gives, and ``norm`` makes the scores of one channel for one query comparable:
+
+========  ==================================  =================================================
+rrf       sum of weight / (k + rank)          Cormack, Clarke & Buettcher 2009 (weights are 1 there)
+isr       n * sum of 1 / rank^2               Mourao, Martins & Magalhaes 2014
+weighted  sum of weight * norm(score)         Fox & Shaw 1994, with weights
+combsum   sum of norm(score)                  Fox & Shaw 1994
+combmnz   n * sum of norm(score)              Fox & Shaw 1994; n as in Lee 1997
+minmax    (score - lowest) / (highest - lowest)
+z         (score - lowest) / standard deviation
+rank      1 - (rank - 1) / length of the list
+========  ==================================  =================================================
+
+A document that a channel does not have adds nothing. So every normalisation is at least 0, and z is the standard score
+counted from the lowest: the plain one is negative for half of a list, and would put what was found below what was not.
+In a list whose scores are all equal, or that has one document, minmax and z are 1: to be found is worth something.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any, Generic, Literal, TypeVar, get_args
+
+from karat.core import InputError, Place, UsageError, did_you_mean, shorten
+
+Method = Literal["rrf", "isr", "weighted", "combsum", "combmnz"]
+Norm = Literal["minmax", "z", "rank"]
+K = TypeVar("K", int, str)
+Ranking = Sequence[tuple[K, float]]
+"""What a channel found, best first: numbers of chunks or ids of documents, with scores."""
+
+_BY_RANK = ("rrf", "isr")
+_WEIGHTED = ("rrf", "weighted")
+_HEAVIEST = 1e9
+_BLANK = re.compile(r"[\t-\r ]")
+
+
+@dataclass(frozen=True, slots=True)
+class Fused(Generic[K]):
+    """Something that at least one channel found."""
+
+    id: K
+    score: float
+    channels: Mapping[str, Place]
+    """The channels that found it, each with its rank and its score there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How rankings are made into one; the formulas are in the docstring of this module.
+
+    >>> fused = Fusion()({"lexical": [("a", 7.1), ("b", 3.0)], "dense": [("b", 0.9), ("c", 0.8)]})
+    >>> [(hit.id, round(hit.score, 4), sorted(hit.channels)) for hit in fused]
+    [('b', 0.0325, ['dense', 'lexical']), ('a', 0.0164, ['lexical']), ('c', 0.0161, ['dense'])]
+    """
+
+    method: Method = "rrf"
+    k: float = 60
+    """rrf: the larger, the less the first ranks stand out."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """rrf and weighted: by channel; 1 where none is given."""
+    norm: Norm = "minmax"
+    """weighted, combsum and combmnz: how scores are made comparable."""
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("method", self.method, get_args(Method)), ("norm", self.norm, get_args(Norm))):
+            if value not in known:
+                hint = did_you_mean(str(value), known) or f"; known: {', '.join(known)}"
+                raise UsageError(f"unknown {name} {value!r} of fusion{hint}")
+        if not (math.isfinite(self.k) and self.k >= 0):
+            raise UsageError(f"k={self.k}; choose a number from 0 up, usually 60")
+        if self.weights and self.method not in _WEIGHTED:
+            raise UsageError(f"{self.method} takes no weights; choose {' or '.join(_WEIGHTED)}")
+        if not all(0 <= weight <= _HEAVIEST for weight in self.weights.values()):
+            raise UsageError(f"weights {dict(self.weights)}; a channel's weight is a number from 0 to {_HEAVIEST:.0e}")
+
+    def describe(self) -> dict[str, Any]:
+        """Give all that decides the result; what the method does not look at is left out."""
+        described: dict[str, Any] = {"method": self.method}
+        if self.method == "rrf":
+            described["k"] = self.k
+        if self.method in _WEIGHTED:
+            described["weights"] = dict(sorted(self.weights.items()))
+        if self.method not in _BY_RANK:
+            described["norm"] = self.norm
+        return described
+
+    def __call__(self, channels: Mapping[str, Ranking[K]], depth: int | None = None) -> list[Fused[K]]:
+        """Fuse the channels of one query, and give the first ``depth``, or all.
+
+        Of equal scores, the chunk with the lower number comes first, and the document whose id is higher as bytes: so
+        order the indexes of karat, and trec_eval.
+        """
+        self._check_weights(channels)
+        places: dict[K, dict[str, Place]] = {}
+        parts: dict[K, list[float]] = {}
+        for name, ranking in channels.items():
+            values = self._values(name, ranking)
+            for rank, ((key, score), value) in enumerate(zip(ranking, values, strict=True), 1):
+                if name in places.setdefault(key, {}):
+                    raise InputError(f"channel {name} has {shorten(key)} twice")
+                places[key][name] = Place(rank, score)
+                parts.setdefault(key, []).append(value)
+        scores = {key: self._total(values) for key, values in parts.items()}
+        return [Fused(key, scores[key], places[key]) for key in _ordered(scores)[:depth]]
+
+    def _check_weights(self, channels: Mapping[str, Any]) -> None:
+        for name in self.weights:
+            if name not in channels:
+                raise UsageError(f"a weight for {name!r}, which is no channel{did_you_mean(name, channels)}")
+        if channels and not any(self.weights.get(name, 1.0) for name in channels):
+            raise UsageError("all weights are 0; give one channel at least a weight")
+
+    def _values(self, name: str, ranking: Ranking[K]) -> list[float]:
+        """Give what a channel adds to the score of each of its documents."""
+        scores = [score for _, score in ranking]
+        if not all(map(math.isfinite, scores)):
+            raise InputError(f"channel {name} has a score that is not a finite number")
+        weight = self.weights.get(name, 1.0)
+        if self.method == "rrf":
+            return [weight / (self.k + rank) for rank in range(1, len(scores) + 1)]
+        if self.method == "isr":
+            return [1 / rank**2 for rank in range(1, len(scores) + 1)]
+        return [weight * value for value in NORMS[self.norm](scores)]
+
+    def _total(self, values: list[float]) -> float:
+        total = math.fsum(values)  # exact, so that the order of the channels does not matter
+        return total * len(values) if self.method in ("isr", "combmnz") else total
+
+
+def minmax(scores: Sequence[float]) -> list[float]:
+    """Map scores to 0 for the lowest and 1 for the highest; 1 for all when they are equal.
+
+    >>> minmax([3.0, 1.0, -1.0]), minmax([5.0])
+    ([1.0, 0.5, 0.0], [1.0])
+    """
+    scaled = _scaled(scores)
+    low, width = min(scaled, default=0.0), max(scaled, default=0.0) - min(scaled, default=0.0)
+    return [(score - low) / width if width else 1.0 for score in scaled]
+
+
+def _z(scores: Sequence[float]) -> list[float]:
+    scaled = _scaled(scores)
+    low, mean = min(scaled, default=0.0), fmean(scaled) if scaled else 0.0
+    # A list of equal scores has no deviation; that the mean is rounded must not give it one.
+    equal = all(score == low for score in scaled)
+    deviation = math.sqrt(fmean((score - mean) ** 2 for score in scaled)) if not equal else 0.0
+    return [(score - low) / deviation if deviation else 1.0 for score in scaled]
+
+
+def _rank(scores: Sequence[float]) -> list[float]:
+    return [1 - place / len(scores) for place in range(len(scores))]
+
+
+NORMS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {"minmax": minmax, "z": _z, "rank": _rank}
+
+
+def _scaled(scores: Sequence[float]) -> list[float]:
+    """Divide by a power of two, which changes no quotient, and keeps differences and squares from overflowing."""
+    exponent = math.frexp(max(map(abs, scores), default=0.0))[1]
+    return [math.ldexp(score, -exponent) for score in scores]
+
+
+def _ordered(scores: Mapping[K, float]) -> list[K]:
+    """Order by score, equal ones as the docstring of the call says."""
+    text = any(isinstance(key, str) for key in scores)
+    return sorted(sorted(scores, reverse=text), key=lambda key: -scores[key])
+
+
+def fuse(
+    runs: Mapping[str, Mapping[str, Mapping[str, float]]], fusion: Fusion | None = None, *, depth: int = 1000
+) -> dict[str, list[Fused[str]]]:
+    """Fuse runs, ``{name: {query: {document: score}}}``, query by query, and keep the first ``depth`` of each.
+
+    A run's ranking is what ``karat score`` sees: by score, equal ones by id, the higher one first. A query that only
+    some of the runs have is fused from those.
+
+    >>> fused = fuse({"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 9.0}}})
+    >>> [hit.id for hit in fused["q"]]
+    ['y', 'x']
+    """
+    if depth < 1:
+        raise UsageError(f"depth={depth}; keep at least one document")
+    how = fusion or Fusion()
+    found = {}
+    for query in dict.fromkeys(query for run in runs.values() for query in run):
+        channels = {name: _ranking(run.get(query, {})) for name, run in runs.items()}
+        found[query] = how(channels, depth)
+    return found
+
+
+def _ranking(scored: Mapping[str, float]) -> list[tuple[str, float]]:
+    return sorted(scored.items(), key=lambda item: (item[1], item[0]), reverse=True)
+
+
+def trec_lines(fused: Mapping[str, Sequence[Fused[str]]], *, tag: str) -> Iterator[str]:
+    r"""Give the lines of a run in TREC's format, scores at full precision, so that nothing ties that did not.
+
+    >>> list(trec_lines({"q": [Fused("d", 0.5, {})]}, tag="rrf"))
+    ['q Q0 d 1 0.5 rrf\n']
+    """
+    for query, hits in fused.items():
+        for rank, hit in enumerate(hits, 1):
+            if blank := next(filter(_BLANK.search, (query, hit.id)), None):
+                hint = "TREC's format has blanks between its columns; rename it"
+                raise InputError(f"id {shorten(blank)} holds a blank", hint=hint)
+            yield f"{query} Q0 {hit.id} {rank} {hit.score!r} {tag}\n"

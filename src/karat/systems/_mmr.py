@@ -1,0 +1,49 @@
+"""Maximal marginal relevance: of hits that say the same, the first one comes first and the others later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.core import UsageError
+
+
+def mmr(scores: Sequence[float], vectors: ArrayLike, *, balance: float = 0.5, k: int | None = None) -> list[int]:
+    """Give the places of the hits in the order in which each is the best that is left (Carbonell & Goldstein 1998).
+
+    The best maximises ``balance * score - (1 - balance) * similarity``, where similarity is the highest inner product
+    with a hit that was chosen before; of equal ones the earlier. Scores should be on the scale of similarities:
+    cosines, or what :func:`minmax` makes of them. With balance 1 hits that come best first stay as they are.
+
+    >>> twins = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> mmr([0.9, 0.8, 0.5], twins), mmr([0.9, 0.8, 0.5], twins, balance=1)
+    ([0, 2, 1], [0, 1, 2])
+    """
+    relevance = np.asarray(scores, np.float64)
+    matrix = np.asarray(vectors, np.float64)
+    _check(relevance, matrix, balance, k)
+    left = np.ones(len(relevance), bool)
+    nearest = np.zeros(len(relevance))  # nothing is chosen yet, and nothing is similar to it
+    order: list[int] = []
+    for _ in range(len(relevance) if k is None else min(k, len(relevance))):
+        value = np.where(left, balance * relevance - (1 - balance) * nearest, -np.inf)
+        chosen = int(np.argmax(value))
+        # Row by row, and not with a matrix product: equal vectors are equally similar, to the last bit.
+        similar = (matrix * matrix[chosen]).sum(axis=1)
+        nearest = similar if not order else np.maximum(nearest, similar)
+        left[chosen] = False
+        order.append(chosen)
+    return order
+
+
+def _check(relevance: NDArray[np.float64], matrix: NDArray[np.float64], balance: float, k: int | None) -> None:
+    if not 0 <= balance <= 1:
+        raise UsageError(f"balance={balance}; choose a number from 0, all variety, to 1, none")
+    if k is not None and k < 1:
+        raise UsageError(f"k={k}; ask for at least one hit")
+    if matrix.ndim != 2 or len(matrix) != len(relevance):
+        raise UsageError(f"vectors of shape {matrix.shape} for {len(relevance)} hits; give a row for each")
+    if not (np.isfinite(relevance).all() and np.isfinite(matrix).all()):
+        raise UsageError("a score or a vector is not finite")

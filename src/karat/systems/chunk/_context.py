@@ -1,0 +1,75 @@
+"""What stands before the body of a chunk when it is indexed, so that a part is found by the name of the whole."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from karat.golden import canonical
+from karat.systems.chunk._measured import Measured
+from karat.systems.chunk._options import Context
+from karat.systems.chunk._tokens import token_starts
+
+_HASHES = re.compile(r"#{0,6}[ \t]*+")
+
+
+class Titles:
+    """Gives each chunk of a text the line that goes before it, of at most ``limit`` tokens."""
+
+    def __init__(self, measured: Measured, context: Context, limit: int | None) -> None:
+        self.measured = measured
+        self.context = context
+        self.limit = limit
+        self.title = "" if context == "none" else " ".join(canonical(measured.document.title).split())
+        self._paths: dict[str, tuple[str, ...]] = {"": ()}
+
+    @cached_property
+    def cost(self) -> int:
+        """The most tokens that the line of any chunk has."""
+        lines = {self._line(self.title, ())}
+        if self.context == "headings":
+            lines |= {self._line(self.title, self._path(section.id)) for section in self.measured.outline.sections}
+        most = max((len(self._starts(line)) for line in lines if line), default=0)
+        return most if self.limit is None else min(most, self.limit)
+
+    def before(self, start: int) -> str:
+        """Give the line for a chunk that begins at a character; empty where there is nothing to say."""
+        if self.context == "none":
+            return ""
+        title = "" if self._opens_with_title(start) else self.title
+        return self.short(self._line(title, self._above(start) if self.context == "headings" else ()))
+
+    def short(self, line: str) -> str:
+        """Give the line, cut where it has too many tokens."""
+        if self.limit is None or not line:
+            return line
+        starts = self._starts(line)
+        return line[: starts[self.limit]].rstrip() if len(starts) > self.limit else line
+
+    def _starts(self, line: str) -> list[int]:
+        return token_starts(f"{line}\n", self.measured.tokens)  # a line's end may be a token too
+
+    def _line(self, title: str, path: tuple[str, ...]) -> str:
+        if path and path[0].casefold() == title.casefold():
+            title = ""
+        return " > ".join((title, *path) if title else path)
+
+    def _opens_with_title(self, start: int) -> bool:
+        text, title = self.measured.text, self.title
+        hashes = _HASHES.match(text, start)
+        at = hashes.end() if hashes else start
+        after = at + len(title)
+        return bool(title) and text.startswith(title, at) and text[after : after + 1] in ("", "\n")
+
+    def _above(self, start: int) -> tuple[str, ...]:
+        """Give the headings above a character; the one that begins there is not above it."""
+        at = self.measured.offsets.byte(start)
+        section = self.measured.outline.section_of(at)
+        return self._path(section.parent if at <= section.heading.start else section.id)
+
+    def _path(self, id: str) -> tuple[str, ...]:
+        if id not in self._paths:
+            section = self.measured.outline.section(id)
+            own = (section.title,) if section.title else ()
+            self._paths[id] = (*self._path(section.parent), *own)
+        return self._paths[id]

@@ -1,0 +1,52 @@
+"""Chunks of a fixed number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from karat.core import Document
+from karat.systems._chunk import Chunk
+from karat.systems.chunk._cutting import Cutting, Part
+from karat.systems.chunk._options import Context, check, check_overlap, described
+from karat.systems.chunk._tokens import WORDS, Tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """Cuts after every ``size`` tokens, and begins each chunk with the last ``overlap`` tokens of the one before.
+
+    >>> chunks = Fixed(size=4, overlap=1)(Document(id="wifi", text="The network is free. Ask at the desk."))
+    >>> [chunk.text for chunk in chunks]
+    ['The network is free', 'free. Ask at', 'at the desk.']
+    """
+
+    size: int = 256
+    overlap: int = 32
+    context: Context = "none"
+    tokens: Tokens = WORDS
+
+    def __post_init__(self) -> None:
+        check("fixed", self)
+        check_overlap("fixed", self.overlap, self.size)
+
+    def __call__(self, document: Document, /) -> list[Chunk]:
+        """Give the chunks of a document."""
+        cutting = Cutting(document, context=self.context, tokens=self.tokens, size=self.size, overlap=self.overlap)
+        return cutting.chunks(_parts(cutting))
+
+    def describe(self) -> dict[str, Any]:
+        """Give all that decides what the chunks are."""
+        return described("fixed", self, overlap=self.overlap)
+
+
+def _parts(cutting: Cutting) -> Iterator[Part]:
+    measured, start, end = cutting.measured, 0, 0
+    while end < measured.stop:
+        reached = measured.ahead(start, cutting.room)
+        if reached > end:
+            yield Part(start, reached)
+            start, end = measured.back(reached, cutting.overlap), reached
+        else:  # an overlap that leaves no room, as a letter with a hundred marks may
+            start = end

@@ -1,0 +1,79 @@
+"""The canonical text of a document, counted in tokens and in bytes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from karat.core import Document
+from karat.golden import canonical
+from karat.systems.chunk._offsets import Offsets
+from karat.systems.chunk._tokens import Tokens, continues, token_starts
+
+if TYPE_CHECKING:
+    from karat.golden.text import Outline
+
+
+class Measured:
+    """A canonical text; what is costly to know about it is found out when it is asked for."""
+
+    def __init__(self, document: Document, tokens: Tokens) -> None:
+        self.document = document
+        self.tokens = tokens
+        self.text = canonical(document.text)
+        self.stop = len(self.text.rstrip())
+        """The end of the last character that is not white space."""
+
+    @cached_property
+    def starts(self) -> Sequence[int]:
+        """Where the tokens begin."""
+        return token_starts(self.text, self.tokens)
+
+    @cached_property
+    def offsets(self) -> Offsets:
+        """Bytes of characters."""
+        return Offsets(self.text)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The sections and blocks."""
+        # Imported here: chunkers that look at neither do not need it.
+        from karat.golden import outline
+
+        return outline(self.text)
+
+    def index(self, at: int) -> int:
+        """Count the tokens that begin before a character."""
+        return bisect_left(self.starts, at)
+
+    def count(self, start: int, end: int) -> int:
+        """Count the tokens that begin in a range of characters."""
+        return self.index(end) - self.index(start)
+
+    def ahead(self, start: int, tokens: int) -> int:
+        """Give the furthest character up to which there are at most so many tokens, beginning at ``start``.
+
+        Where there is a choice, a letter stays with its marks. One character always fits, of however many tokens.
+        """
+        last = self.index(start) + tokens
+        if last >= len(self.starts):
+            return self.stop
+        for index in range(last, last - tokens, -1):
+            if self.starts[index] > start and not continues(self.text, self.starts[index]):
+                return self.starts[index]
+        if self.starts[last] > start:
+            return self.starts[last]
+        after = bisect_right(self.starts, start)
+        return self.starts[after] if after < len(self.starts) else self.stop
+
+    def back(self, end: int, tokens: int) -> int:
+        """Give the first character from which on there are at most so many tokens, up to ``end``."""
+        last = self.index(end)
+        first = max(0, last - tokens)
+        while 0 < first < last and (
+            self.starts[first - 1] == self.starts[first] or continues(self.text, self.starts[first])
+        ):
+            first += 1
+        return self.starts[first] if first < last else end

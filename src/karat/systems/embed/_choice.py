@@ -1,0 +1,94 @@
+"""Embedders by name, as a configuration has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from karat.core import UsageError, did_you_mean, shorten
+from karat.systems.embed._embedder import Embedder
+
+DEFAULT = "granite"
+
+
+def embedder(choice: str | Mapping[str, Any] = DEFAULT) -> Embedder:
+    """Give an embedder: ``granite``, ``openai:<model>``, ``sentence-transformers:<model>``, or what a table says.
+
+    A table has ``kind`` (granite, openai, sentence-transformers) and the kind's options: granite ``runtime``; openai
+    ``model``, ``url``, ``key_variable``, ``dimensions``, ``batch``, ``timeout``, ``retries``; sentence-transformers
+    ``model``, ``batch``. Raises ModelMissing where granite is not installed.
+
+    >>> embedder({"kind": "openai", "model": "nomic-embed-text", "url": "http://localhost:11434/v1"}).name
+    'openai:nomic-embed-text@http://localhost:11434/v1'
+    >>> embedder("granit")
+    Traceback (most recent call last):
+    karat.core._errors.UsageError: unknown embedder 'granit', did you mean 'granite'?
+    """
+    if isinstance(choice, str):
+        kind, _, model = choice.partition(":")
+        options = {"model": model} if model else {}
+    else:
+        options = dict(choice)
+        kind = str(options.pop("kind", DEFAULT))
+    if kind not in _KINDS:
+        hint = did_you_mean(kind, _KINDS) or f"; known: {', '.join(_KINDS)}"
+        raise UsageError(f"unknown embedder {shorten(kind)}{hint}")
+    make, types = _KINDS[kind]
+    for option, value in options.items():
+        _check(kind, option, value, types)
+    if "model" in types and "model" not in options:
+        raise UsageError(f"the embedder {kind} needs a model, as in {kind}:<model>")
+    return make(**options)
+
+
+def _check(kind: str, option: str, value: object, types: Mapping[str, type]) -> None:
+    if option not in types:
+        hint = did_you_mean(option, types) or f"; known: {', '.join(types)}"
+        raise UsageError(f"the embedder {kind} has no option {option!r}{hint}")
+    wanted = types[option]
+    fits = isinstance(value, int | float) if wanted is float else isinstance(value, wanted)
+    if not fits or isinstance(value, bool):
+        raise UsageError(f"{option}={shorten(value)} of the embedder {kind} is no {_WORDS[wanted]}")
+
+
+def _granite(**options: Any) -> Embedder:
+    from karat.systems.embed._granite import Granite
+
+    return Granite(**options)
+
+
+def _endpoint(*, timeout: float | None = None, retries: int | None = None, **options: Any) -> Embedder:
+    from karat.systems.embed._endpoint import Endpoint, Patience
+
+    patience = Patience()
+    if timeout is not None:
+        patience = replace(patience, timeout=timeout)
+    if retries is not None:
+        patience = replace(patience, retries=retries)
+    return Endpoint(patience=patience, **options)
+
+
+def _sentence_transformers(**options: Any) -> Embedder:
+    from karat.systems.embed._sentence_transformers import SentenceTransformers
+
+    return SentenceTransformers(**options)
+
+
+_WORDS = {str: "text", int: "whole number", float: "number"}
+_KINDS: dict[str, tuple[Callable[..., Embedder], Mapping[str, type]]] = {
+    "granite": (_granite, {"runtime": str}),
+    "openai": (
+        _endpoint,
+        {
+            "model": str,
+            "url": str,
+            "key_variable": str,
+            "dimensions": int,
+            "batch": int,
+            "timeout": float,
+            "retries": int,
+        },
+    ),
+    "sentence-transformers": (_sentence_transformers, {"model": str, "batch": int}),
+}

@@ -1,0 +1,126 @@
+"""The default embedder: granite-embedding-30m-english, without a download, on NumPy or onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from karat.core import UsageError, did_you_mean
+from karat.systems.embed._embedder import Matrix, ModelMissing, check_texts
+from karat.systems.embed._forward import WIDTH, Forward, Ids
+from karat.systems.embed._pack import INSTALL, SHA256, Pack, find_pack, read_pack
+from karat.systems.embed._workers import spread
+
+Runtime = Literal["auto", "numpy", "onnx"]
+Run: TypeAlias = "Callable[[Sequence[Ids]], Iterable[Matrix]]"
+
+MODEL = "granite-embedding-30m-english"
+REVISION = "9b5b096411652ec1189c68fcfb90d0a82c5b45af"
+TOKENS = 512
+
+_WINDOW = 1024  # so many texts are sorted at once: what waits stays small, and batches are nearly even
+_BATCH = 1024  # tokens: enough for fast products, few enough to stay in the cache
+_CHARACTERS = 1 << 17
+"""What comes after so many is not among the first 512 tokens: the longest token has 128 characters."""
+
+
+class Granite:
+    """Embeds with granite-embedding-30m-english: English, 384 numbers, the first 512 tokens of a text.
+
+    ``runtime`` decides how fast, not what: the vectors of NumPy and onnxruntime are equal to five digits, so both have
+    one name. ``auto`` takes onnxruntime when it is installed. Raises ModelMissing where the model is not.
+    """
+
+    size = WIDTH
+    name = f"{MODEL}@{REVISION[:8]}/{SHA256[:8]}/cls/{TOKENS}/float32"
+
+    def __init__(self, *, runtime: Runtime = "auto") -> None:
+        if runtime not in get_args(Runtime):
+            hint = did_you_mean(runtime, get_args(Runtime)) or f"; known: {', '.join(get_args(Runtime))}"
+            raise UsageError(f"unknown runtime {runtime!r} of the embedder granite{hint}")
+        if runtime == "auto":
+            runtime = "onnx" if find_spec("onnxruntime") else "numpy"
+        self.runtime = runtime
+        self._pack = read_pack(find_pack())
+        self._tokenizer = _tokenizer(self._pack)
+        self._run: Run = _onnx(self._pack) if runtime == "onnx" else self._forward
+
+    def __repr__(self) -> str:
+        return f"Granite(runtime={self.runtime!r})"
+
+    def describe(self) -> dict[str, Any]:
+        """Give all that decides what the vectors are."""
+        return {
+            "kind": "granite",
+            "model": f"ibm-granite/{MODEL}",
+            "revision": REVISION,
+            "sha256": SHA256,
+            "pooling": "cls",
+            "tokens": TOKENS,
+            "dtype": "float32",
+        }
+
+    def __call__(self, texts: Sequence[str], /) -> Matrix:
+        """Give one row of length 1 for each text; which texts stand beside it changes the sixth digit at most."""
+        vectors = np.empty((len(texts), self.size), np.float32)
+        for place, vector in self._each(texts, self._run):
+            vectors[place] = vector
+        return vectors
+
+    def tokens(self, texts: Sequence[str]) -> list[Matrix]:
+        """Give for each text a matrix with a row of length 1 for each of its tokens, as late interaction needs them."""
+        found = dict(self._each(texts, self._forward.tokens))
+        return [found[place] for place in range(len(texts))]
+
+    @cached_property
+    def _forward(self) -> Forward:
+        return Forward(self._pack)
+
+    def _each(self, texts: Sequence[str], run: Run) -> Iterator[tuple[int, Matrix]]:
+        """Run batches of about equal length, and give what came out with the numbers of the texts."""
+        checked = check_texts(texts)
+        for start in range(0, len(checked), _WINDOW):
+            window = [text[:_CHARACTERS] for text in checked[start : start + _WINDOW]]
+            ids = [np.array(found.ids, np.uint16) for found in self._tokenizer.encode_batch_fast(window)]
+            batches = list(_batches([len(one) for one in ids]))
+            done = spread(run, [[ids[place] for place in batch] for batch in batches])
+            for batch, results in zip(batches, done, strict=True):
+                yield from ((start + place, result) for place, result in zip(batch, results, strict=True))
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Group texts, longest first, into batches of at most 1,024 tokens; no text is longer.
+
+    >>> list(_batches([400, 20, 512, 30, 512]))
+    [[2, 4], [0, 3, 1]]
+    """
+    batch: list[int] = []
+    room = _BATCH
+    for place in sorted(range(len(lengths)), key=lambda place: (-lengths[place], place)):
+        if lengths[place] > room:
+            yield batch
+            batch, room = [], _BATCH
+        batch.append(place)
+        room -= lengths[place]
+    if batch:
+        yield batch
+
+
+def _tokenizer(pack: Pack) -> Any:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise ModelMissing(f"the embedder granite needs the package tokenizers ({error})", hint=INSTALL) from None
+    tokenizer = Tokenizer.from_str(pack.tokenizer)
+    tokenizer.enable_truncation(TOKENS)
+    return tokenizer
+
+
+def _onnx(pack: Pack) -> Run:
+    from karat.systems.embed._onnx import OnnxForward
+
+    return OnnxForward(pack)

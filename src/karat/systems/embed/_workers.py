@@ -1,0 +1,76 @@
+"""Threads that share the batches, each with a core to itself.
+
+NumPy lets go of Python's lock while it computes, so threads are enough. But OpenBLAS would start threads of its own for
+each product; they wait for one another, and burn the cores while they do. So it uses one while batches run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
+from functools import cache
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_MOST = 16  # a batch takes some 20 MB, and memory is shared
+
+
+def spread(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Give ``function(item)`` for all items, in their order, computed on all cores.
+
+    As many threads run as BLAS would start: OPENBLAS_NUM_THREADS and its like still say how many. Without threadpoolctl
+    it is one, and BLAS does as it likes. After an error, or Ctrl-C, what has not begun is left out.
+
+    >>> spread(len, ["a", "bcd"])
+    [1, 3]
+    """
+    blas = _blas()
+    threads = min(blas.threads, len(items), _MOST) if blas else 1
+    with blas or nullcontext():
+        if threads <= 1:
+            return [function(item) for item in items]
+        pool = ThreadPoolExecutor(threads, "karat-embed")
+        try:
+            return list(pool.map(function, items))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class SingleThreadedBlas:
+    """While anyone is inside, BLAS computes in the thread that calls it.
+
+    The setting belongs to the process, so the first who enters changes it, and the last who leaves puts it back.
+    """
+
+    def __init__(self) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._undo = ExitStack()
+        self._controller = ThreadpoolController().select(user_api="blas")
+        self.threads = max((library["num_threads"] for library in self._controller.info()), default=1)
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._undo.enter_context(self._controller.limit(limits=1))
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._undo.close()
+
+
+@cache
+def _blas() -> SingleThreadedBlas | None:
+    try:
+        return SingleThreadedBlas()
+    except ImportError:
+        return None

@@ -1,0 +1,228 @@
+"""The lexical index: BM25 over stemmed words."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.core import UsageError, did_you_mean
+from karat.systems._package import package, version_of
+from karat.systems.index._ranking import best, check_k
+from karat.systems.index._saved import Path_, Saved, save
+
+_WORDS = re.compile(r"\b\w\w+\b")
+_NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexical:
+    """How the lexical index is made: words, then BM25 in Lucene's variant.
+
+    Words are runs of two or more letters, digits and underscores, in lower case, without stop words, stemmed by
+    Snowball. A chunk's score is the sum over the words of the query, each as often as it stands there, of
+
+        ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length))
+
+    (Robertson & Zaragoza 2009; without the constant factor k1 + 1, as in Kamphuis et al. 2020).
+
+    >>> index = Lexical().build(["The pool opens at six.", "Free WiFi in all rooms.", "Pools, pools!"])
+    >>> [number for number, score in index.search("When is the pool open?", 10)]
+    [0, 2]
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    stemmer: str = "english"
+    """A Snowball algorithm by its name, or none."""
+    stop_words: str = "english"
+    """The language of the words to leave out, or none."""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.k1) and self.k1 >= 0):
+            raise UsageError(f"k1={self.k1}; choose a number from 0 up, usually about 1.2")
+        if not 0 <= self.b <= 1:
+            raise UsageError(f"b={self.b}; choose a number from 0 to 1")
+
+    def describe(self) -> dict[str, Any]:
+        """Give all that decides what is found; the versions, because stemmers and stop words change with them."""
+        return {
+            "kind": "bm25",
+            "variant": "lucene",
+            "k1": self.k1,
+            "b": self.b,
+            "stemmer": self.stemmer,
+            "stop_words": self.stop_words,
+            "bm25s": version_of("bm25s"),
+            "pystemmer": version_of("PyStemmer") if self.stemmer != _NONE else "",
+        }
+
+    def words(self, text: str) -> list[str]:
+        """Give the words of a text as they are indexed, in their order.
+
+        >>> Lexical().words("The pools are OPENING at 6 p.m.")
+        ['pool', 'open']
+        """
+        stopped = _stop_words(self.stop_words)
+        found = [word for word in _split(text) if word not in stopped]
+        # A stemmer of our own for each text: one that several threads share gives wrong stems.
+        stemmer = _stemmer(self.stemmer)
+        return found if stemmer is None else list(stemmer.stemWords(found))
+
+    def build(self, texts: Iterable[str]) -> LexicalIndex:
+        """Index texts; hits are their numbers, from 0."""
+        bm25s = _bm25s()
+        vocabulary = _Vocabulary(_stop_words(self.stop_words), _stemmer(self.stemmer))
+        numbered = [vocabulary.numbers(text) for text in texts]
+        ids = vocabulary.ids
+        if not ids:
+            return LexicalIndex(self, ids, _no_impacts(), len(numbered))
+        model = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
+        model.index((numbered, ids), create_empty_token=False, show_progress=False)
+        found = model.scores
+        return LexicalIndex(self, ids, _Impacts(found["data"], found["indices"], found["indptr"]), len(numbered))
+
+    def load(self, path: Path_, fingerprint: str) -> LexicalIndex:
+        """Read a saved index; raise InputError when it was built from something else, or in another way."""
+        with Saved(path, fingerprint, self.describe()) as saved:
+            text = bytes(saved.array("words")).decode()
+            words = text.split("\n") if text else []
+            impacts = _Impacts(*(saved.array(name) for name in _Impacts.__slots__))
+            size = int(saved.array("size"))
+            if not impacts.fit(len(words), size):
+                raise saved.damaged("its arrays do not fit together")
+        return LexicalIndex(self, {word: i for i, word in enumerate(words)}, impacts, size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Impacts:
+    """What each word adds to the score of each text: a sparse matrix by columns, a column for each word."""
+
+    values: NDArray[np.float32]
+    texts: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+    def fit(self, words: int, size: int) -> bool:
+        """Whether this is a matrix of so many words and texts."""
+        shapes = self.values.shape == self.texts.shape == (int(self.starts[-1]),) and self.starts.shape == (words + 1,)
+        return (
+            shapes and bool(np.all(np.diff(self.starts) >= 0)) and bool(np.all((self.texts >= 0) & (self.texts < size)))
+        )
+
+
+class LexicalIndex:
+    """Texts by their words; made by :meth:`Lexical.build` or :meth:`Lexical.load`, and not changed thereafter."""
+
+    def __init__(self, analysis: Lexical, ids: Mapping[str, int], impacts: _Impacts, size: int) -> None:
+        self.analysis = analysis
+        self._ids = ids
+        self._impacts = impacts
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def describe(self) -> dict[str, Any]:
+        """Give all that decides what is found, apart from the texts."""
+        return self.analysis.describe()
+
+    def search(self, query: str, k: int) -> list[tuple[int, float]]:
+        """Give the numbers and scores of the k best texts, best first, equal scores by number.
+
+        Only texts that have a word of the query are found: a query without a known word finds nothing.
+        """
+        return self.search_words(Counter(self.analysis.words(query)), k)
+
+    def search_words(self, weights: Mapping[str, float], k: int) -> list[tuple[int, float]]:
+        """Search for words as :meth:`Lexical.words` gives them, each with a weight: 1 is a word of a query."""
+        check_k(k)
+        if not all(math.isfinite(weight) and weight >= 0 for weight in weights.values()):
+            raise UsageError("weights of words are finite numbers from 0 up")
+        known = sorted((self._ids[word], weight) for word, weight in weights.items() if word in self._ids)
+        values, texts, starts = self._impacts.values, self._impacts.texts, self._impacts.starts
+        scores = np.zeros(self._size, np.float32)
+        # In the order of the vocabulary: "a b" and "b a" are added up alike, to the last bit.
+        for word, weight in known:
+            column = slice(starts[word], starts[word + 1])
+            scores[texts[column]] += weight * values[column]
+        found = np.flatnonzero(scores)
+        chosen = found[best(scores[found], k)]
+        return list(zip(chosen.tolist(), scores[chosen].tolist(), strict=True))
+
+    def save(self, path: Path_, fingerprint: str) -> None:
+        """Write it to one file, with the fingerprint of what it was built from."""
+        words = np.frombuffer("\n".join(self._ids).encode(), np.uint8)
+        arrays = {name: getattr(self._impacts, name) for name in _Impacts.__slots__}
+        save(path, fingerprint, self.describe(), {"words": words, "size": np.array(self._size), **arrays})
+
+
+class _Vocabulary(dict[str, int]):
+    """From words as they are written to the numbers of their stems, each stemmed once; -1 for stop words."""
+
+    def __init__(self, stop_words: frozenset[str], stemmer: Any) -> None:
+        super().__init__(dict.fromkeys(stop_words, -1))
+        self.ids: dict[str, int] = {}
+        self._stem = stemmer.stemWord if stemmer is not None else str
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = self.ids.setdefault(self._stem(word), len(self.ids))
+        return number
+
+    def numbers(self, text: str) -> list[int]:
+        return [number for number in map(self.__getitem__, _split(text)) if number >= 0]
+
+
+def _split(text: str) -> list[str]:
+    return _WORDS.findall(unicodedata.normalize("NFC", text).lower())
+
+
+def _no_impacts() -> _Impacts:
+    """A matrix without columns; bm25s divides by the mean length, which is zero here."""
+    return _Impacts(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(1, np.int64))
+
+
+def _bm25s() -> Any:
+    module = package("bm25s", install="bm25s", what="the lexical index")
+    # At import it asks for DEBUG, and every program with a log would show what it says while it builds.
+    logging.getLogger("bm25s").setLevel(logging.NOTSET)
+    return module
+
+
+def _stemmer(name: str) -> Any:
+    if name == _NONE:
+        return None
+    module = package("Stemmer", install="PyStemmer", what="stemming")
+    if name not in module.algorithms():
+        raise _unknown("stemmer", name, module.algorithms())
+    return module.Stemmer(name)
+
+
+@cache
+def _stop_words(language: str) -> frozenset[str]:
+    if language == _NONE:
+        return frozenset()
+    if language not in _LANGUAGES:
+        raise _unknown("stop words", language, _LANGUAGES)
+    _bm25s()
+    module = package("bm25s.stopwords", install="bm25s", what="the lexical index")
+    return frozenset(getattr(module, f"STOPWORDS_{'EN' if language == 'english' else language.upper()}"))
+
+
+_LANGUAGES = (
+    *("danish", "dutch", "english", "french", "german", "italian", "norwegian", "portuguese", "russian", "spanish"),
+    *("swedish", "turkish"),
+)
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
+    known = [*known, _NONE]
+    return UsageError(f"unknown {what} {name!r}{did_you_mean(name, known) or '; known: ' + ', '.join(known)}")

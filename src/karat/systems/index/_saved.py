@@ -1,0 +1,137 @@
+"""A saved index: one file, written whole or not at all, that says what it was built from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.core import InputError
+
+_FORMAT = 1
+Path_ = str | os.PathLike[str]
+
+
+def fingerprint(description: Mapping[str, Any], texts: Iterable[str]) -> str:
+    """Give ``sha256:`` and 64 digits over what an index is built from: how, and from which texts in which order.
+
+    >>> one = fingerprint({"kind": "bm25"}, ["a", "b"])
+    >>> one == fingerprint({"kind": "bm25"}, ["a", "b"]), one == fingerprint({"kind": "bm25"}, ["ab", ""])
+    (True, False)
+    """
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True, allow_nan=False).encode())
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(b"\n%d\n" % len(data))  # the length keeps "ab", "" apart from "a", "b"
+        digest.update(data)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def save(
+    path: Path_,
+    fingerprint: str,
+    description: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    files: Mapping[str, Path] | None = None,
+) -> None:
+    """Write arrays and files into one archive; whoever reads the name finds the old archive or the new one."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    about = {"format": _FORMAT, "fingerprint": fingerprint, "description": description}
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr("about.json", json.dumps(about))
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, array, allow_pickle=False)
+                for name, source in (files or {}).items():
+                    archive.write(source, name)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=os.fspath(path)) from None
+    finally:
+        with suppress(OSError):  # it has its new name by now, or was never made
+            temporary.unlink()
+
+
+class Saved:
+    """An archive that was checked: it was built from the same, in the same way. Use it in a ``with`` statement.
+
+    Anything else raises InputError, and the caller builds anew: no file, a damaged one, other texts, other parameters.
+    """
+
+    def __init__(self, path: Path_, fingerprint: str, description: Mapping[str, Any]) -> None:
+        self._name = os.fspath(path)
+        try:
+            self._archive = zipfile.ZipFile(path)
+        except FileNotFoundError:
+            raise InputError("no such file", source=self._name) from None
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise self._damaged(error) from None
+        try:
+            self._check(fingerprint, json.loads(json.dumps(description)))
+        except BaseException:
+            self._archive.close()
+            raise
+
+    def __enter__(self) -> Saved:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Read an array; it cannot be written to."""
+        try:
+            with self._archive.open(f"{name}.npy") as member:
+                found: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
+                member.read(1)  # at the end of a member its checksum is compared
+        except _DAMAGE as error:
+            raise self._damaged(error) from None
+        found.setflags(write=False)
+        return found
+
+    def extract(self, name: str, target: Path) -> None:
+        """Copy a file out of the archive."""
+        try:
+            with self._archive.open(name) as member, target.open("wb") as file:
+                shutil.copyfileobj(member, file, 1 << 20)
+        except _DAMAGE as error:
+            raise self._damaged(error) from None
+
+    def damaged(self, what: str) -> InputError:
+        """Say that the contents make no sense."""
+        return self._damaged(ValueError(what))
+
+    def _check(self, fingerprint: str, description: Any) -> None:
+        try:
+            about = json.loads(self._archive.read("about.json"))
+            found = about["format"], about["description"], about["fingerprint"]
+        except (*_DAMAGE, TypeError) as error:
+            raise self._damaged(error) from None
+        for what, is_, wanted in zip(_WHATS, found, (_FORMAT, description, fingerprint), strict=True):
+            if is_ != wanted:
+                raise InputError(f"{what}: {is_}, wanted {wanted}", source=self._name, hint="build it anew")
+
+    def _damaged(self, error: Exception) -> InputError:
+        return InputError(f"is no saved index, or damaged: {error}", source=self._name, hint="build it anew")
+
+
+_WHATS = ("saved in another format", "built in another way", "built from something else")
+_DAMAGE = (OSError, EOFError, KeyError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+"""What reading a file of unknown content may raise; ValueError is NumPy's word for an array that is none."""

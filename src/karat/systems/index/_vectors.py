@@ -1,0 +1,62 @@
+"""Vectors: a matrix with one row for each, and what every index of them does alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.core import UsageError
+from karat.systems.index._ranking import best
+from karat.systems.index._saved import Path_
+
+Vectors = NDArray[np.float32]
+
+
+class VectorIndex(Protocol):
+    """Finds the vectors that are most similar to a query's."""
+
+    def __len__(self) -> int: ...
+
+    def describe(self) -> dict[str, Any]:
+        """Give all that decides what is found, apart from the vectors."""
+        ...
+
+    def search(self, query: ArrayLike, k: int) -> list[tuple[int, float]]:
+        """Give the numbers and inner products of the k best vectors, best first, equal ones by number."""
+        ...
+
+    def search_many(self, queries: ArrayLike, k: int) -> list[list[tuple[int, float]]]:
+        """Do it for the rows of a matrix: the same hits, sooner."""
+        ...
+
+    def save(self, path: Path_, fingerprint: str) -> None:
+        """Write it to one file, with the fingerprint of what it was built from."""
+        ...
+
+
+def check_vectors(vectors: ArrayLike, size: int | None = None) -> Vectors:
+    """Give a matrix of finite numbers in single precision that cannot be written to, or say what is wrong."""
+    matrix = np.ascontiguousarray(vectors, np.float32)
+    if matrix.ndim != 2:
+        raise UsageError(f"vectors of shape {matrix.shape}; give a matrix with one row for each")
+    if size is not None and matrix.shape[1] != size:
+        raise UsageError(f"a query of {matrix.shape[1]} dimensions for an index of {size}; embed both alike")
+    squares = np.einsum("ij,ij->i", matrix, matrix)
+    if not np.isfinite(squares).all():
+        broken = int(np.flatnonzero(~np.isfinite(squares))[0])
+        raise UsageError(f"vector {broken} holds a number that is not finite, or too large")
+    found = matrix.view()  # the caller's own array stays as it is
+    found.setflags(write=False)
+    return found
+
+
+def ranked(numbers: NDArray[Any], blocks: Iterable[Vectors], query: Vectors, k: int) -> list[tuple[int, float]]:
+    """Order vectors by their inner product with a query in double precision, and give the k best."""
+    wanted = query.astype(np.float64)
+    # Not with a matrix product: a row's sum must not depend on the rows beside it.
+    scores = np.concatenate([np.zeros(0), *((block.astype(np.float64) * wanted).sum(axis=1) for block in blocks)])
+    chosen = best(scores, k)
+    return list(zip(numbers[chosen].tolist(), scores[chosen].tolist(), strict=True))

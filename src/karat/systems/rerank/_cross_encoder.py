@@ -1,0 +1,61 @@
+"""A cross-encoder on this machine, through sentence-transformers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from karat.core import SystemFailed, UsageError
+from karat.systems._chunk import Chunk
+from karat.systems._package import package, version_of
+
+
+class CrossEncoder:
+    """Reads query and chunk together with a model in a folder, or in the cache of Hugging Face.
+
+    Nothing is downloaded. Scores are between 0 and 1: the sigmoid of what the model says.
+    """
+
+    def __init__(self, model: str, *, batch: int = 32, device: str | None = None) -> None:
+        if not model or batch < 1:
+            raise UsageError(
+                f"model {model!r}, batch={batch} of the cross-encoder; name a model, and a batch from 1 up"
+            )
+        self._model, self._batch, self._device = model, batch, device
+        self._loaded: Any = None
+        self._lock = threading.Lock()
+
+    def describe(self) -> dict[str, Any]:
+        """Give all that decides the scores."""
+        return {
+            "kind": "cross-encoder",
+            "model": self._model,
+            "activation": "sigmoid",
+            "sentence-transformers": version_of("sentence-transformers"),
+        }
+
+    def __call__(self, query: str, chunks: Sequence[Chunk], /) -> list[float]:
+        """Give the model's score for each chunk."""
+        if not chunks:
+            return []
+        pairs = [(query, chunk.text) for chunk in chunks]
+        with self._lock:  # one model, and it uses all cores by itself
+            encoder = self._encoder()
+            sigmoid = package("torch", install="sentence-transformers", what="the cross-encoder").nn.Sigmoid()
+            scores = encoder.predict(
+                pairs, batch_size=self._batch, activation_fn=sigmoid, convert_to_numpy=True, show_progress_bar=False
+            )
+        if scores.ndim != 1:
+            raise SystemFailed(f"cross-encoder {self._model} gives {scores.shape[1]} scores a pair; choose one of one")
+        return [float(score) for score in scores]
+
+    def _encoder(self) -> Any:
+        if self._loaded is None:
+            library = package("sentence_transformers", install="sentence-transformers", what="the cross-encoder")
+            try:
+                self._loaded = library.CrossEncoder(self._model, device=self._device, local_files_only=True)
+            except (OSError, ValueError) as error:
+                hint = "karat downloads nothing: give a folder, or fetch it with 'hf download' first"
+                raise UsageError(f"cross-encoder {self._model} cannot be loaded ({error}); {hint}") from None
+        return self._loaded

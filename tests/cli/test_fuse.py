@@ -1,0 +1,120 @@
+"""``karat fuse`` from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from karat import read_run
+from karat.cli import main
+
+Run = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Call the command line; give what it prints and says."""
+
+    def call(*arguments: str | Path, code: int = 0) -> tuple[str, str]:
+        monkeypatch.setattr(sys, "argv", ["karat", "fuse", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert ended.value.code == code, err
+        return out, err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder that holds three runs in three formats."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bm25.txt").write_text("q1 Q0 a 1 8 t\nq1 Q0 b 2 6 t\nq1 Q0 c 3 0 t\n")
+    (tmp_path / "dense.json").write_text('{"q1": {"c": 0.9, "d": 0.5, "a": 0.4}, "q2": {"e": -0.1}}')
+    (tmp_path / "third.csv").write_text("query_id,doc_id,score\nq2,e,3\nq2,f,4\n")
+    return tmp_path
+
+
+def test_rrf_is_printed_in_trecs_format(run: Run, folder: Path) -> None:
+    """Without options it is RRF with k = 60; ranks count from 1, ties go by id, and the tag is the method."""
+    out, _ = run("bm25.txt", "dense.json")
+    both, one = repr(1 / 61 + 1 / 63), repr(1 / 62)
+    assert out.splitlines() == [
+        f"q1 Q0 c 1 {both} rrf",
+        f"q1 Q0 a 2 {both} rrf",
+        f"q1 Q0 d 3 {one} rrf",
+        f"q1 Q0 b 4 {one} rrf",
+        f"q2 Q0 e 1 {1 / 61!r} rrf",
+    ]
+
+
+def test_the_file_is_a_run(run: Run, folder: Path) -> None:
+    """What is written can be read back and has the order that was written; standard output tells the counts."""
+    out, _ = run("bm25.txt", "dense.json", "third.csv", "--method", "combmnz", "--norm", "minmax", "-o", "out.txt")
+    assert out == "out.txt: 2 queries, 6 hits\n"
+    assert read_run("out.txt").table()["q1"] == {"a": 2.0, "b": 0.75, "c": 2.0, "d": pytest.approx(0.2)}
+    assert read_run("out.txt").table()["q2"] == {"e": 2.0, "f": 1.0}
+    again, _ = run("out.txt", "bm25.txt", "--method", "combsum")
+    assert again
+
+
+def test_all_options_together(run: Run, folder: Path) -> None:
+    """Weights go by the order of the runs, depth cuts each query, and JSON says what was done."""
+    out, _ = run(
+        *("bm25.txt", "dense.json", "--method", "rrf", "--k", "0", "--weights", "0.25,2", "--norm", "minmax"),
+        *("--depth", "2", "-o", "out.txt", "--json"),
+    )
+    assert json.loads(out) == {
+        "written": "out.txt",
+        "runs": ["bm25.txt", "dense.json"],
+        "method": "rrf",
+        "k": 0.0,
+        "weights": {"bm25.txt": 0.25, "dense.json": 2.0},
+        "depth": 2,
+        "queries": 2,
+        "hits": 3,
+    }
+    assert (folder / "out.txt").read_text() == f"q1 Q0 c 1 {0.25 / 3 + 2!r} rrf\nq1 Q0 d 2 1.0 rrf\nq2 Q0 e 1 2.0 rrf\n"
+
+
+@pytest.mark.parametrize("method", ["rrf", "isr", "weighted", "combsum", "combmnz"])
+@pytest.mark.parametrize("norm", ["minmax", "z", "rank"])
+def test_every_method_takes_every_norm(run: Run, folder: Path, method: str, norm: str) -> None:
+    """All combinations give a run of all documents."""
+    out, _ = run("bm25.txt", "dense.json", "third.csv", "--method", method, "--norm", norm)
+    assert sorted(line.split()[2] for line in out.splitlines()) == ["a", "b", "c", "d", "e", "f"]
+    assert {line.split()[-1] for line in out.splitlines()} == {method}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bm25.txt",), "one run cannot be fused; give two or more"),
+        (("bm25.txt", "bm25.txt"), "bm25.txt stands twice"),
+        (("bm25.txt", "none.txt"), "none.txt: no such file"),
+        (("bm25.txt", "dense.json", "--json"), "name the file of the run with --output"),
+        (("bm25.txt", "dense.json", "-o", "bm25.txt"), "would overwrite what is read"),
+        (("bm25.txt", "dense.json", "--weights", "1"), "--weights 1: 1 for 2 runs"),
+        (("bm25.txt", "dense.json", "--weights", "1,x"), "give numbers between commas"),
+        (("bm25.txt", "dense.json", "--weights", "1,nan"), "a number from 0 to"),
+        (("bm25.txt", "dense.json", "--method", "isr", "--weights", "1,2"), "isr takes no weights"),
+        (("bm25.txt", "dense.json", "--k", "-1"), "k=-1"),
+        (("bm25.txt", "dense.json", "--method", "borda"), "'borda' is not one of"),
+        (("bm25.txt", "nan.txt"), "nan.txt, line 1: score 'nan' is not a finite number"),
+        (("bm25.txt", "blank.json"), "id 'a b' holds a blank"),
+    ],
+)
+def test_mistakes_are_one_message(run: Run, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    """A mistake ends with exit code 2, says what it is, and writes nothing."""
+    (folder / "nan.txt").write_text("q1 Q0 a 1 nan t\n")
+    (folder / "blank.json").write_text('{"q1": {"a b": 1}}')
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    out, err = run(*arguments, code=2)
+    assert message in err
+    assert out == ""
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
