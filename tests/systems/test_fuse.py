@@ -266,6 +266,7 @@ def test_equals_ranx() -> None:
         }
         for _ in range(3)
     ]
+    weights = {"0": 0.2, "1": 0.3, "2": 0.5}
     ways: list[tuple[str, str | None, dict[str, Any] | None, Fusion]] = [
         ("rrf", None, {"k": 60}, Fusion()),
         ("isr", None, None, Fusion(method="isr")),
@@ -273,8 +274,8 @@ def test_equals_ranx() -> None:
         ("sum", "rank", None, Fusion(method="combsum", norm="rank")),
         ("mnz", "min-max", None, Fusion(method="combmnz")),
         ("mnz", "rank", None, Fusion(method="combmnz", norm="rank")),
-        ("wsum", "min-max", {"weights": [0.2, 0.3, 0.5]}, Fusion(method="weighted", weights={"0": 0.2, "1": 0.3, "2": 0.5})),
-    ]  # fmt: skip
+        ("wsum", "min-max", {"weights": [0.2, 0.3, 0.5]}, Fusion(method="weighted", weights=weights)),
+    ]
     asked = {"runs": runs, "ways": [way[:3] for way in ways]}
     answer = subprocess.run([RANX, "-c", _ASK], input=json.dumps(asked), capture_output=True, text=True, check=True)
     theirs = json.loads(answer.stdout)

@@ -99,17 +99,15 @@ class Fusion:
         order the indexes of karat, and trec_eval.
         """
         self._check_weights(channels)
-        places: dict[K, dict[str, Place]] = {}
         parts: dict[K, list[float]] = {}
+        ranks: dict[str, dict[K, int]] = {}
         for name, ranking in channels.items():
-            values = self._values(name, ranking)
-            for rank, ((key, score), value) in enumerate(zip(ranking, values, strict=True), 1):
-                if name in places.setdefault(key, {}):
-                    raise InputError(f"channel {name} has {shorten(key)} twice")
-                places[key][name] = Place(rank, score)
+            for (key, _), value in zip(ranking, self._values(name, ranking), strict=True):
                 parts.setdefault(key, []).append(value)
+            ranks[name] = _ranks(name, ranking)
         scores = {key: self._total(values) for key, values in parts.items()}
-        return [Fused(key, scores[key], places[key]) for key in _ordered(scores)[:depth]]
+        kept = _ordered(scores)[:depth]
+        return [Fused(key, scores[key], _places(key, channels, ranks)) for key in kept]
 
     def _check_weights(self, channels: Mapping[str, Any]) -> None:
         for name in self.weights:
@@ -166,6 +164,18 @@ def _scaled(scores: Sequence[float]) -> list[float]:
     """Divide by a power of two, which changes no quotient, and keeps differences and squares from overflowing."""
     exponent = math.frexp(max(map(abs, scores), default=0.0))[1]
     return [math.ldexp(score, -exponent) for score in scores]
+
+
+def _ranks(name: str, ranking: Ranking[K]) -> dict[K, int]:
+    ranks = {key: rank for rank, (key, _) in enumerate(ranking, 1)}
+    if len(ranks) < len(ranking):
+        twice = next(key for place, (key, _) in enumerate(ranking, 1) if ranks[key] != place)
+        raise InputError(f"channel {name} has {shorten(twice)} twice")
+    return ranks
+
+
+def _places(key: K, channels: Mapping[str, Ranking[K]], ranks: Mapping[str, Mapping[K, int]]) -> dict[str, Place]:
+    return {name: Place(rank, channels[name][rank - 1][1]) for name in channels if (rank := ranks[name].get(key, 0))}
 
 
 def _ordered(scores: Mapping[K, float]) -> list[K]:

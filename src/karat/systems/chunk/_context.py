@@ -11,6 +11,7 @@ from karat.systems.chunk._options import Context
 from karat.systems.chunk._tokens import token_starts
 
 _HASHES = re.compile(r"#{0,6}[ \t]*+")
+_LONGEST = 300  # characters of a title or heading; a text of one endless line may be a heading
 
 
 class Titles:
@@ -20,8 +21,9 @@ class Titles:
         self.measured = measured
         self.context = context
         self.limit = limit
-        self.title = "" if context == "none" else " ".join(canonical(measured.document.title).split())
+        self.title = "" if context == "none" else _one_line(canonical(measured.document.title))
         self._paths: dict[str, tuple[str, ...]] = {"": ()}
+        self._short: dict[str, str] = {"": ""}
 
     @cached_property
     def cost(self) -> int:
@@ -41,10 +43,12 @@ class Titles:
 
     def short(self, line: str) -> str:
         """Give the line, cut where it has too many tokens."""
-        if self.limit is None or not line:
+        if self.limit is None:
             return line
-        starts = self._starts(line)
-        return line[: starts[self.limit]].rstrip() if len(starts) > self.limit else line
+        if line not in self._short:
+            starts = self._starts(line)
+            self._short[line] = line[: starts[self.limit]].rstrip() if len(starts) > self.limit else line
+        return self._short[line]
 
     def _starts(self, line: str) -> list[int]:
         return token_starts(f"{line}\n", self.measured.tokens)  # a line's end may be a token too
@@ -70,6 +74,10 @@ class Titles:
     def _path(self, id: str) -> tuple[str, ...]:
         if id not in self._paths:
             section = self.measured.outline.section(id)
-            own = (section.title,) if section.title else ()
+            own = (_one_line(section.title),) if section.title else ()
             self._paths[id] = (*self._path(section.parent), *own)
         return self._paths[id]
+
+
+def _one_line(title: str) -> str:
+    return " ".join(title.split())[:_LONGEST].rstrip()

@@ -69,7 +69,10 @@ def _well_formed(text: str) -> str:
 
 def normalised(matrix: NDArray[Real]) -> NDArray[Real]:
     """Scale every row to length 1; a row of zeros stays one, and is near to nothing."""
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    largest = np.abs(matrix).max(axis=1, keepdims=True)
+    largest[largest == 0] = 1
+    scaled: NDArray[Real] = matrix / largest  # squares of numbers near 1 are neither too large nor too small
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
     lengths[lengths == 0] = 1
-    scaled: NDArray[Real] = matrix / lengths
+    scaled /= lengths
     return scaled

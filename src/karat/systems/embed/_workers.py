@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
 from functools import cache
+from importlib import import_module
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -29,11 +29,13 @@ def spread(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
     [1, 3]
     """
     blas = _blas()
-    threads = min(blas.threads, len(items), _MOST) if blas else 1
-    with blas or nullcontext():
+    if blas is None:
+        return [function(item) for item in items]
+    threads = min(blas.threads, len(items), _MOST)
+    with blas:
         if threads <= 1:
             return [function(item) for item in items]
-        pool = ThreadPoolExecutor(threads, "karat-embed")
+        pool = ThreadPoolExecutor(threads, "karat-embed", initializer=blas.limit_this_thread)
         try:
             return list(pool.map(function, items))
         finally:
@@ -43,29 +45,44 @@ def spread(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
 class SingleThreadedBlas:
     """While anyone is inside, BLAS computes in the thread that calls it.
 
-    The setting belongs to the process, so the first who enters changes it, and the last who leaves puts it back.
+    The setting belongs to the process, so the first who enters changes it, and the last who leaves puts it back. That
+    may be two threads, but threadpoolctl wants it to be one: so a third holds the setting in between.
     """
 
     def __init__(self) -> None:
-        from threadpoolctl import ThreadpoolController
-
+        self._controller = import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")
+        self.threads = max((library["num_threads"] for library in self._controller.info()), default=1)
         self._lock = threading.Lock()
         self._inside = 0
-        self._undo = ExitStack()
-        self._controller = ThreadpoolController().select(user_api="blas")
-        self.threads = max((library["num_threads"] for library in self._controller.info()), default=1)
+        self._entered, self._left = threading.Event(), threading.Event()
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                self._undo.enter_context(self._controller.limit(limits=1))
+                self._entered, self._left = threading.Event(), threading.Event()
+                self._holder = threading.Thread(target=self._hold, name="karat-blas", daemon=True)
+                self._holder.start()
+                self._entered.wait()
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if not self._inside:
-                self._undo.close()
+                self._left.set()
+                self._holder.join()
+
+    def _hold(self) -> None:
+        try:
+            with self._controller.limit(limits=1):
+                self._entered.set()
+                self._left.wait()
+        finally:
+            self._entered.set()  # nobody waits for what has failed
+
+    def limit_this_thread(self) -> None:
+        """Do it also for a BLAS that knows a setting for each thread."""
+        self._controller.limit(limits=1)
 
 
 @cache

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from karat.core import UsageError, did_you_mean
 from karat.systems.index._hnsw import Hnsw
@@ -19,7 +19,6 @@ from karat.systems.index._vectors import VectorIndex, Vectors, check_vectors, ra
 Method = Literal["auto", "exact", "hnsw"]
 
 _CELLS = 1 << 24  # of a block of similarities: 64 MB
-_ROWS = 1 << 12  # of a block that is computed again in double precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +134,4 @@ class ExactIndex:
             last = np.partition(near, len(near) - k)[len(near) - k]
             margin = self._margin * float(np.linalg.norm(query))
             candidates = np.flatnonzero(near >= last - np.float32(margin))
-        return ranked(candidates, (self._vectors[part] for part in _parts(candidates)), query, k)
-
-
-def _parts(numbers: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    for start in range(0, len(numbers), _ROWS):
-        yield numbers[start : start + _ROWS]
+        return ranked(candidates, self._vectors.__getitem__, query, k)

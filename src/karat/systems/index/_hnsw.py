@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from karat.systems._package import package, version_of
 from karat.systems.index._ranking import check_k
@@ -97,9 +97,12 @@ class HnswIndex:
             return []
         try:
             numbers = np.sort(self._graph.knn_query(query, k=wanted, num_threads=1)[0][0].astype(np.int64))
-        except RuntimeError:  # fewer can be reached in the graph, as happens with many equal vectors: look at all
+        except RuntimeError:  # fewer can be reached in the graph, as happens with few links: look at all
             numbers = np.arange(len(self))
-        return ranked(numbers, [np.asarray(self._graph.get_items(numbers))], query, k)
+        return ranked(numbers, self._rows, query, k)
+
+    def _rows(self, numbers: NDArray[Any]) -> Vectors:
+        return np.asarray(self._graph.get_items(numbers), np.float32)
 
 
 def _library() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +13,8 @@ from karat.systems.index._ranking import best
 from karat.systems.index._saved import Path_
 
 Vectors = NDArray[np.float32]
+
+_ROWS = 1 << 12  # of a block in double precision
 
 
 class VectorIndex(Protocol):
@@ -53,10 +55,15 @@ def check_vectors(vectors: ArrayLike, size: int | None = None) -> Vectors:
     return found
 
 
-def ranked(numbers: NDArray[Any], blocks: Iterable[Vectors], query: Vectors, k: int) -> list[tuple[int, float]]:
-    """Order vectors by their inner product with a query in double precision, and give the k best."""
+def ranked(
+    numbers: NDArray[Any], rows: Callable[[NDArray[Any]], Vectors], query: Vectors, k: int
+) -> list[tuple[int, float]]:
+    """Order numbered vectors by their inner product with a query in double precision, and give the k best."""
     wanted = query.astype(np.float64)
-    # Not with a matrix product: a row's sum must not depend on the rows beside it.
-    scores = np.concatenate([np.zeros(0), *((block.astype(np.float64) * wanted).sum(axis=1) for block in blocks)])
+    scores = np.empty(len(numbers))
+    for start in range(0, len(numbers), _ROWS):
+        block = slice(start, start + _ROWS)
+        # Not with a matrix product: a row's sum must not depend on the rows beside it.
+        scores[block] = (rows(numbers[block]).astype(np.float64) * wanted).sum(axis=1)
     chosen = best(scores, k)
     return list(zip(numbers[chosen].tolist(), scores[chosen].tolist(), strict=True))

@@ -1,0 +1,306 @@
+"""The cache of embeddings: what it saves, and what happens to it in a rough world."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from karat.core import InputError
+from karat.systems.embed import Granite, ModelMissing, cached
+
+
+class Toy:
+    """A vector from the hash of the text; counts what it was asked for."""
+
+    def __init__(self, name="toy", size=8, pause=0.0):
+        self.name, self.size, self.pause = name, size, pause
+        self.asked = []
+
+    def __call__(self, texts):
+        self.asked += texts
+        time.sleep(self.pause)
+        rows = [np.frombuffer(hashlib.shake_128(text.encode()).digest(self.size), np.uint8) for text in texts]
+        rows = np.array(rows, np.float32).reshape(-1, self.size) - 100
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def describe(self):
+        return {"kind": self.name}
+
+
+TEXTS = [f"text {number}" for number in range(700)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "cache" / "embeddings.sqlite"
+
+
+def fill(path, texts=TEXTS):
+    cache = cached(Toy(), path)
+    cache(texts)
+    cache.close()
+
+
+def count(path):
+    database = sqlite3.connect(path)
+    try:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return database.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    finally:
+        database.close()
+
+
+def test_nothing_is_embedded_twice(path):
+    """The second pass asks for nothing, and gives the same bytes; so does another process's, which opens the file."""
+    first = cached(Toy(), path)
+    wanted = first(TEXTS)
+    first.close()
+    again = Toy()
+    cache = cached(again, path)
+    assert np.array_equal(cache(TEXTS), wanted)
+    assert np.array_equal(wanted, Toy()(TEXTS))
+    assert cache(TEXTS).dtype == np.float32
+    assert again.asked == []
+
+
+def test_only_what_is_missing_is_asked_for(path):
+    """Each missing text once, in order, however often it stands in the list; rows are in the list's order."""
+    toy = Toy()
+    cache = cached(toy, path)
+    cache(["b"])
+    found = cache(["c", "a", "b", "a", "c"])
+    assert toy.asked == ["b", "c", "a"]
+    assert np.array_equal(found, Toy()(["c", "a", "b", "a", "c"]))
+
+
+def test_a_cache_is_its_embedder(path):
+    """Name, size and description are the embedder's own, so a fingerprint cannot tell whether there is a cache."""
+    cache = cached(Toy(), path)
+    assert (cache.name, cache.size, cache.describe()) == ("toy", 8, {"kind": "toy"})
+    assert cache([]).shape == (0, 8)
+
+
+def test_embedders_are_kept_apart(path):
+    """One file serves several models, and none gets another's vectors."""
+    one, other = Toy("one", 8), Toy("other", 16)
+    cached(one, path)(TEXTS)
+    assert cached(other, path)(TEXTS).shape == (700, 16)
+    assert len(other.asked) == 700
+    assert cached(one, path)(TEXTS).shape == (700, 8)
+    assert len(one.asked) == 700
+
+
+def test_a_model_that_changed_its_size_is_told(path):
+    """Old and new vectors of one name cannot stand in one matrix."""
+    fill(path, ["a"])
+    with pytest.raises(
+        InputError, match=r"vectors of 8 and of 16 numbers under one name, toy; the model .* has changed"
+    ):
+        cached(Toy(size=16), path)(["a", "b"])
+
+
+def test_texts_that_are_odd(path):
+    """Empty, long, and not even Unicode: each has a place of its own."""
+    texts = ["", " ", "x" * 1_000_000, "\ud83d", "\0", "ä", "a\u0308"]
+    cached(Toy(), path)(texts)
+    again = Toy()
+    assert len(np.unique(cached(again, path)(texts), axis=0)) == len(texts)
+    assert again.asked == []
+
+
+def test_the_second_pass_is_twenty_times_faster(path):
+    """With the real model, reading vectors costs less than a twentieth of computing them (CPU time)."""
+    try:
+        granite = Granite()
+    except ModelMissing as error:
+        pytest.skip(str(error))
+    cache = cached(granite, path)
+    texts = [f"{number} {'the pool closes at ten ' * 12}" for number in range(60)]
+    seconds = []
+    for _ in range(2):
+        start = time.process_time()
+        found = cache(texts)
+        seconds.append(time.process_time() - start)
+    assert np.array_equal(found, cache(texts))
+    assert seconds[1] * 20 < seconds[0]
+
+
+def test_a_killed_process_leaves_what_it_finished(path):
+    """SIGKILL in the middle: slices that were written are there, whole, and the rest is embedded by the next."""
+    with running(path, "cached(Toy(pause=0.2), path)(TEXTS + [f'more {n}' for n in range(20_000)])") as process:
+        wait_for(path, 256)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    saved = count(path)
+    assert saved % 256 == 0
+    assert 256 <= saved < 20_700
+    toy = Toy()
+    assert np.array_equal(cached(toy, path)(TEXTS), Toy()(TEXTS))
+    assert len(toy.asked) == max(0, 700 - saved)
+
+
+def test_several_processes_fill_one_file(path):
+    """Four at once, with texts that overlap, from a file that does not exist yet: nobody fails, nothing is lost."""
+    code = "assert np.array_equal(cached(Toy(), path)(TEXTS), Toy()(TEXTS))"
+    processes = [running(path, f"TEXTS = TEXTS[{start}:] + TEXTS[:{start}]; {code}") for start in (0, 0, 200, 400)]
+    for process in processes:
+        with process:
+            assert process.wait(60) == 0, "see its traceback above"
+    assert count(path) == 700
+
+
+def running(path, code):
+    """Run code in a process of its own, in which a warning is an error, with the names of this file."""
+    folder = str(Path(__file__).parent)
+    start = f"import sys; sys.path.insert(0, {folder!r}); from test_embedding_cache import *; path = {str(path)!r}"
+    return subprocess.Popen([sys.executable, "-W", "error", "-c", f"{start}\n{textwrap.dedent(code)}"])
+
+
+def wait_for(path, rows):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+            try:
+                if database.execute("SELECT count(*) FROM vectors").fetchone()[0] >= rows:
+                    return
+            finally:
+                database.close()
+        except sqlite3.OperationalError:
+            pass  # not there yet
+        time.sleep(0.02)
+    raise AssertionError("nothing was written in a minute")
+
+
+def test_threads_share_one_cache(path):
+    """One cache serves all threads."""
+    cache = cached(Toy(), path)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda start: cache(TEXTS[start : start + 300]), range(0, 400, 50)))
+    for start, rows in zip(range(0, 400, 50), found, strict=True):
+        assert np.array_equal(rows, Toy()(TEXTS[start : start + 300]))
+    assert count(path) == 650
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_opens_the_file_itself(path):
+    """SQLite forbids a child to use its parent's connection; both write, and the file stays whole."""
+    code = """
+    cache = cached(Toy(), path)
+    cache(TEXTS[:100])
+    child = os.fork()
+    cache(TEXTS[:400] if child else TEXTS[300:])
+    if not child:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    """
+    with running(path, code) as process:
+        assert process.wait(60) == 0
+    assert count(path) == 700
+
+
+def cut_in_half(data):
+    return data[: len(data) // 2]
+
+
+def overwritten(data):
+    return data[:4096] + b"\xa5" * (len(data) - 4096)
+
+
+def no_database(data):
+    return b"These are my notes.\n" * 100
+
+
+def head_destroyed(data):
+    return bytes(100) + data[100:]
+
+
+@pytest.mark.parametrize("damage", [cut_in_half, overwritten, no_database, head_destroyed])
+def test_a_damaged_file_is_moved_aside(path, damage):
+    """Nothing crashes, nothing is deleted, one message says what happened, and the next run has a cache again."""
+    fill(path)
+    damaged = damage(path.read_bytes())
+    path.write_bytes(damaged)
+    said = []
+    cache = cached(Toy(), path, say=said.append)
+    assert np.array_equal(cache(TEXTS), Toy()(TEXTS))
+    cache.close()
+    aside = path.with_name("embeddings.sqlite.damaged-1")
+    assert aside.read_bytes() == damaged
+    assert len(said) == 1
+    assert said[0].startswith(f"{path}: the cache of embeddings was damaged (")
+    assert f"is now {aside}" in said[0]
+    assert count(path) == 700
+    path.write_bytes(b"broken again" * 100)
+    cached(Toy(), path, say=said.append)(TEXTS)
+    assert path.with_name("embeddings.sqlite.damaged-2").exists()
+
+
+def test_damage_is_a_warning_when_nobody_listens(path):
+    """Without ``say``, the message is a warning."""
+    path.parent.mkdir()
+    path.write_bytes(b"broken" * 1000)
+    with pytest.warns(RuntimeWarning, match="the cache of embeddings was damaged"):
+        cached(Toy(), path)(["a"])
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0\0\0", b"\0" * 32, b"\xff" * 32, np.full(8, 0.9, "<f4").tobytes()])
+def test_a_vector_that_is_not_whole_is_embedded_again(path, data):
+    """Vectors have length 1; what has not is no vector, and is replaced."""
+    fill(path)
+    database = sqlite3.connect(path)
+    with database:
+        database.execute("UPDATE vectors SET vector = ? WHERE text = ?", (data, hashlib.sha256(b"text 7").digest()))
+    database.close()
+    for asked in (["text 7"], []):
+        toy = Toy()
+        assert np.array_equal(cached(toy, path)(TEXTS), Toy()(TEXTS))
+        assert toy.asked == asked
+
+
+def test_another_programs_database_is_left_alone(path):
+    """A path given by mistake costs nobody's data: no table is added, nothing is moved, and the vectors still come."""
+    path.parent.mkdir()
+    database = sqlite3.connect(path)
+    database.executescript("CREATE TABLE customers (name TEXT); INSERT INTO customers VALUES ('me')")
+    database.close()
+    before, said = path.read_bytes(), []
+    assert np.array_equal(cached(Toy(), path, say=said.append)(TEXTS), Toy()(TEXTS))
+    assert path.read_bytes() == before
+    assert len(said) == 1
+    assert "not cached in this file: it is a database of another program" in said[0]
+
+
+def test_a_place_where_no_file_can_be(tmp_path):
+    """A folder, a file in the way, an impossible name: one message, and the run goes on without a cache."""
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path, tmp_path / "file" / "cache", tmp_path / "nul\0byte"):
+        said = []
+        cache = cached(Toy(), place, say=said.append)
+        assert np.array_equal(cache(["a", "b"]), Toy()(["a", "b"]))
+        assert np.array_equal(cache(["a", "b"]), Toy()(["a", "b"]))
+        assert len(said) == 1
+        assert "embeddings are not cached in this file: " in said[0]
+
+
+def test_a_disk_that_is_full(path):
+    """When no more can be written, it is said once; the vectors come all the same, and what is there stays."""
+    fill(path, TEXTS[:256])
+    said = []
+    cache = cached(Toy(), path, say=said.append)
+    cache(TEXTS[:10])
+    cache._store._database.execute("PRAGMA max_page_count = 1")
+    assert np.array_equal(cache(TEXTS), Toy()(TEXTS))
+    assert [message.partition("file: ")[2] for message in said] == ["database or disk is full"]
+    assert count(path) == 256

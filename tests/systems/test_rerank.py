@@ -1,0 +1,418 @@
+"""Rerankers: mixing by hand, MaxSim by hand and by loops, HTTP against a real server, a real cross-encoder."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.core import InputError, Span, SystemFailed, UsageError
+from karat.systems._chunk import Chunk
+from karat.systems._client import Endpoint
+from karat.systems.rerank import CrossEncoder, HttpReranker, Mix, maxsim
+from strategies import quick
+
+KEY = "sk-very-secret"
+
+
+def chunks(*texts: str) -> list[Chunk]:
+    return [Chunk(id=f"d:chunk:{i}", document="d", span=Span(0, len(text)), text=text) for i, text in enumerate(texts)]
+
+
+# Mixing
+
+
+def test_half_and_half_by_hand() -> None:
+    """Combined is the mean of both scores; what the reranker puts under 0.5 is dropped, and 0.5 itself is kept."""
+    kept = Mix()([0.9, 0.2, 0.8, 0.4], [0.49, 0.9, 0.5, 1.0], ["a", "b", "c", "d"], 5)
+    assert [(hit.place, hit.combined) for hit in kept] == [
+        (3, pytest.approx(0.7)),
+        (2, pytest.approx(0.65)),
+        (1, pytest.approx(0.55)),
+    ]
+    assert (kept[0].similarity, kept[0].rerank) == (0.4, 1.0)
+
+
+def test_the_best_chunk_of_a_document_stands_for_it() -> None:
+    """Only the best chunk of a document is kept, before the cut: five documents are five hits, not fewer."""
+    similarities, reranks = [0.9, 0.8, 0.7, 0.6], [0.9, 0.9, 0.9, 0.9]
+    assert [hit.place for hit in Mix()(similarities, reranks, ["a", "a", "b", "c"], 2)] == [0, 2]
+    every = Mix(best_per_document=False)(similarities, reranks, ["a", "a", "b", "c"], 2)
+    assert [hit.place for hit in every] == [0, 1]
+
+
+def test_the_ends_of_the_weight() -> None:
+    """Weight 1 leaves the order to the reranker, 0 to the similarity; equal ones stay in their order."""
+    given_ = ([0.9, 0.1, 0.5], [0.6, 0.8, 0.8], ["a", "b", "c"], 9)
+    assert [hit.place for hit in Mix(weight=1)(*given_)] == [1, 2, 0]
+    assert [hit.place for hit in Mix(weight=0)(*given_)] == [0, 2, 1]
+    assert [hit.place for hit in Mix(threshold=None)([0.0, 0.0], [-3.0, -3.0], ["a", "b"], 9)] == [0, 1]
+
+
+SCORE = st.floats(0, 1)
+
+
+@quick
+@given(st.lists(st.tuples(SCORE, SCORE, st.sampled_from("abc")), max_size=12), SCORE, SCORE, st.integers(1, 9))
+def test_mixing_keeps_its_promises(hits: list[Any], weight: float, threshold: float, k: int) -> None:
+    """Best first, nothing under the threshold, one chunk a document, and as many as there are, up to k."""
+    kept = Mix(weight=weight, threshold=threshold)(*([hit[i] for hit in hits] for i in range(3)), k)
+    passing = {document for _, rerank, document in hits if rerank >= threshold}
+    documents = [hits[hit.place][2] for hit in kept]
+    assert len(kept) == min(k, len(passing))
+    assert set(documents) <= passing
+    assert len(set(documents)) == len(documents)
+    assert [hit.combined for hit in kept] == sorted((hit.combined for hit in kept), reverse=True)
+    for hit in kept:
+        same = [(1 - weight) * s + weight * r for s, r, d in hits if d == hits[hit.place][2] and r >= threshold]
+        assert hit.combined == max(same)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Mix(weight=1.5), "weight=1.5"),
+        (lambda: Mix(threshold=math.nan), "threshold=nan"),
+        (lambda: Mix()([1.0], [1.0], ["a"], 0), "k=0"),
+        (lambda: Mix()([1.0], [], ["a"], 1), "1 similarities, 0 rerank scores, 1 documents"),
+        (lambda: Mix()([math.nan], [1.0], ["a"], 1), "not a finite number"),
+        (lambda: Mix()([1.0], [math.inf], ["a"], 1), "not a finite number"),
+    ],
+)
+def test_mistakes_of_mixing_are_named(make: Callable[[], object], message: str) -> None:
+    """What makes no sense is refused."""
+    with pytest.raises((UsageError, InputError), match=message):
+        make()
+
+
+# MaxSim
+
+
+def test_maxsim_by_hand() -> None:
+    """Each token of the query takes its best partner: (1 + 0.8) / 2 in the first text, (0.6 + 1) / 2 in the second."""
+    query = np.array([[1, 0], [0, 1]], np.float32)
+    first, second = np.array([[1, 0], [0.6, 0.8]], np.float32), np.array([[0.6, 0.8], [0, 1], [-1, 0]], np.float32)
+    assert maxsim(query, [first, second]) == pytest.approx([0.9, 0.8])
+    assert maxsim(query, []) == []
+    assert maxsim(query[:1], [-query[:1]]) == [-1.0]
+
+
+@quick
+@given(st.integers(1, 5), st.lists(st.integers(1, 6), min_size=1, max_size=5), st.integers(0, 99))
+def test_maxsim_equals_loops(n: int, lengths: list[int], seed: int) -> None:
+    """Texts of any lengths get the scores that three loops give, each as if it were alone."""
+    rng = np.random.default_rng(seed)
+    query, *texts = (rng.normal(size=(rows, 8)).astype(np.float32) for rows in (n, *lengths))
+    found = maxsim(query, texts)
+    for text, score in zip(texts, found, strict=True):
+        wanted = np.mean([max(float(np.dot(one, other)) for other in text) for one in query])
+        assert score == pytest.approx(wanted, abs=1e-5)
+        assert maxsim(query, [text]) == pytest.approx([score], abs=1e-5)
+
+
+def test_maxsim_needs_tokens() -> None:
+    """A text or a query without tokens, or of another width, has no similarity."""
+    one = np.ones((1, 2), np.float32)
+    for query, text in ((one[:0], one), (one, one[:0]), (one, np.ones((1, 3), np.float32)), (one[0], one)):
+        with pytest.raises(UsageError, match="at least one row"):
+            maxsim(query, [text])
+
+
+# HTTP
+
+
+class Server:
+    """A real server on loopback that gives prepared answers in turn, the last one again and again."""
+
+    def __init__(self) -> None:
+        self.answers: list[Callable[[dict[str, Any]], Any]] = []
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.requests.append(body)
+                server.headers.append({name.lower(): value for name, value in self.headers.items()})
+                place = min(len(server.requests), len(server.answers)) - 1
+                self.answer(server.answers[place](body))
+
+            def answer(self, answer: Any) -> None:
+                if answer is None:  # hang up
+                    self.close_connection = True
+                    return
+                status, data, headers = answer if isinstance(answer, tuple) else (200, answer, {})
+                data = data if isinstance(data, bytes) else json.dumps(data).encode()
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(data)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                for start in range(0, len(data), 1 if "Slow" in headers else len(data)):
+                    if "Slow" in headers:
+                        time.sleep(0.05)
+                    self.wfile.write(data[start : start + (1 if "Slow" in headers else len(data))])
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self._http.handle_error = lambda *_: None  # type: ignore[method-assign] # a client that has gone is expected
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1/rerank"
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    made = Server()
+    yield made
+    made.close()
+
+
+def by_length(body: dict[str, Any]) -> dict[str, Any]:
+    """Score a text by its length, and answer best first, as services do."""
+    texts = body["documents"]
+    rows = [{"index": i, "relevance_score": len(text) / 100} for i, text in enumerate(texts)]
+    return {"results": sorted(rows, key=lambda row: -row["relevance_score"])[: body["top_n"]]}
+
+
+def reranker(server: Server, **options: Any) -> HttpReranker:
+    endpoint = {name: options.pop(name) for name in ("key_variable", "timeout", "retries") if name in options}
+    return HttpReranker(Endpoint(url=server.url, backoff=0.01, **endpoint), **options)
+
+
+def test_scores_come_in_the_order_of_the_chunks(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request is Cohere's, the key is a bearer token, and the answer's own order does not matter."""
+    monkeypatch.setenv("RERANK_KEY", f" {KEY}\n")
+    server.answers = [by_length]
+    made = reranker(server, model="rerank-3", key_variable="RERANK_KEY")
+    assert made("pool?", chunks("a", "abc", "ab")) == [0.01, 0.03, 0.02]
+    assert server.requests == [{"model": "rerank-3", "query": "pool?", "documents": ["a", "abc", "ab"], "top_n": 3}]
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert KEY not in repr(made) + json.dumps(made.describe())
+    assert made.describe() == {"kind": "http", "url": server.url, "model": "rerank-3"}
+    made.close()
+
+
+def test_tei_and_voyage_are_understood(server: Server) -> None:
+    """TEI calls the texts ``texts`` and answers with a bare list of ``score``; Voyage answers under ``data``."""
+    server.answers = [
+        lambda body: [{"index": i, "score": i} for i in range(len(body["texts"]))],
+        lambda body: {"data": [{"index": 0, "relevance_score": 0.5}]},
+    ]
+    assert reranker(server, field="texts")("q", chunks("a", "b")) == [0.0, 1.0]
+    assert server.requests == [{"query": "q", "texts": ["a", "b"]}]
+    assert reranker(server)("q", chunks("a")) == [0.5]
+
+
+def test_many_chunks_go_in_batches(server: Server) -> None:
+    """Each batch is a request, and the scores come together; without chunks nothing is asked."""
+    server.answers = [by_length]
+    made = reranker(server, batch=2)
+    assert made("q", chunks("a", "ab", "abc", "abcd", "abcde")) == [0.01, 0.02, 0.03, 0.04, 0.05]
+    assert [request["top_n"] for request in server.requests] == [2, 2, 1]
+    assert made("q", []) == []
+    assert len(server.requests) == 3
+
+
+def test_odd_texts_arrive(server: Server) -> None:
+    """Control characters, other scripts, and half of a surrogate pair can be sent."""
+    server.answers = [by_length]
+    texts = ['"\x00\n\u65e5\U0001f642', "\ud83d"]
+    reranker(server)("\u00e9", chunks(*texts))
+    assert server.requests[0]["documents"] == texts
+
+
+def test_what_passes_is_tried_again(server: Server) -> None:
+    """A busy service, one that asks for a pause, and one that hangs up are asked again, and then it works."""
+    server.answers = [
+        lambda _: (503, {"error": "warming up"}, {}),
+        lambda _: (429, {"error": "slow down"}, {"Retry-After": "1"}),
+        lambda _: None,
+        by_length,
+    ]
+    started = time.monotonic()
+    assert reranker(server)("q", chunks("abc")) == [0.03]
+    assert len(server.requests) == 4
+    assert time.monotonic() - started >= 1
+
+
+def test_what_does_not_pass_fails_with_the_services_own_words(server: Server) -> None:
+    """After the last try, or at once when no try can help, it fails with exit code 3 and the server's words."""
+    server.answers = [lambda _: (503, {"error": "overloaded"}, {})]
+    with pytest.raises(SystemFailed, match=r"reranker http://127.0.0.1:\d+/v1/rerank: 503 .*overloaded") as failed:
+        reranker(server, retries=2)("q", chunks("a"))
+    assert failed.value.exit_code == 3
+    assert len(server.requests) == 3
+    server.answers, server.requests = [lambda _: (401, {"error": "no such key"}, {})], []
+    with pytest.raises(SystemFailed, match=r"401 .*no such key"):
+        reranker(server)("q", chunks("a"))
+    assert len(server.requests) == 1
+
+
+def test_the_key_is_in_no_message(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that repeats the key that it was sent is quoted without it."""
+    monkeypatch.setenv("RERANK_KEY", KEY)
+    server.answers = [lambda _: (403, {"error": f"key {KEY} is not valid"}, {})]
+    with pytest.raises(SystemFailed) as failed:
+        reranker(server, key_variable="RERANK_KEY")("q", chunks("a"))
+    assert "key *** is not valid" in str(failed.value)
+    assert KEY not in str(failed.value)
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["silent", "byte by byte"])
+def test_time_is_limited(server: Server, slow: bool) -> None:
+    """Neither a service that is silent nor one that sends a byte now and then is waited for longer than said."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        if not slow:
+            time.sleep(1)
+        return 200, by_length(body), {"Slow": "1"} if slow else {}
+
+    server.answers = [answer]
+    started = time.monotonic()
+    with pytest.raises(SystemFailed, match="Timeout"):
+        reranker(server, timeout=0.2, retries=1)("q", chunks("a" * 50, "b"))
+    assert time.monotonic() - started < 1.5
+    assert len(server.requests) == 2
+
+
+def test_nobody_there() -> None:
+    """A port that nobody listens on is a failure of the service, with the system's word for it."""
+    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    endpoint = Endpoint(url="http://127.0.0.1:9/rerank", retries=1, backoff=0)
+    with pytest.raises(SystemFailed, match="ConnectError"):
+        HttpReranker(endpoint)("q", chunks("a"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (b"<html>", "no JSON: <html>"),
+        (b"[" * 100_000, "no JSON"),
+        ({"ok": True}, "without results"),
+        ("text", "without results"),
+        ({"results": [{"index": 0, "relevance_score": 1}]}, "scores for 1 of 2 texts"),
+        ({"results": [{"index": 2, "relevance_score": 1}]}, "none of 0 to 1"),
+        ({"results": [{"index": -1, "relevance_score": 1}]}, "none of 0 to 1"),
+        ({"results": [{"index": True, "relevance_score": 1}]}, "none of 0 to 1"),
+        ({"results": [{"index": 0, "relevance_score": 1}] * 2}, "stands twice"),
+        ({"results": [{"index": 0, "relevance_score": "1"}]}, "no finite number"),
+        ({"results": [{"index": 0}]}, "no finite number"),
+        (b'{"results": [{"index": 0, "relevance_score": NaN}]}', "no finite number"),
+        ({"results": ["x"]}, "none of 0 to 1"),
+    ],
+)
+def test_wrong_answers_are_refused(server: Server, answer: Any, message: str) -> None:
+    """An answer that is not one score for each text never becomes a ranking, and is not asked for again."""
+    server.answers = [lambda _: answer]
+    with pytest.raises(SystemFailed, match=message):
+        reranker(server)("q", chunks("a", "b"))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"url": "ftp://x/rerank"}, "url 'ftp://x/rerank'; give one such as"),
+        ({"url": "http://"}, "give one such as"),
+        ({"url": "http://x:port/"}, "give one such as"),
+        ({"url": "http://[::1/"}, "give one such as"),
+        ({"timeout": 0}, "timeout=0"),
+        ({"timeout": math.nan}, "timeout=nan"),
+        ({"retries": -1}, "retries=-1"),
+        ({"backoff": -1}, "backoff=-1"),
+    ],
+)
+def test_mistakes_of_the_endpoint_are_named(options: dict[str, Any], message: str) -> None:
+    """An endpoint that cannot be asked is refused before anything is sent."""
+    with pytest.raises(UsageError, match=message):
+        Endpoint(**{"url": "http://localhost/rerank", **options})
+
+
+def test_secrets_in_the_url_are_not_shown() -> None:
+    """A password before the host and a key among the parameters are in no name."""
+    assert Endpoint(url="http://me:pw@[::1]:80/rerank?key=x").name == "http://[::1]:80/rerank"
+
+
+def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says which variable is to be set, or that it holds what no header can carry."""
+    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    endpoint = Endpoint(url="http://localhost/rerank", key_variable="RERANK_KEY")
+    monkeypatch.delenv("RERANK_KEY", raising=False)
+    with pytest.raises(UsageError, match="RERANK_KEY is not set"):
+        HttpReranker(endpoint)
+    monkeypatch.setenv("RERANK_KEY", "a\nb")
+    with pytest.raises(UsageError, match="a character that no key has"):
+        HttpReranker(endpoint)
+    for options in ({"field": "docs"}, {"batch": 0}):
+        with pytest.raises(UsageError, match=next(iter(options))):
+            HttpReranker(Endpoint(url="http://localhost/rerank"), **options)  # type: ignore[arg-type]
+
+
+# Cross-encoder
+
+
+def test_a_cross_encoder_reads_pairs(tmp_path: Path) -> None:
+    """A real, tiny, untrained model scores each chunk between 0 and 1, the same in any batch."""
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed: UNTESTED")
+    _tiny_model(tmp_path)
+    pairs = chunks("the pool opens", "wifi", "a much longer text about the pool and the sauna")
+    scores = CrossEncoder(str(tmp_path))("pool", pairs)
+    assert len(scores) == 3
+    assert all(0 < score < 1 for score in scores)
+    assert CrossEncoder(str(tmp_path), batch=1)("pool", pairs) == pytest.approx(scores, abs=1e-5)
+    assert CrossEncoder(str(tmp_path))("pool", []) == []
+    assert CrossEncoder(str(tmp_path)).describe()["model"] == str(tmp_path)
+
+
+def test_nothing_is_downloaded(tmp_path: Path) -> None:
+    """A model that is not on this machine is refused, whatever the network says."""
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed: UNTESTED")
+    with pytest.raises(UsageError, match="karat downloads nothing"):
+        CrossEncoder("no-such/model")("q", chunks("a"))
+
+
+def test_a_cross_encoder_without_its_package_says_how_to_get_it() -> None:
+    """Where sentence-transformers is not installed, the message names it."""
+    try:
+        import sentence_transformers  # noqa: F401
+    except ImportError:
+        with pytest.raises(UsageError, match=r"the cross-encoder needs sentence-transformers .*pip install"):
+            CrossEncoder("some/model")("q", chunks("a"))
+    else:
+        pytest.skip("sentence-transformers is installed")
+    with pytest.raises(UsageError, match="name a model"):
+        CrossEncoder("")
+
+
+def _tiny_model(folder: Path) -> None:
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "pool", "opens", "wifi", "a", "sauna", "text"]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    BertForSequenceClassification(BertConfig(vocab_size=len(words), num_labels=1, **size)).save_pretrained(folder)
+    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
