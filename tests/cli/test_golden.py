@@ -176,3 +176,19 @@ def test_in_place_needs_the_own_format(run: Run, folder: Path) -> None:
     (folder / "a.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 1}\n')
     _, err = run("merge", "beir", "a.jsonl", "--in-place", code=2)
     assert "not in karat's own format" in err
+
+
+def test_every_mistake_has_its_line(run: Run, folder: Path) -> None:
+    """Several mistakes are told one a line, and nothing in a file can break a line or act on the terminal."""
+    (folder / "set" / "queries.jsonl").write_text('{"id": "a\\u001b[31m\\nb"}\n{"id": 1.5}\n')
+    _, err = run("convert", "set", "x", code=2)
+    lines = err.splitlines()
+    assert lines[0] == "karat: 2 mistakes"
+    assert len(lines) == 3
+    assert "\x1b" not in err
+
+
+def test_a_format_is_known_by_its_content(run: Run, folder: Path) -> None:
+    """The writer of agent makes one object, whatever the file is called, and it is read as one."""
+    run("convert", "set", "golden.jsonl", "--to", "agent")
+    assert golden.read("golden.jsonl").qrels()["q0"] == {"wifi": 3}

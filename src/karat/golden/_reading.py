@@ -115,6 +115,11 @@ class Mistakes(InputError):
         super().__init__(text)
         self.errors = errors
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A count, and each mistake on its line."""
+        return tuple(str(self).split("\n"))
+
 
 class Row:
     """One record. As a context manager it collects the first mistake, and when there is none the unknown keys.
