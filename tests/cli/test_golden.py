@@ -176,3 +176,60 @@ def test_in_place_needs_the_own_format(run: Run, folder: Path) -> None:
     (folder / "a.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 1}\n')
     _, err = run("merge", "beir", "a.jsonl", "--in-place", code=2)
     assert "not in karat's own format" in err
+
+
+def test_every_mistake_has_its_line(run: Run, folder: Path) -> None:
+    """Several mistakes are told one a line, and nothing in a file can break a line or act on the terminal."""
+    (folder / "set" / "queries.jsonl").write_text('{"id": "a\\u001b[31m\\nb"}\n{"id": 1.5}\n')
+    _, err = run("convert", "set", "x", code=2)
+    lines = err.splitlines()
+    assert lines[0] == "karat: 2 mistakes"
+    assert len(lines) == 3
+    assert "\x1b" not in err
+
+
+def test_a_format_is_known_by_its_content(run: Run, folder: Path) -> None:
+    """The writer of agent makes one object, whatever the file is called, and it is read as one."""
+    run("convert", "set", "golden.jsonl", "--to", "agent")
+    assert golden.read("golden.jsonl").qrels()["q0"] == {"wifi": 3}
+
+
+def test_in_place_keeps_what_it_does_not_know(run: Run, folder: Path) -> None:
+    """Old rows stay to the byte, with keys that karat does not know; so do the rights of the file."""
+    file = folder / "set" / "judgments.jsonl"
+    row = '{"query": "q0",   "document": "wifi", "grade": 3, "annotator": "ana", "comment": "keep me"}\n'
+    file.write_text(row)
+    file.chmod(0o640)
+    (folder / "bo.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 2}\n')
+    _, err = run("merge", "set", "bo.jsonl", "--annotator", "bo", "--in-place")
+    assert file.read_text() == row + '{"query": "q1", "document": "pool", "grade": 2, "annotator": "bo"}\n'
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert "unknown key 'comment'" in err
+
+
+def test_merges_at_once_lose_nothing(folder: Path) -> None:
+    """Several annotators may merge into one set at the same time."""
+    (folder / "add.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 2}\n')
+    command = [sys.executable, "-m", "karat", "golden", "merge", "set", "add.jsonl", "--in-place", "--annotator"]
+    jobs = [subprocess.Popen([*command, f"p{i}"], stdout=subprocess.DEVNULL) for i in range(5)]
+    assert [job.wait(timeout=60) for job in jobs] == [0] * 5
+    assert {j.annotator for j in golden.read("set").judgments} == {"ana", *(f"p{i}" for i in range(5))}
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [('"span": [5, 99999]', "is not inside document 'pool'"), ('"section": "S.77"', "document 'pool': ")],
+)
+def test_merge_refuses_parts_that_are_not_there(run: Run, folder: Path, part: str, message: str) -> None:
+    """What the linter would call an error does not come into the set."""
+    (folder / "a.jsonl").write_text(f'{{"query": "q1", "document": "pool", "grade": 1, {part}}}\n')
+    _, err = run("merge", "set", "a.jsonl", code=2)
+    assert message in err
+
+
+def test_pool_leaves_out_what_merge_would_refuse(run: Run, folder: Path) -> None:
+    """Queries and documents that the set does not have cannot be judged."""
+    (folder / "odd.txt").write_text("q1 Q0 pool 1 3 t\nq1 Q0 harbour 2 2 t\nzz Q0 pool 1 1 t\n")
+    out, err = run("pool", "odd.txt", "--golden", "set")
+    assert [(row["query"], row["document"]) for row in map(json.loads, out.splitlines())] == [("q1", "pool")]
+    assert "1 queries of the runs are not in the set" in err

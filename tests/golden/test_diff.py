@@ -48,6 +48,7 @@ def judgments(**changed):
         (replace(BASE, queries=(*BASE.queries, Query(id="q3", text="?"))), "minor"),
         (replace(BASE, documents=(*BASE.documents, Document(id="new"))), "minor"),
         (replace(BASE, judgments=(*BASE.judgments, Judgment(query="q2", target=WIFI, grade=0))), "minor"),
+        (queries(paraphrases=("wlan?", "internet?")), "minor"),
         (queries(text="Wi-Fi?"), "major"),
         (queries(paraphrases=()), "major"),
         (documents(text="Paid."), "major"),
@@ -110,3 +111,16 @@ def test_the_fingerprint_sees_content_only():
         queries(category="z"),
     ]
     assert len({fingerprint(golden) for golden in [BASE, *others]}) == 6
+
+
+def test_the_order_of_a_chain_counts_and_that_of_paraphrases_does_not():
+    """Cause and effect the other way round is another chain; paraphrases have no order."""
+    chain = [queries(chain=names) for names in [("a", "b"), ("b", "a"), ("a", "c", "b"), ("a", "b", "c")]]
+    assert [diff(chain[0], other).bump for other in chain[1:]] == ["major", "major", "minor"]
+    assert diff(queries(paraphrases=("a", "b")), queries(paraphrases=("b", "a"))).bump == "patch"
+
+
+def test_a_set_with_an_id_twice_is_not_compared():
+    """Which of the two changed cannot be said."""
+    with pytest.raises(UsageError, match="has an id twice"):
+        diff(BASE, replace(BASE, queries=BASE.queries * 2))

@@ -215,7 +215,7 @@ def test_synthetic_ids() -> None:
 
 
 def test_three_paraphrases() -> None:
-    """Exactly three, not two and not four."""
+    """Three wordings, with or without the text of the query among them."""
     golden = queries(*({"paraphrases": tuple("abcd"[:n])} for n in (3, 2, 4, 0)))
     assert apply("paraphrase-count", golden, "structured")[0].where == ("q2", "q3")
     assert told("paraphrase-count", golden, "structured") == ["2 of 4 queries without 3 wordings"]

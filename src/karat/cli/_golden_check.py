@@ -109,7 +109,7 @@ def _text(report: Report, strict: bool) -> str:
     if report.ceilings:
         parts.append(_ceilings(report))
     if report.resolution and report.resolution.all.queries:
-        parts.append(_resolution(report.resolution))
+        parts.append(_resolution(report.resolution, report.counts["queries"]))
     parts.append(_verdict(report, strict))
     return "\n\n".join(parts)
 
@@ -148,13 +148,15 @@ def _below(top: Ceiling) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in top.below.items()) or "none"
 
 
-def _resolution(found: Resolution) -> str:
+def _resolution(found: Resolution, queries: int) -> str:
     spreads = list(found.all.two_sided)
     head = ["resolution", "queries", *(f"sd {sd:g}" for sd in spreads), *(f"one-sided {sd:g}" for sd in spreads)]
     rows = [head, _seen("all queries", found.all)]
     rows += [_seen(printable(seen.name) or "(none)", seen) for seen in found.categories]
     power, level = (f"{100 * share:.0f} %" for share in (found.power, found.alpha))
     note = f"the smallest drop that is found with {power} power at the {level} level (paired t-test)"
+    if found.all.queries < queries:
+        note += "; queries without a relevant document do not count, and those worded alike count once"
     return f"{render(rows)}\n{note}"
 
 

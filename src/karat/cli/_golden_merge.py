@@ -38,13 +38,14 @@ def command(
 
     if in_place and output:
         raise UsageError("choose --output or --in-place")
-    merged = golden.merge(golden.read(set_), files, annotator=annotator, date=date)
-    for note in merged.notes:
-        click.echo(f"karat: {escaped(note)}", err=True)
     if in_place:
-        golden.replace_judgments(set_, merged.golden.judgments)
-    elif output:
-        golden.write(merged.golden, output)
+        merged = golden.merge_in_place(set_, files, annotator=annotator, date=date)
+    else:
+        merged = golden.merge(golden.read(set_), files, annotator=annotator, date=date)
+        if output:
+            golden.write(merged.golden, output)
+    for note in (*merged.golden.notes, *merged.notes):
+        click.echo(f"karat: {escaped(note)}", err=True)
     emit(json.dumps(_document(merged), allow_nan=False) if as_json else _text(merged, set_ if in_place else output))
 
 

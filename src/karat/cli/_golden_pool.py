@@ -35,7 +35,11 @@ def command(
     if as_json and output is None:
         raise UsageError("--json prints counts; name the file of pairs with --output")
     found = golden.read(set_) if set_ else GoldenSet()
-    pairs = golden.pool(found, golden.read_runs(runs), depth=depth)
+    ranked = golden.read_runs(runs)
+    pairs = golden.pool(found, ranked, depth=depth)
+    strange = {query for run in ranked for query in run} - {query.id for query in found.queries}
+    if set_ and strange:
+        click.echo(f"karat: {len(strange):,} queries of the runs are not in the set, left out", err=True)
     unjudged = sum(pair.grade is None for pair in pairs)
     shown = pairs if everything else pairs[:unjudged]
     text = "".join(golden.pool_lines(found, shown))

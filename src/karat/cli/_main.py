@@ -67,7 +67,7 @@ def _run(arguments: list[str]) -> int:
         click.echo("\n".join(map(escaped, shown.getvalue().split("\n"))), nl=False, err=True)
         return error.exit_code
     except KaratError as error:
-        click.echo(f"karat: {escaped(str(error))}", err=True)
+        click.echo("karat: " + "\n".join(map(escaped, error.lines)), err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return 130

@@ -22,6 +22,11 @@ class KaratError(Exception):
 
     exit_code = 2
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What to print, a line each; only an error that holds several has more than one."""
+        return (str(self),)
+
 
 class InputError(KaratError):
     """Something that was read does not hold what it should.

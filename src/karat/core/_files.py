@@ -74,6 +74,8 @@ def _replace(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        if path.exists():
+            temporary.chmod(path.stat().st_mode & 0o7777)  # who may read it is not ours to change
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -77,7 +77,7 @@ class Hit:
     """Whose document it is, in an index that holds those of several."""
 
     def __post_init__(self) -> None:
-        if not self.document:
+        if not self.document and isinstance(self.id, str):  # what is no id is told where it is used
             object.__setattr__(self, "document", document_of(self.id))
 
     @property

@@ -8,7 +8,7 @@ from karat.golden._diff import Change, Diff, diff, next_version
 from karat.golden._documents import read_documents
 from karat.golden._fingerprint import fingerprint
 from karat.golden._format import FORMATS, Format, read, write
-from karat.golden._merge import Agreement, Merged, agreement, merge, pool_lines, replace_judgments
+from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place, pool_lines
 from karat.golden._pool import Pooled, pool, read_runs
 from karat.golden._reading import Mistakes, Reading
 from karat.golden._sample import sample
@@ -36,6 +36,7 @@ __all__ = [
     "diff",
     "fingerprint",
     "merge",
+    "merge_in_place",
     "needles",
     "next_version",
     "outline",
@@ -44,7 +45,6 @@ __all__ = [
     "read",
     "read_documents",
     "read_runs",
-    "replace_judgments",
     "resolution",
     "resolver",
     "sample",

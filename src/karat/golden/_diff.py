@@ -96,6 +96,9 @@ def diff(before: GoldenSet, after: GoldenSet) -> Diff:
     >>> diff(one, two).bump, diff(two, one).bump
     ('minor', 'major')
     """
+    for golden in (before, after):
+        if len(golden.document_by_id) < len(golden.documents) or len(golden.query_by_id) < len(golden.queries):
+            raise UsageError(f"{golden.name} has an id twice; run 'karat golden check' on it first")
     old, new = before.decided, after.decided
     return Diff(
         documents=_change(before.documents, after.documents, Document),
@@ -119,8 +122,8 @@ def _change(before: Iterable[Any], after: Iterable[Any], kind: type[Document] | 
         other = new.get(name)
         if other is None or other == thing:
             continue
-        parts = [part for part in _SCORED[kind] if getattr(thing, part) != getattr(other, part)]
-        grown = [part for part in parts if _grew(getattr(thing, part), getattr(other, part))]
+        parts = [part for part in _SCORED[kind] if _content(thing, part) != _content(other, part)]
+        grown = [part for part in parts if _grew(_content(thing, part), _content(other, part))]
         if len(grown) < len(parts):
             changed[name] = tuple(part for part in parts if part not in grown)
         elif grown:
@@ -136,10 +139,18 @@ def _change(before: Iterable[Any], after: Iterable[Any], kind: type[Document] | 
     )
 
 
+def _content(thing: Any, part: str) -> Any:
+    """Give a field as scores see it: the order of a chain counts, that of other lists does not."""
+    value = getattr(thing, part)
+    return frozenset(value) if isinstance(value, tuple) and part != "chain" else value
+
+
 def _grew(before: Any, after: Any) -> bool:
-    """Say whether something was only added: to nothing, or to a list."""
-    if isinstance(before, tuple) and isinstance(after, tuple):
-        return set(before) <= set(after)
+    """Say whether something was only added: to nothing, to a list, or to the end of a chain."""
+    if isinstance(before, frozenset):
+        return before <= after  # type: ignore[no-any-return] # both are sets
+    if isinstance(before, tuple):
+        return bool(after[: len(before)] == before)
     return before in ("", None)
 
 

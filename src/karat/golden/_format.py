@@ -12,7 +12,7 @@ from typing import Any
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Target, UsageError
 from karat.golden._documents import read_documents
 from karat.golden._losses import losses
-from karat.golden._reading import Reading
+from karat.golden._reading import Mistakes, Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +92,8 @@ def write(golden: GoldenSet, path: str | Path, format: str = "karat") -> tuple[s
         made.replace(target)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
+    except UnicodeEncodeError:
+        raise InputError("cannot be written: a text holds half of a surrogate pair", source=str(path)) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return lost
@@ -100,6 +102,10 @@ def write(golden: GoldenSet, path: str | Path, format: str = "karat") -> tuple[s
 def _read_back(path: Path, format: Format) -> GoldenSet:
     """Read what was just written: only that tells what the format could hold."""
     reading = Reading()
-    golden = format.read(path, reading)
-    reading.finish()
+    try:
+        golden = format.read(path, reading)
+        reading.finish()
+    except InputError as error:
+        first = error.errors[0] if isinstance(error, Mistakes) else error
+        raise InputError(f"{format.name} cannot hold this set: {first.what}", source=path.name) from None
     return golden

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from karat.core import GoldenSet, Judgment, Target, UsageError, shorten, write_file
+from karat.core import (
+    GoldenSet,
+    Judgment,
+    KaratError,
+    Span,
+    Target,
+    UsageError,
+    decode,
+    read_bytes,
+    shorten,
+    write_file,
+)
+from karat.golden._format import read
 from karat.golden._pool import Pooled
 from karat.golden._reading import Reading, Row
-from karat.golden.formats import judgment_of, judgment_row
+from karat.golden.formats import json_line, judgment_of, judgment_row
+from karat.golden.text import canonical, resolver
 
 _SHOWN_ONLY = ("query_text", "title", "text", "judged")
 
@@ -138,6 +152,7 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
     if len(judgments) < len(golden.judgments):
         raise UsageError("the set holds judgments twice; run 'karat golden check' on it first")
     before, empty, given = set(judgments), 0, set()
+    place = resolver(golden)
     for file in files:
         for row in reading.jsonl(file):
             with row:
@@ -147,6 +162,7 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
                     empty += 1
                     continue
                 judgment = _checked(golden, row, annotator, date)
+                _check_part(golden, row, judgment.target, place)
                 if (key := _key(judgment)) in given:
                     raise row.wrong(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
                 given.add(key)
@@ -179,11 +195,48 @@ def _checked(golden: GoldenSet, row: Row, annotator: str, date: str) -> Judgment
     return replace(judgment, annotator=judgment.annotator or annotator, date=judgment.date or date)
 
 
-def replace_judgments(folder: str | Path, judgments: Iterable[Judgment]) -> None:
-    """Write the judgments of a set in karat's own format, whole or not at all."""
+def _check_part(golden: GoldenSet, row: Row, target: Target, place: Callable[[Target], Span | None]) -> None:
+    """Refuse a section, block or span that the document does not have."""
+    document = golden.document_by_id.get(target.document)
+    if document is None or target.whole:
+        return
+    try:
+        span = place(target)
+    except KaratError as error:
+        raise row.wrong(f"document {shorten(document.id)}: {error}") from None
+    if span is not None and not 0 <= span.start < span.end <= len(canonical(document.text).encode()):
+        raise row.wrong(f"span [{span.start}, {span.end}] is not inside document {shorten(document.id)}")
+
+
+def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator: str = "", date: str = "") -> Merged:
+    """Merge into a set in karat's own format. Rows that stay are kept to the byte; two merges at once wait."""
     path = Path(folder)
     path = path if path.is_dir() else path.parent
     if not (path / "golden.toml").is_file():
         raise UsageError(f"{folder} is not in karat's own format; write to a new folder instead")
-    rows = (json.dumps(judgment_row(judgment), ensure_ascii=False) + "\n" for judgment in judgments)
-    write_file(path / "judgments.jsonl", "".join(rows))
+    with _alone(path / "golden.toml"):
+        golden = read(path)
+        merged = merge(golden, files, annotator=annotator, date=date)
+        target = path / "judgments.jsonl"
+        old = decode(read_bytes(target), str(target)).split("\n") if target.exists() else []
+        rows = [line for line in old if line.strip(" \t\r")]
+        new = merged.golden.judgments
+        kept = [
+            row + "\n" if before == after else json_line(judgment_row(after))
+            for row, before, after in zip(rows, golden.judgments, new, strict=False)
+        ]
+        write_file(target, "".join(kept + [json_line(judgment_row(judgment)) for judgment in new[len(rows) :]]))
+    return merged
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a file against other karats; where the system cannot, nothing is held."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -28,6 +28,7 @@ class Pooled:
 def pool(golden: GoldenSet, runs: Iterable[Mapping[str, Mapping[str, float]]], *, depth: int = 20) -> list[Pooled]:
     """Give the pairs that the runs have in their first ``depth``, each once.
 
+    Queries and documents that the set does not have are left out, where it has any: nobody could judge them.
     Unjudged pairs come first, then the others; within both the best rank decides, then the number of runs, so that
     whoever stops early has judged the top of every query. Chunk ids such as ``wifi:chunk:3`` count as their document,
     and documents of one equivalence class as the first of them that a run gives.
@@ -43,6 +44,8 @@ def pool(golden: GoldenSet, runs: Iterable[Mapping[str, Mapping[str, float]]], *
     best: dict[tuple[str, str], tuple[int, int]] = {}
     for run in runs:
         for query, scored in run.items():
+            if golden.queries and query not in judged:
+                continue
             ranking = sorted(scored, key=lambda document: (scored[document], document), reverse=True)
             for rank, document in enumerate(_distinct(ranking, known, golden.class_of)[:depth], 1):
                 top, seen = best.get((query, document), (rank, 0))
@@ -72,4 +75,4 @@ def _distinct(ranking: Sequence[str], known: set[str], class_of: Mapping[str, st
         chunk = None if name in known else _CHUNK.fullmatch(name)
         document = chunk[1] if chunk and (chunk[1] in known or not known) else name
         found.setdefault(class_of.get(document, document), document)
-    return list(found.values())
+    return [document for document in found.values() if not known or document in known]

@@ -21,6 +21,7 @@ D = TypeVar("D")
 _REQUIRED: Any = object()
 _SHOWN = 20
 _LARGEST = sys.float_info.max
+_FARTHEST = 10**15
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -114,6 +115,11 @@ class Mistakes(InputError):
     def __init__(self, errors: list[InputError], text: str) -> None:
         super().__init__(text)
         self.errors = errors
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A count, and each mistake on its line."""
+        return tuple(str(self).split("\n"))
 
 
 class Row:
@@ -264,6 +270,8 @@ class Row:
             return None
         if len(found) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in found):
             raise self.wrong(f"{shown(self._name(names))} is {shown(found)}, not [start, end] in bytes")
+        if max(map(abs, found)) > _FARTHEST:
+            raise self.wrong(f"{shown(self._name(names))} is {shown(found)}, and no text has so many bytes")
         return Span(*found)
 
     def row(self, *names: str) -> Row | None:

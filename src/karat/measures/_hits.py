@@ -131,6 +131,10 @@ def score_hits(
     {'R@5': 'R(rel=2)@5'}
     """
     chosen = Options(**options)
+    given: tuple[tuple[object, type], ...] = ((golden, GoldenSet), (hits, Mapping))
+    for value, kind in given:
+        if not isinstance(value, kind):
+            raise UsageError(f"score_hits takes a GoldenSet and {{query: [Hit, ...]}}, not {shorten(value)}")
     if chosen.classes is not None or chosen.format is not None:
         raise UsageError("score_hits takes no classes and no format: the golden set has the classes")
     if unit not in get_args(Unit):
@@ -319,6 +323,9 @@ def _ranked(query: str, hits: Sequence[Hit], source: str) -> list[Hit]:
         if not isinstance(hit, Hit):
             raise UsageError(f"query {shorten(query)} has {shorten(hit)} for a hit; give karat.Hit(id, score)")
         what = f"query {shorten(query)}, hit {shorten(hit.id)}"
+        for value, kinds in ((hit.id, str), (hit.score, int | float)):
+            if not isinstance(value, kinds):
+                raise UsageError(f"{what}: {shorten(value)} for an id, which is text, or a score, which is a number")
         if not math.isfinite(hit.score):
             raise InputError(f"{what}: score {hit.score!r} is not a finite number", source=source)
         _check_span(hit.span, what, source)

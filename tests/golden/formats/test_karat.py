@@ -140,6 +140,13 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
         ("judgments.jsonl", '{"query": "q", "document": "d", "grade": 1, "span": [3]}', "not [start, end] in bytes"),
         ("judgments.jsonl", '{"query": "q", "docu', "line 1: is no valid JSON"),
         ("documents.jsonl", '{"id": "d", "path": "none.md"}', "none.md: no such file"),
+        ("documents.jsonl", '{"id": "d", "path": "a\\u0000b"}', "leads out of the set's folder"),
+        (
+            "judgments.jsonl",
+            '{"query": "q", "document": "d", "grade": 1, "span": [1, 1' + "0" * 40 + "]}",
+            "so many bytes",
+        ),
+        ("golden.toml", "x = " + "[" * 5000 + "]" * 5000, "golden.toml: is nested too deep"),
         ("documents.jsonl", '{"id": "d", "path": "documents/d2.md", "text": "x"}', "both 'text' and 'path' are given"),
     ],
 )
@@ -194,3 +201,27 @@ def test_a_crash_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt):
         golden.write(FULL, tmp_path / "set")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (Document(id="d", path="golden.toml"), "is taken by another file of the set"),
+        (Document(id="d", path="documents/d2.md"), "is taken by another file of the set"),
+        (Document(id="d", metadata={"x": float("nan")}), "'d' cannot be written as JSON"),
+        (Document(id="d", metadata={"x": {1}}), "'d' cannot be written as JSON"),
+        (Document(id="d", text="\ud800"), "half of a surrogate pair"),
+    ],
+)
+def test_what_would_not_come_back_is_not_written(tmp_path: Path, wrong: Document, message: str) -> None:
+    """Two texts in one file, the set's own files, and what JSON has no room for are refused, and nothing is left."""
+    with pytest.raises(InputError, match=message):
+        golden.write(replace(FULL, documents=(FULL.documents[1], wrong)), tmp_path / "set")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_byte_order_mark_comes_back(tmp_path: Path) -> None:
+    """A text that begins with one keeps it, though files are read without theirs."""
+    marked = replace(FULL, documents=(Document(id="d", text="\ufefftext", path="d.txt"),))
+    golden.write(marked, tmp_path / "set")
+    assert golden.read(tmp_path / "set").documents == marked.documents

@@ -16,8 +16,8 @@ from karat.golden.formats import (
     _smart,
     _trec,
 )
-from karat.golden.formats._karat import judgment_of, judgment_row
+from karat.golden.formats._karat import json_line, judgment_of, judgment_row
 
-__all__ = ["judgment_of", "judgment_row"]
+__all__ = ["json_line", "judgment_of", "judgment_row"]
 
 del _agent, _attack, _beir, _beluga, _blocks, _chroma, _deepeval, _fit, _karat, _ragas, _rig, _smart, _trec

@@ -70,7 +70,8 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
 def _records(path: Path, reading: Reading) -> tuple[Row, Iterable[Row]]:
     """Give the head of a file, which a list and JSONL do not have, and its records."""
     seen = head(path)
-    if ".jsonl" in path.suffixes or ("queryId" in seen.keys and seen.text.lstrip()[0] == "{"):
+    lines = "queryId" in seen.keys and seen.text.lstrip()[0] == "{"
+    if lines or (".jsonl" in path.suffixes and "queries" not in seen.keys):
         return Row(reading, {}, str(path)), some_rows(path, reading)
     value = json_value(path)
     if isinstance(value, list):

@@ -25,6 +25,7 @@ from karat.golden.formats._listing import (
     best,
     declaration,
     declared,
+    fitting,
     graded_queries,
     grades_of,
     inferred,
@@ -40,7 +41,8 @@ from karat.golden.formats._records import name_of
 def _read(path: Path, reading: Reading) -> GoldenSet:
     given = json_object(path, reading)
     drafts = list(_drafts(rows(given, "queries"), reading))
-    meaning = declared(given, inferred(best(drafts)))
+    assumed = inferred(best(drafts))
+    meaning = declared(given, fitting(drafts, assumed) or assumed)
     given.close()
     queries, judgments = settled(drafts, meaning, reading, whole)
     return GoldenSet(name=name_of(path), **meaning, queries=queries, judgments=judgments)

@@ -33,6 +33,7 @@ from karat.golden.formats._listing import (
     best,
     check_grade,
     check_queries,
+    fitting,
     grades_of,
     inferred,
     listed,
@@ -123,10 +124,8 @@ def _block(document: str, block: str, offsets: Mapping[str, Span]) -> Target:
 def _meaning(questions: Sequence[_Question], reading: Reading) -> Scale:
     """Give the scale; relevant begins where lists and grades agree that it does."""
     found = inferred(best(questions))
-    top = len(found["grades"]) - 1
-    for relevant in (found["relevant"], *range(top + 2)):
-        if all(question.agrees(relevant) for question in questions):
-            return {**found, "relevant": relevant}
+    if (agreed := fitting(questions, found)) is not None:
+        return agreed
     for question in questions:
         if not question.agrees(found["relevant"]):
             what = f"'relevant' is not what has a grade of {found['relevant']} or more in 'grades'"

@@ -58,6 +58,8 @@ def _head(path: Path, reading: Reading) -> dict[str, Any]:
         values = tomllib.loads(decode(read_bytes(path), str(path)))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is no valid TOML: {error}", source=str(path)) from None
+    except RecursionError:
+        raise InputError("is nested too deep", source=str(path)) from None
     head: dict[str, Any] = {}
     with Row(reading, values, str(path)) as row:
         grades = row.texts("grades") or GRADES
@@ -120,10 +122,18 @@ def _text(folder: Path, place: str, row: Row) -> str:
     """Read the file of a document, which has to lie inside the folder."""
     if row.has("text"):
         raise row.wrong("both 'text' and 'path' are given", "keep one of them")
-    file = folder / place
-    if not file.resolve().is_relative_to(folder.resolve()):
+    if not _inside(folder, place):
         raise row.wrong(f"path {shorten(place)} leads out of the set's folder", "copy the file into it")
+    file = folder / place
     return decode(read_bytes(file), str(file))
+
+
+def _inside(folder: Path, place: str) -> bool:
+    """Say whether a path leads to somewhere inside the folder, and can be followed at all."""
+    try:
+        return (folder / place).resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # too long, a ring of links, or a NUL in it
+        return False
 
 
 def target_of(row: Row) -> Target:
@@ -210,16 +220,29 @@ def _write(golden: GoldenSet, path: Path) -> None:
     ]
     for name, records in rows:
         with (path / name).open("w", encoding="utf-8", newline="") as file:
-            file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+            file.writelines(json_line(record) for record in records)
+
+
+def json_line(record: Mapping[str, Any]) -> str:
+    """Write a record on a line of its own, or say what of it JSON cannot hold."""
+    try:
+        return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        name = shorten(record.get("id", record.get("query")))
+        raise InputError(f"{name} cannot be written as JSON: {error}") from None
 
 
 def _write_text(folder: Path, document: Document) -> None:
+    where = f"document {shorten(document.id)}: path {shorten(document.path)}"
+    if not _inside(folder, document.path):
+        raise InputError(f"{where} leads out of the folder")
     file = folder / document.path
-    if not file.resolve().is_relative_to(folder.resolve()):
-        raise InputError(f"document {shorten(document.id)}: path {shorten(document.path)} leads out of the folder")
+    if file.exists() or file.name in ("golden.toml", *_FILES):
+        raise InputError(f"{where} is taken by another file of the set")
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8", newline="") as out:
-        out.write(document.text)
+        # Reading takes one byte-order mark away; a text that begins with one keeps it.
+        out.write("\ufeff" + document.text if document.text.startswith("\ufeff") else document.text)
 
 
 def document_row(document: Document) -> dict[str, Any]:

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -81,6 +81,19 @@ def best(drafts: Iterable[Draft]) -> int:
 def inferred(top: int, source: str = "") -> Scale:
     """Give the scale of a file that declares none: binary up to 1, karat's four grades up to 3, else its own."""
     return scale(3 if top == 2 else top, source)
+
+
+def fitting(drafts: Sequence[Draft], assumed: Scale) -> Scale | None:
+    """Let relevant begin where lists and grades agree that it does; None where they agree nowhere.
+
+    It may begin above the scale, when nothing is listed; but what is listed without a grade needs one on the scale.
+    """
+    top = len(assumed["grades"]) - 1
+    for relevant in (assumed["relevant"], *range(top + 2)):
+        on_scale = relevant <= top or all(draft.listed is None or not draft.listed for draft in drafts)
+        if on_scale and all(draft.agrees(relevant) for draft in drafts):
+            return {**assumed, "relevant": relevant}
+    return None
 
 
 def declared(head: Row, assumed: Scale) -> Scale:

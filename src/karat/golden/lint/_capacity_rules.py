@@ -73,8 +73,9 @@ def unusable_gate(subject: Subject) -> Iterator[Finding]:
     for name, error in Capacity.of(subject).ceilings.items():
         if isinstance(error, MeasureError):
             yield found("unusable-gate", str(error), [name])
-        elif isinstance(error, KaratError) and Measure.parse(name).definition.higher_is_better is False:
-            told = f"a floor under {name}, for which lower is better"
+        elif isinstance(error, KaratError) and Measure.parse(name).definition.higher_is_better is not True:
+            lower = Measure.parse(name).definition.higher_is_better is False
+            told = f"a floor under {name}, {'for which lower is better' if lower else 'a count, neither good nor bad'}"
             yield found("unusable-gate", told, [name], fix="choose a measure for which higher is better")
 
 
@@ -114,8 +115,13 @@ def _unreachable(capacity: Capacity, name: str) -> Iterator[Finding]:
             yield found(name, told, fix="judge what is relevant")
         elif top.best < floor - _SLACK:
             why = f" because {top.because}" if top.because else ""
-            told = f"{gate} cannot exceed {_down(top.best):.2f} on this set{why}; the floor {floor:.2f} is unreachable"
+            told = f"{gate} cannot exceed {_exact(top.best)} on this set{why}; the floor {floor:.2f} is unreachable"
             yield found(name, told, fix=_instead(top, floor))
+
+
+def _exact(value: float) -> str:
+    """Show a number with two digits where these are all, else with four."""
+    return f"{value:.2f}" if abs(value - round(value, 2)) < _SLACK else f"{value:.4f}"
 
 
 def _down(value: float) -> float:

@@ -53,7 +53,7 @@ def _queries(n: int, golden: GoldenSet) -> str:
 
 @rule("copied-query", "warning")
 def copied_query(subject: Subject) -> Iterator[Finding]:
-    """A query is copied from a document that is relevant to it.
+    """A query, or a paraphrase of it, is copied from a document that is relevant to it.
 
     Eight words in a row that stand in the document, five of them not mere grammar; or a query of at least five words
     with four fifths of its three-word runs in the document. Short keyword queries never count: they have to match.
@@ -73,7 +73,8 @@ def copied_query(subject: Subject) -> Iterator[Finding]:
         queries = [query for query in asked.pop(document.id, ()) if query not in copied]
         source = Source(f"{document.title}\n{document.text}") if queries else None
         for query in queries:
-            if source and source.gave(golden.query_by_id[query].text):
+            asking = golden.query_by_id[query]
+            if source and any(source.gave(text) for text in (asking.text, *asking.paraphrases)):
                 copied[query] = document.id
     if copied:
         query = next(iter(copied))
@@ -136,7 +137,7 @@ def near_duplicate_query(subject: Subject) -> Iterator[Finding]:
     Why: two that have the same answers count one question twice, and every interval comes out too narrow. Two with
         different answers contradict each other: no system can be right on both.
     Example: "reset wifi password" and "WiFi password reset?".
-    Fix: keep one, and make the other a paraphrase; where their judgments differ, judge again.
+    Fix: where they mean the same, keep one and make the other a paraphrase; where their judgments differ, judge again.
     """
     golden = subject.golden
     pairs = repeats(golden.queries, _answers(golden))
