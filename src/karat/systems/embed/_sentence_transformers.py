@@ -26,19 +26,16 @@ class SentenceTransformers:
         try:
             self._model = library.SentenceTransformer(model)
         except (OSError, ValueError) as error:  # what the library raises where there is no such model, or no network
-            raise InputError(f"sentence-transformers cannot load it: {error}", source=model) from None
+            said = str(error).partition("\n")[0]
+            raise InputError(f"sentence-transformers cannot load it: {said}", source=model) from None
         self.model = model
         self.batch = batch
+        self.size = self._encoded([""]).shape[1]  # asked of the model: the method that tells it has had two names
 
     @property
     def name(self) -> str:
         """The model, and the version of the library, which decides how it is read."""
         return f"sentence-transformers:{self.model}@{version_of('sentence-transformers')}"
-
-    @property
-    def size(self) -> int:
-        """How many numbers a vector has."""
-        return int(self._model.get_sentence_embedding_dimension())
 
     def describe(self) -> dict[str, Any]:
         """Give all that decides what the vectors are, as far as it can be known from here."""
@@ -51,11 +48,15 @@ class SentenceTransformers:
 
     def __call__(self, texts: Sequence[str], /) -> Matrix:
         """Give one row of length 1 for each text."""
+        checked = check_texts(texts)
+        return self._encoded(checked) if checked else np.empty((0, self.size), np.float32)
+
+    def _encoded(self, texts: list[str]) -> Matrix:
         found = self._model.encode(
-            check_texts(texts),
+            texts,
             batch_size=self.batch,
             normalize_embeddings=True,
             convert_to_numpy=True,
             show_progress_bar=False,
         )
-        return np.asarray(found, np.float32).reshape(len(texts), self.size)
+        return np.asarray(found, np.float32)

@@ -1,0 +1,112 @@
+"""A retriever behind HTTP, against a real server on this machine."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from karat.core import SystemFailed, UsageError
+from karat.systems import adapt, hits_of
+from karat.systems.adapters import HttpSystem
+
+
+class Server(ThreadingHTTPServer):
+    """Answers with what is set, and remembers what it was asked."""
+
+    asked: list[dict]
+    keys: list[str | None]
+    answers: list[tuple[int, bytes]]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.asked.append(json.loads(body))
+        self.server.keys.append(self.headers.get("Authorization"))
+        status, data = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server on a port of its own."""
+    found = Server(("127.0.0.1", 0), Handler)
+    found.asked, found.keys = [], []
+    found.answers = [(200, b'{"hits": [{"id": "a", "score": 0.5}, {"id": "b", "score": 0.25}]}')]
+    threading.Thread(target=found.serve_forever, daemon=True).start()
+    yield found
+    found.shutdown()
+    found.server_close()
+
+
+def url(server: Server) -> str:
+    return f"http://127.0.0.1:{server.server_port}/search"
+
+
+def test_a_question_goes_out_and_hits_come_back(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The body has query, k and what else was configured; the key comes from the environment."""
+    monkeypatch.setenv("SHOP_KEY", "s3cret")
+    system = HttpSystem(url=url(server), body={"index": "docs"}, k_field="top_k", key_variable="SHOP_KEY")
+    hits = hits_of(adapt(system).retrieve("wifi?", 2), 2)
+    assert [(hit.id, hit.score) for hit in hits] == [("a", 0.5), ("b", 0.25)]
+    assert server.asked == [{"index": "docs", "query": "wifi?", "top_k": 2}]
+    assert server.keys == ["Bearer s3cret"]
+    assert "s3cret" not in repr(system) + json.dumps(system.describe())
+    system.close()
+
+
+def test_paths_lead_to_the_hits(server: Server) -> None:
+    """Nested answers, lists of ids, and fields under other names."""
+    server.answers = [(200, b'{"d": [{"r": [{"m": {"k": "x:chunk:1"}, "s": 2, "doc": "x", "t": "text"}]}]}')]
+    system = HttpSystem(url=url(server), hits="d.0.r", id="m.k", score="s", document="doc", content="t")
+    (hit,) = hits_of(system.retrieve("q", 5), 5)
+    assert (hit.id, hit.score, hit.document, hit.content) == ("x:chunk:1", 2.0, "x", "text")
+    server.answers = [(200, b'["a", "b"]')]
+    assert [hit.id for hit in hits_of(HttpSystem(url=url(server), hits="").retrieve("q", 5), 5)] == ["a", "b"]
+
+
+def test_what_may_pass_is_tried_again(server: Server) -> None:
+    """A server that is busy gets another try."""
+    server.answers = [(503, b"busy"), (429, b"slow down"), (200, b'{"hits": []}')]
+    assert HttpSystem(url=url(server), backoff=0.01).retrieve("q", 1) == []
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((500, b"stack trace: shard 7 is gone"), "500 Internal Server Error: .*shard 7 is gone"),
+        ((401, b"who are you?"), "401 Unauthorized: .*who are you"),
+        ((200, b"<html>"), "no JSON"),
+        ((200, b'{"results": []}'), "has None at 'hits', not a list of hits"),
+    ],
+)
+def test_failures_are_told_in_the_servers_words(server: Server, answer: tuple[int, bytes], message: str) -> None:
+    """Status and body are quoted."""
+    server.answers = [answer]
+    with pytest.raises(SystemFailed, match=message):
+        HttpSystem(url=url(server), retries=1, backoff=0.01).retrieve("q", 1)
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    """The system's own words: connection refused."""
+    with pytest.raises(SystemFailed, match="refused"):
+        HttpSystem(url="http://127.0.0.1:9/search", retries=0).retrieve("q", 1)
+
+
+def test_a_body_that_hides_the_question_is_refused() -> None:
+    """A key for the question cannot be set to something else."""
+    with pytest.raises(UsageError, match="body sets 'query'"):
+        HttpSystem(url="http://127.0.0.1:9/", body={"query": "x"})
