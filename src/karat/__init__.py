@@ -22,9 +22,11 @@ if TYPE_CHECKING:
         Query,
         Scores,
         Span,
+        SystemFailed,
         Target,
         UsageError,
     )
+    from karat.experiments import evaluate
     from karat.measures import Judgments, Overlap, pass_at_k, read_judgments, read_run, score, score_hits, score_runs
 
 __version__ = "0.1.0"
@@ -43,9 +45,11 @@ __all__ = [
     "Query",
     "Scores",
     "Span",
+    "SystemFailed",
     "Target",
     "UsageError",
     "__version__",
+    "evaluate",
     "pass_at_k",
     "read_judgments",
     "read_run",
@@ -54,10 +58,13 @@ __all__ = [
     "score_runs",
 ]
 
-_HOME = dict.fromkeys(
-    ("Judgments", "Overlap", "pass_at_k", "read_judgments", "read_run", "score", "score_hits", "score_runs"),
-    "karat.measures",
-)
+_HOME = {
+    **dict.fromkeys(
+        ("Judgments", "Overlap", "pass_at_k", "read_judgments", "read_run", "score", "score_hits", "score_runs"),
+        "karat.measures",
+    ),
+    "evaluate": "karat.experiments",
+}
 
 
 def __getattr__(name: str) -> Any:

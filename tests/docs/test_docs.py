@@ -213,7 +213,7 @@ def test_every_verb_is_named_in_the_readme() -> None:
 
 def test_every_public_name_is_described() -> None:
     """The pages on scoring and on golden sets have all that `import karat` gives."""
-    text = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("score.md", "golden.md"))
+    text = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("score.md", "golden.md", "eval.md"))
     assert [name for name in karat.__all__ if name != "__version__" and f"`karat.{name}" not in text] == []
 
 

@@ -49,7 +49,7 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     """
     from karat.core import write_file
     from karat.measures import read_run
-    from karat.systems._fuse import Fusion, fuse, trec_lines
+    from karat.systems import Fusion, fuse, trec_lines
 
     _check_usage(runs, options)
     weights = _weights(runs, options["weights"])

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, shorten
+from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, Unit, shorten
+from karat.experiments._evaluate import Settings, make_run
 from karat.golden import canonical, outline, resolver
 from karat.golden.text import Outline
 from karat.measures import document, pass_at_k, score_hits
@@ -89,7 +91,7 @@ class Evaluation:
 
 
 def score_run(
-    golden: GoldenSet, run: Run, measures: Iterable[str | Measure] | None = None, *, unit: str = "document"
+    golden: GoldenSet, run: Run, measures: Iterable[str | Measure] | None = None, *, unit: Unit = "document"
 ) -> Evaluation:
     """Score a run that was made on this golden set."""
     asked = {trace.query for trace in run.traces}
@@ -100,7 +102,7 @@ def score_run(
     )
     wanted = tuple(measures or MEASURES)
     variants = [
-        score_hits(golden, hits, wanted, unit=unit, resolve=resolver(golden), name=run.name)  # type: ignore[arg-type]
+        score_hits(golden, hits, wanted, unit=unit, resolve=resolver(golden), name=run.name)
         for hits in _variants(run).values()
     ]
     scores = variants[0] if len(variants) == 1 else _averaged(variants)
@@ -201,3 +203,34 @@ def _outline(text: str) -> Outline:
 def trials(evaluation: Evaluation, k: int, threshold: float = 1.0) -> Scores:
     """Give pass@k and pass^k over the repeats of a run."""
     return pass_at_k(list(evaluation.variants), k, threshold=threshold)
+
+
+def evaluate(
+    golden: GoldenSet | str | Path,
+    system: object = None,
+    measures: Iterable[str | Measure] | None = None,
+    *,
+    output: str | Path | None = None,
+    unit: Unit = "document",
+    **settings: Any,
+) -> Scores:
+    """Ask a system every question of a golden set, and score what it answers.
+
+    ``golden`` is a set or its path; ``system`` an object with ``retrieve(query, k)`` or such a function, plain or
+    async, and without one the built-in pipeline over the set's documents. ``settings`` are those of :class:`Settings`: k,
+    paraphrases, repeat, sample, seed, concurrency, timeout, warm_up, fail_fast. With ``output`` the run is kept there.
+
+    >>> from karat.core import Document, Judgment, Query, Target
+    >>> made = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
+    ...                  queries=(Query(id="q", text="When does the pool open?"),),
+    ...                  judgments=(Judgment(query="q", target=Target(document="pool"), grade=3),))
+    >>> evaluate(made, lambda query, k: ["pool"], ["RR@10"]).mean()
+    {'RR@10': 1.0}
+    """
+    from karat.golden import read
+    from karat.systems import Pipeline
+
+    found = golden if isinstance(golden, GoldenSet) else read(golden)
+    asked = Pipeline() if system is None else system
+    run = make_run(found, asked, Settings(**settings), output=None if output is None else Path(output))
+    return score_run(found, run, measures, unit=unit).scores

@@ -78,7 +78,7 @@ class Pipeline:
         self._fusion = Fusion(**self.stages.fusion)
         self._lexical = _options(Lexical, self.stages.lexical)
         self._dense = _options(Dense, self.stages.dense)
-        self._embedder = self._find_embedder(cache) if self._dense else None
+        self._embedder: Any = self._find_embedder(cache) if self._dense else None
         self._chunks: Sequence[Chunk] = ()
         self._documents: tuple[str, ...] = ()
         self._channels: dict[str, Any] = {}

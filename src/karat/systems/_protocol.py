@@ -82,7 +82,8 @@ def adapt(thing: object, *, name: str = "", tenant: str = "") -> System:
         name=name or str(called),
         retrieve=_with_tenant(retrieve, tenant),
         is_async=inspect.iscoroutinefunction(retrieve)
-        or inspect.iscoroutinefunction(getattr(type(retrieve), "__call__", None)),  # an object that is a function
+        # An object that is called like a function has its code in its class.
+        or inspect.iscoroutinefunction(vars(type(retrieve)).get("__call__")),
         description=dict(describe()) if callable(describe) else {"callable": _path(thing)},
         ingest=getattr(thing, "ingest", None),
         ready=getattr(thing, "ready", None),

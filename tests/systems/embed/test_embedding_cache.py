@@ -247,6 +247,22 @@ def test_a_damaged_file_is_moved_aside(path, damage):
     assert path.with_name("embeddings.sqlite.damaged-2").exists()
 
 
+def test_a_file_that_another_process_has_replaced_is_not_moved_aside(path):
+    """Two find the damage; the first moves the file, and the second takes the new one as it is, without a word."""
+    fill(path)
+    said = []
+    first, second = cached(Toy(), path, say=said.append), cached(Toy(), path, say=said.append)
+    second(TEXTS[:1])
+    with path.open("r+b") as file:  # in place, as a disk does it
+        file.write(overwritten(path.read_bytes()))
+    first(TEXTS)
+    assert len(said) == 1
+    assert np.array_equal(second(TEXTS), Toy()(TEXTS))
+    assert len(said) == 1
+    assert second.embedder.asked == []
+    assert not path.with_name("embeddings.sqlite.damaged-2").exists()
+
+
 def test_damage_is_a_warning_when_nobody_listens(path):
     """Without ``say``, the message is a warning."""
     path.parent.mkdir()

@@ -1,0 +1,155 @@
+"""``karat eval``: from a folder to scores, with the built-in pipeline or one's own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from karat import golden
+from karat.cli import main
+from karat.core import Document, GoldenSet, Judgment, Query, Target
+
+TEXTS = {
+    "pool": "The pool opens at six in the morning and closes at nine.",
+    "wifi": "The wireless network is free for all guests of the hotel.",
+    "dogs": "Dogs are welcome at the lodge for a small fee per night.",
+}
+SET = GoldenSet(
+    name="tiny",
+    grades=("no", "yes"),
+    relevant=1,
+    documents=tuple(Document(id=name, text=text) for name, text in TEXTS.items()),
+    queries=(
+        Query(id="q1", text="when does the pool open", category="times"),
+        Query(id="q2", text="is the wireless network free", category="prices"),
+        Query(id="q3", text="fee for dogs", category="prices"),
+    ),
+    judgments=tuple(
+        Judgment(query=q, target=Target(document=d), grade=1)
+        for q, d in [("q1", "pool"), ("q2", "wifi"), ("q3", "dogs")]
+    ),
+)
+Run = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Call the command line; give what it prints and says."""
+
+    def call(*arguments: str | Path, code: int = 0) -> tuple[str, str]:
+        monkeypatch.setattr(sys, "argv", ["karat", "eval", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert ended.value.code == code, err
+        return out, err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project: a golden set, a configuration without the dense channel, and a retriever of its own."""
+    golden.write(SET, tmp_path / "set")
+    (tmp_path / "karat.toml").write_text(
+        '[golden]\npath = "set"\n[pipeline]\ndense = false\n[eval]\nmeasures = ["RR@10"]\n'
+    )
+    (tmp_path / "mine_for_eval.py").write_text(
+        "def find(query, k):\n"
+        "    if 'dogs' in query:\n        raise RuntimeError('kennel closed')\n"
+        "    return ['pool', 'wifi'][:k]\n"
+        "def broken(query, k):\n    raise ConnectionError('refused')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_the_pipeline_answers_and_is_scored(run: Run, folder: Path) -> None:
+    """A table of means and one of latency; the run is kept beside the configuration."""
+    out, err = run(".")
+    assert out.startswith("measure    mean  queries\nRR@10    1.0000      3/3\n")
+    assert "\ntotal " in out
+    (kept,) = (folder / "runs").iterdir()
+    assert f"run saved as runs/{kept.name}" in err
+
+
+def test_json_has_the_shape_of_score(run: Run, folder: Path) -> None:
+    """Means with counts, groups, latency and what failed."""
+    found = json.loads(run(".", "--json", "--per-query", "-m", "P@1")[0])
+    one = found["runs"][0]
+    assert one["measures"]["P@1"] == {"mean": 1.0, "n": 3, "total": 3, "missing": {}}
+    assert one["by"]["category"]["prices"]["measures"]["P@1"]["total"] == 2
+    assert one["queries"]["q1"] == {"P@1": 1.0}
+    assert set(one["latency"]["total"]) == {"n", "mean", "p50", "p95", "p99"}
+    assert one["failed"] == []
+    assert found["golden"]["fingerprint"] == golden.fingerprint(SET)
+
+
+def test_ones_own_retriever_and_its_failures(run: Run, folder: Path) -> None:
+    """A failing query counts as zero and is told; the table by category shows where."""
+    out, _ = run(".", "--system", "mine_for_eval:find", "--by", "category")
+    assert "RR@10    0.5000      3/3" in out
+    assert "1 of 3 questions failed, and count as 0:\n  q3: RuntimeError: kennel closed" in out
+    assert "\ncategory  " in out
+
+
+def test_when_all_fails_the_exit_code_is_three(run: Run, folder: Path) -> None:
+    """The backend's own words; so it is with --fail-fast at the first."""
+    _, err = run(".", "--system", "mine_for_eval:broken", code=3)
+    assert "karat: every one of 3 queries failed: ConnectionError: refused" in err
+    _, err = run(".", "--system", "mine_for_eval:find", "--fail-fast", code=3)
+    assert "query 'q3': RuntimeError: kennel closed" in err
+
+
+def test_a_run_is_scored_again_without_the_system(run: Run, folder: Path) -> None:
+    """Other measures on what was answered before; a set that has changed since is refused."""
+    run(".")
+    (kept,) = (folder / "runs").iterdir()
+    assert "P@1" in run(".", "--run", kept, "-m", "P@1")[0]
+    golden.write(replace(SET, judgments=SET.judgments[:2]), folder / "other")
+    _, err = run("other", "--run", kept, code=2)
+    assert "was made on another golden set" in err
+
+
+def test_any_golden_set_will_do(run: Run, folder: Path) -> None:
+    """A BEIR folder without a configuration is evaluated with the defaults."""
+    golden.write(SET, folder / "beir", "beir")
+    out, _ = run("beir", "-m", "RR@10", "--output", folder / "elsewhere", "--no-cache")
+    assert "RR@10    1.0000" in out
+    assert len(list((folder / "elsewhere").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ("[pipelin]\n", "there is no table 'pipelin', did you mean 'pipeline'?"),
+        ("[pipeline]\nchnk = 'whole'\n", "[pipeline] has no key 'chnk', did you mean 'chunk'?"),
+        ("[pipeline]\nlexical = false\ndense = false\n", "both off"),
+        ("[eval]\nk = 'ten'\n", "[eval] k is 'ten', which is of the wrong type"),
+        ("[eval\n", "is no valid TOML"),
+        ("eval = 3\n", "eval is 3, not a table"),
+    ],
+)
+def test_a_wrong_configuration_is_told(run: Run, folder: Path, toml: str, message: str) -> None:
+    """Unknown keys and wrong values are mistakes, with the file and what was probably meant."""
+    head = "" if toml.startswith("eval = ") else '[golden]\npath = "set"\n'
+    (folder / "karat.toml").write_text(toml + head if toml.startswith("eval = ") else head + toml)
+    _, err = run(".", code=2)
+    assert message in err
+
+
+def test_repeats_show_the_noise(run: Run, folder: Path) -> None:
+    """A system that always answers alike has none."""
+    out, _ = run(".", "--repeat", "2")
+    assert "measure    mean   noise  queries\nRR@10    1.0000  0.0000      3/3" in out
+
+
+def test_a_folder_that_is_not_there(run: Run, folder: Path) -> None:
+    """One clear message."""
+    assert "nowhere: no such file or folder" in run("nowhere", code=2)[1]
