@@ -217,8 +217,9 @@ def evaluate(
     """Ask a system every question of a golden set, and score what it answers.
 
     ``golden`` is a set or its path; ``system`` an object with ``retrieve(query, k)`` or such a function, plain or
-    async, and without one the built-in pipeline over the set's documents. ``settings`` are those of :class:`Settings`: k,
-    paraphrases, repeat, sample, seed, concurrency, timeout, warm_up, fail_fast. With ``output`` the run is kept there.
+    async, and without one the built-in pipeline over the set's documents. ``settings`` are those of
+    :class:`Settings`: k, paraphrases, repeat, sample, seed, concurrency, timeout, warm_up, fail_fast. With ``output``
+    the run is kept there.
 
     >>> from karat.core import Document, Judgment, Query, Target
     >>> made = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),

@@ -52,6 +52,14 @@ class Measured:
         """Count the tokens that begin in a range of characters."""
         return self.index(end) - self.index(start)
 
+    def separates(self, at: int) -> bool:
+        """Say whether a character lies within no token, so that a cut before it makes one token into no two."""
+        text = self.text
+        if text[at - 1].isspace() or text[at].isspace():
+            return True
+        index = self.index(at)
+        return index < len(self.starts) and self.starts[index] == at
+
     def ahead(self, start: int, tokens: int) -> int:
         """Give the furthest character up to which there are at most so many tokens, beginning at ``start``.
 

@@ -26,15 +26,20 @@ def divide(measured: Measured, start: int, stop: int, room: int, breakers: Seque
     The first breaker is always used; the next ones only where the one before left too much; and where none is left,
     the text is cut between two tokens.
     """
-    found = [start, *breakers[0](measured.text, start, stop), stop]
+    found = [start, *soft_places(measured, start, stop, breakers[0]), stop]
     for breaker in (*breakers[1:], None):
         finer = [start]
         for a, b in pairwise(found):
             if measured.count(a, b) > room:
-                finer += breaker(measured.text, a, b) if breaker else hard_places(measured, a, b, room)
+                finer += soft_places(measured, a, b, breaker) if breaker else hard_places(measured, a, b, room)
             finer.append(b)
         found = finer
     return found
+
+
+def soft_places(measured: Measured, start: int, stop: int, breaker: Breaker) -> Iterator[int]:
+    """Give the characters between two others at which a breaker lets a text be cut, none of them within a token."""
+    return (at for at in breaker(measured.text, start, stop) if measured.separates(at))
 
 
 def hard_places(measured: Measured, start: int, stop: int, room: int) -> Iterator[int]:
@@ -69,6 +74,8 @@ class Stretch(NamedTuple):
     type: str = ""
     section: str = ""
     depth: int = 0
+    body: int = 0
+    """Where it begins without the headings before it."""
 
 
 def merge(stretches: Iterable[Stretch], least: int, fit: Callable[[Stretch, Stretch], bool]) -> list[Stretch]:

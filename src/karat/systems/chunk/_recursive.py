@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from karat.core import Document, UsageError, shorten
@@ -11,7 +12,7 @@ from karat.systems._chunk import Chunk
 from karat.systems.chunk._cutting import Cutting, Part
 from karat.systems.chunk._measured import Measured
 from karat.systems.chunk._options import Context, check, check_overlap, described
-from karat.systems.chunk._packing import Range, hard_places, pack
+from karat.systems.chunk._packing import Range, hard_places, pack, soft_places
 from karat.systems.chunk._tokens import WORDS, Tokens
 
 SEPARATORS = ("\n\n", "\n", ". ", "\u3002", ", ")
@@ -71,18 +72,17 @@ class Recursive:
                 if separator is None:
                     places = hard_places(measured, start, end, room)
                 else:
-                    places = _places(measured.text, separator, start, end)
+                    places = soft_places(measured, start, end, partial(_places, separator))
                 finer += pack(measured, [start, *places, end], room)
             found = finer
         return found
 
 
-def _places(text: str, separator: str, start: int, end: int) -> Iterator[int]:
+def _places(separator: str, text: str, start: int, stop: int) -> Iterator[int]:
     """Give the characters between two others at which a separator lets a text be cut."""
-    margin = len(separator) - len(separator.lstrip())
-    step = margin or len(separator)
-    at = text.find(separator, start, end)
+    step = len(separator) - len(separator.lstrip()) or len(separator)
+    at = text.find(separator, start, stop)
     while at >= 0:
-        if start < at + step < end:
+        if at + step < stop:
             yield at + step
-        at = text.find(separator, at + len(separator), end)
+        at = text.find(separator, at + len(separator), stop)

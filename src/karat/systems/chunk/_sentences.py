@@ -68,8 +68,7 @@ def _goes_on(text: str, start: int, found: re.Match[str]) -> bool:
         return len(word) <= 3 and margin[-1:] in ("", "\n")
     if len(word) == 1:
         return word.isupper()
-    abbreviated = _ABBREVIATION.fullmatch(word) or (after.isdecimal() and _BEFORE_NUMBER.fullmatch(word))
-    return abbreviated is not None
+    return bool(_ABBREVIATION.fullmatch(word) or (after.isdecimal() and _BEFORE_NUMBER.fullmatch(word)))
 
 
 def _in_heading(text: str, start: int, end: int) -> bool:

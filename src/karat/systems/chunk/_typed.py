@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
 
 from karat.systems.chunk._measured import Measured
 from karat.systems.chunk._packing import BY_LINE, BY_SENTENCE, Stretch, divide
@@ -18,11 +17,15 @@ def blocks(measured: Measured) -> list[Stretch]:
     found = measured.outline.blocks
     if not found:
         return [Stretch(0, measured.stop, len(measured.starts))]
-    ends = [0, *(measured.offsets.character(block.span.end) for block in found[:-1]), measured.stop]
-    return [
-        Stretch(start, end, measured.count(start, end), block.type, block.section)
-        for block, (start, end) in zip(found, pairwise(ends), strict=True)
-    ]
+    ends = [*(measured.offsets.character(block.span.end) for block in found[:-1]), measured.stop]
+    made: list[Stretch] = []
+    start = 0
+    for block, end in zip(found, ends, strict=True):
+        if end == measured.stop or measured.separates(end):
+            body = measured.offsets.character(block.span.start)
+            made.append(Stretch(start, end, measured.count(start, end), block.type, block.section, body=body))
+            start = end
+    return made
 
 
 def typed_places(measured: Measured, blocks: list[Stretch], start: int, stop: int, room: int) -> list[int]:
@@ -32,25 +35,15 @@ def typed_places(measured: Measured, blocks: list[Stretch], start: int, stop: in
     """
     places = [start]
     first = bisect_right(blocks, start, key=lambda block: block.end)
-    for number in range(first, len(blocks)):
-        if places[-1] >= stop:
-            break
-        block = blocks[number]
+    last = bisect_left(blocks, stop, lo=first, key=lambda block: block.end)
+    for block in blocks[first : last + 1]:
         a, b = places[-1], min(block.end, stop)
         if block.type == "prose":
             places += divide(measured, a, b, room, BY_SENTENCE)[1:]
         elif measured.count(a, b) <= room:
             places.append(b)
+        elif a < block.body < b and measured.count(block.body, b) <= room:  # it is only the heading that does not fit
+            places += [*divide(measured, a, block.body, room, BY_LINE)[1:], b]
         else:
-            body = max(a, _body(measured, number))
-            if a < body and measured.count(body, b) <= room:  # it is only the heading that does not fit
-                places += [*divide(measured, a, body, room, BY_LINE)[1:], b]
-            else:
-                places += divide(measured, a, b, room, BY_LINE)[1:]
+            places += divide(measured, a, b, room, BY_LINE)[1:]
     return places
-
-
-def _body(measured: Measured, number: int) -> int:
-    """Give the character at which a block begins without its heading."""
-    found = measured.outline.blocks
-    return measured.offsets.character(found[number].span.start) if found else 0
