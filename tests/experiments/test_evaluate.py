@@ -250,16 +250,20 @@ def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path):
     many = replace(SET, queries=tuple(Query(id=f"q{i:03d}", text=f"{i:03d}?") for i in range(120)), judgments=())
     draw = random.Random(5)
     golden.write(many, tmp_path / "set")
-    for attempt in range(60):
+    part, kills = tmp_path / "run.jsonl.part", 0
+    for attempt in range(8):
         job = subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=tmp_path)
-        try:
-            job.wait(timeout=0.35 + 0.3 * draw.random() if attempt < 50 else 60)
-        except subprocess.TimeoutExpired:
+        before = part.stat().st_size if part.exists() else 0
+        wanted = before + 200 + int(2000 * draw.random())
+        while job.poll() is None and attempt < 7 and not (part.exists() and part.stat().st_size > wanted):
+            time.sleep(0.005)
+        if attempt < 7 and job.poll() is None:
             os.kill(job.pid, signal.SIGKILL)
-            job.wait()
+            kills += 1
+        job.wait(timeout=60)
         if (tmp_path / "run.jsonl").exists():
             break
-        time.sleep(0)
+    assert kills >= 2
     killed = read_run_file(tmp_path / "run.jsonl")
     plain = make_run(many, lambda query, k: [query[:3], "x"], name="find")
     rid = lambda r: [(t.query, t.text, t.hits, t.error) for t in r.traces]  # noqa: E731

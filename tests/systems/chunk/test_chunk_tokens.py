@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -24,12 +25,15 @@ CASES = {
     "Japanese with a mark": ("か\u3099く", ["か\u3099", "く"]),
     "Thai": ("ดีที่", ["ดี", "ที่"]),
     "Korean has blanks": ("한국어 단어", ["한국어", "단어"]),
-    "a family is one": ("a👩‍👩‍👧b", ["a", "👩‍👩‍👧", "b"]),
+    "a family is one": ("a👩\u200d👩\u200d👧b", ["a", "👩\u200d👩\u200d👧", "b"]),
     "a skin tone": ("👍🏽👍", ["👍🏽", "👍"]),
     "a sign drawn as an emoji": ("❤\ufe0f!", ["❤\ufe0f", "!"]),
     "flags": ("🇩🇪🇫🇷", ["🇩🇪", "🇫🇷"]),
     "a mark alone": ("\u0301 a", ["\u0301", "a"]),
     "a long word": ("x" * 70, ["x" * 32, "x" * 32, "x" * 6]),
+    "runs of one sign": ("##a--...|-|", ["##", "a", "--", "...", "|", "-", "|"]),
+    "a long run of one sign": ("=" * 40, ["=" * 32, "=" * 8]),
+    "a run that ends with a mark": ("--\u0338", ["-", "-\u0338"]),
     "nothing": ("", []),
 }
 
@@ -49,9 +53,11 @@ def walked(text: str) -> list[tuple[int, int]]:
         mark = unicodedata.category(character).startswith("M")
         if character.isspace():
             in_word = False
-        elif mark and found and found[-1][1] == at and at - found[-1][0] < LONGEST:
-            found[-1] = (found[-1][0], at + 1)
-        elif (letter or mark) and in_word and at - found[-1][0] < LONGEST:
+        elif (
+            (mark and found and found[-1][1] == at and at - found[-1][0] < LONGEST)
+            or ((letter or mark) and in_word and at - found[-1][0] < LONGEST)
+            or (found and found[-1][1] == at and text[found[-1][0]] == character and not (letter or mark))
+        ):
             found[-1] = (found[-1][0], at + 1)
         else:
             found.append((at, at + 1))
@@ -63,8 +69,7 @@ def walked(text: str) -> list[tuple[int, int]]:
 @given(st.text(alphabet="abZ9_ \n.,-(é\u0416\u05e9\u05b8\u0301हि", max_size=120))
 def test_tokens_against_a_walk(text: str) -> None:
     """The regular expression and a walk over the characters find the same, where a mark follows no sign."""
-    for sign in ".,-(":
-        text = text.replace(f"{sign}\u0301", sign).replace(f"{sign}\u05b8", sign).replace(f"{sign}ि", sign)
+    text = re.sub("([.,(-])[\u05b8\u0301ि]+", r"\1", text)
     assert WORDS(text) == walked(text)
 
 
@@ -112,6 +117,12 @@ def test_marks_continue_a_character() -> None:
     assert not continues("\u0301", 0)
 
 
+def test_words_continue() -> None:
+    """A letter goes on with the letter before it, in scripts that have blanks; a sign begins anew."""
+    text = "aé_1-b шш 漢字"
+    assert [at for at in range(len(text) + 1) if continues(text, at)] == [1, 2, 3, 8]
+
+
 class Bytes:
     """As byte-level models do: one token for each byte, all of a character at its place, and marks at both ends."""
 
@@ -123,8 +134,9 @@ class Bytes:
 
 
 def test_another_tokeniser_counts() -> None:
-    """Several tokens may begin at one character, and empty ones do not count."""
+    """Several tokens may begin at one character; empty ones count, but not those from 0 to 0."""
     assert token_starts("aé😀", Bytes()) == [0, 1, 1, 2, 2, 2, 2]
+    assert token_starts("a   b", lambda _: [(0, 0), (0, 1), (2, 2), (3, 3), (4, 5), (0, 0)]) == [0, 2, 3, 4]
 
 
 def test_an_endless_token_counts_as_several() -> None:

@@ -37,7 +37,7 @@ class Blocks:
 
     def __post_init__(self) -> None:
         check("blocks", self)
-        check_number("blocks", "least", self.least, most=self.size, why="the size")
+        check_number("blocks", "least", self.least)
 
     def __call__(self, document: Document, /) -> list[Chunk]:
         """Give the chunks of a document."""

@@ -39,7 +39,7 @@ class Heading:
     def __post_init__(self) -> None:
         check("heading", self)
         check_overlap("heading", self.overlap, self.size)
-        check_number("heading", "least", self.least, most=self.size, why="the size")
+        check_number("heading", "least", self.least)
 
     def __call__(self, document: Document, /) -> list[Chunk]:
         """Give the chunks of a document."""

@@ -42,21 +42,19 @@ def check(chunker: str, options: Options) -> None:
     name_of(options.tokens)
 
 
-def check_overlap(chunker: str, overlap: object, size: int) -> None:
+def check_overlap(chunker: str, overlap: int, size: int) -> None:
     """Refuse an overlap of more than half the size, with which every byte would be indexed three times and more."""
-    check_number(chunker, "overlap", overlap, most=size // 2, why=f"half of size = {size}")
+    check_number(chunker, "overlap", overlap)
+    if overlap > size // 2:
+        raise UsageError(f"{chunker}: overlap = {overlap}; give at most {size // 2}, half of size = {size}")
 
 
-def check_number(
-    chunker: str, option: str, value: object, *, least: int = 0, most: int | None = None, why: str = ""
-) -> None:
-    """Refuse what is no whole number within bounds."""
+def check_number(chunker: str, option: str, value: object, *, least: int = 0) -> None:
+    """Refuse what is no whole number, or too small."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise UsageError(f"{chunker}: {option} = {shorten(value)}; give a whole number of tokens")
     if value < least:
         raise UsageError(f"{chunker}: {option} = {value}; give at least {least}")
-    if most is not None and value > most:
-        raise UsageError(f"{chunker}: {option} = {value}; give at most {most}{', ' + why if why else ''}")
 
 
 def check_context(chunker: str, context: object) -> None:

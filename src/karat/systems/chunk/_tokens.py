@@ -7,10 +7,11 @@ space separates tokens and is in none. Apart from that a token is
   several, so that nothing can be endless and yet count as one;
 - in scripts that write no blanks between words (Chinese, Japanese, Thai, Lao, Burmese, Khmer), one character with its
   marks;
+- a run of one and the same ASCII sign, at most 32: ``.``, ``...``, ``---``, ``##``;
 - a flag of two letters;
-- any other character, such as punctuation, with its marks and what zero-width joiners tie to it: one emoji, one token.
+- any other character with its marks and what zero-width joiners tie to it: one emoji, one token.
 
-What is a letter, Python's Unicode tables decide. English has about 1.3 tokens of a usual embedding model for one of
+What is a letter, Python's Unicode tables decide. English has 1.1 to 1.4 tokens of a usual embedding model for one of
 these. To count what a model counts, give a chunker the model's own tokeniser: any callable from a text to the start and
 end of each token, in characters.
 """
@@ -47,10 +48,11 @@ _UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_MARK = re.compile(f"[{_MARKS}]")
+_GOES_ON = re.compile(rf"[^\W{_UNSPACED}][^\W{_UNSPACED}]|\S[{_MARKS}]")
 _TOKEN = re.compile(
     rf"(?:(?![{_UNSPACED}])[\w{_MARKS}]){{1,{LONGEST}}}+"
     rf"|[{_UNSPACED}][{_MARKS}]{{0,{LONGEST}}}+"
+    rf"|([!-/:-@\[-^`{{-~])\1{{0,{LONGEST - 1}}}+(?![{_MARKS}])"
     r"|[\U0001f1e6-\U0001f1ff]{2}"
     rf"|[^\w\s](?:\u200d[^\w\s]|[{_MARKS}]){{0,{LONGEST}}}+"
 )
@@ -80,26 +82,31 @@ WORDS = Words()
 def token_starts(text: str, tokens: Tokens) -> list[int]:
     """Give the character at which each token begins, in rising order; several may begin at one.
 
-    Byte-level tokenisers make several tokens of one character, and give all of them its place. Empty tokens, as the
-    marks for the beginning and end of a text are, do not count.
+    Byte-level tokenisers make several tokens of one character, and give all of them its place; of a blank, which they
+    like to leave out, they make an empty token, and it counts. Those from 0 to 0, which stand for the beginning and the
+    end of a text, do not.
     """
     if isinstance(tokens, Words):
         return [found.start() for found in _TOKEN.finditer(text)]
-    found = [(start, end) for start, end in tokens(text) if start != end]
+    found = [(start, end) for start, end in tokens(text) if end]
     for (start, _), (after, _) in pairwise(found):
         if after < start:
             raise UsageError(f"tokens: one at character {after} comes after one at {start}; give them in order")
     for start, end in found:
-        if not 0 <= start < end <= len(text):
+        if not 0 <= start <= end <= len(text):
             raise UsageError(f"tokens: {start} to {end} is no part of a text of {len(text)} characters")
-    return sorted(at for start, end in found for at in range(start, end, LONGEST))  # sorted, as tokens may overlap
+    # Sorted, as tokens may overlap.
+    return sorted(at for start, end in found for at in range(start, max(end, start + 1), LONGEST))
 
 
 def continues(text: str, at: int) -> bool:
-    """Say whether a reader sees a character as one with the character before it."""
+    """Say whether a character goes on with what the one before began: a word, or what a reader sees as one sign."""
     if not 0 < at < len(text):
         return False
-    return text[at - 1] == "\u200d" or (text[at] > "\u02ff" and _MARK.match(text, at) is not None)
+    before, here = text[at - 1], text[at]
+    if here <= "\u02ff" and before <= "\u02ff":
+        return (before.isalnum() or before == "_") and (here.isalnum() or here == "_")
+    return before == "\u200d" or _GOES_ON.fullmatch(before + here) is not None
 
 
 def name_of(tokens: Tokens) -> str:
