@@ -177,9 +177,9 @@ def test_another_tokeniser_is_respected(document: Document, size: int, name: str
 @thorough
 @given(TEXTS, st.integers(1, 30), st.data())
 def test_fixed_against_slices(text: str, size: int, data: st.DataObject) -> None:
-    """Chunks of a fixed size are slices of the list of tokens, where no word is longer than a token."""
+    """Chunks of a fixed size are slices of the list of tokens, where no word is too long, and nothing joins two."""
     overlap = data.draw(st.integers(0, size // 2))
-    text = canonical(re.sub(r"\S{25,}", "long", text))
+    text = canonical(re.sub(r"\S{25,}", "long", text.replace("\u200d", "")))
     tokens = WORDS(text)
     expected = []
     for first in range(0, max(len(tokens) - overlap, min(1, len(tokens))), size - overlap):

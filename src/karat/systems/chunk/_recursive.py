@@ -52,30 +52,41 @@ class Recursive:
     def __call__(self, document: Document, /) -> list[Chunk]:
         """Give the chunks of a document."""
         cutting = Cutting(document, context=self.context, tokens=self.tokens, size=self.size, overlap=self.overlap)
-        measured, overlap = cutting.measured, cutting.overlap
-        return cutting.chunks(
-            Part(measured.back(start, overlap), end) for start, end in self._ranges(measured, cutting.room - overlap)
-        )
+        return cutting.chunks(_parts(cutting, self.separators))
 
     def describe(self) -> dict[str, Any]:
         """Give all that decides what the chunks are."""
         return described("recursive", self, overlap=self.overlap, separators=list(self.separators))
 
-    def _ranges(self, measured: Measured, room: int) -> list[Range]:
-        found = [(0, measured.stop)]
-        for separator in (*self.separators, None):
-            finer: list[Range] = []
-            for start, end in found:
-                if measured.count(start, end) <= room:
-                    finer.append((start, end))
-                    continue
-                if separator is None:
-                    places = hard_places(measured, start, end, room)
-                else:
-                    places = soft_places(measured, start, end, partial(_places, separator))
-                finer += pack(measured, [start, *places, end], room)
-            found = finer
-        return found
+
+def _parts(cutting: Cutting, separators: Sequence[str]) -> Iterator[Part]:
+    """Give what the separators leave, each part with the overlap before it: no more than fits, nor all of a part."""
+    measured, room = cutting.measured, cutting.room
+    if len(measured.starts) <= room:
+        yield Part(0, measured.stop)
+        return
+    before = 0
+    for start, end in _ranges(measured, separators, room - cutting.overlap):
+        begin = measured.back(start, max(0, min(cutting.overlap, room - measured.count(start, end))))
+        yield Part(begin if measured.count(before, begin) else start, end)
+        before = start
+
+
+def _ranges(measured: Measured, separators: Sequence[str], room: int) -> list[Range]:
+    found = [(0, measured.stop)]
+    for separator in (*separators, None):
+        finer: list[Range] = []
+        for start, end in found:
+            if measured.count(start, end) <= room:
+                finer.append((start, end))
+                continue
+            if separator is None:
+                places = hard_places(measured, start, end, room)
+            else:
+                places = soft_places(measured, start, end, partial(_places, separator))
+            finer += pack(measured, [start, *places, end], room)
+        found = finer
+    return found
 
 
 def _places(separator: str, text: str, start: int, stop: int) -> Iterator[int]:
