@@ -60,16 +60,16 @@ class Recursive:
 
 
 def _parts(cutting: Cutting, separators: Sequence[str]) -> Iterator[Part]:
-    """Give what the separators leave, each part with the overlap before it: no more than fits, nor all of a part."""
+    """Give what the separators leave, with the overlap before each part: no more than fits, nor a whole part."""
     measured, room = cutting.measured, cutting.room
     if len(measured.starts) <= room:
         yield Part(0, measured.stop)
         return
-    before = 0
+    begin = 0
     for start, end in _ranges(measured, separators, room - cutting.overlap):
-        begin = measured.back(start, max(0, min(cutting.overlap, room - measured.count(start, end))))
-        yield Part(begin if measured.count(before, begin) else start, end)
-        before = start
+        tokens = min(cutting.overlap, room - measured.count(start, end), measured.count(begin, start) - 1)
+        begin = measured.back(start, max(0, tokens))
+        yield Part(begin, end)
 
 
 def _ranges(measured: Measured, separators: Sequence[str], room: int) -> list[Range]:

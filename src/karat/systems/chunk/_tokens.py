@@ -53,7 +53,7 @@ _TOKEN = re.compile(
     rf"(?:(?![{_UNSPACED}])[\w{_MARKS}]){{1,{LONGEST}}}+"
     rf"|[{_UNSPACED}][{_MARKS}]{{0,{LONGEST}}}+"
     rf"|([!-/:-@\[-^`{{-~])\1{{0,{LONGEST - 1}}}+(?![{_MARKS}])"
-    r"|[\U0001f1e6-\U0001f1ff]{2}"
+    rf"|[\U0001f1e6-\U0001f1ff]{{2}}[{_MARKS}]{{0,{LONGEST}}}+"
     rf"|[^\w\s](?:\u200d[^\w\s]|[{_MARKS}]){{0,{LONGEST}}}+"
 )
 
