@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.core import UsageError
-from karat.systems.chunk import WORDS, Fixed, Sentence
+from karat.core import Document, UsageError
+from karat.systems.chunk import WORDS, Fixed, Recursive, Sentence
 from karat.systems.chunk._tokens import _MARKS, _UNSPACED, LONGEST, continues, token_starts
 
 CASES = {
@@ -146,6 +146,28 @@ def test_an_endless_token_counts_as_several() -> None:
         return [(0, len(text))]
 
     assert token_starts("x" * 70, one) == [0, 32, 64]
+    assert token_starts("x" * 50, lambda _: [(0, 40), (10, 50)]) == [0, 10, 32, 42]
+
+
+class Characters:
+    """One token for each character, white space too."""
+
+    name = "characters"
+
+    def __call__(self, text: str) -> list[tuple[int, int]]:
+        return [(at, at + 1) for at in range(len(text))]
+
+
+def test_tokens_of_white_space_make_no_chunk() -> None:
+    """What holds only white space, or only what the chunk before it holds, is left out."""
+    made = Fixed(size=4, overlap=2, tokens=Characters())
+    assert [chunk.text for chunk in made(Document(id="d", text="a,b,    e"))] == ["a,b,", "e"]
+
+
+def test_a_character_of_many_tokens_has_no_overlap_before_it() -> None:
+    """An overlap never makes a chunk larger than its size, as it would before an emoji of four bytes."""
+    made = Recursive(size=4, overlap=2, tokens=Bytes())
+    assert [chunk.text for chunk in made(Document(id="d", text="a b c d \U0001f600"))][-1] == "\U0001f600"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from karat.core import Document, Span, UsageError, document_of
+from karat.golden import canonical, outline
 from karat.systems._chunk import Chunk, Chunker
 from karat.systems.chunk import Blocks, Fixed, Heading, Recursive, Sentence, Whole, chunker
 
@@ -125,6 +126,7 @@ RECURSIVE = {
     "lines of a long paragraph": (Recursive(size=4), "A\n\nb c\nd e f\ng", ["A", "b c", "d e f\ng"]),
     "what was cut stays apart": (Recursive(size=3), "A\n\nb c\nd e\n\nF", ["A", "b c", "d e", "F"]),
     "between tokens at last": (Recursive(size=2), "a b c d e", ["a b", "c d", "e"]),
+    "an overlap is never a whole part": (Recursive(size=4, overlap=2), "a\n\nb c d e", ["a", "b c", "c d e"]),
     "overlap in tokens": (Recursive(size=4, overlap=1), "a b c\n\nd e f", ["a b c", "c\n\nd e f"]),
     "a separator that begins": (
         Recursive(size=4, separators=["\n## "]),
@@ -231,6 +233,13 @@ def test_code_stays_whole_up_to_the_size() -> None:
     assert texts(Blocks(size=14), text) == ["# Heading\n\n```\na b\nc d\ne f\n```"]
     assert texts(Blocks(size=9, least=0), text) == ["# Heading", "```\na b\nc d\ne f\n```"]
     assert texts(Blocks(size=6, least=0), text) == ["# Heading\n\n```\na b", "c d\ne f\n```"]
+
+
+def test_a_long_paragraph_is_not_cut_before_a_mark() -> None:
+    """Where the outline ends a block between a letter and its mark, the two blocks stay together."""
+    text = ("日" * 10 + "。\u0301") * 60
+    assert len(outline(canonical(text)).blocks) == 2
+    assert texts(Blocks(size=1000, least=0), text) == [text]
 
 
 def test_a_heading_without_a_body_goes_with_its_neighbour() -> None:
