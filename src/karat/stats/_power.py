@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import UsageError
+from karat.stats._student import critical
 
 _NODES = 80  # per piece; the integrand is smooth, and half as many give ten digits already
 _REACH = 9.0  # standard deviations beyond which a normal distribution has less than 1e-18
@@ -83,9 +84,9 @@ def _check(*, sd: float, alpha: float, sides: int, power: float = 0.8) -> None:
 
 def _power(n: int, size: float, alpha: float, sides: int) -> float:
     """Give the power for an effect in units of the standard deviation."""
-    critical, shift = _critical(n - 1, alpha / sides), size * math.sqrt(n)
-    other = _above(critical, n - 1, -shift) if sides == 2 else 0.0
-    return min(1.0, _above(critical, n - 1, shift) + other)
+    limit, shift = critical(n - 1, alpha / sides), size * math.sqrt(n)
+    other = _above(limit, n - 1, -shift) if sides == 2 else 0.0
+    return min(1.0, _above(limit, n - 1, shift) + other)
 
 
 @lru_cache(maxsize=4096)
@@ -100,18 +101,6 @@ def _detectable(n: int, power: float, alpha: float, sides: int) -> float:
     return high
 
 
-@lru_cache(maxsize=4096)
-def _critical(df: int, tail: float) -> float:
-    """Give the value that Student's t exceeds with probability ``tail``, by halving."""
-    low, high = 0.0, 2.0
-    while _above(high, df, 0.0) > tail:
-        low, high = high, 2 * high
-    while high - low > 1e-14 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _above(middle, df, 0.0) > tail else (low, middle)
-    return high
-
-
 def _above(t: float, df: int, shift: float) -> float:
     """Give P(T > t) for a noncentral T = (Z + shift) / S, t > 0, as the mean of P(Z > t s - shift) over s.
 
@@ -122,7 +111,8 @@ def _above(t: float, df: int, shift: float) -> float:
     # Without its constant, and with its top near 1: (df - 1) ln s - df (s^2 - 1) / 2.
     density = weight * np.exp((df - 1) * np.log(s) - df * (s * s - 1) / 2)
     tails = [math.erfc(x) for x in ((t * s - shift) / math.sqrt(2)).tolist()]
-    return float(density @ np.array(tails)) / (2 * float(density.sum()))
+    # Not a dot product: its last bit may depend on the number of threads.
+    return float((density * np.array(tails)).sum()) / (2 * float(density.sum()))
 
 
 def _points(t: float, df: int, shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
