@@ -1,0 +1,147 @@
+"""Bootstrap intervals of a mean difference: what the mean might have been, had other queries been asked.
+
+The pairs are drawn anew with replacement, whole clusters at a time where there are labels. Memory is bounded whatever
+the number of pairs. There is no linear algebra, hence the same bits on any number of threads.
+
+Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13 and 14.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.core import UsageError, did_you_mean
+from karat.stats._sample import ROUNDING, Floats, Sample, check_resamples, check_share, sample
+
+Method = Literal["percentile", "bca"]
+
+_AT_ONCE = 1 << 16  # drawn indices: with what they pick out they stay in the cache of the processor, below 2 MB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A mean difference with the interval that a share ``level`` of all experiments would have it in."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    method: Method
+    resamples: int
+    n: int
+    clusters: int | None = None
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval leaves out no difference at all."""
+        return self.low > 0 or self.high < 0
+
+
+def bootstrap(
+    differences: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    level: float = 0.95,
+    method: Method = "percentile",
+    clusters: Iterable[object] | None = None,
+) -> Interval:
+    """Give the bootstrap interval of the mean of paired differences.
+
+    ``clusters`` holds a label for each difference: paraphrases and repeats of one query have the same one, and are
+    drawn together. ``"bca"`` corrects bias and skewness, which helps where the mean did move. Where it did not, and few
+    queries changed, both are too short, and the interval of ``paired_t`` is the better one: at 50 queries of which 12
+    changed, a nominal 95 % is 92 %, with ``"bca"`` 88 %, with ``paired_t`` 95 %.
+
+    >>> interval = bootstrap([0.5, 0, 0, -0.25, 0.5, 0, 0.5, 0], rng=np.random.default_rng(1))
+    >>> interval.estimate, round(interval.low, 3), round(interval.high, 3)
+    (0.15625, -0.031, 0.375)
+    """
+    if method not in get_args(Method):
+        raise UsageError(f"unknown method {method!r}{did_you_mean(str(method), get_args(Method))}")
+    check_resamples(resamples)
+    check_share("level", level)
+    pairs = sample(differences, clusters, least=2)
+    means = resampled_means(pairs, rng, resamples)
+    tails = ((1 - level) / 2, (1 + level) / 2)
+    low, high = np.quantile(means, _corrected(pairs, means, tails) if method == "bca" else tails).tolist()
+    return Interval(
+        estimate=pairs.mean,
+        low=low,
+        high=high,
+        level=level,
+        method=method,
+        resamples=resamples,
+        n=pairs.n,
+        clusters=pairs.clusters,
+    )
+
+
+def resampled_means(pairs: Sample, rng: np.random.Generator, resamples: int) -> Floats:
+    """Give the mean of each resample."""
+    even = bool((pairs.sizes == pairs.sizes[0]).all())
+    rows, columns = max(1, _AT_ONCE // pairs.units), min(pairs.units, _AT_ONCE)
+    sums, sizes = np.zeros(resamples), np.zeros(resamples)
+    for start in range(0, resamples, rows):
+        part = slice(start, min(start + rows, resamples))
+        for left in range(0, pairs.units, columns):
+            shape = part.stop - start, min(columns, pairs.units - left)
+            drawn = _indices(rng, pairs.units, shape)
+            sums[part] += pairs.sums[drawn].sum(axis=1)
+            if not even:
+                sizes[part] += pairs.sizes[drawn].sum(axis=1)
+    return sums / (pairs.n if even else sizes)
+
+
+def _indices(rng: np.random.Generator, n: int, shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Draw indices below n, each as likely as any other: what ``rng.integers`` gives, in two thirds of the time.
+
+    A random word of 32 bits times n has the index in its upper half. Where the lower half is below 2^32 modulo n the
+    index would be too likely, and is drawn again. Lemire, Fast random integer generation in an interval, 2019.
+    """
+    if n >= 2**32:
+        return rng.integers(0, n, shape)
+    count = shape[0] * shape[1]
+    words = rng.integers(0, 2**64, -(-count // 2), dtype=np.uint64).view(np.uint32)[:count]
+    product = words * np.uint64(n)
+    again = np.flatnonzero(product.astype(np.uint32) < np.uint32(2**32 % n))
+    product >>= np.uint64(32)
+    if len(again):
+        product[again] = rng.integers(0, n, len(again), dtype=np.uint64)
+    return product.view(np.int64).reshape(shape)
+
+
+def _corrected(pairs: Sample, means: Floats, tails: tuple[float, float]) -> tuple[float, float]:
+    """Give the percentiles of the accelerated interval instead of the plain ones."""
+    from statistics import NormalDist  # costs ten milliseconds, and most intervals are drawn without
+
+    normal = NormalDist()
+    near = ROUNDING * pairs.scale
+    below = (means < pairs.mean - near).sum() + (means <= pairs.mean + near).sum()
+    # The most that so many resamples can tell: without it one side could be infinitely far.
+    share = min(max(float(below) / 2, 0.5), len(means) - 0.5) / len(means)
+    bias, acceleration = normal.inv_cdf(share), _acceleration(pairs)
+
+    def shifted(tail: float) -> float:
+        z = bias + normal.inv_cdf(tail)
+        slope = 1 - acceleration * z
+        if slope <= 0:  # so skewed that the correction runs past the last resample
+            return float(z > 0)
+        return normal.cdf(bias + z / slope)
+
+    return shifted(tails[0]), shifted(tails[1])
+
+
+def _acceleration(pairs: Sample) -> float:
+    """Give a sixth of the skewness of the mean, from the means that leave one cluster out."""
+    left = (pairs.sums.sum() - pairs.sums) / (pairs.n - pairs.sizes)
+    away = left.mean() - left
+    if float(np.abs(away).max()) <= ROUNDING * pairs.scale / pairs.n:
+        return 0.0
+    return float((away**3).sum()) / (6 * math.pow(float((away * away).sum()), 1.5))
