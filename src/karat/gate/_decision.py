@@ -1,0 +1,255 @@
+"""The decision: every rule of a policy checked, with its reason, and what follows from all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from karat.core import InputError, shorten
+from karat.gate._comparison import Segment, differences, generator
+from karat.gate._policy import Must, Policy, Rule
+from karat.gate._snapshot import Snapshot, check_comparable
+from karat.stats import Evidence, Outcome, evidence, verdicts
+
+Groups = Mapping[Segment, Sequence[str]]
+_WORST = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that a rule asks for, and whether it holds."""
+
+    metric: str
+    kind: str
+    """min, max, max_drop_abs, max_drop_rel, max_rise_abs, max_rise_rel, significant_drop, non_inferior, must_pass."""
+    outcome: Outcome
+    reason: str
+    where: Segment | None = None
+    query: str = ""
+    current: float | None = None
+    baseline: float | None = None
+    difference: float | None = None
+    """Of the means over the queries that both runs have."""
+    low: float | None = None
+    """How far the difference may go down, at the policy's level; one-sided."""
+    limit: float | None = None
+    """What the current number, the fall or the rise is held against."""
+    p: float | None = None
+    """Of the one-sided test for a fall, corrected for all that the gate tests."""
+    n: int | None = None
+    needed: int | None = None
+    """How many queries would decide, where these do not."""
+
+    @property
+    def name(self) -> str:
+        """The number and the queries that it is about."""
+        if self.query:
+            return f"{self.query} {self.metric}".rstrip()
+        return self.metric if self.where is None else f"{self.metric} {self.where[0]}={self.where[1]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON has it."""
+        found = asdict(self) | {"outcome": self.outcome.value, "where": self.where and dict([self.where])}
+        return {key: value for key, value in found.items() if value not in (None, "")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What a gate says of a run."""
+
+    policy: Policy
+    checks: tuple[Check, ...]
+    candidate: Snapshot
+    baseline: Snapshot | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of all checks: fail, then inconclusive, then pass."""
+        return next(one for one in _WORST if one is Outcome.PASS or any(check.outcome is one for check in self.checks))
+
+    @property
+    def exit_code(self) -> int:
+        """0 for pass, 1 for fail; inconclusive is 0 or 4, as the policy says."""
+        codes = {
+            Outcome.PASS: 0,
+            Outcome.FAIL: 1,
+            Outcome.INCONCLUSIVE: 0 if self.policy.on_inconclusive == "pass" else 4,
+        }
+        return codes[self.outcome]
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if check.outcome is Outcome.FAIL)
+
+
+def decide(
+    candidate: Snapshot, baseline: Snapshot | None, policy: Policy, groups: Groups | None = None, *, seed: int = 0
+) -> Decision:
+    """Check every rule of a policy; refuse a baseline whose numbers do not mean the same.
+
+    Without a baseline what needs one is inconclusive. A number that is missing fails, by name.
+    """
+    if baseline is not None:
+        check_comparable(candidate, baseline)
+    found = [
+        *_limits(candidate, baseline, policy, groups or {}),
+        *_tests(candidate, baseline, policy, groups or {}, seed),
+    ]
+    found += [_must(candidate, one) for one in policy.must_pass]
+    order = {rule.name: i for i, rule in enumerate(policy.rules)}
+    found.sort(key=lambda check: order.get(check.name, len(order)))
+    return Decision(policy=policy, checks=tuple(found), candidate=candidate, baseline=baseline)
+
+
+def _queries(rule: Rule, groups: Groups) -> Sequence[str] | None:
+    if rule.where is None:
+        return None
+    if rule.where not in groups:
+        known = sorted({value for name, value in groups if name == rule.where[0]})
+        hint = f"it has {', '.join(map(shorten, known[:8]))}" if known else "no query has that field"
+        raise InputError(f"no query has {rule.where[0]} = {shorten(rule.where[1])}", source="[gate]", hint=hint)
+    return groups[rule.where]
+
+
+def number(snapshot: Snapshot, rule: Rule, queries: Sequence[str] | None = None) -> float:
+    """Give the number that a rule is about; NaN where the run does not have it."""
+    if rule.metric.startswith("latency."):
+        return snapshot.latency_of(rule.metric.removeprefix("latency."))
+    return snapshot.coverage if rule.metric == "coverage" else snapshot.mean(rule.metric, queries)
+
+
+def _limits(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, groups: Groups) -> Iterator[Check]:
+    for rule in policy.rules:
+        queries = _queries(rule, groups)
+        now = number(candidate, rule, queries)
+        then = math.nan if baseline is None else number(baseline, rule, queries)
+        for kind in ("min", "max"):
+            if (limit := getattr(rule, kind)) is not None:
+                yield _absolute(rule, kind, now, limit)
+        for kind in ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel"):
+            if (limit := getattr(rule, kind)) is not None:
+                yield _relative(rule, kind, now, then, limit, known=baseline is not None)
+
+
+def _absolute(rule: Rule, kind: str, now: float, limit: float) -> Check:
+    if math.isnan(now):
+        return _missing(rule, kind, limit)
+    holds = now >= limit if kind == "min" else now <= limit
+    sign = {("min", True): "at least", ("min", False): "below", ("max", True): "at most", ("max", False): "above"}
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, current=now, limit=limit,
+        outcome=Outcome.PASS if holds else Outcome.FAIL,
+        reason=f"{_shown(now)} is {sign[kind, holds]} {limit:g}",
+    )  # fmt: skip
+
+
+def _relative(rule: Rule, kind: str, now: float, then: float, limit: float, *, known: bool) -> Check:
+    if math.isnan(now):
+        return _missing(rule, kind, limit)
+    if not known:
+        return _without_baseline(rule, kind, now, limit)
+    if math.isnan(then):
+        return _missing(rule, kind, limit, "the baseline has no number for it: record it again")
+    word, change = ("fell", then - now) if "drop" in kind else ("rose", now - then)
+    allowed = limit if kind.endswith("abs") else limit * abs(then)
+    holds = change <= allowed + 1e-9
+    share = f" ({change / abs(then):.1%})" if then else ""
+    moved = f"{word} by {_shown(change)}{share}" if change > 0 else f"did not {'fall' if word == 'fell' else 'rise'}"
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, current=now, baseline=then, difference=now - then, limit=limit,
+        outcome=Outcome.PASS if holds else Outcome.FAIL,
+        reason=f"{moved}, {'within' if holds else 'more than'} the {_shown(allowed)} that is tolerated",
+    )  # fmt: skip
+
+
+def _missing(rule: Rule, kind: str, limit: float | None, why: str = "the run has no number for it") -> Check:
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, limit=limit, outcome=Outcome.FAIL,
+        reason=f"{why}, and what is not measured does not pass",
+    )  # fmt: skip
+
+
+def _without_baseline(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, current=now, limit=limit, outcome=Outcome.INCONCLUSIVE,
+        reason="there is no baseline yet; karat baseline update RUN records one",
+    )  # fmt: skip
+
+
+def _tests(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, groups: Groups, seed: int) -> list[Check]:
+    """Test all rules that ask for it together, because Holm's correction is over all of them."""
+    checks: list[Check] = []
+    tested: list[tuple[Rule, Evidence]] = []
+    for rule in policy.rules:
+        kind = "non_inferior" if rule.non_inferior else "significant_drop"
+        if not (rule.non_inferior or rule.significant_drop):
+            continue
+        queries = _queries(rule, groups)
+        now = number(candidate, rule, queries)
+        pairs = differences(candidate, baseline, rule.metric, queries) if baseline is not None else {}
+        if math.isnan(now):
+            checks.append(_missing(rule, kind, None))
+        elif baseline is None:
+            checks.append(_without_baseline(rule, kind, now, None))
+        elif not pairs:
+            why = (
+                "the baseline has no scores of single queries"
+                if not baseline.values
+                else "the baseline has no score of it"
+            )
+            checks.append(_missing(rule, kind, None, f"{why}: record it again"))
+        else:
+            then, after = np.array(list(pairs.values()), float).T
+            rng = generator(seed, rule.metric, rule.where)
+            found = evidence(then, after, rng=rng, rule=policy.drop, lower_is_better=rule.lower_is_better)
+            tested.append((rule, found))
+    if tested:
+        for (rule, found), verdict in zip(tested, verdicts([found for _, found in tested]), strict=True):
+            checks.append(_tested(rule, found, verdict.outcome, verdict.reason, verdict.adjusted))
+    return checks
+
+
+def _tested(rule: Rule, found: Evidence, outcome: Outcome, reason: str, p: float | None) -> Check:
+    kind = "non_inferior" if rule.non_inferior else "significant_drop"
+    if kind == "significant_drop" and outcome is Outcome.INCONCLUSIVE:
+        outcome = Outcome.PASS  # this rule asks only that no fall is shown
+    open_ = outcome is Outcome.INCONCLUSIVE
+    sign = -1 if rule.lower_is_better else 1
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=reason,
+        current=found.candidate, baseline=found.baseline, difference=sign * found.difference, low=found.low,
+        limit=found.margin, p=p, n=found.n, needed=found.needed if open_ else None,
+    )  # fmt: skip
+
+
+def _must(candidate: Snapshot, must: Must) -> Check:
+    """Check one query by itself; one that the run does not hold is a mistake in the policy."""
+    if must.query not in candidate.queries:
+        raise InputError(
+            f"must_pass names query {shorten(must.query)}, which was not asked", source="[gate]",
+            hint="correct the id, or evaluate without --sample",
+        )  # fmt: skip
+    if not must.metric:
+        held = must.query not in candidate.unfound
+        reason = "something relevant was found" if held else "nothing relevant was found"
+        if must.query in candidate.failed:
+            reason = f"it failed: {candidate.failed[must.query]}"
+        return Check(
+            metric="", query=must.query, kind="must_pass", outcome=Outcome.PASS if held else Outcome.FAIL, reason=reason
+        )
+    rule = Rule(metric=must.metric, min=must.min)
+    now = candidate.scores(must.metric, [must.query]).get(must.query, math.nan)
+    found = _absolute(rule, "min", now, must.min)
+    return Check(
+        metric=must.metric, query=must.query, kind="must_pass", outcome=found.outcome, reason=found.reason,
+        current=found.current, limit=must.min,
+    )  # fmt: skip
+
+
+def _shown(value: float) -> str:
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
