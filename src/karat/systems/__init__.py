@@ -8,7 +8,8 @@ from karat.systems._protocol import Retrieved, Retriever, System, TenantMixed, a
 
 if TYPE_CHECKING:
     from karat.systems._fuse import Fused, Fusion, fuse, trec_lines
-    from karat.systems._pipeline import Pipeline, Stages
+    from karat.systems._pipeline import Pipeline
+    from karat.systems._stages import Stages
     from karat.systems.adapters import HttpSystem
 
 __all__ = [
@@ -31,7 +32,8 @@ __all__ = [
 # Loaded at first use: whoever evaluates a function of their own needs no index and no client.
 _HOME = {
     **dict.fromkeys(("Fused", "Fusion", "fuse", "trec_lines"), "_fuse"),
-    **dict.fromkeys(("Pipeline", "Stages"), "_pipeline"),
+    "Pipeline": "_pipeline",
+    "Stages": "_stages",
     "HttpSystem": "adapters",
 }
 
