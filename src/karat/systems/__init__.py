@@ -9,7 +9,7 @@ from karat.systems._protocol import Retrieved, Retriever, System, TenantMixed, a
 if TYPE_CHECKING:
     from karat.systems._fuse import Fused, Fusion, fuse, trec_lines
     from karat.systems._pipeline import Pipeline
-    from karat.systems._stages import Stages
+    from karat.systems._stages import Stages, made
     from karat.systems.adapters import HttpSystem
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "fuse",
     "hits_of",
     "load",
+    "made",
     "trec_lines",
 ]
 
@@ -33,7 +34,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Fused", "Fusion", "fuse", "trec_lines"), "_fuse"),
     "Pipeline": "_pipeline",
-    "Stages": "_stages",
+    **dict.fromkeys(("Stages", "made"), "_stages"),
     "HttpSystem": "adapters",
 }
 

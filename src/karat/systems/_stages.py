@@ -74,14 +74,14 @@ _TYPES: Mapping[str, Any] = {
 
 
 def made(kind: type[Made], table: Mapping[str, Any], name: str) -> Made:
-    """Make a stage of the table of a configuration; say which key is unknown, or has a value that does not fit.
+    """Make a dataclass of a table of a configuration; say which key is unknown, or that a value does not fit.
 
     >>> from karat.systems.index import Lexical
     >>> made(Lexical, {"stemer": "german"}, "pipeline.lexical")
     Traceback (most recent call last):
     karat.core._errors.UsageError: [pipeline.lexical] has no key 'stemer', did you mean 'stemmer'?
     """
-    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    known = [one.name for one in fields(kind) if one.init]  # type: ignore[arg-type]
     for key in table:
         if key not in known:
             raise UsageError(f"[{name}] has no key {key!r}{did_you_mean(key, known) or '; it has ' + ', '.join(known)}")

@@ -77,11 +77,6 @@ class Granite:
         windows = (checked[start : start + _WINDOW] for start in range(0, len(checked), _WINDOW))
         return sum(bool(one.overflowing) for window in windows for one in self._tokenizer.encode_batch_fast(window))
 
-    def tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """Give for each text a matrix with a row of length 1 for each of its tokens, as late interaction needs them."""
-        found = dict(self._each(texts, self._forward.tokens))
-        return [found[place] for place in range(len(texts))]
-
     @cached_property
     def _forward(self) -> Forward:
         return Forward(self._pack)

@@ -3,8 +3,7 @@
 from karat.systems.rerank._choice import Reranking, reranking
 from karat.systems.rerank._cross_encoder import CrossEncoder
 from karat.systems.rerank._http import HttpReranker
-from karat.systems.rerank._maxsim import maxsim
 from karat.systems.rerank._mix import Mix, Mixed
 from karat.systems.rerank._reranker import Reranker
 
-__all__ = ["CrossEncoder", "HttpReranker", "Mix", "Mixed", "Reranker", "Reranking", "maxsim", "reranking"]
+__all__ = ["CrossEncoder", "HttpReranker", "Mix", "Mixed", "Reranker", "Reranking", "reranking"]
