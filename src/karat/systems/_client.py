@@ -8,16 +8,17 @@ import os
 import time
 import weakref
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from karat.core import SystemFailed, UsageError, shorten
 from karat.systems._package import package
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """Answers that another try may change."""
 _LARGEST = 1 << 26  # bytes of an answer
-_LONGEST_PAUSE = 30.0  # seconds
+_SHOWN = 1000  # characters of what a service says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,8 @@ class Endpoint:
     """Where a service is, and how long to insist.
 
     What may pass (no connection, no answer in time, 429, 500, 503 ...) is tried again after ``backoff`` seconds, then
-    after twice as many, and so on, or after as many as the service asks for.
+    after twice as many, and so on, or after as many as the service asks for, but never after more than
+    ``longest_pause``.
 
     >>> Endpoint(url="https://me:secret@example.org/v1/rerank?key=secret").name
     'https://example.org/v1/rerank'
@@ -38,6 +40,7 @@ class Endpoint:
     """Seconds for one try, from the first byte sent to the last one received."""
     retries: int = 3
     backoff: float = 0.5
+    longest_pause: float = 60.0
 
     def __post_init__(self) -> None:
         try:
@@ -46,9 +49,11 @@ class Endpoint:
         except ValueError:  # a port that is no number, a bracket that is not closed
             usable = False
         if not usable:
-            raise UsageError(f"url {shorten(self.url)}; give one such as https://host/v1/rerank")
-        if self.retries < 0 or not 0 < self.timeout < math.inf or not 0 <= self.backoff < math.inf:
-            values = f"timeout={self.timeout}, retries={self.retries}, backoff={self.backoff}"
+            raise UsageError(f"url {shorten(self.url)}; give one such as https://host/v1")
+        pauses = 0 <= self.backoff < math.inf and 0 <= self.longest_pause < math.inf
+        if self.retries < 0 or not 0 < self.timeout < math.inf or not pauses:
+            names = ("timeout", "retries", "backoff", "longest_pause")
+            values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
             raise UsageError(f"{values}; timeout is above 0, the others are 0 or more")
 
     @property
@@ -67,7 +72,7 @@ class Endpoint:
             raise UsageError(
                 f"the environment variable {self.key_variable} is not set; it holds the key of {self.name}"
             )
-        if not (key.isascii() and key.isprintable()):
+        if not (key.isascii() and key.isprintable() and " " not in key):
             raise UsageError(f"the environment variable {self.key_variable} holds a character that no key has")
         return key
 
@@ -93,34 +98,39 @@ class Client:
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            raise self.failed(f"an answer that is no JSON: {_beginning(data)}") from None
+            raise self.failed(f"an answer that is no JSON: {_beginning(self._without_key(data))}") from None
 
     def failed(self, what: str) -> SystemFailed:
         """Say what went wrong; a service may repeat the key that it was sent, and we do not."""
         shown = what.replace(self._key, "***") if self._key else what
         return SystemFailed(f"{self._what} {self._endpoint.name}: {shown}")
 
+    def _without_key(self, said: bytes) -> bytes:
+        """Take out the key before only the beginning of an answer is shown, which might end in the middle of it."""
+        return said.replace(self._key.encode(), b"***") if self._key else said
+
     def _insist(self, body: bytes) -> bytes:
         """Send a request until it is answered, or nothing is left to try."""
-        failure = self.failed("was not asked")
-        for attempt in range(self._endpoint.retries + 1):
+        tries = self._endpoint.retries + 1
+        said = ""
+        for attempt in range(tries):
             pause = self._endpoint.backoff * 2**attempt
             try:
                 status, reason, asked, data = self._once(body)
             except self._httpx.InvalidURL as error:
                 raise self.failed(f"is no usable URL: {error}") from None
-            except self._httpx.TransportError as error:
-                failure = self.failed(f"{type(error).__name__}: {error}")
+            except self._httpx.RequestError as error:
+                said = f"{type(error).__name__}: {error}"
             else:
-                if status == 200:
+                if 200 <= status < 300:
                     return data
-                failure = self.failed(f"{status} {reason}: {_beginning(data)}")
+                said = f"{status} {reason}: {_words_in(self._without_key(data))}"
                 if status not in _PASSING:
-                    raise failure
+                    raise self.failed(said)
                 pause = max(pause, asked)
-            if attempt < self._endpoint.retries:
-                time.sleep(min(pause, _LONGEST_PAUSE))
-        raise failure
+            if attempt + 1 < tries:
+                time.sleep(min(pause, self._endpoint.longest_pause))
+        raise self.failed(said if tries == 1 else f"{said} (asked {tries} times)")
 
     def _once(self, body: bytes) -> tuple[int, str, float, bytes]:
         """Give status, reason, the pause that the service asks for, and the answer."""
@@ -134,10 +144,49 @@ class Client:
                     raise self._httpx.ReadTimeout(f"no whole answer in {self._endpoint.timeout:g} s")
                 if len(data) > _LARGEST:
                     raise self.failed(f"an answer of more than {_LARGEST:,} bytes")
-            after = response.headers.get("retry-after", "")
-            asked = float(after) if after.isascii() and after.isdecimal() else 0.0
+            asked = seconds_to_wait(response.headers.get("retry-after", ""))
             return response.status_code, response.reason_phrase, asked, bytes(data)
 
 
+def words_of(answer: Any) -> str:
+    """Give what a service says went wrong, word for word, on one line; nothing where it says nothing.
+
+    >>> words_of({"error": {"message": "no such model", "type": "invalid_request_error"}})
+    'no such model'
+    """
+    while isinstance(answer, dict):
+        answer = next((answer[name] for name in ("error", "message", "detail") if answer.get(name)), None)
+    return _on_one_line(answer) if isinstance(answer, str) else ""
+
+
+def seconds_to_wait(header: str) -> float:
+    """Read a Retry-After header: seconds, or a date; 0 where it says nothing.
+
+    >>> seconds_to_wait("1.5"), seconds_to_wait("Wed, 21 Oct 2015 07:28:00 GMT"), seconds_to_wait("soon")
+    (1.5, 0.0, 0.0)
+    """
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
+        except ValueError:
+            return 0.0
+    return max(0.0, seconds) if seconds == seconds else 0.0
+
+
+def _words_in(data: bytes) -> str:
+    try:
+        return words_of(json.loads(data)) or _beginning(data)
+    except (ValueError, RecursionError):
+        return _beginning(data)
+
+
 def _beginning(data: bytes) -> str:
-    return data[:1000].decode(errors="replace").strip()
+    return _on_one_line(data[: 4 * _SHOWN].decode(errors="replace")) or "nothing"
+
+
+def _on_one_line(text: str) -> str:
+    line = " ".join(text[: 4 * _SHOWN].split())
+    shown = "".join(character if character.isprintable() else "?" for character in line)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
