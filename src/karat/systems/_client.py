@@ -7,7 +7,8 @@ import math
 import os
 import time
 import weakref
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,6 +37,8 @@ class Endpoint:
     url: str
     key_variable: str = ""
     """The environment variable that holds the key, which is sent as a bearer token."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Other headers, each with the environment variable that holds its value."""
     timeout: float = 30.0
     """Seconds for one try, from the first byte sent to the last one received."""
     retries: int = 3
@@ -63,18 +66,20 @@ class Endpoint:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
-    def key(self) -> str:
-        """Read the key, or say that it is not there; it stands in no description and no message."""
-        if not self.key_variable:
-            return ""
-        key = os.environ.get(self.key_variable, "").strip()
-        if not key:
-            raise UsageError(
-                f"the environment variable {self.key_variable} is not set; it holds the key of {self.name}"
-            )
-        if not (key.isascii() and key.isprintable() and " " not in key):
-            raise UsageError(f"the environment variable {self.key_variable} holds a character that no key has")
-        return key
+    def secrets(self) -> dict[str, str]:
+        """Read the headers, or say which is not there; what they hold stands in no description and no message."""
+        found = {name: self._secret(variable) for name, variable in self.headers.items()}
+        if self.key_variable:
+            found["Authorization"] = f"Bearer {self._secret(self.key_variable)}"
+        return found
+
+    def _secret(self, variable: str) -> str:
+        value = os.environ.get(variable, "").strip()
+        if not value:
+            raise UsageError(f"the environment variable {variable} is not set; it holds the key of {self.name}")
+        if not (value.isascii() and value.isprintable() and " " not in value):
+            raise UsageError(f"the environment variable {variable} holds a character that no key has")
+        return value
 
 
 class Client:
@@ -82,9 +87,12 @@ class Client:
 
     def __init__(self, endpoint: Endpoint, what: str) -> None:
         self._httpx = package("httpx", install="httpx", what=f"a {what} behind HTTP")
-        self._endpoint, self._what, self._key = endpoint, what, endpoint.key()
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
-        self._client = self._httpx.Client(timeout=endpoint.timeout, headers=headers)
+        self._endpoint, self._what = endpoint, what
+        headers = endpoint.secrets()
+        self._secrets = [value.removeprefix("Bearer ") for value in headers.values()]
+        self._client = self._httpx.Client(
+            timeout=endpoint.timeout, headers={"Content-Type": "application/json", **headers}
+        )
         weakref.finalize(self, self._client.close)
 
     def close(self) -> None:
@@ -102,12 +110,15 @@ class Client:
 
     def failed(self, what: str) -> SystemFailed:
         """Say what went wrong; a service may repeat the key that it was sent, and we do not."""
-        shown = what.replace(self._key, "***") if self._key else what
-        return SystemFailed(f"{self._what} {self._endpoint.name}: {shown}")
+        for secret in self._secrets:
+            what = what.replace(secret, "***")
+        return SystemFailed(f"{self._what} {self._endpoint.name}: {what}")
 
     def _without_key(self, said: bytes) -> bytes:
         """Take out the key before only the beginning of an answer is shown, which might end in the middle of it."""
-        return said.replace(self._key.encode(), b"***") if self._key else said
+        for secret in self._secrets:
+            said = said.replace(secret.encode(), b"***")
+        return said
 
     def _insist(self, body: bytes) -> bytes:
         """Send a request until it is answered, or nothing is left to try."""
