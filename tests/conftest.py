@@ -1,1 +1,39 @@
-"""Puts this folder on the path, so that every test can import ``strategies``."""
+"""What tests of several folders share; this folder is on the path, so that every test can import ``strategies``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def environment() -> dict[str, str]:
+    """The environment of a user: without what pytest, coverage or an active virtual environment add to it."""
+    ours = ("COVERAGE", "COV_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "NO_COLOR", "FORCE_COLOR")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return kept | {"LC_ALL": "C.UTF-8"}
+
+
+@pytest.fixture(scope="session")
+def python_of(environment: dict[str, str]) -> Callable[[str], Path]:
+    """Give the Python of an environment beside .venv, such as ``bench``, and make that on first use.
+
+    Where pip cannot install what belongs into it there is nothing to test, which CI does not accept.
+    """
+
+    def made(name: str) -> Path:
+        done = subprocess.run(
+            [ROOT / "scripts" / "setup", name], env=environment, capture_output=True, text=True, timeout=900
+        )
+        if done.returncode and os.environ.get("CI") != "true":
+            pytest.skip(f"UNTESTED: there is no .venv-{name}: {done.stderr.strip().splitlines()[-1]}")
+        assert done.returncode == 0, done.stderr
+        return ROOT / f".venv-{name}" / "bin" / "python"
+
+    return made

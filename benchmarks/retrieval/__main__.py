@@ -1,26 +1,30 @@
 """What the built-in pipeline reaches on public collections, through the CLI: ./scripts/bench retrieval [--quick]
 
 Prints nDCG@10 and R@100 for BM25, the dense channel and both fused, with the defaults as shipped, beside what others
-computed. A full run embeds 7,274 documents, which takes minutes; --quick runs BM25 only.
+computed without karat. A full run embeds 8,098 chunks, which takes about ten CPU minutes, and keeps them in
+benchmarks/work/retrieval; --quick runs BM25 only.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
-import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+from karat import golden
+
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+WORK = Path(__file__).resolve().parents[1] / "work" / "retrieval"
 EXPECTED = {
     "scifact": {"lexical": (0.679, 0.913), "dense": (0.712, 0.957), "both": (0.728, 0.980)},
-    "attack": {"lexical": (0.476, 0.934)},
     "cranfield": {"lexical": (0.331, 0.731), "dense": (0.384, 0.818), "both": (0.391, 0.805)},
+    "attack": {"lexical": (0.476, 0.934)},
 }
 CHANNELS = {"lexical": "dense = false", "dense": "lexical = false", "both": ""}
+NAMES = {"lexical": "BM25", "dense": "granite", "both": "RRF of both"}
 
 
 def main() -> int:
@@ -31,30 +35,47 @@ def main() -> int:
     if not DATA.is_dir():
         print(f"the public collections are not at {DATA}", file=sys.stderr)
         return 2
-    print("| set | channels | nDCG@10 | expected | R@100 | expected | CPU s |")
-    print("|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory(prefix="karat-bench-") as scratch:
-        for name in chosen.sets:
-            for channels, setting in CHANNELS.items():
-                if not (chosen.quick and channels != "lexical"):
-                    print(row(Path(scratch) / name, name, channels, setting), flush=True)
-    return 0
+    print("| set | channels | nDCG@10 | without karat | R@100 | without karat |")
+    print("|---|---|---|---|---|---|")
+    missed = 0
+    for name in chosen.sets:
+        for channels in ("lexical",) if chosen.quick else tuple(CHANNELS):
+            missed += not row(name, channels)
+    return 1 if missed else 0
 
 
-def row(project: Path, name: str, channels: str, setting: str) -> str:
-    project.mkdir(exist_ok=True)
-    (project / "karat.toml").write_text(f'[golden]\npath = "{DATA / name}"\n[pipeline]\n{setting}\ndepth = 1000\n')
-    command = [sys.executable, "-m", "karat", "eval", str(project), "--json", "--k", "100"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([*command, "-m", "nDCG@10", "-m", "R(rel=1)@100"], capture_output=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        return f"| {name} | {channels} | {done.stderr.decode().strip().splitlines()[-1]} | | | | |"
-    means = {key: cell["mean"] for key, cell in json.loads(done.stdout)["runs"][0]["measures"].items()}
-    ndcg, recall = means["nDCG@10"], next(value for key, value in means.items() if key.startswith("R"))
-    expected = EXPECTED[name].get(channels, ("", ""))
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return f"| {name} | {channels} | {ndcg:.4f} | {expected[0]} | {recall:.4f} | {expected[1]} | {seconds:.1f} |"
+def row(name: str, channels: str) -> bool:
+    """Print one line, and say whether it is within 0.01 of what others computed."""
+    command = [sys.executable, "-m", "karat", "eval", str(project(name, channels)), "--k", "100", "--json"]
+    command += ["-m", "nDCG@10", "-m", "R(rel=1)@100"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    found = [cell["mean"] for cell in json.loads(done.stdout)["runs"][0]["measures"].values()]
+    pairs = list(zip(found, EXPECTED[name].get(channels, (None, None)), strict=True))
+    cells = [f"{value:.4f} | {wanted or ''}" for value, wanted in pairs]
+    print(f"| {name} | {NAMES[channels]} | {' | '.join(cells)} |", flush=True)
+    return all(wanted is None or abs(value - wanted) <= 0.01 for value, wanted in pairs)
+
+
+def project(name: str, channels: str) -> Path:
+    """Make a folder with a configuration; all channels of a set share it, and so the embeddings."""
+    folder = WORK / name
+    folder.mkdir(parents=True, exist_ok=True)
+    path = as_others_read_it(folder) if name == "cranfield" else DATA / name
+    (folder / "karat.toml").write_text(f'[golden]\npath = "{path}"\n[pipeline]\n{CHANNELS[channels]}\n')
+    return folder
+
+
+def as_others_read_it(folder: Path) -> Path:
+    """Write Cranfield with the grades of its files as they stand (1 to 4, and -1), which karat turns round.
+
+    The numbers of others were computed so: README.md of the data says why neither reading is a headline.
+    """
+    target = folder / "set"
+    if not target.exists():
+        found = golden.read(DATA / "cranfield")
+        judgments = tuple(replace(one, grade=5 - one.grade if one.grade else 0) for one in found.judgments)
+        golden.write(replace(found, judgments=judgments), target)
+    return target
 
 
 if __name__ == "__main__":

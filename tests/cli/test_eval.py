@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from karat import golden
-from karat.cli import main
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 
 TEXTS = {
@@ -34,22 +32,8 @@ SET = GoldenSet(
         for q, d in [("q1", "pool"), ("q2", "wifi"), ("q3", "dogs")]
     ),
 )
+VERB = "eval"
 Run = Callable[..., tuple[str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Call the command line; give what it prints and says."""
-
-    def call(*arguments: str | Path, code: int = 0) -> tuple[str, str]:
-        monkeypatch.setattr(sys, "argv", ["karat", "eval", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert ended.value.code == code, err
-        return out, err
-
-    return call
 
 
 @pytest.fixture
@@ -147,7 +131,77 @@ def test_a_wrong_configuration_is_told(run: Run, folder: Path, toml: str, messag
 def test_repeats_show_the_noise(run: Run, folder: Path) -> None:
     """A system that always answers alike has none."""
     out, _ = run(".", "--repeat", "2")
-    assert "measure    mean   noise  queries\nRR@10    1.0000  0.0000      3/3" in out
+    assert "measure    mean   noise  pass@2  pass^2  queries\nRR@10    1.0000  0.0000  1.0000  1.0000      3/3" in out
+
+
+def test_repeats_show_who_succeeds_ever_and_always(run: Run, folder: Path) -> None:
+    """By hand: q1 is right at every second asking, q2 always second, q3 always right; of DupRate less is better."""
+    (folder / "moody_for_eval.py").write_text(
+        "asked = []\n"
+        "def find(query, k):\n"
+        "    asked.append(query)\n"
+        "    if 'pool' in query:\n"
+        "        return ['pool', 'wifi'] if asked.count(query) % 2 else ['wifi', 'pool']\n"
+        "    return ['dogs', 'wifi']\n"
+    )
+    config = folder / "karat.toml"
+    config.write_text(config.read_text() + "warm_up = 0\nrepeat = 2\n")
+    wanted = ("-m", "RR@10", "-m", "P@1", "-m", "DupRate@2")
+    out, _ = run(".", "--system", "moody_for_eval:find", *wanted)
+    assert out.startswith(
+        "measure      mean   noise  pass@2  pass^2  queries\n"
+        "RR@10      0.7500  0.1179  0.6667  0.3333      3/3\n"  # means 5/6 and 2/3, sd = (1/6) / sqrt 2
+        "P@1        0.5000  0.2357  0.6667  0.3333      3/3\n"
+        "DupRate@2  0.0000  0.0000       -       -      3/3\n"
+    )
+    found = json.loads(run(".", "--system", "moody_for_eval:find", *wanted, "--success", "0.5", "--json")[0])
+    assert found["runs"][0]["trials"] == {
+        "success": 0.5,
+        "columns": ["pass@2", "pass^2"],
+        "measures": {"RR@10": [1.0, 1.0], "P@1": [2 / 3, 1 / 3]},
+    }
+
+
+def test_what_was_not_found_is_listed(run: Run, folder: Path) -> None:
+    """A query without a relevant hit is named, and when there is no other, so is the likely reason."""
+    (folder / "blind_for_eval.py").write_text(
+        "def find(query, k):\n    return ['pool', 'wifi']\ndef none(query, k):\n    return []\n"
+    )
+    assert "1 of 3 found nothing relevant: q3\n" in run(".", "--system", "blind_for_eval:find")[0]
+    out, _ = run(".", "--system", "blind_for_eval:none")
+    assert "3 of 3 found nothing relevant: q1, q2, q3\nno query found anything relevant: compare the ids" in out
+    assert json.loads(run(".", "--system", "blind_for_eval:find", "--json")[0])["runs"][0]["unfound"] == ["q3"]
+
+
+def test_runs_are_not_overwritten_by_others(run: Run, folder: Path) -> None:
+    """Another k is another run with another file; the same again takes the place of the same."""
+    for options in ([], ["--k", "2"], ["--k", "2"]):
+        run(".", *options)
+    assert len(list((folder / "runs").iterdir())) == 2
+
+
+def test_a_run_that_was_begun_yesterday_is_taken_up(run: Run, folder: Path) -> None:
+    """The file of a run that was not finished is found by what it is, not by its day."""
+    run(".")
+    (kept,) = (folder / "runs").iterdir()
+    head, *traces = kept.read_text().splitlines(keepends=True)[:-1]
+    yesterday = kept.with_name(f"pipeline-2020-01-01-{kept.stem[-8:]}.jsonl")
+    yesterday.with_name(f"{yesterday.name}.part").write_text(head + traces[0] + traces[1][:10])
+    kept.unlink()
+    run(".")
+    assert [path.name for path in (folder / "runs").iterdir()] == [yesterday.name]
+    assert yesterday.read_text().splitlines(keepends=True)[1] == traces[0]
+
+
+def test_paraphrases_have_a_row_each(run: Run, folder: Path) -> None:
+    """The mean over wordings counts; beside it stands what each wording reaches."""
+    worse = tuple(replace(query, paraphrases=("nothing of the kind",)) for query in SET.queries[:1])
+    golden.write(replace(SET, queries=worse + SET.queries[1:]), folder / "more")
+    config = folder / "karat.toml"
+    config.write_text(config.read_text().replace('"set"', '"more"'))
+    out, _ = run(".", "--paraphrases")
+    assert out.startswith("measure    mean  queries\nRR@10    0.8333      3/3\n\nwording        RR@10\n")
+    assert "query         1.0000\nparaphrase 1  0.0000\n" in out
 
 
 def test_a_folder_that_is_not_there(run: Run, folder: Path) -> None:

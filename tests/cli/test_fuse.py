@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from karat import read_run
-from karat.cli import main
 
+VERB = "fuse"
 Run = Callable[..., tuple[str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Call the command line; give what it prints and says."""
-
-    def call(*arguments: str | Path, code: int = 0) -> tuple[str, str]:
-        monkeypatch.setattr(sys, "argv", ["karat", "fuse", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert ended.value.code == code, err
-        return out, err
-
-    return call
 
 
 @pytest.fixture

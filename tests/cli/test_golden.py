@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from karat import golden
-from karat.cli import main
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 
 SET = GoldenSet(
@@ -22,22 +21,8 @@ SET = GoldenSet(
     queries=tuple(Query(id=f"q{i}", text=f"question {i}?", category="ab"[i % 2]) for i in range(4)),
     judgments=(Judgment(query="q0", target=Target(document="wifi"), grade=3, annotator="ana"),),
 )
+VERB = "golden"
 Run = Callable[..., tuple[str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Call the command line; give what it prints and says."""
-
-    def call(*arguments: str | Path, code: int = 0) -> tuple[str, str]:
-        monkeypatch.setattr(sys, "argv", ["karat", "golden", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert ended.value.code == code, err
-        return out, err
-
-    return call
 
 
 @pytest.fixture

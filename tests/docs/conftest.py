@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -30,14 +29,6 @@ def files() -> list[Path]:
     ).stdout
     names = sorted(Path(name) for name in listed.decode().split("\0") if name)
     return [name for name in names if (ROOT / name).is_file()]
-
-
-@pytest.fixture(scope="session")
-def environment() -> dict[str, str]:
-    """The environment of a user: without what pytest, coverage or an active virtual environment add to it."""
-    ours = ("COVERAGE", "COV_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "NO_COLOR", "FORCE_COLOR")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return kept | {"LC_ALL": "C.UTF-8"}
 
 
 @pytest.fixture(scope="session")

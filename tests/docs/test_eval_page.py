@@ -7,9 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 
 from karat.config._config import _EVAL, _GOLDEN, _TABLES
-from karat.systems import Stages
+from karat.systems import HttpSystem, Stages
+from karat.systems._expand import Feedback
+from karat.systems._fuse import Fusion
+from karat.systems._mmr import Variety
 from karat.systems.chunk import CHUNKERS
 from karat.systems.index import Dense, Lexical
+from karat.systems.rerank._choice import _AFTERWARDS, _KINDS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "eval.md").read_text(encoding="utf-8")
 WORDS = set(re.findall(r"`([^`\n]+)`", PAGE))
@@ -22,7 +26,13 @@ def test_every_table_and_key_is_there() -> None:
 
 
 def test_every_option_of_the_stages_is_there() -> None:
-    """Chunkers, and the two indexes, with all that they can be told."""
+    """Chunkers, indexes, expansion, fusion and variety, with all that they can be told."""
     assert set(CHUNKERS) <= WORDS
-    options = {one.name for stage in (*CHUNKERS.values(), Lexical, Dense) for one in fields(stage)} - {"tokens"}
-    assert options <= WORDS
+    stages = (*CHUNKERS.values(), Lexical, Feedback, Dense, Fusion, Variety)
+    assert {one.name for stage in stages for one in fields(stage)} - {"tokens"} <= WORDS
+
+
+def test_every_reranker_and_service_is_there() -> None:
+    """Kinds of rerankers with their options, what follows them, and the keys of a service behind HTTP."""
+    assert set(_KINDS) | set(_AFTERWARDS) | {option for _, types in _KINDS.values() for option in types} <= WORDS
+    assert {one.name for one in fields(HttpSystem) if one.init} <= WORDS

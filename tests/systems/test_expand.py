@@ -63,16 +63,16 @@ def test_finds_what_the_query_does_not_name() -> None:
     texts = ["pool sauna", "pool sauna steam", "sauna steam bath", "lift repair"]
     index = PLAIN.build(texts)
     assert 2 not in dict(index.search("pool", 9))
-    found = Feedback(hits=2, terms=3).search(index, texts, "pool", 9)
+    found = Feedback(hits=2, terms=3).search(index, texts.__getitem__, "pool", 9)
     assert [number for number, _ in found] == [0, 1, 2]
-    assert Feedback().search(index, texts, "zebra", 9) == []
+    assert Feedback().search(index, texts.__getitem__, "zebra", 9) == []
 
 
 def test_all_of_the_query_gives_the_same_order() -> None:
     """With original=1 the order is that of the plain search, with scores divided by the length of the query."""
     texts = ["aa bb", "bb cc", "aa aa cc", "dd"]
     index = PLAIN.build(texts)
-    found = Feedback(original=1).search(index, texts, "aa bb", 9)
+    found = Feedback(original=1).search(index, texts.__getitem__, "aa bb", 9)
     assert found == [(number, pytest.approx(score / 2)) for number, score in index.search("aa bb", 9)]
 
 

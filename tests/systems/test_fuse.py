@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import subprocess
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -240,7 +241,6 @@ def test_to_be_found_never_hurts(channels: Any, more: Any, method: Method, norm:
     assert all(after[document] >= before[document] - 1e-12 for document in before)
 
 
-RANX = Path(__file__).parents[2] / ".venv-bench" / "bin" / "python"
 _ASK = """
 import json, sys
 from ranx import Run, fuse
@@ -255,8 +255,7 @@ json.dump(found, sys.stdout)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not RANX.exists(), reason=f"no ranx at {RANX} (./scripts/bench makes it): the oracle is UNTESTED")
-def test_equals_ranx() -> None:
+def test_equals_ranx(python_of: Callable[[str], Path], environment: dict[str, str]) -> None:
     """On runs with distinct scores, all methods and the norms that ranx defines alike give ranx's scores."""
     rng = np.random.default_rng(5)
     runs = [
@@ -277,7 +276,10 @@ def test_equals_ranx() -> None:
         ("wsum", "min-max", {"weights": [0.2, 0.3, 0.5]}, Fusion(method="weighted", weights=weights)),
     ]
     asked = {"runs": runs, "ways": [way[:3] for way in ways]}
-    answer = subprocess.run([RANX, "-c", _ASK], input=json.dumps(asked), capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [python_of("bench"), "-c", _ASK], input=json.dumps(asked), env=environment, capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stderr
     theirs = json.loads(answer.stdout)
     for method, norm, _, fusion in ways:
         ours = fuse({str(i): run for i, run in enumerate(runs)}, fusion)

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +111,54 @@ def test_a_body_that_hides_the_question_is_refused() -> None:
     """A key for the question cannot be set to something else."""
     with pytest.raises(UsageError, match="body sets 'query'"):
         HttpSystem(url="http://127.0.0.1:9/", body={"query": "x"})
+
+
+def test_headers_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each header is named with the variable that holds it; what it holds is in no message and no description."""
+    monkeypatch.setenv("SEARCH_KEY", "hidden-word")
+    system = HttpSystem(url=url(server), headers={"Authorization": "SEARCH_KEY"}, retries=0)
+    system.retrieve("pool?", 2)
+    assert server.keys == ["hidden-word"]
+    server.answers = [(403, b"no entry with hidden-word")]
+    with pytest.raises(SystemFailed, match="no entry with \\*\\*\\*") as told:
+        system.retrieve("pool?", 2)
+    assert "hidden" not in str(told.value) + str(system.describe())
+    with pytest.raises(UsageError, match="OTHER_KEY is not set"):
+        HttpSystem(url=url(server), headers={"X-Key": "OTHER_KEY"})
+
+
+def test_a_tenant_goes_out_and_comes_back(server: Server) -> None:
+    """The tenant is a field of the question; a hit that names another one is told apart by its path."""
+    system = HttpSystem(url=url(server), tenant_field="company", tenant="owner.id")
+    server.answers = [(200, b'{"hits": [{"id": "a", "score": 1, "owner": {"id": "acme"}}]}')]
+    asked = adapt(system, tenant="acme")
+    (hit,) = hits_of(asked.retrieve("pool?", 2), 2, "acme")
+    assert hit.tenant == "acme"
+    assert server.asked[0]["company"] == "acme"
+    with pytest.raises(SystemFailed, match="belongs to tenant 'acme', not to 'other'"):
+        hits_of(asked.retrieve("pool?", 2), 2, "other")
+    with pytest.raises(UsageError, match="tenant_field"):
+        adapt(HttpSystem(url=url(server)), tenant="acme").retrieve("pool?", 2)
+
+
+def test_a_service_in_the_configuration(server: Server, tmp_path: Path) -> None:
+    """``[system]`` in karat.toml is asked instead of the pipeline; an unknown key is told."""
+    from karat import golden
+    from karat.core import Document, GoldenSet, Judgment, Query, Target
+    from karat.experiments import make_run, open_project, score_run
+
+    made = GoldenSet(
+        documents=(Document(id="a", text="one"), Document(id="b", text="two")),
+        queries=(Query(id="q", text="pool?"),),
+        judgments=(Judgment(query="q", target=Target(document="b"), grade=3),),
+    )
+    golden.write(made, tmp_path / "set")
+    config = tmp_path / "karat.toml"
+    config.write_text(f'[golden]\npath = "set"\n[system]\nurl = "{url(server)}"\n')
+    project = open_project(tmp_path)
+    run = make_run(project.golden, project.system(), project.settings())
+    assert run.system["url"] == url(server)
+    assert score_run(project.golden, run, ["RR@10"]).scores.mean() == {"RR@10": 0.5}
+    config.write_text(config.read_text() + "hitz = 'x'\n")
+    with pytest.raises(UsageError, match=r"\[system\] has no key 'hitz', did you mean 'hits'"):
+        open_project(tmp_path).system()

@@ -89,7 +89,7 @@ def test_no_more_than_k_are_taken():
         (None, "returned None, not a list of hits"),
         ("text", "not a list of hits"),
         ({"id": "a"}, "not a list of hits"),
-        ([("a", float("nan"))], "has the score nan"),
+        ([("a", float("nan"))], "score nan is no finite number"),
         ([("a", "high")], "score 'high' is no number"),
         ([("a", True)], "score True is no number"),
         ([{"score": 1.0}], "hit 1 is"),

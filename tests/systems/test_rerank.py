@@ -1,4 +1,4 @@
-"""Rerankers: mixing by hand, MaxSim by hand and by loops, HTTP against a real server, a real cross-encoder."""
+"""Rerankers: mixing by hand, HTTP against a real server."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +17,7 @@ from hypothesis import strategies as st
 from karat.core import InputError, Span, SystemFailed, UsageError
 from karat.systems._chunk import Chunk
 from karat.systems._client import Endpoint
-from karat.systems.rerank import CrossEncoder, HttpReranker, Mix, maxsim
+from karat.systems.rerank import HttpReranker, Mix
 from strategies import quick
 
 KEY = "sk-very-secret"
@@ -93,39 +91,6 @@ def test_mistakes_of_mixing_are_named(make: Callable[[], object], message: str) 
     """What makes no sense is refused."""
     with pytest.raises((UsageError, InputError), match=message):
         make()
-
-
-# MaxSim
-
-
-def test_maxsim_by_hand() -> None:
-    """Each token of the query takes its best partner: (1 + 0.8) / 2 in the first text, (0.6 + 1) / 2 in the second."""
-    query = np.array([[1, 0], [0, 1]], np.float32)
-    first, second = np.array([[1, 0], [0.6, 0.8]], np.float32), np.array([[0.6, 0.8], [0, 1], [-1, 0]], np.float32)
-    assert maxsim(query, [first, second]) == pytest.approx([0.9, 0.8])
-    assert maxsim(query, []) == []
-    assert maxsim(query[:1], [-query[:1]]) == [-1.0]
-
-
-@quick
-@given(st.integers(1, 5), st.lists(st.integers(1, 6), min_size=1, max_size=5), st.integers(0, 99))
-def test_maxsim_equals_loops(n: int, lengths: list[int], seed: int) -> None:
-    """Texts of any lengths get the scores that three loops give, each as if it were alone."""
-    rng = np.random.default_rng(seed)
-    query, *texts = (rng.normal(size=(rows, 8)).astype(np.float32) for rows in (n, *lengths))
-    found = maxsim(query, texts)
-    for text, score in zip(texts, found, strict=True):
-        wanted = np.mean([max(float(np.dot(one, other)) for other in text) for one in query])
-        assert score == pytest.approx(wanted, abs=1e-5)
-        assert maxsim(query, [text]) == pytest.approx([score], abs=1e-5)
-
-
-def test_maxsim_needs_tokens() -> None:
-    """A text or a query without tokens, or of another width, has no similarity."""
-    one = np.ones((1, 2), np.float32)
-    for query, text in ((one[:0], one), (one, one[:0]), (one, np.ones((1, 3), np.float32)), (one[0], one)):
-        with pytest.raises(UsageError, match="at least one row"):
-            maxsim(query, [text])
 
 
 # HTTP
@@ -370,49 +335,3 @@ def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for options in ({"field": "docs"}, {"batch": 0}):
         with pytest.raises(UsageError, match=next(iter(options))):
             HttpReranker(Endpoint(url="http://localhost/rerank"), **options)  # type: ignore[arg-type]
-
-
-# Cross-encoder
-
-
-def test_a_cross_encoder_reads_pairs(tmp_path: Path) -> None:
-    """A real, tiny, untrained model scores each chunk between 0 and 1, the same in any batch."""
-    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed: UNTESTED")
-    _tiny_model(tmp_path)
-    pairs = chunks("the pool opens", "wifi", "a much longer text about the pool and the sauna")
-    scores = CrossEncoder(str(tmp_path))("pool", pairs)
-    assert len(scores) == 3
-    assert all(0 < score < 1 for score in scores)
-    assert CrossEncoder(str(tmp_path), batch=1)("pool", pairs) == pytest.approx(scores, abs=1e-5)
-    assert CrossEncoder(str(tmp_path))("pool", []) == []
-    assert CrossEncoder(str(tmp_path)).describe()["model"] == str(tmp_path)
-
-
-def test_nothing_is_downloaded(tmp_path: Path) -> None:
-    """A model that is not on this machine is refused, whatever the network says."""
-    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed: UNTESTED")
-    with pytest.raises(UsageError, match="karat downloads nothing"):
-        CrossEncoder("no-such/model")("q", chunks("a"))
-
-
-def test_a_cross_encoder_without_its_package_says_how_to_get_it() -> None:
-    """Where sentence-transformers is not installed, the message names it."""
-    try:
-        import sentence_transformers  # noqa: F401
-    except ImportError:
-        with pytest.raises(UsageError, match=r"the cross-encoder needs sentence-transformers .*pip install"):
-            CrossEncoder("some/model")("q", chunks("a"))
-    else:
-        pytest.skip("sentence-transformers is installed")
-    with pytest.raises(UsageError, match="name a model"):
-        CrossEncoder("")
-
-
-def _tiny_model(folder: Path) -> None:
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
-
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "pool", "opens", "wifi", "a", "sauna", "text"]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    BertForSequenceClassification(BertConfig(vocab_size=len(words), num_labels=1, **size)).save_pretrained(folder)
-    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._progress import Progress
 from karat.cli._table import bold, emit, escaped, printable, render
 
 if TYPE_CHECKING:
-    from karat.config import Config
-    from karat.core import GoldenSet, Run
-    from karat.experiments import Evaluation, Settings
+    from karat.core import Run
+    from karat.experiments import Evaluation, Project
 
 _SHOWN = 5
 
@@ -28,13 +25,22 @@ _SHOWN = 5
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."
 )
 @click.option("--system", metavar="MODULE:NAME", help="Your own retriever, instead of the built-in pipeline.")
-@click.option("--run", "run_file", metavar="FILE", help="Score what was answered before: a run that karat eval wrote.")
+@click.option(
+    "--tenant", metavar="ID", help="Given to your retriever as company_id; a hit of another tenant is an error."
+)
+@click.option(
+    "--run", "run_file", metavar="FILE", help="Score answers that are there: a run of karat, traces, or TREC."
+)
 @click.option("--k", type=click.IntRange(min=1), help="How many hits to ask for.  [default: 10]")
 @click.option("--paraphrases", is_flag=True, default=None, help="Ask every paraphrase too; a query counts its mean.")
 @click.option("--repeat", type=click.IntRange(min=1), help="Ask everything so many times, to see the noise.")
+@click.option(
+    "--success", type=float, default=1.0, show_default=True, help="With --repeat: a query with so much succeeds."
+)
 @click.option("--sample", type=click.IntRange(min=1), help="Ask only so many queries, drawn at random.")
 @click.option("--seed", type=int, default=0, show_default=True, help="With --sample: the same seed, the same queries.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="How many questions at once.  [default: 1]")
+@click.option("--batch", type=click.IntRange(min=1), help="Give your retrieve_many so many at once.  [default: 1]")
 @click.option("--timeout", type=float, help="Seconds after which a query has failed.  [default: 60]")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first query that fails.")
 @click.option("--unit", type=click.Choice(["document", "target"]), help="What counts as found.  [default: document]")
@@ -51,90 +57,58 @@ def command(folder: str, **options: Any) -> None:
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
-    from karat import golden
-    from karat.config import read_config
-    from karat.core import InputError
-    from karat.experiments import read_run_file, score_run
+    from karat.experiments import open_project, score_run
 
-    if not Path(folder).exists():
-        raise InputError("no such file or folder", source=folder)
-    config = read_config(Path(folder))
-    found = golden.read(config.golden, config.golden_format, documents=config.documents)
-    run = read_run_file(options["run_file"]) if options["run_file"] else _run(found, config, options)
-    _same_golden(found, run)
-    unit = options["unit"] or config.eval.get("unit", "document")
-    evaluation = score_run(found, run, options["measures"] or config.eval.get("measures"), unit=unit)
+    project = open_project(folder)
+    run = _answers(project, options["run_file"]) if options["run_file"] else _ask(project, options)
+    unit = options["unit"] or project.config.eval.get("unit", "document")
+    evaluation = score_run(project.golden, run, options["measures"] or project.config.eval.get("measures"), unit=unit)
     if options["as_json"]:
-        emit(json.dumps(evaluation.to_dict(per_query=options["per_query"]), allow_nan=False))
+        emit(
+            json.dumps(evaluation.to_dict(per_query=options["per_query"], success=options["success"]), allow_nan=False)
+        )
     else:
         emit(_text(evaluation, options))
 
 
-def _same_golden(found: GoldenSet, run: Run) -> None:
-    from karat import golden
-    from karat.core import InputError
+def _answers(project: Project, path: str) -> Run:
+    """Read what was answered before, on this golden set."""
+    from karat.experiments import read_answers, same_golden
 
-    if run.golden.get("fingerprint") != golden.fingerprint(found):
-        raise InputError(
-            f"run {run.name} was made on another golden set than {found.name} is now",
-            hint="run it again, or score it with the set that it was made on",
-        )
-
-
-def _run(found: GoldenSet, config: Config, options: dict[str, Any]) -> Run:
-    from karat.experiments import Settings, make_run
-    from karat.systems import adapt, load
-
-    chosen = {name: options[name] if options[name] is not None else config.eval.get(name) for name in _SETTINGS}
-    settings = Settings(
-        **{name: value for name, value in chosen.items() if value is not None}, fail_fast=options["fail_fast"]
-    )
-    path = options["system"] or config.eval.get("system")
-    sys.path.insert(0, str(Path.cwd()))
-    system = load(path) if path else _pipeline(config, options)
-    asked = adapt(system, name=path or "pipeline")
-    output = Path(options["output"] or config.folder / "runs") / f"{_slug(asked.name)}-{_today()}.jsonl"
-    with _progress(found, settings) as progress:
-        run = make_run(found, asked, settings, output=output, progress=progress)
-    click.echo(f"karat: run saved as {escaped(str(output))}", err=True)
+    run = read_answers(path, project.golden, say=_say)
+    same_golden(project.golden, run)
     return run
 
 
-_SETTINGS = ("k", "paraphrases", "repeat", "sample", "seed", "concurrency", "timeout")
+def _ask(project: Project, options: dict[str, Any]) -> Run:
+    from karat.experiments import SETTINGS, make_run, run_path
+
+    sys.path.insert(0, str(Path.cwd()))
+    settings = project.settings(fail_fast=options["fail_fast"], **{name: options.get(name) for name in SETTINGS})
+    with Progress() as progress:
+        system = project.system(
+            options["system"],
+            tenant=options["tenant"],
+            cache=not options["no_cache"],
+            say=_say,
+            progress=progress,
+        )
+        folder = Path(options["output"] or project.config.folder / "runs")
+        output = run_path(folder, project.golden, system, settings)
+        run = make_run(
+            project.golden, system, settings, output=output, progress=lambda done, all_: progress("asking", done, all_)
+        )
+    _say(f"run saved as {output}")
+    return run
 
 
-def _pipeline(config: Config, options: dict[str, Any]) -> Any:
-    from karat.systems import Pipeline, Stages
-
-    def say(text: str) -> None:
-        click.echo(f"karat: {escaped(text)}", err=True)
-
-    cache = None if options["no_cache"] else config.folder / ".karat"
-    return Pipeline(Stages.of(config.pipeline), cache=cache, say=say)
-
-
-def _slug(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
-
-
-def _today() -> str:
-    return datetime.now(tz=UTC).strftime("%Y-%m-%d")
-
-
-@contextmanager
-def _progress(found: GoldenSet, settings: Settings) -> Iterator[Callable[[int], None] | None]:
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    queries = min(len(found.queries), settings.sample or len(found.queries))
-    wordings = sum(1 + len(q.paraphrases) for q in found.queries) if settings.paraphrases else queries
-    with click.progressbar(length=wordings * settings.repeat, label="asking", file=sys.stderr) as bar:
-        yield bar.update
+def _say(text: str) -> None:
+    click.echo(f"karat: {escaped(text)}", err=True)
 
 
 def _text(evaluation: Evaluation, options: dict[str, Any]) -> str:
-    document = evaluation.to_dict(per_query=options["per_query"])["runs"][0]
-    parts = [_summary(document, evaluation.noise), _latency(evaluation)]
+    document = evaluation.to_dict(per_query=options["per_query"], success=options["success"])["runs"][0]
+    parts = [_summary(document), _wordings(document), _latency(evaluation)]
     if options["by"] and options["by"] in document.get("by", {}):
         parts.append(_groups(document["by"][options["by"]], options["by"]))
     if options["per_query"]:
@@ -146,12 +120,23 @@ def _text(evaluation: Evaluation, options: dict[str, Any]) -> str:
     return "\n\n".join([part for part in parts if part] + (["\n".join(notes)] if notes else []))
 
 
-def _summary(document: dict[str, Any], noise: dict[str, float]) -> str:
-    rows = [["measure", "mean", *(["noise"] if noise else []), "queries"]]
+def _summary(document: dict[str, Any]) -> str:
+    noise, trials = document.get("noise", {}), document.get("trials", {})
+    rows = [["measure", "mean", *(["noise", *trials.get("columns", ())] if noise else []), "queries"]]
     for name, cell in document["measures"].items():
-        extra = [_number(noise[name])] if noise else []
+        extra = [_number(noise[name]), *map(_number, trials["measures"].get(name, [None, None]))] if noise else []
         rows.append([name, _number(cell["mean"]), *extra, f"{cell['n']}/{cell['total']}"])
     return render(rows)
+
+
+def _wordings(document: dict[str, Any]) -> str:
+    wordings = document.get("wordings", [])
+    rows = [["wording", *document["measures"]]]
+    for number, cells in enumerate(wordings):
+        rows.append(
+            [f"paraphrase {number}" if number else "query", *(_number(cell["mean"]) for cell in cells.values())]
+        )
+    return render(rows) if wordings else ""
 
 
 def _latency(evaluation: Evaluation) -> str:
@@ -173,19 +158,30 @@ def _groups(groups: dict[str, Any], name: str) -> str:
 
 
 def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
+    from karat.experiments import advice
+
     notes = []
     if evaluation.failed:
         notes.append(
             bold(f"{len(evaluation.failed):,} of {len(evaluation.run.traces):,} questions failed, and count as 0:")
         )
         notes += [f"  {printable(t.query)}: {escaped(t.error)[:200]}" for t in evaluation.failed[:_SHOWN]]
+    if evaluation.unfound:
+        shown = ", ".join(printable(query) for query in evaluation.unfound[:_SHOWN])
+        more = ", ..." if len(evaluation.unfound) > _SHOWN else ""
+        notes.append(
+            f"{len(evaluation.unfound):,} of {evaluation.scores.total:,} found nothing relevant: {shown}{more}"
+        )
+    without = {*evaluation.unfound, *(trace.query for trace in evaluation.failed)}
+    notes += advice(evaluation.scores.mean(), len(without), evaluation.scores.total)
     for name, cell in document["measures"].items():
         for reason, count in cell["missing"].items():
             notes.append(f"{name}: {count} without a value ({reason})")
     changed = {name: cell["definition"] for name, cell in document["measures"].items() if "definition" in cell}
     if changed:
         notes.append("computed as " + ", ".join(changed.values()))
-    notes.append("latency is around the system only, after a warm-up that is not counted")
+    if evaluation.latency and evaluation.run.versions:  # who made a run elsewhere knows what its times are
+        notes.append("latency is around the system only, after a warm-up that is not counted")
     return notes
 
 

@@ -10,16 +10,18 @@ from typing import Any
 
 from karat.core import InputError, decode, did_you_mean, read_bytes, shorten
 
-_TABLES = ("golden", "pipeline", "eval")
+_TABLES = ("golden", "pipeline", "system", "eval")
 _GOLDEN = ("path", "format", "documents")
 _EVAL: Mapping[str, type | tuple[type, ...]] = {
     "k": int,
     "measures": list,
     "system": str,
+    "tenant": str,
     "unit": str,
     "paraphrases": bool,
     "repeat": int,
     "concurrency": int,
+    "batch": int,
     "timeout": (int, float),
     "warm_up": int,
 }
@@ -34,6 +36,8 @@ class Config:
     golden_format: str | None = None
     documents: Path | None = None
     pipeline: Mapping[str, Any] = field(default_factory=dict)
+    system: Mapping[str, Any] = field(default_factory=dict)
+    """A service behind HTTP that is asked instead of the pipeline."""
     eval: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -67,6 +71,8 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         _typed(value, str, f"[golden] {key}", source)
     for key, value in asked.items():
         _typed(value, _EVAL[key], f"[eval] {key}", source)
+    if tables["system"] and "system" in asked:
+        raise InputError("has both [system] and [eval] system; which one is asked?", source=source)
     documents = golden.get("documents")
     return Config(
         folder=folder,
@@ -74,6 +80,7 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         golden_format=golden.get("format"),
         documents=None if documents is None else folder / documents,
         pipeline=tables["pipeline"],
+        system=tables["system"],
         eval=asked,
     )
 

@@ -34,6 +34,8 @@ class Settings:
     sample: int | None = None
     seed: int = 0
     concurrency: int = 1
+    batch: int = 1
+    """So many questions are given at once to a system that takes several."""
     timeout: float | None = 60.0
     warm_up: int = 1
     """So many questions are asked first and not counted."""
@@ -41,7 +43,7 @@ class Settings:
     ready_timeout: float = 60.0
 
     def __post_init__(self) -> None:
-        for name, least in (("k", 1), ("repeat", 1), ("concurrency", 1), ("warm_up", 0)):
+        for name, least in (("k", 1), ("repeat", 1), ("concurrency", 1), ("batch", 1), ("warm_up", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name}={getattr(self, name)}; choose at least {least}")
         if self.timeout is not None and not self.timeout > 0:
@@ -67,24 +69,22 @@ def make_run(
     *,
     name: str = "",
     output: Path | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Run:
     """Ask a system every question of a golden set, and keep what it answers.
 
     With ``output`` the run is written as it grows; one that was begun and not finished is taken up again, and nothing
-    is asked twice. ``progress`` is told of each answer.
+    is asked twice. ``progress`` is told how many answers there are, and how many there will be.
     """
     asked = adapt(system, name=name)
     chosen = golden if settings.sample is None else sample(golden, settings.sample, seed=settings.seed)
     _prepare(asked, golden, settings)
-    run = _empty_run(golden, asked, settings)
+    run = begun(golden, asked, settings)
     questions = list(_questions(chosen, settings))
     if not questions:
         raise InputError(f"golden set {shorten(golden.name)} has no queries")
     with nullcontext() if output is None else RunWriter(output, run) as writer:
         done = _matching(writer.done, questions) if writer else []
-        if progress and done:
-            progress(len(done))
         traces = list(done)
         if len(done) < len(questions):
             _warm_up(asked, questions, settings)
@@ -93,7 +93,7 @@ def make_run(
             if writer:
                 writer.write(trace)
             if progress:
-                progress(1)
+                progress(len(traces), len(questions))
         if all(trace.error for trace in traces):
             if writer:
                 writer.forget()
@@ -136,7 +136,8 @@ def _check_ids(golden: GoldenSet, held: set[str]) -> None:
         )
 
 
-def _empty_run(golden: GoldenSet, system: System, settings: Settings) -> Run:
+def begun(golden: GoldenSet, system: System, settings: Settings) -> Run:
+    """Give the run as it is before the first question."""
     described = json.dumps(system.description, sort_keys=True, default=str)
     return Run(
         name=system.name,
@@ -206,3 +207,12 @@ def _traced(question: _Question, answer: Answer) -> Trace:
         paraphrase=question.paraphrase,
         repeat=question.repeat,
     )
+
+
+def same_golden(golden: GoldenSet, run: Run) -> None:
+    """Refuse a run that was made on another golden set: its scores would be of something else."""
+    if run.golden.get("fingerprint") != fingerprint(golden):
+        raise InputError(
+            f"run {run.name} was made on another golden set than {golden.name} is now",
+            hint="run it again, or score it with the set that it was made on",
+        )

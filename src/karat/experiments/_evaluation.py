@@ -2,51 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, Unit, shorten
-from karat.experiments._evaluate import Settings, make_run
-from karat.golden import canonical, outline, resolver
-from karat.golden.text import Outline
+from karat.experiments._latency import Latency, latencies
+from karat.experiments._segments import FIELDS, segments
+from karat.golden import resolver
 from karat.measures import document, pass_at_k, score_hits
 
+Variant = tuple[int, int]
+"""Which wording (0 is the query as it stands) and which repeat."""
 MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
-FIELDS = ("category", "type", "intent", "tier", "block")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Latency:
-    """Milliseconds around the system, over all questions that it answered."""
-
-    n: int
-    mean: float
-    p50: float
-    p95: float
-    p99: float
-
-    def to_dict(self) -> dict[str, float]:
-        """Give it as JSON has it."""
-        return {"n": self.n, "mean": self.mean, "p50": self.p50, "p95": self.p95, "p99": self.p99}
-
-
-def latency(milliseconds: Sequence[float]) -> Latency | None:
-    """Give mean and percentiles, linearly interpolated; None of nothing.
-
-    >>> found = latency(range(1, 21))
-    >>> found.p95, found.p99
-    (19.05, 19.81)
-    """
-    if not milliseconds:
-        return None
-    p50, p95, p99 = (float(value) for value in np.percentile(np.asarray(milliseconds, float), [50, 95, 99]))
-    return Latency(n=len(milliseconds), mean=float(np.mean(milliseconds)), p50=p50, p95=p95, p99=p99)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,24 +27,46 @@ class Evaluation:
     run: Run
     scores: Scores
     """Per query; over paraphrases and repeats the mean."""
-    variants: tuple[Scores, ...] = ()
-    """One table for each paraphrase and repeat, where there are several."""
+    variants: Mapping[Variant, Scores] = field(default_factory=dict)
+    """One table for each wording and repeat."""
     latency: Mapping[str, Latency] = field(default_factory=dict)
     """By stage; ``total`` is all of it."""
     groups: Mapping[str, Mapping[str, Scores]] = field(default_factory=dict)
     """By field of the queries and its value."""
     failed: tuple[Trace, ...] = ()
+    unfound: tuple[str, ...] = ()
+    """Queries for which nothing relevant was among the hits, however they were asked, and nothing failed."""
+
+    @property
+    def repeats(self) -> tuple[Scores, ...]:
+        """One table for each repeat, its wordings averaged, of the queries that all have; or none."""
+        parts = self._split(lambda variant: variant[1])
+        shared = set.intersection(*(set(scores.queries) for scores in parts)) if parts else set()
+        return tuple(scores.select(shared) for scores in parts) if shared else ()
+
+    @property
+    def wordings(self) -> tuple[Scores, ...]:
+        """One table for the queries as they stand and one for each paraphrase, of the queries that have it."""
+        return self._split(lambda variant: variant[0])
+
+    def _split(self, by: Callable[[Variant], int]) -> tuple[Scores, ...]:
+        parts: dict[int, list[Scores]] = {}
+        for variant, scores in self.variants.items():
+            parts.setdefault(by(variant), []).append(scores)
+        return tuple(_asked(_averaged(parts[part])) for part in sorted(parts)) if len(parts) > 1 else ()
 
     @property
     def noise(self) -> dict[str, float]:
         """The standard deviation of each mean from repeat to repeat; empty where nothing was repeated."""
-        if len(self.variants) < 2:
-            return {}
-        means = [variant.mean() for variant in self.variants]
-        return {name: float(np.std([mean[name] for mean in means], ddof=1)) for name in self.scores.measures}
+        means = [scores.mean() for scores in self.repeats]
+        return {name: float(np.std([mean[name] for mean in means], ddof=1)) for name in self.scores.measures if means}
 
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Give it in the shape of ``karat score --json``, with latency and what failed."""
+    def to_dict(self, *, per_query: bool = False, success: float = 1.0) -> dict[str, Any]:
+        """Give it in the shape of ``karat score --json``, with latency and what failed.
+
+        Where queries were asked several times, ``trials`` has for each measure the share of queries that reached
+        ``success`` in any of the repeats, and in all of them.
+        """
         found = document([self.scores], per_query=per_query)
         one = found["runs"][0]
         if self.groups:
@@ -85,9 +78,23 @@ class Evaluation:
             }
         one["latency"] = {stage: times.to_dict() for stage, times in self.latency.items()}
         one["failed"] = [{"query": trace.query, "error": trace.error} for trace in self.failed]
+        one["unfound"] = list(self.unfound)
         if self.noise:
             one["noise"] = {name: None if value != value else value for name, value in self.noise.items()}
+            one["trials"] = self._trials(success)
+        if self.wordings:
+            one["wordings"] = [document([scores])["runs"][0]["measures"] for scores in self.wordings]
         return {"golden": dict(self.run.golden), "fingerprint": self.run.fingerprint, **found}
+
+    def _trials(self, success: float) -> dict[str, Any]:
+        n = len(self.repeats)
+        means = list(trials(self, n, success).mean().values())
+        rated = [name for name in self.scores.measures if _more_is_better(name)]
+        return {
+            "success": success,
+            "columns": [f"pass@{n}", f"pass^{n}"],
+            "measures": {name: means[2 * i : 2 * i + 2] for i, name in enumerate(rated)},
+        }
 
 
 def score_run(
@@ -100,26 +107,43 @@ def score_run(
         queries=tuple(query for query in golden.queries if query.id in asked),
         judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
     )
-    wanted = tuple(measures or MEASURES)
-    variants = [
-        score_hits(golden, hits, wanted, unit=unit, resolve=resolver(golden), name=run.name)
-        for hits in _variants(run).values()
-    ]
-    scores = variants[0] if len(variants) == 1 else _averaged(variants)
+    wanted = tuple(dict.fromkeys(str(Measure.parse(measure)) for measure in measures or MEASURES))
+    found = f"Success@{max(1, run.settings.get('k', 0), *(len(trace.hits) for trace in run.traces))}"
+    everything = {
+        variant: score_hits(
+            golden, hits, (*(one for one in wanted if one != found), found),
+            unit=unit, resolve=resolver(golden), name=run.name,
+        )
+        for variant, hits in _variants(run).items()
+    }  # fmt: skip
+    variants = {variant: _columns(scores, wanted) for variant, scores in everything.items()}
+    scores = _averaged(list(variants.values()))
     _refuse_strangers(golden, run, scores)
+    failed = tuple(trace for trace in run.traces if trace.error)
     return Evaluation(
         run=run,
-        scores=scores,
-        variants=tuple(variants) if len(variants) > 1 else (),
-        latency=_latencies(run),
-        groups={name: found for name in FIELDS if (found := _grouped(golden, scores, name))},
-        failed=tuple(trace for trace in run.traces if trace.error),
+        scores=replace(scores, not_judged=scores.not_judged + run.settings.get("not_in_golden", 0)),
+        variants=variants,
+        latency=latencies(run),
+        groups={name: parts for name in FIELDS if (parts := segments(golden, scores, name))},
+        failed=failed,
+        unfound=_unfound(_averaged(list(everything.values())), found, failed),
     )
 
 
-def _variants(run: Run) -> dict[tuple[int, int], dict[str, tuple[Hit, ...]]]:
+def _columns(scores: Scores, wanted: Sequence[str]) -> Scores:
+    at = [scores.measures.index(name) for name in wanted]
+    return replace(scores, measures=tuple(wanted), values=scores.values[:, at], codes=scores.codes[:, at])
+
+
+def _unfound(scores: Scores, measure: str, failed: Sequence[Trace]) -> tuple[str, ...]:
+    errors = {trace.query for trace in failed}
+    return tuple(query for query in scores.queries if scores.value(query, measure) == 0 and query not in errors)
+
+
+def _variants(run: Run) -> dict[Variant, dict[str, tuple[Hit, ...]]]:
     """Give the hits by paraphrase and repeat."""
-    found: dict[tuple[int, int], dict[str, tuple[Hit, ...]]] = {}
+    found: dict[Variant, dict[str, tuple[Hit, ...]]] = {}
     for trace in run.traces:
         found.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = _ordered(trace.hits)
     return found
@@ -135,6 +159,8 @@ def _ordered(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
 def _averaged(variants: Sequence[Scores]) -> Scores:
     """Average each query over the variants that have a value for it (a query without paraphrases has one)."""
     first = variants[0]
+    if len(variants) == 1:
+        return first
     rows = {query: i for i, query in enumerate(first.queries)}
     total, count = np.zeros(first.values.shape), np.zeros(first.values.shape)
     for variant in variants:
@@ -142,8 +168,21 @@ def _averaged(variants: Sequence[Scores]) -> Scores:
         there = ~np.isnan(variant.values) & ~np.isin(variant.queries, variant.not_in_run)[:, None]
         total[at] += np.where(there, variant.values, 0.0)
         count[at] += there
-    values = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
-    return replace(first, values=values, codes=np.where(count > 0, 0, first.codes).astype(np.uint8))
+    absent = set.intersection(*(set(variant.not_in_run) for variant in variants))
+    # A variant that lacks a query has a 0 there, and no reason why the others have no value.
+    codes = np.max([variant.codes for variant in variants], axis=0)
+    return replace(
+        first,
+        values=np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0),
+        codes=np.where(count > 0, 0, codes).astype(np.uint8),
+        not_in_run=tuple(query for query in first.queries if query in absent),
+        judged_retrieved=sum(variant.judged_retrieved or 0 for variant in variants),
+    )
+
+
+def _asked(scores: Scores) -> Scores:
+    """Leave the queries out that were not asked there: they are no failures."""
+    return scores.select(set(scores.queries) - set(scores.not_in_run))
 
 
 def _refuse_strangers(golden: GoldenSet, run: Run, scores: Scores) -> None:
@@ -160,78 +199,12 @@ def _refuse_strangers(golden: GoldenSet, run: Run, scores: Scores) -> None:
         )
 
 
-def _latencies(run: Run) -> dict[str, Latency]:
-    stages: dict[str, list[float]] = {}
-    for trace in run.traces:
-        if not trace.error:
-            for stage, milliseconds in trace.timings.items():
-                stages.setdefault(stage, []).append(milliseconds)
-    return {stage: times for stage, values in stages.items() if (times := latency(values))}
-
-
-def _grouped(golden: GoldenSet, scores: Scores, name: str) -> dict[str, Scores]:
-    """Give the scores of the queries with each value of a field; one value is no grouping."""
-    members: dict[str, list[str]] = {}
-    for query, values in _values(golden, name).items():
-        for value in values:
-            members.setdefault(value, []).append(query)
-    return {value: scores.select(members[value]) for value in sorted(members)} if len(members) > 1 else {}
-
-
-def _values(golden: GoldenSet, name: str) -> dict[str, set[str]]:
-    """Give each query its values of a field: its own, or the tiers and block types of what answers it."""
-    if name in ("category", "type", "intent"):
-        return {query.id: {value} for query in golden.queries if (value := getattr(query, name))}
-    found: dict[str, set[str]] = {}
-    for (query, target), grade in golden.decided.items():
-        if grade < golden.relevant or (there := golden.document_by_id.get(target.document)) is None:
-            continue
-        if name == "tier" and there.tier:
-            found.setdefault(query, set()).add(there.tier)
-        elif name == "block" and target.span is not None:
-            blocks = _outline(there.text).at(target.span)
-            found.setdefault(query, set()).update(block.type for block in blocks)
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _outline(text: str) -> Outline:
-    """Keep outlines: many judgments point into one document."""
-    return outline(canonical(text))
-
-
 def trials(evaluation: Evaluation, k: int, threshold: float = 1.0) -> Scores:
-    """Give pass@k and pass^k over the repeats of a run."""
-    return pass_at_k(list(evaluation.variants), k, threshold=threshold)
+    """Give pass@k and pass^k over the repeats of a run, of the measures of which more is better."""
+    repeats = evaluation.repeats or (evaluation.scores,)
+    rated = [name for name in evaluation.scores.measures if _more_is_better(name)]
+    return pass_at_k([_columns(scores, rated) for scores in repeats], k, threshold=threshold)
 
 
-def evaluate(
-    golden: GoldenSet | str | Path,
-    system: object = None,
-    measures: Iterable[str | Measure] | None = None,
-    *,
-    output: str | Path | None = None,
-    unit: Unit = "document",
-    **settings: Any,
-) -> Scores:
-    """Ask a system every question of a golden set, and score what it answers.
-
-    ``golden`` is a set or its path; ``system`` an object with ``retrieve(query, k)`` or such a function, plain or
-    async, and without one the built-in pipeline over the set's documents. ``settings`` are those of
-    :class:`Settings`: k, paraphrases, repeat, sample, seed, concurrency, timeout, warm_up, fail_fast. With ``output``
-    the run is kept there.
-
-    >>> from karat.core import Document, Judgment, Query, Target
-    >>> made = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
-    ...                  queries=(Query(id="q", text="When does the pool open?"),),
-    ...                  judgments=(Judgment(query="q", target=Target(document="pool"), grade=3),))
-    >>> evaluate(made, lambda query, k: ["pool"], ["RR@10"]).mean()
-    {'RR@10': 1.0}
-    """
-    from karat.golden import read
-    from karat.systems import Pipeline
-
-    found = golden if isinstance(golden, GoldenSet) else read(golden)
-    asked = Pipeline() if system is None else system
-    run = make_run(found, asked, Settings(**settings), output=None if output is None else Path(output))
-    return score_run(found, run, measures, unit=unit).scores
+def _more_is_better(measure: str) -> bool:
+    return Measure.parse(measure).definition.higher_is_better is not False

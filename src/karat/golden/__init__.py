@@ -10,7 +10,7 @@ from karat.golden._fingerprint import fingerprint
 from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place, pool_lines
 from karat.golden._pool import Pooled, pool, read_runs
-from karat.golden._reading import Mistakes, Reading
+from karat.golden._reading import Mistakes, Reading, Row
 from karat.golden._sample import sample
 from karat.golden._synth import needles, sentences, synthesise
 
@@ -29,6 +29,7 @@ __all__ = [
     "Pooled",
     "Reading",
     "Report",
+    "Row",
     "agreement",
     "canonical",
     "ceiling",

@@ -8,7 +8,8 @@ from karat.systems._protocol import Retrieved, Retriever, System, TenantMixed, a
 
 if TYPE_CHECKING:
     from karat.systems._fuse import Fused, Fusion, fuse, trec_lines
-    from karat.systems._pipeline import Pipeline, Stages
+    from karat.systems._pipeline import Pipeline
+    from karat.systems._stages import Stages, made
     from karat.systems.adapters import HttpSystem
 
 __all__ = [
@@ -25,13 +26,15 @@ __all__ = [
     "fuse",
     "hits_of",
     "load",
+    "made",
     "trec_lines",
 ]
 
 # Loaded at first use: whoever evaluates a function of their own needs no index and no client.
 _HOME = {
     **dict.fromkeys(("Fused", "Fusion", "fuse", "trec_lines"), "_fuse"),
-    **dict.fromkeys(("Pipeline", "Stages"), "_pipeline"),
+    "Pipeline": "_pipeline",
+    **dict.fromkeys(("Stages", "made"), "_stages"),
     "HttpSystem": "adapters",
 }
 

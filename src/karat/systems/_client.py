@@ -7,17 +7,19 @@ import math
 import os
 import time
 import weakref
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from karat.core import SystemFailed, UsageError, shorten
 from karat.systems._package import package
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """Answers that another try may change."""
 _LARGEST = 1 << 26  # bytes of an answer
-_LONGEST_PAUSE = 30.0  # seconds
+_SHOWN = 1000  # characters of what a service says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,8 @@ class Endpoint:
     """Where a service is, and how long to insist.
 
     What may pass (no connection, no answer in time, 429, 500, 503 ...) is tried again after ``backoff`` seconds, then
-    after twice as many, and so on, or after as many as the service asks for.
+    after twice as many, and so on, or after as many as the service asks for, but never after more than
+    ``longest_pause``.
 
     >>> Endpoint(url="https://me:secret@example.org/v1/rerank?key=secret").name
     'https://example.org/v1/rerank'
@@ -34,10 +37,13 @@ class Endpoint:
     url: str
     key_variable: str = ""
     """The environment variable that holds the key, which is sent as a bearer token."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Other headers, each with the environment variable that holds its value."""
     timeout: float = 30.0
     """Seconds for one try, from the first byte sent to the last one received."""
     retries: int = 3
     backoff: float = 0.5
+    longest_pause: float = 60.0
 
     def __post_init__(self) -> None:
         try:
@@ -46,9 +52,11 @@ class Endpoint:
         except ValueError:  # a port that is no number, a bracket that is not closed
             usable = False
         if not usable:
-            raise UsageError(f"url {shorten(self.url)}; give one such as https://host/v1/rerank")
-        if self.retries < 0 or not 0 < self.timeout < math.inf or not 0 <= self.backoff < math.inf:
-            values = f"timeout={self.timeout}, retries={self.retries}, backoff={self.backoff}"
+            raise UsageError(f"url {shorten(self.url)}; give one such as https://host/v1")
+        pauses = 0 <= self.backoff < math.inf and 0 <= self.longest_pause < math.inf
+        if self.retries < 0 or not 0 < self.timeout < math.inf or not pauses:
+            names = ("timeout", "retries", "backoff", "longest_pause")
+            values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
             raise UsageError(f"{values}; timeout is above 0, the others are 0 or more")
 
     @property
@@ -58,18 +66,20 @@ class Endpoint:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
-    def key(self) -> str:
-        """Read the key, or say that it is not there; it stands in no description and no message."""
-        if not self.key_variable:
-            return ""
-        key = os.environ.get(self.key_variable, "").strip()
-        if not key:
-            raise UsageError(
-                f"the environment variable {self.key_variable} is not set; it holds the key of {self.name}"
-            )
-        if not (key.isascii() and key.isprintable()):
-            raise UsageError(f"the environment variable {self.key_variable} holds a character that no key has")
-        return key
+    def secrets(self) -> dict[str, str]:
+        """Read the headers, or say which is not there; what they hold stands in no description and no message."""
+        found = {name: self._secret(variable) for name, variable in self.headers.items()}
+        if self.key_variable:
+            found["Authorization"] = f"Bearer {self._secret(self.key_variable)}"
+        return found
+
+    def _secret(self, variable: str) -> str:
+        value = os.environ.get(variable, "").strip()
+        if not value:
+            raise UsageError(f"the environment variable {variable} is not set; it holds the key of {self.name}")
+        if not (value.isascii() and value.isprintable() and " " not in value):
+            raise UsageError(f"the environment variable {variable} holds a character that no key has")
+        return value
 
 
 class Client:
@@ -77,9 +87,12 @@ class Client:
 
     def __init__(self, endpoint: Endpoint, what: str) -> None:
         self._httpx = package("httpx", install="httpx", what=f"a {what} behind HTTP")
-        self._endpoint, self._what, self._key = endpoint, what, endpoint.key()
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
-        self._client = self._httpx.Client(timeout=endpoint.timeout, headers=headers)
+        self._endpoint, self._what = endpoint, what
+        headers = endpoint.secrets()
+        self._secrets = [value.removeprefix("Bearer ") for value in headers.values()]
+        self._client = self._httpx.Client(
+            timeout=endpoint.timeout, headers={"Content-Type": "application/json", **headers}
+        )
         weakref.finalize(self, self._client.close)
 
     def close(self) -> None:
@@ -93,34 +106,42 @@ class Client:
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            raise self.failed(f"an answer that is no JSON: {_beginning(data)}") from None
+            raise self.failed(f"an answer that is no JSON: {_beginning(self._without_key(data))}") from None
 
     def failed(self, what: str) -> SystemFailed:
         """Say what went wrong; a service may repeat the key that it was sent, and we do not."""
-        shown = what.replace(self._key, "***") if self._key else what
-        return SystemFailed(f"{self._what} {self._endpoint.name}: {shown}")
+        for secret in self._secrets:
+            what = what.replace(secret, "***")
+        return SystemFailed(f"{self._what} {self._endpoint.name}: {what}")
+
+    def _without_key(self, said: bytes) -> bytes:
+        """Take out the key before only the beginning of an answer is shown, which might end in the middle of it."""
+        for secret in self._secrets:
+            said = said.replace(secret.encode(), b"***")
+        return said
 
     def _insist(self, body: bytes) -> bytes:
         """Send a request until it is answered, or nothing is left to try."""
-        failure = self.failed("was not asked")
-        for attempt in range(self._endpoint.retries + 1):
+        tries = self._endpoint.retries + 1
+        said = ""
+        for attempt in range(tries):
             pause = self._endpoint.backoff * 2**attempt
             try:
                 status, reason, asked, data = self._once(body)
             except self._httpx.InvalidURL as error:
                 raise self.failed(f"is no usable URL: {error}") from None
-            except self._httpx.TransportError as error:
-                failure = self.failed(f"{type(error).__name__}: {error}")
+            except self._httpx.RequestError as error:
+                said = f"{type(error).__name__}: {error}"
             else:
-                if status == 200:
+                if 200 <= status < 300:
                     return data
-                failure = self.failed(f"{status} {reason}: {_beginning(data)}")
+                said = f"{status} {reason}: {_words_in(self._without_key(data))}"
                 if status not in _PASSING:
-                    raise failure
+                    raise self.failed(said)
                 pause = max(pause, asked)
-            if attempt < self._endpoint.retries:
-                time.sleep(min(pause, _LONGEST_PAUSE))
-        raise failure
+            if attempt + 1 < tries:
+                time.sleep(min(pause, self._endpoint.longest_pause))
+        raise self.failed(said if tries == 1 else f"{said} (asked {tries} times)")
 
     def _once(self, body: bytes) -> tuple[int, str, float, bytes]:
         """Give status, reason, the pause that the service asks for, and the answer."""
@@ -134,10 +155,49 @@ class Client:
                     raise self._httpx.ReadTimeout(f"no whole answer in {self._endpoint.timeout:g} s")
                 if len(data) > _LARGEST:
                     raise self.failed(f"an answer of more than {_LARGEST:,} bytes")
-            after = response.headers.get("retry-after", "")
-            asked = float(after) if after.isascii() and after.isdecimal() else 0.0
+            asked = seconds_to_wait(response.headers.get("retry-after", ""))
             return response.status_code, response.reason_phrase, asked, bytes(data)
 
 
+def words_of(answer: Any) -> str:
+    """Give what a service says went wrong, word for word, on one line; nothing where it says nothing.
+
+    >>> words_of({"error": {"message": "no such model", "type": "invalid_request_error"}})
+    'no such model'
+    """
+    while isinstance(answer, dict):
+        answer = next((answer[name] for name in ("error", "message", "detail") if answer.get(name)), None)
+    return _on_one_line(answer) if isinstance(answer, str) else ""
+
+
+def seconds_to_wait(header: str) -> float:
+    """Read a Retry-After header: seconds, or a date; 0 where it says nothing.
+
+    >>> seconds_to_wait("1.5"), seconds_to_wait("Wed, 21 Oct 2015 07:28:00 GMT"), seconds_to_wait("soon")
+    (1.5, 0.0, 0.0)
+    """
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
+        except ValueError:
+            return 0.0
+    return max(0.0, seconds) if seconds == seconds else 0.0
+
+
+def _words_in(data: bytes) -> str:
+    try:
+        return words_of(json.loads(data)) or _beginning(data)
+    except (ValueError, RecursionError):
+        return _beginning(data)
+
+
 def _beginning(data: bytes) -> str:
-    return data[:1000].decode(errors="replace").strip()
+    return _on_one_line(data[: 4 * _SHOWN].decode(errors="replace")) or "nothing"
+
+
+def _on_one_line(text: str) -> str:
+    line = " ".join(text[: 4 * _SHOWN].split())
+    shown = "".join(character if character.isprintable() else "?" for character in line)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."

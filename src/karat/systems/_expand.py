@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,11 +60,11 @@ class Feedback:
             weights[word] = weights.get(word, 0.0) + (1 - self.original) * believed[word] / total
         return weights
 
-    def search(self, index: LexicalIndex, texts: Sequence[str], query: str, k: int) -> list[tuple[int, float]]:
-        """Search twice: for the query, and for what it became; ``texts`` are those that the index was built from."""
+    def search(self, index: LexicalIndex, text: Callable[[int], str], query: str, k: int) -> list[tuple[int, float]]:
+        """Search twice: for the query, and for what it became; ``text`` gives that of a number in the index."""
         words = index.analysis.words
         first = index.search(query, self.hits)
-        found = [(words(texts[number]), score) for number, score in first]
+        found = [(words(text(number)), score) for number, score in first]
         return index.search_words(self.weights(words(query), found), k)
 
 

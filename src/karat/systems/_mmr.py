@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from karat.core import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variety:
+    """Maximal marginal relevance among the first candidates: see :func:`mmr`."""
+
+    balance: float = 0.7
+    """1 is relevance alone, 0 is variety alone."""
+    depth: int = 50
+    """So many candidates are looked at, or as many as hits are asked for, if that is more."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.balance <= 1 or self.depth < 1:
+            raise UsageError(f"balance={self.balance}, depth={self.depth}; a share from 0 to 1, and at least 1")
+
+    def describe(self) -> dict[str, Any]:
+        """Give all that decides the result."""
+        return {"balance": self.balance, "depth": self.depth}
 
 
 def mmr(scores: Sequence[float], vectors: ArrayLike, *, balance: float = 0.5, k: int | None = None) -> list[int]:

@@ -1,59 +1,42 @@
-"""The built-in pipeline: chunk, embed, index, retrieve and fuse; each stage a value, and all of them one system."""
+"""The built-in pipeline: chunk, embed, index, retrieve, fuse, rerank; each stage a value, all of them one system."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from karat.core import Document, Hit, SystemFailed, UsageError, did_you_mean
+import numpy as np
+
+from karat.core import Document, Hit, InputError, Place, SystemFailed
 from karat.systems._chunk import Chunk
-from karat.systems._fuse import Fused, Fusion
+from karat.systems._expand import Feedback
+from karat.systems._fuse import Fusion, minmax
+from karat.systems._mmr import Variety, mmr
 from karat.systems._protocol import Retrieved
+from karat.systems._stages import Stages, chosen, made
 from karat.systems.chunk import chunker
 from karat.systems.embed import ModelMissing, cached, embedder
-from karat.systems.index import Dense, Lexical
+from karat.systems.index import Dense, Lexical, LexicalIndex, VectorIndex, fingerprint
+from karat.systems.rerank import Reranking, reranking
 
-CHUNK = {"name": "sentence", "size": 512, "overlap": 50, "context": "title"}
+Progress = Callable[[str, int, int], None]
+"""Is told a stage, how much of it is done, and how much there is to do."""
+Index = TypeVar("Index", LexicalIndex, VectorIndex)
+_SLICE = 128  # texts that are embedded between two words of progress: a few seconds
+_PER_HIT = 3  # candidates for each hit: chunks of documents that are there already fall away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stages:
-    """What the pipeline is made of, as ``[pipeline]`` in karat.toml has it; ``False`` turns a channel off."""
+class _Candidate:
+    """A chunk on its way through the stages."""
 
-    chunk: str | Mapping[str, Any] = field(default_factory=lambda: dict(CHUNK))
-    lexical: bool | Mapping[str, Any] = True
-    """BM25: k1, b, stemmer, stop_words."""
-    dense: bool | Mapping[str, Any] = True
-    """The index of vectors: index, threshold and what the graph needs."""
-    embedder: str | Mapping[str, Any] = "granite"
-    fusion: Mapping[str, Any] = field(default_factory=dict)
-    """method, k, weights, norm."""
-    depth: int = 100
-    """How many chunks each channel gives to the fusion."""
-    per_document: int = 1
-    """How many chunks of one document may be among the hits; 0 for any number."""
-
-    def __post_init__(self) -> None:
-        if self.lexical is False and self.dense is False:
-            raise UsageError("[pipeline] lexical and dense are both off; one of them has to search")
-        for name, least in (("depth", 1), ("per_document", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"[pipeline] {name} = {value!r}; choose a whole number from {least} up")
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Stages:
-        """Take a table of a configuration; a key that is unknown is a mistake."""
-        known = [one.name for one in fields(cls)]
-        for key in table:
-            if key not in known:
-                raise UsageError(
-                    f"[pipeline] has no key {key!r}{did_you_mean(key, known) or '; it has ' + ', '.join(known)}"
-                )
-        return cls(**table)
+    number: int
+    score: float
+    channels: Mapping[str, Place]
+    stages: Mapping[str, float]
 
 
 class Pipeline:
@@ -70,29 +53,44 @@ class Pipeline:
     name = "pipeline"
 
     def __init__(
-        self, stages: Stages | None = None, *, cache: Path | None = None, say: Callable[[str], None] | None = None
+        self,
+        stages: Stages | None = None,
+        *,
+        cache: Path | None = None,
+        say: Callable[[str], None] | None = None,
+        progress: Progress | None = None,
     ) -> None:
+        """With ``cache``, a folder, embeddings and indexes are kept there for the next time."""
         self.stages = stages or Stages()
-        self._say = say or (lambda _: None)
+        self._cache, self._say = cache, say or (lambda _: None)
+        self._progress = progress or (lambda *_: None)
         self._chunker = chunker(self.stages.chunk)
-        self._fusion = Fusion(**self.stages.fusion)
-        self._lexical = _options(Lexical, self.stages.lexical)
-        self._dense = _options(Dense, self.stages.dense)
-        self._embedder: Any = self._find_embedder(cache) if self._dense else None
+        self._fusion = made(Fusion, self.stages.fusion, "pipeline.fusion")
+        self._lexical = chosen(Lexical, self.stages.lexical, "lexical")
+        self._expand = chosen(Feedback, self.stages.expand, "expand")
+        self._dense = chosen(Dense, self.stages.dense, "dense")
+        self._variety = chosen(Variety, self.stages.mmr, "mmr")
+        self._reranking = self._find_reranking()
+        self._embedder: Any = self._find_embedder() if self._dense else None
         self._chunks: Sequence[Chunk] = ()
         self._documents: tuple[str, ...] = ()
-        self._channels: dict[str, Any] = {}
+        self._words: LexicalIndex | None = None
+        self._vectors: VectorIndex | None = None
 
-    def _find_embedder(self, cache: Path | None) -> Any:
+    def _find_reranking(self) -> Reranking | None:
+        if not isinstance(self.stages.rerank, Mapping):
+            return None
+        return reranking(self.stages.rerank, best_per_document=self.stages.per_document == 1)
+
+    def _find_embedder(self) -> Any:
         """Find the embedder; without the model the lexical channel works alone, and it is said how to get the other."""
         try:
-            found = embedder(self.stages.embedder)
+            return embedder(self.stages.embedder)
         except ModelMissing as error:
-            if self._lexical is None:
+            if self._lexical is None or self._variety is not None:
                 raise
             self._say(f"lexical channel only: {error}")
             return None
-        return found if cache is None else cached(found, cache / "embeddings.sqlite", say=self._say)
 
     def describe(self) -> dict[str, Any]:
         """Give all that decides what is found."""
@@ -100,9 +98,12 @@ class Pipeline:
             "kind": "pipeline",
             "chunk": self._chunker.describe(),
             "lexical": self._lexical and self._lexical.describe(),
+            "expand": self._expand and self._expand.describe(),
             "embedder": self._embedder and self._embedder.describe(),
-            "dense": None if self._embedder is None else _plain(self._dense),
+            "dense": self._dense.describe() if self._dense and self._embedder else None,
             "fusion": self._fusion.describe(),
+            "rerank": self._reranking and self._reranking.describe(),
+            "mmr": self._variety and self._variety.describe(),
             "depth": self.stages.depth,
             "per_document": self.stages.per_document,
         }
@@ -112,13 +113,57 @@ class Pipeline:
         if not documents:
             raise SystemFailed("there is no document to index; the golden set holds none")
         self._documents = tuple(document.id for document in documents)
-        self._chunks = [chunk for document in documents for chunk in self._chunker(document)]
-        texts = [chunk.text for chunk in self._chunks]
-        self._channels = {}
-        if self._lexical is not None:
-            self._channels["lexical"] = self._lexical.build(texts)
-        if self._embedder is not None:
-            self._channels["dense"] = self._dense.build(self._embedder(texts))
+        chunks: list[Chunk] = []
+        for done, document in enumerate(documents, 1):
+            chunks += self._chunker(document)
+            if not done % 1000 or done == len(documents):
+                self._progress("cutting", done, len(documents))
+        self._chunks = chunks
+        texts = [chunk.text for chunk in chunks]
+        if (lexical := self._lexical) is not None:
+            how = fingerprint(lexical.describe(), texts)
+            self._words = self._kept("lexical", how, lexical.load, lambda: lexical.build(texts))
+        if (dense := self._dense) is not None and self._embedder is not None:
+            how = fingerprint({"embedder": self._embedder.name, **dense.describe()}, texts)
+            self._vectors = self._kept(
+                "dense", how, lambda p, f: dense.load(p, f, size=len(texts)), lambda: dense.build(self._embed(texts))
+            )
+
+    def _kept(self, name: str, how: str, load: Callable[[Path, str], Index], build: Callable[[], Index]) -> Index:
+        """Take an index from the cache if it was built from the same in the same way; else build it, and keep it."""
+        if self._cache is None:
+            return build()
+        path = self._cache / f"{name}.index"
+        try:
+            return load(path, how)
+        except InputError:  # there is none, or it is of something else, or damaged: all are reasons to build it anew
+            index = build()
+        try:
+            index.save(path, how)
+        except InputError as error:
+            self._say(f"the {name} index is not kept: {error}")
+        return index
+
+    def _embed(self, texts: Sequence[str]) -> Any:
+        """Embed what is indexed. Queries go to the embedder itself: a latency out of a cache would be a false one."""
+        model = self._embedder
+        if self._cache is not None:
+            model = cached(model, self._cache / "embeddings.sqlite", say=self._say)
+        self._say_too_long(texts)
+        parts = []
+        for start in range(0, len(texts), _SLICE):
+            self._progress("embedding", start, len(texts))
+            parts.append(model(texts[start : start + _SLICE]))
+        self._progress("embedding", len(texts), len(texts))
+        return np.concatenate(parts)
+
+    def _say_too_long(self, texts: Sequence[str]) -> None:
+        count = getattr(self._embedder, "too_long", None)
+        if count is not None and (cut := count(texts)):
+            self._say(
+                f"{cut:,} of {len(texts):,} chunks are longer than the embedder reads, and it does not see their ends; "
+                "choose a smaller size in [pipeline.chunk]"
+            )
 
     def document_ids(self) -> Iterable[str]:
         """Give the documents that it holds."""
@@ -127,27 +172,73 @@ class Pipeline:
     def retrieve(self, query: str, k: int) -> Retrieved:
         """Give the best chunks, with the channels that found them and the time that each stage took."""
         clock = _Clock()
+        depth = max(self.stages.depth, _PER_HIT * k)
         found: dict[str, list[tuple[int, float]]] = {}
-        if "lexical" in self._channels:
-            found["lexical"] = self._channels["lexical"].search(query, self.stages.depth)
+        if self._words is not None:
+            found["lexical"] = self._search_words(self._words, query, depth)
             clock.lap("lexical")
-        if "dense" in self._channels:
-            vector = self._embedder([query])
+        if self._vectors is not None:
+            vector = self._embedder([query])[0]
             clock.lap("embed")
-            found["dense"] = self._channels["dense"].search(vector[0], self.stages.depth)
+            found["dense"] = self._vectors.search(vector, depth)
             clock.lap("dense")
-        fused = self._fusion(found)
-        hits = [self._hit(one) for one in self._few_per_document(fused, k)]
+        candidates = self._fused(found)
         clock.lap("fusion")
+        if self._reranking is not None:
+            candidates = self._reranked(self._reranking, query, candidates, k)
+            clock.lap("rerank")
+        if self._vectors is not None and self._variety is not None:
+            candidates = _varied(self._variety, self._vectors, candidates, k)
+            clock.lap("mmr")
+        hits = [self._hit(one) for one in self._few_per_document(candidates, k)]
         return Retrieved(hits, clock.laps)
 
-    def _few_per_document(self, fused: Sequence[Fused[int]], k: int) -> list[Fused[int]]:
+    def _search_words(self, index: LexicalIndex, query: str, depth: int) -> list[tuple[int, float]]:
+        if self._expand is None:
+            return index.search(query, depth)
+        return self._expand.search(index, lambda number: self._chunks[number].text, query, depth)
+
+    def _fused(self, found: Mapping[str, list[tuple[int, float]]]) -> list[_Candidate]:
+        """Fuse the channels; where there is only one, its own scores say more than any made of ranks."""
+        if len(found) > 1:
+            return [
+                _Candidate(number=one.id, score=one.score, channels=one.channels, stages={})
+                for one in self._fusion(found)
+            ]
+        ((name, ranking),) = found.items()
+        return [
+            _Candidate(number=number, score=score, channels={name: Place(rank, score)}, stages={})
+            for rank, (number, score) in enumerate(ranking, 1)
+        ]
+
+    def _reranked(self, how: Reranking, query: str, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
+        """Let the reranker read the first candidates; those that it did not read are no longer any."""
+        read = candidates[: max(how.depth, k)]
+        if not read:
+            return []
+        chunks = [self._chunks[one.number] for one in read]
+        scores = how.reranker(query, chunks)
+        # A cosine is on the reranker's scale already; sums of ranks and BM25 are not.
+        similar = [one.score for one in read]
+        if self._words is not None:
+            similar = minmax(similar)
+        kept = how.mix(similar, scores, [chunk.document for chunk in chunks], len(read))
+        return [
+            replace(
+                read[one.place],
+                score=one.combined,
+                stages={"retrieval": read[one.place].score, "rerank": one.rerank},
+            )
+            for one in kept
+        ]
+
+    def _few_per_document(self, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
         """Keep the best chunks of each document, down to k."""
         limit = self.stages.per_document
         counts: dict[str, int] = {}
-        kept: list[Fused[int]] = []
-        for one in fused:
-            document = self._chunks[one.id].document
+        kept: list[_Candidate] = []
+        for one in candidates:
+            document = self._chunks[one.number].document
             counts[document] = counts.get(document, 0) + 1
             if not limit or counts[document] <= limit:
                 kept.append(one)
@@ -155,8 +246,8 @@ class Pipeline:
                 break
         return kept
 
-    def _hit(self, one: Fused[int]) -> Hit:
-        chunk = self._chunks[one.id]
+    def _hit(self, one: _Candidate) -> Hit:
+        chunk = self._chunks[one.number]
         return Hit(
             chunk.id,
             one.score,
@@ -165,7 +256,34 @@ class Pipeline:
             section=chunk.section,
             type=chunk.type,
             channels=one.channels,
+            stages=one.stages,
         )
+
+    def close(self) -> None:
+        """Close the connections of a reranker that has any."""
+        close = getattr(self._reranking and self._reranking.reranker, "close", None)
+        if close is not None:
+            close()
+
+
+def _varied(how: Variety, index: VectorIndex, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
+    """Order the first candidates so that each adds to those before.
+
+    The new scores are places, counted from the end: what made the order is no number of one hit.
+    """
+    looked_at = candidates[: max(how.depth, k)]
+    if not looked_at:
+        return []
+    scores = minmax([one.score for one in looked_at])
+    order = mmr(scores, index.rows([one.number for one in looked_at]), balance=how.balance)
+    return [
+        replace(
+            looked_at[place],
+            score=float(len(order) - rank),
+            stages={**looked_at[place].stages, "relevance": looked_at[place].score},
+        )
+        for rank, place in enumerate(order)
+    ]
 
 
 class _Clock:
@@ -179,19 +297,3 @@ class _Clock:
         now = time.perf_counter()
         self.laps[name] = (now - self._last) * 1000
         self._last = now
-
-
-def _options(kind: Any, chosen: bool | Mapping[str, Any]) -> Any:
-    """Make a stage of its options; None where it is off."""
-    if chosen is False:
-        return None
-    table = {} if chosen is True else dict(chosen)
-    known = [one.name for one in fields(kind)]
-    for key in table:
-        if key not in known:
-            raise UsageError(f"[pipeline.{kind.__name__.lower()}] has no key {key!r}{did_you_mean(key, known)}")
-    return kind(**table)
-
-
-def _plain(stage: Any) -> dict[str, Any]:
-    return {one.name: getattr(stage, one.name) for one in fields(stage)}

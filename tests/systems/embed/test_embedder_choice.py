@@ -40,7 +40,7 @@ def test_an_endpoint_by_name_or_table():
     }
     long = embedder(table)
     assert (long.model, long.url, long.key_variable, long.batch) == ("a:b", "http://localhost:8080/v1", "", 7)
-    assert (long.patience.timeout, long.patience.retries) == (5, 0)
+    assert (long.endpoint.timeout, long.endpoint.retries) == (5, 0)
     assert long.describe() == {
         "kind": "openai",
         "model": "a:b",

@@ -105,14 +105,6 @@ def test_vectors_equal_those_of_a_slow_forward_pass(granite, reference):
     assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
 
 
-def test_token_vectors_equal_those_of_a_slow_forward_pass(granite, reference):
-    """Late interaction gets one row for each token, the first of which is the text's own vector."""
-    found = granite.tokens(TEXTS[2:5])
-    for tokens, text, vector in zip(found, TEXTS[2:5], granite(TEXTS[2:5]), strict=True):
-        assert np.abs(tokens - reference(text)).max() < 1e-5
-        assert np.abs(tokens[0] - vector).max() < 1e-5
-
-
 def test_runtimes_have_one_name_and_the_same_vectors():
     """A cache filled with one runtime serves the other: names are equal, and vectors to 1e-4 (here, 1e-5)."""
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -149,7 +141,6 @@ def test_more_texts_than_a_window(granite, monkeypatch):
 def test_no_texts(granite):
     """Nothing in, nothing out, with the right shape."""
     assert granite([]).shape == (0, 384)
-    assert granite.tokens([]) == []
 
 
 def test_a_long_text_is_cut_before_it_is_read(granite):

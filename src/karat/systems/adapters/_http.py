@@ -9,6 +9,8 @@ from typing import Any
 from karat.core import SystemFailed, UsageError, shorten
 from karat.systems._client import Client, Endpoint
 
+_PATHS = ("id", "score", "document", "content", "tenant")
+
 
 @dataclass(frozen=True, kw_only=True)
 class HttpSystem:
@@ -25,6 +27,8 @@ class HttpSystem:
     url: str
     query_field: str = "query"
     k_field: str = "k"
+    tenant_field: str = ""
+    """What the service calls the tenant; a service without one cannot be asked for one."""
     body: Mapping[str, Any] = field(default_factory=dict)
     """What else every question holds, such as the name of an index."""
     hits: str = "hits"
@@ -32,7 +36,10 @@ class HttpSystem:
     score: str = "score"
     document: str = ""
     content: str = ""
+    tenant: str = ""
     key_variable: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Other headers, each with the environment variable that holds its value."""
     timeout: float = 30.0
     retries: int = 3
     backoff: float = 0.5
@@ -40,14 +47,13 @@ class HttpSystem:
     client: Client = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        clash = {self.query_field, self.k_field} & self.body.keys()
+        clash = {self.query_field, self.k_field, self.tenant_field} & self.body.keys()
         if clash:
-            raise UsageError(
-                f"body sets {min(clash)!r}, which holds the question; choose another query_field or k_field"
-            )
+            raise UsageError(f"body sets {min(clash)!r}, which is a part of the question; call one of them otherwise")
         endpoint = Endpoint(
             url=self.url,
             key_variable=self.key_variable,
+            headers=self.headers,
             timeout=self.timeout,
             retries=self.retries,
             backoff=self.backoff,
@@ -57,12 +63,15 @@ class HttpSystem:
 
     def describe(self) -> dict[str, Any]:
         """Give what decides the answers, as far as it can be seen from here."""
-        return {"kind": "http", "url": self.name, "body": dict(self.body), "hits": self.hits, "id": self.id}
+        paths = {name: getattr(self, name) for name in (*_PATHS, "hits", "query_field", "k_field", "tenant_field")}
+        return {"kind": "http", "url": self.name, "body": dict(self.body), **paths}
 
-    def retrieve(self, query: str, k: int) -> list[dict[str, Any]]:
+    def retrieve(self, query: str, k: int, company_id: str = "") -> list[dict[str, Any]]:
         """Ask, and give the hits as records."""
-        answer = self.client.post({**self.body, self.query_field: query, self.k_field: k})
-        return self.read(answer)
+        if company_id and not self.tenant_field:
+            raise UsageError("a tenant was chosen; say in tenant_field what the service calls it")
+        asked = {**self.body, self.query_field: query, self.k_field: k}
+        return self.read(self.client.post(asked | ({self.tenant_field: company_id} if company_id else {})))
 
     def read(self, answer: Any) -> list[dict[str, Any]]:
         """Take the hits out of an answer."""
@@ -74,8 +83,7 @@ class HttpSystem:
     def _record(self, hit: Any) -> dict[str, Any]:
         if isinstance(hit, str | int) and not isinstance(hit, bool):
             return {"id": hit}
-        paths = {"id": self.id, "score": self.score, "document": self.document, "content": self.content}
-        record = {name: _follow(hit, path) for name, path in paths.items() if path}
+        record = {name: _follow(hit, path) for name in _PATHS if (path := getattr(self, name))}
         return {name: value for name, value in record.items() if value is not None}
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from karat.systems.embed._choice import embedder
 from karat.systems.embed._embedder import Embedder, Matrix, ModelMissing
 
 if TYPE_CHECKING:
-    from karat.systems.embed._endpoint import Endpoint, Patience
+    from karat.systems.embed._endpoint import Endpoint
     from karat.systems.embed._granite import Granite
     from karat.systems.embed._sentence_transformers import SentenceTransformers
 
@@ -20,14 +20,12 @@ __all__ = [
     "Granite",
     "Matrix",
     "ModelMissing",
-    "Patience",
     "SentenceTransformers",
     "cached",
     "embedder",
 ]
 
-_HOME = {"Endpoint": "_endpoint", "Patience": "_endpoint", "Granite": "_granite"}
-_HOME["SentenceTransformers"] = "_sentence_transformers"
+_HOME = {"Endpoint": "_endpoint", "Granite": "_granite", "SentenceTransformers": "_sentence_transformers"}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from karat.core import UsageError, did_you_mean, shorten
@@ -58,15 +57,10 @@ def _granite(**options: Any) -> Embedder:
     return Granite(**options)
 
 
-def _endpoint(*, timeout: float | None = None, retries: int | None = None, **options: Any) -> Embedder:
-    from karat.systems.embed._endpoint import Endpoint, Patience
+def _endpoint(**options: Any) -> Embedder:
+    from karat.systems.embed._endpoint import Endpoint
 
-    patience = Patience()
-    if timeout is not None:
-        patience = replace(patience, timeout=timeout)
-    if retries is not None:
-        patience = replace(patience, retries=retries)
-    return Endpoint(patience=patience, **options)
+    return Endpoint(**options)
 
 
 def _sentence_transformers(**options: Any) -> Embedder:

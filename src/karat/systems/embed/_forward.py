@@ -79,13 +79,6 @@ class Forward:
         firsts = np.arange(len(batch) + 1)
         return normalised(_through(self._layers[-1], x, starts, firsts))
 
-    def tokens(self, batch: Sequence[Ids]) -> list[Matrix]:
-        """Give the vectors of all tokens of each text, also scaled to length 1."""
-        x, starts = self._embed(batch)
-        for layer in self._layers:
-            x = _through(layer, x, starts, starts)
-        return np.split(normalised(x), starts[1:-1])
-
 
 class Embedding:
     """What comes before the layers: a vector for each token and its place."""

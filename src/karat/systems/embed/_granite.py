@@ -71,10 +71,11 @@ class Granite:
             vectors[place] = vector
         return vectors
 
-    def tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """Give for each text a matrix with a row of length 1 for each of its tokens, as late interaction needs them."""
-        found = dict(self._each(texts, self._forward.tokens))
-        return [found[place] for place in range(len(texts))]
+    def too_long(self, texts: Sequence[str]) -> int:
+        """Count the texts of which the end is not read."""
+        checked = check_texts(texts)
+        windows = (checked[start : start + _WINDOW] for start in range(0, len(checked), _WINDOW))
+        return sum(bool(one.overflowing) for window in windows for one in self._tokenizer.encode_batch_fast(window))
 
     @cached_property
     def _forward(self) -> Forward:

@@ -1,4 +1,4 @@
-"""Models of the package sentence-transformers, for those who have it: karat itself installs no torch."""
+"""Embedding models on this machine, through sentence-transformers."""
 
 from __future__ import annotations
 
@@ -7,27 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from karat.core import InputError, UsageError
-from karat.systems._package import package, version_of
+from karat.core import UsageError
+from karat.systems._local_model import local_model
+from karat.systems._package import version_of
 from karat.systems.embed._embedder import Matrix, check_texts
 
 
 class SentenceTransformers:
-    """Embeds with a model that sentence-transformers can load, by its name or from a folder."""
+    """Embeds with a model in a folder, or in the cache of Hugging Face; nothing is downloaded."""
 
     def __init__(self, model: str, *, batch: int = 32) -> None:
         if not model:
             raise UsageError("sentence-transformers needs the name of a model, as in sentence-transformers:my/model")
-        library = package(
-            "sentence_transformers",
-            install="'karat[sentence-transformers]'",
-            what=f"the embedder sentence-transformers:{model}",
-        )
-        try:
-            self._model = library.SentenceTransformer(model)
-        except (OSError, ValueError) as error:  # what the library raises where there is no such model, or no network
-            said = str(error).partition("\n")[0]
-            raise InputError(f"sentence-transformers cannot load it: {said}", source=model) from None
+        self._model = local_model("SentenceTransformer", model, f"the embedder sentence-transformers:{model}")
         self.model = model
         self.batch = batch
         self.size = self._encoded([""]).shape[1]  # asked of the model: the method that tells it has had two names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
@@ -59,6 +59,10 @@ class Dense:
             return self.method
         return "hnsw" if size > self.limit and find_spec("hnswlib") is not None else "exact"
 
+    def describe(self) -> dict[str, Any]:
+        """Give all that was chosen; what an index became says its own."""
+        return {"method": self.method, "limit": self.limit, **self._graph.describe()}
+
     def build(self, vectors: ArrayLike) -> VectorIndex:
         """Index the rows of a matrix; hits are their numbers, from 0."""
         checked = check_vectors(vectors)
@@ -114,6 +118,11 @@ class ExactIndex:
         check_k(k)
         rows = check_vectors(queries, self._vectors.shape[1])
         return [self._ranked(row, near, k) for row, near in self._compared(rows)]
+
+    def rows(self, numbers: Sequence[int]) -> Vectors:
+        """Give the vectors of these numbers."""
+        found: Vectors = self._vectors[np.asarray(numbers, np.int64)]
+        return found
 
     def save(self, path: Path_, fingerprint: str) -> None:
         """Write it to one file, with the fingerprint of what it was built from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,9 +100,10 @@ class HnswIndex:
             numbers = np.sort(self._graph.knn_query(query, k=wanted, num_threads=1)[0][0].astype(np.int64))
         except RuntimeError:  # fewer can be reached in the graph, as happens with few links: look at all
             numbers = np.arange(len(self))
-        return ranked(numbers, self._rows, query, k)
+        return ranked(numbers, self.rows, query, k)
 
-    def _rows(self, numbers: NDArray[Any]) -> Vectors:
+    def rows(self, numbers: Sequence[int] | NDArray[Any]) -> Vectors:
+        """Give the vectors of these numbers."""
         return np.asarray(self._graph.get_items(numbers), np.float32)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,6 +32,10 @@ class VectorIndex(Protocol):
 
     def search_many(self, queries: ArrayLike, k: int) -> list[list[tuple[int, float]]]:
         """Do it for the rows of a matrix: the same hits, sooner."""
+        ...
+
+    def rows(self, numbers: Sequence[int]) -> Vectors:
+        """Give the vectors of these numbers."""
         ...
 
     def save(self, path: Path_, fingerprint: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from karat.core import SystemFailed, UsageError
 from karat.systems._chunk import Chunk
+from karat.systems._local_model import INSTALL, local_model
 from karat.systems._package import package, version_of
 
 
@@ -42,7 +43,7 @@ class CrossEncoder:
         pairs = [(query, chunk.text) for chunk in chunks]
         with self._lock:  # one model, and it uses all cores by itself
             encoder = self._encoder()
-            sigmoid = package("torch", install="sentence-transformers", what="the cross-encoder").nn.Sigmoid()
+            sigmoid = package("torch", install=INSTALL, what="the cross-encoder").nn.Sigmoid()
             scores = encoder.predict(
                 pairs, batch_size=self._batch, activation_fn=sigmoid, convert_to_numpy=True, show_progress_bar=False
             )
@@ -52,10 +53,6 @@ class CrossEncoder:
 
     def _encoder(self) -> Any:
         if self._loaded is None:
-            library = package("sentence_transformers", install="sentence-transformers", what="the cross-encoder")
-            try:
-                self._loaded = library.CrossEncoder(self._model, device=self._device, local_files_only=True)
-            except (OSError, ValueError) as error:
-                hint = "karat downloads nothing: give a folder, or fetch it with 'hf download' first"
-                raise UsageError(f"cross-encoder {self._model} cannot be loaded ({error}); {hint}") from None
+            what = f"the cross-encoder {self._model}"
+            self._loaded = local_model("CrossEncoder", self._model, what, device=self._device)
         return self._loaded

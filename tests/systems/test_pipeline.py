@@ -1,0 +1,284 @@
+"""The built-in pipeline: every stage by hand, what is kept on disk, and what a configuration may get wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from karat.core import Document, Hit, UsageError
+from karat.systems import Pipeline, Stages
+from karat.systems.embed import embedder
+
+DOCUMENTS = [
+    Document(id="pool", title="Pool", text="The pool opens at six. Towels are at the desk."),
+    Document(id="sauna", title="Sauna", text="The sauna is beside the pool and opens at noon."),
+    Document(id="wifi", title="Network", text="The network is free for guests in every room."),
+    Document(id="dogs", title="Dogs", text="Dogs are welcome in rooms on the ground floor."),
+]
+
+
+@pytest.fixture
+def reranker() -> Iterator[Any]:
+    """A real service that gives the text with the word of the test the highest score."""
+
+    class Handler(BaseHTTPRequestHandler):
+        word = "sauna"
+        seen: list[dict[str, Any]] = []  # noqa: RUF012 (one for the test)
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self.seen.append(body)
+            results = [
+                {"index": i, "relevance_score": 0.95 if self.word in text.lower() else 0.2 + 0.01 * i}
+                for i, text in enumerate(body["documents"])
+            ]
+            data = json.dumps({"results": results}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Handler.seen = []
+    yield f"http://127.0.0.1:{server.server_address[1]}/rerank", Handler
+    server.shutdown()
+    server.server_close()
+
+
+def ask(stages: Mapping[str, Any], query: str, k: int = 3, cache: Path | None = None) -> list[Hit]:
+    pipeline = Pipeline(Stages.of(stages), cache=cache)
+    pipeline.ingest(DOCUMENTS)
+    return list(pipeline.retrieve(query, k))
+
+
+def documents(hits: Sequence[Hit]) -> list[str]:
+    return [hit.document for hit in hits]
+
+
+def test_one_channel_keeps_its_own_scores() -> None:
+    """Without the dense channel the scores are BM25's, and the place in the channel is the place in the list."""
+    hits = ask({"dense": False}, "pool", 5)
+    assert documents(hits) == ["pool", "sauna"]
+    assert [hit.channels["lexical"].rank for hit in hits] == [1, 2]
+    assert [hit.channels["lexical"].score for hit in hits] == [hit.score for hit in hits]
+
+
+def test_two_channels_are_fused_by_reciprocal_ranks() -> None:
+    """Each hit's score is the sum of 1 / (60 + rank) over the channels that say they have it."""
+    hits = ask({}, "When can I swim in the pool?", 4)
+    assert hits[0].document == "pool"
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(1 / (60 + place.rank) for place in hit.channels.values()), abs=1e-15)
+    assert set(hits[0].channels) == {"lexical", "dense"}
+
+
+def test_the_dense_channel_ranks_by_cosine() -> None:
+    """Scores of the dense channel alone are the inner products of what the embedder gives."""
+    hits = ask({"lexical": False}, "May I bring my puppy?", 4)
+    model = embedder("granite")
+    query, *vectors = model(
+        ["May I bring my puppy?", *(f"{document.title}\n{document.text}" for document in DOCUMENTS)]
+    ).astype(np.float64)
+    wanted = {document.id: float(query @ vector) for document, vector in zip(DOCUMENTS, vectors, strict=True)}
+    assert documents(hits) == sorted(wanted, key=lambda name: -wanted[name])
+    assert [hit.score for hit in hits] == pytest.approx(sorted(wanted.values(), reverse=True), abs=1e-5)
+
+
+def test_feedback_finds_what_the_first_hits_speak_of() -> None:
+    """With expansion, a document without any word of the query is found through the words of one that has it."""
+    plain = ask({"dense": False}, "towels", 5)
+    more = ask({"dense": False, "expand": {"hits": 1, "terms": 8}}, "towels", 5)
+    assert documents(plain) == ["pool"]
+    assert documents(more) == ["pool", "sauna"]
+
+
+def test_the_reranker_has_half_a_say_and_drops_what_it_does_not_like(reranker: Any) -> None:
+    """Combined = half of the scaled similarity + half of the reranker's score; what it gives under 0.5 is gone."""
+    url, seen = reranker
+    hits = ask({"dense": False, "rerank": {"kind": "http", "url": url}}, "pool", 5)
+    assert documents(hits) == ["sauna"]
+    assert hits[0].score == pytest.approx(0.5 * 0.0 + 0.5 * 0.95)  # the last of two is 0 on the scale from 0 to 1
+    assert hits[0].stages["rerank"] == 0.95
+    assert len(seen.seen) == 1
+    kept = ask({"dense": False, "rerank": {"kind": "http", "url": url, "threshold": False}}, "pool", 5)
+    assert documents(kept) == ["pool", "sauna"]
+    assert kept[0].score == pytest.approx(0.5 * 1.0 + 0.5 * 0.2)
+
+
+def test_a_cosine_is_mixed_as_it_is(reranker: Any) -> None:
+    """With the dense channel alone, similarity is the cosine itself, as FIT-RAG-PIPELINE-001 has it."""
+    url, _ = reranker
+    plain = {hit.document: hit.score for hit in ask({"lexical": False}, "warm bath", 4)}
+    hits = ask({"lexical": False, "rerank": {"kind": "http", "url": url, "weight": 0.25}}, "warm bath", 4)
+    assert documents(hits) == ["sauna"]
+    assert hits[0].score == pytest.approx(0.75 * plain["sauna"] + 0.25 * 0.95, abs=1e-6)
+
+
+def test_the_reranker_reads_as_many_as_are_asked_for(reranker: Any) -> None:
+    """A depth of 1 is raised to k, so that no hit is left out that was asked for."""
+    url, seen = reranker
+    rerank = {"kind": "http", "url": url, "depth": 1, "threshold": False}
+    assert len(ask({"dense": False, "rerank": rerank}, "the rooms pool", 2)) == 2
+    assert [len(body["documents"]) for body in seen.seen] == [2]
+
+
+def test_variety_puts_twins_apart() -> None:
+    """Of two documents that say the same, the second comes after one that says something else."""
+    twins = [
+        Document(id="a", text="The pool opens at six in the morning."),
+        Document(id="b", text="The pool opens at six in the morning!"),
+        Document(id="c", text="The pool bar serves lemonade until sunset."),
+    ]
+    for stages, order in ({}, ["a", "b", "c"]), ({"mmr": {"balance": 0.1}}, ["a", "c", "b"]):
+        pipeline = Pipeline(Stages.of({"lexical": False, **stages}))
+        pipeline.ingest(twins)
+        hits = list(pipeline.retrieve("The pool opens at six in the morning.", 3))
+        assert documents(hits) == order
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_chunks_of_one_document() -> None:
+    """One chunk of a document by default, several where it is allowed; the span says which."""
+    long = Document(id="long", text="The pool is warm. " * 40)
+    for allowed, count in ((1, 1), (2, 2), (0, 5)):
+        pipeline = Pipeline(
+            Stages(dense=False, chunk={"name": "fixed", "size": 40, "overlap": 0}, per_document=allowed)
+        )
+        pipeline.ingest([long])
+        hits = list(pipeline.retrieve("pool", 10))
+        assert len(hits) == count
+        assert len({hit.span for hit in hits}) == count
+
+
+def test_a_hundred_hits_can_be_had() -> None:
+    """The depth of the channels grows with k, so that chunks which fall away cost no hits."""
+    many = [Document(id=f"d{i}", text=f"The pool number {i} is warm. " * 60) for i in range(120)]
+    pipeline = Pipeline(Stages(dense=False, chunk={"name": "fixed", "size": 200, "overlap": 0}))
+    pipeline.ingest(many)
+    assert len(list(pipeline.retrieve("pool", 100))) == 100
+
+
+def test_indexes_are_kept_and_used_again(tmp_path: Path) -> None:
+    """A second pipeline over the same documents embeds nothing and finds the same."""
+    first = ask({}, "swim", 4, tmp_path)
+    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.index")}
+    assert set(kept) == {"lexical.index", "dense.index"}
+    (tmp_path / "embeddings.sqlite").unlink()
+    assert ask({}, "swim", 4, tmp_path) == first
+    assert not (tmp_path / "embeddings.sqlite").exists()
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.index")} == kept
+
+
+@pytest.mark.parametrize(
+    "change", [{"lexical": {"k1": 2.0}}, {"chunk": "whole"}, {"dense": {"method": "hnsw"}}], ids=str
+)
+def test_an_index_of_something_else_is_built_anew(tmp_path: Path, change: dict[str, Any]) -> None:
+    """Other parameters or other chunks give what a pipeline without a cache gives."""
+    if "dense" in change:
+        pytest.importorskip("hnswlib")
+    ask({}, "swim", 4, tmp_path)
+    assert ask(change, "swim", 4, tmp_path) == ask(change, "swim", 4)
+
+
+def test_a_damaged_index_is_built_anew(tmp_path: Path) -> None:
+    """Whatever lies where an index should be does no harm."""
+    wanted = ask({}, "swim", 4, tmp_path)
+    for path in tmp_path.glob("*.index"):
+        path.write_bytes(path.read_bytes()[:-40])
+    assert ask({}, "swim", 4, tmp_path) == wanted
+
+
+def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """A file where the folder should be: the pipeline works, and says what it could not keep."""
+    (tmp_path / "cache").write_text("not a folder")
+    said: list[str] = []
+    pipeline = Pipeline(Stages(dense=False), cache=tmp_path / "cache", say=said.append)
+    pipeline.ingest(DOCUMENTS)
+    assert documents(list(pipeline.retrieve("pool", 1))) == ["pool"]
+    assert len(said) == 1
+    assert "the lexical index is not kept" in said[0]
+
+
+def test_chunks_that_the_embedder_does_not_read_to_the_end_are_counted() -> None:
+    """Chunks beyond 512 tokens are told with their number."""
+    said: list[str] = []
+    pipeline = Pipeline(Stages(chunk="whole"), say=said.append)
+    pipeline.ingest([*DOCUMENTS, Document(id="long", text="pool " * 600)])
+    assert said == [
+        "1 of 5 chunks are longer than the embedder reads, and it does not see their ends; "
+        "choose a smaller size in [pipeline.chunk]"
+    ]
+
+
+def test_progress_counts_to_the_end(tmp_path: Path) -> None:
+    """Cutting and embedding tell how far they are, and end with all."""
+    told: list[tuple[str, int, int]] = []
+    pipeline = Pipeline(cache=tmp_path, progress=lambda *all_of_it: told.append(all_of_it))
+    pipeline.ingest(DOCUMENTS)
+    assert told == [("cutting", 4, 4), ("embedding", 0, 4), ("embedding", 4, 4)]
+
+
+def test_every_stage_is_in_the_description(reranker: Any) -> None:
+    """Two pipelines that may find different things describe themselves differently."""
+    url, _ = reranker
+    stages: list[dict[str, Any]] = [
+        {},
+        {"chunk": "whole"},
+        {"lexical": {"k1": 1.5}},
+        {"dense": False},
+        {"dense": {"method": "exact"}},
+        {"expand": True},
+        {"fusion": {"k": 10}},
+        {"mmr": True},
+        {"mmr": {"balance": 0.2}},
+        {"rerank": {"kind": "http", "url": url}},
+        {"rerank": {"kind": "http", "url": url, "threshold": False}},
+        {"depth": 50},
+        {"per_document": 2},
+    ]
+    described = [json.dumps(Pipeline(Stages.of(one)).describe(), sort_keys=True) for one in stages]
+    assert len(set(described)) == len(stages)
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ({"lexical": False, "dense": False}, "both off"),
+        ({"chunks": "whole"}, "has no key 'chunks', did you mean 'chunk'"),
+        ({"lexical": {"k2": 1}}, r"\[pipeline.lexical\] has no key 'k2'"),
+        ({"lexical": {"k1": "much"}}, r"\[pipeline.lexical\] has a value of the wrong type"),
+        ({"lexical": 3}, "lexical = 3 is of the wrong type"),
+        ({"fusion": {"methods": "rrf"}}, r"\[pipeline.fusion\] has no key 'methods', did you mean 'method'"),
+        ({"dense": {"method": "faiss"}}, "unknown method 'faiss'"),
+        ({"rerank": True}, "with a kind"),
+        ({"rerank": {"kind": "htp"}}, "did you mean 'http'"),
+        ({"rerank": {"kind": "http"}}, "needs a url"),
+        ({"rerank": {"kind": "http", "url": "http://x/", "depht": 3}}, "did you mean 'depth'"),
+        ({"rerank": {"kind": "http", "url": "http://x/", "depth": 0}}, "depth=0"),
+        ({"rerank": {"kind": "http", "url": "http://x/", "weight": "half"}}, "weight = 'half'"),
+        ({"rerank": {"kind": "http", "url": "http://x/", "weight": 2}}, "weight=2"),
+        ({"expand": True, "lexical": False}, "expand is on, but"),
+        ({"mmr": True, "dense": False}, "mmr is on, but"),
+        ({"mmr": {"balance": 7}}, "balance=7"),
+        ({"depth": 0}, "depth = 0"),
+        ({"depth": True}, "depth = True"),
+        ({"per_document": -1}, "per_document = -1"),
+        ({"embedder": "word2vec"}, "unknown embedder"),
+    ],
+    ids=str,
+)
+def test_mistakes_in_a_configuration_are_named(stages: dict[str, Any], message: str) -> None:
+    """Each mistake gives one message that says which key it is."""
+    with pytest.raises(UsageError, match=message):
+        Pipeline(Stages.of(stages))
