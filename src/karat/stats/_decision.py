@@ -215,8 +215,9 @@ def _judge(found: Evidence, adjusted: float) -> tuple[Outcome, str]:
     if not found.testable:
         many = f"{found.changed} changed, and fewer than {found.rule.least_changed} cannot reach {found.rule.alpha:g}"
         return Outcome.INCONCLUSIVE, f"too few changed to tell: {many}"
-    fell = f"dropped by {-found.difference:.3g}" if found.difference < 0 else f"rose by {found.difference:.3g}"
-    return Outcome.INCONCLUSIVE, f"{fell}, and a drop by more than {margin} is neither shown ({p}) nor ruled out"
+    moved = f"{'rose' if found.difference > 0 else 'dropped'} by {abs(found.difference):.3g}"
+    moved = moved if abs(found.difference) > TIE else "did not move"
+    return Outcome.INCONCLUSIVE, f"the mean {moved}; a drop by more than {margin} is neither shown ({p}) nor ruled out"
 
 
 def _most(found: Evidence) -> str:
