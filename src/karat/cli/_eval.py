@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._progress import Progress
+from karat.cli._progress import Progress, say
 from karat.cli._table import bold, emit, escaped, printable, render
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _answers(project: Project, path: str) -> Run:
     """Read what was answered before, on this golden set."""
     from karat.experiments import read_answers, same_golden
 
-    run = read_answers(path, project.golden, say=_say)
+    run = read_answers(path, project.golden, say=say)
     same_golden(project.golden, run)
     return run
 
@@ -90,7 +90,7 @@ def _ask(project: Project, options: dict[str, Any]) -> Run:
             options["system"],
             tenant=options["tenant"],
             cache=not options["no_cache"],
-            say=_say,
+            say=say,
             progress=progress,
         )
         folder = Path(options["output"] or project.config.folder / "runs")
@@ -98,12 +98,8 @@ def _ask(project: Project, options: dict[str, Any]) -> Run:
         run = make_run(
             project.golden, system, settings, output=output, progress=lambda done, all_: progress("asking", done, all_)
         )
-    _say(f"run saved as {output}")
+    say(f"run saved as {output}")
     return run
-
-
-def _say(text: str) -> None:
-    click.echo(f"karat: {escaped(text)}", err=True)
 
 
 def _text(evaluation: Evaluation, options: dict[str, Any]) -> str:

@@ -16,9 +16,16 @@ from karat.core import KaratError
 _VERBS = {
     "fuse": "karat.cli._fuse",
     "eval": "karat.cli._eval",
+    "baseline": "karat.cli._baseline",
+    "check": "karat.cli._check",
+    "compare": "karat.cli._compare",
+    "experiments": "karat.cli._experiments",
+    "gate": "karat.cli._gate",
     "golden": "karat.cli._golden",
     "measures": "karat.cli._measures",
+    "power": "karat.cli._power",
     "score": "karat.cli._score",
+    "sweep": "karat.cli._sweep",
     "trec-eval": "karat.cli._trec_eval",
 }
 

@@ -1,4 +1,4 @@
-"""Progress on a terminal: one bar at a time; elsewhere nothing."""
+"""What is said while something is done: notes, and on a terminal one bar at a time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import sys
 from typing import Any
 
 import click
+
+from karat.cli._table import escaped
+
+
+def say(text: str) -> None:
+    """Say something that is no result, on standard error."""
+    click.echo(f"karat: {escaped(text)}", err=True)
 
 
 class Progress:

@@ -19,6 +19,14 @@ def bold(text: str) -> str:
     return f"\x1b[1m{text}\x1b[0m" if colours() else text
 
 
+_COLOURS = {"red": 31, "green": 32, "yellow": 33}
+
+
+def coloured(text: str, colour: str) -> str:
+    """Give text a colour, red, green or yellow, where colours may be used."""
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if colours() else text
+
+
 def render(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Align columns: the first ``left`` of them to the left, all others to the right; the first row is the head.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from karat.core import InputError, decode, did_you_mean, read_bytes, shorten
 
-_TABLES = ("golden", "pipeline", "system", "eval")
+_TABLES = ("golden", "pipeline", "system", "eval", "gate")
 _GOLDEN = ("path", "format", "documents")
 _EVAL: Mapping[str, type | tuple[type, ...]] = {
     "k": int,
@@ -39,6 +39,7 @@ class Config:
     system: Mapping[str, Any] = field(default_factory=dict)
     """A service behind HTTP that is asked instead of the pipeline."""
     eval: Mapping[str, Any] = field(default_factory=dict)
+    gate: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_config(folder: Path) -> Config:
@@ -82,6 +83,7 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         pipeline=tables["pipeline"],
         system=tables["system"],
         eval=asked,
+        gate=tables["gate"],
     )
 
 

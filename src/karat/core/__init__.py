@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karat.core._errors import InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
+from karat.core._errors import GateFailed, InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
 from karat.core._measure import MEASURES, Definition, Measure, Parameter, Value
 from karat.core._registry import Registry
 
@@ -39,6 +39,7 @@ __all__ = [
     "Definition",
     "Document",
     "Floats",
+    "GateFailed",
     "GoldenSet",
     "Hit",
     "InputError",

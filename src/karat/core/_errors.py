@@ -58,6 +58,12 @@ class SystemFailed(KaratError):
     exit_code = 3
 
 
+class GateFailed(KaratError):
+    """A run does not pass its gate, and so what was asked for is not done."""
+
+    exit_code = 1
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Give ``", did you mean 'x'?"`` for the nearest known words, or nothing.
 

@@ -3,10 +3,12 @@
 from karat.experiments._advice import advice
 from karat.experiments._evaluate import Settings, make_run, same_golden
 from karat.experiments._evaluation import MEASURES, Evaluation, score_run, trials
+from karat.experiments._gating import Gated, baseline_path, find_baseline, gate_run, policy_of, project_of
 from karat.experiments._latency import Latency, latency
 from karat.experiments._project import SETTINGS, Project, evaluate, open_project, run_path
 from karat.experiments._runfile import RunWriter, read_run_file
-from karat.experiments._segments import FIELDS
+from karat.experiments._segments import FIELDS, groups
+from karat.experiments._snapshot import snapshot, snapshot_run
 from karat.experiments._traces import read_answers
 
 __all__ = [
@@ -14,19 +16,28 @@ __all__ = [
     "MEASURES",
     "SETTINGS",
     "Evaluation",
+    "Gated",
     "Latency",
     "Project",
     "RunWriter",
     "Settings",
     "advice",
+    "baseline_path",
     "evaluate",
+    "find_baseline",
+    "gate_run",
+    "groups",
     "latency",
     "make_run",
     "open_project",
+    "policy_of",
+    "project_of",
     "read_answers",
     "read_run_file",
     "run_path",
     "same_golden",
     "score_run",
+    "snapshot",
+    "snapshot_run",
     "trials",
 ]

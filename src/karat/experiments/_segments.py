@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from karat.core import GoldenSet, Scores
@@ -11,13 +12,24 @@ from karat.golden.text import Outline
 FIELDS = ("category", "type", "intent", "tier", "block")
 
 
-def segments(golden: GoldenSet, scores: Scores, name: str) -> dict[str, Scores]:
-    """Give the scores of the queries with each value of a field; one value is no grouping."""
-    members: dict[str, list[str]] = {}
+def members(golden: GoldenSet, name: str) -> dict[str, list[str]]:
+    """Give the queries with each value of a field."""
+    found: dict[str, list[str]] = {}
     for query, values in _values(golden, name).items():
         for value in values:
-            members.setdefault(value, []).append(query)
-    return {value: scores.select(members[value]) for value in sorted(members)} if len(members) > 1 else {}
+            found.setdefault(value, []).append(query)
+    return {value: found[value] for value in sorted(found)}
+
+
+def groups(golden: GoldenSet, fields: Iterable[str] = FIELDS) -> dict[tuple[str, str], list[str]]:
+    """Give the queries of every field and value."""
+    return {(name, value): queries for name in fields for value, queries in members(golden, name).items()}
+
+
+def segments(golden: GoldenSet, scores: Scores, name: str) -> dict[str, Scores]:
+    """Give the scores of the queries with each value of a field; one value is no grouping."""
+    found = members(golden, name)
+    return {value: scores.select(queries) for value, queries in found.items()} if len(found) > 1 else {}
 
 
 def _values(golden: GoldenSet, name: str) -> dict[str, set[str]]:

@@ -55,11 +55,13 @@ def _lines(baseline: Baseline) -> Iterator[str]:
     text = json.dumps(head, indent=2, ensure_ascii=False, allow_nan=False)
     yield text[: text.rindex("\n}")] + ',\n  "queries": {'
     for i, query in enumerate(snapshot.queries):
-        row = {
+        row: dict[str, Any] = {
             measure: [_null(value) for value in column[query]]
             for measure, column in snapshot.values.items()
             if query in column
         }
+        if query in snapshot.hits:
+            row["hits"] = list(snapshot.hits[query])
         ids = json.dumps(query, ensure_ascii=False)
         yield f"{',' if i else ''}\n    {ids}: {json.dumps(row, ensure_ascii=False, allow_nan=False)}"
     yield "\n  }\n}\n"
@@ -93,7 +95,7 @@ def read_baseline(path: str | Path) -> Baseline:
 def _own(record: Mapping[str, Any], source: str) -> Baseline:
     try:
         queries = record["queries"]
-        measures = dict.fromkeys(measure for row in queries.values() for measure in row)
+        measures = dict.fromkeys(measure for row in queries.values() for measure in row if measure != "hits")
         snapshot = Snapshot(
             name=str(record["name"]),
             golden=dict(record["golden"]),
@@ -109,6 +111,11 @@ def _own(record: Mapping[str, Any], source: str) -> Baseline:
             means={measure: _value(value) for measure, value in record["means"].items()},
             latency={stage: {k: _value(v) for k, v in values.items()} for stage, values in record["latency"].items()},
             queries=tuple(check_id(query, "") for query in queries),
+            hits={
+                query: tuple(check_id(one, "") for one in row["hits"])
+                for query, row in queries.items()
+                if "hits" in row
+            },
             failed=dict(record["failed"]),
             unfound=frozenset(record["unfound"]),
         )

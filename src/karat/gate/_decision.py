@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,8 @@ class Decision:
     checks: tuple[Check, ...]
     candidate: Snapshot
     baseline: Snapshot | None = None
+    groups: Groups = field(default_factory=dict)
+    """The queries of each field and value, for rules on a part of them."""
 
     @property
     def outcome(self) -> Outcome:
@@ -103,7 +105,7 @@ def decide(
     found += [_must(candidate, one) for one in policy.must_pass]
     order = {rule.name: i for i, rule in enumerate(policy.rules)}
     found.sort(key=lambda check: order.get(check.name, len(order)))
-    return Decision(policy=policy, checks=tuple(found), candidate=candidate, baseline=baseline)
+    return Decision(policy=policy, checks=tuple(found), candidate=candidate, baseline=baseline, groups=groups or {})
 
 
 def _queries(rule: Rule, groups: Groups) -> Sequence[str] | None:

@@ -39,6 +39,8 @@ class Snapshot:
     """Milliseconds by stage and statistic: p50, p95, p99, mean."""
     queries: tuple[str, ...] = ()
     """All that were asked."""
+    hits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The first documents of each query, so that what moved can be said."""
     failed: Mapping[str, str] = field(default_factory=dict)
     """What went wrong, by query."""
     unfound: frozenset[str] = frozenset()

@@ -1,0 +1,209 @@
+"""``karat gate``: may this run ship?"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from karat.cli._progress import say
+from karat.cli._table import bold, coloured, emit, escaped, printable, render
+
+if TYPE_CHECKING:
+    from karat.experiments import Gated
+    from karat.gate import Check, Mover
+
+_SHOWN = 5
+_COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+
+
+@click.command("gate", short_help="Decide whether a run may ship: pass, fail or inconclusive.")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
+)
+@click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
+@click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(context: click.Context, /, run: str, **options: Any) -> None:
+    """Decide on RUN, a file that karat eval wrote, by the rules of a policy and against a baseline.
+
+    Exits with 0 for pass, 1 for fail, and for inconclusive with 0 or 4, as the policy says. Policies with a name:
+    default, fit, beluga, rig, blocks, threshold.
+
+    Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
+    """
+    from karat.experiments import gate_run, open_project, project_of, read_answers
+
+    project = open_project(options["folder"] or project_of(run))
+    answers = read_answers(run, project.golden, say=say)
+    gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    emit(json.dumps(gate_document(gated), allow_nan=False) if options["as_json"] else gate_text(gated))
+    context.exit(gated.decision.exit_code)
+
+
+def gate_document(gated: Gated) -> dict[str, Any]:
+    """Give the decision as JSON has it."""
+    from karat.gate import changes, moved, movers
+
+    decision, baseline = gated.decision, gated.baseline
+    found = [] if baseline is None else movers(decision.candidate, baseline.snapshot, decision.policy.measures)
+    return {
+        "outcome": decision.outcome.value,
+        "exit_code": decision.exit_code,
+        "passed": decision.exit_code == 0,
+        "policy": decision.policy.name,
+        "on_inconclusive": decision.policy.on_inconclusive,
+        "run": decision.candidate.name,
+        "golden": dict(decision.candidate.golden),
+        "fingerprint": decision.candidate.fingerprint,
+        "baseline": None if baseline is None else {"name": baseline.snapshot.name, "recorded": baseline.recorded},
+        "changes": [] if baseline is None else [
+            {"key": key, "now": now, "was": was} for key, now, was in changes(decision.candidate, baseline.snapshot)
+        ],
+        "checks": [check.to_dict() for check in decision.checks],
+        "failures": [check.name for check in decision.failures],
+        "caveats": list(gated.caveats),
+        "movers": [
+            {"query": one.query, "measure": one.measure, "baseline": one.baseline, "candidate": one.candidate,
+             "moved": list(moved(decision.candidate, baseline.snapshot, one.query)) if baseline else []}
+            for one in found
+        ],
+        "below": {name: [query for query, _ in rows] for name, rows in _below(gated).items()},
+    }  # fmt: skip
+
+
+def gate_text(gated: Gated) -> str:
+    """Give the decision as a terminal shows it."""
+    decision = gated.decision
+    rows = [["metric", "rule", "current", "baseline", "delta", "status"]]
+    rows += [_row(check) for check in decision.checks]
+    head, *lines = render(rows, left=2).split("\n")
+    table = [head, *(_with_colour(line, check) for line, check in zip(lines, decision.checks, strict=True))]
+    parts = ["\n".join(table), "\n".join(_reasons(decision.checks))]
+    if decision.baseline is not None:
+        parts += [_movers(gated), _changed(gated)]
+    parts += [_listed(gated), "\n".join(gated.caveats), _verdict(gated)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _row(check: Check) -> list[str]:
+    return [
+        printable(check.name),
+        _rule(check),
+        _number(check.current),
+        _number(check.baseline),
+        _delta(check),
+        check.outcome.value,
+    ]
+
+
+def _with_colour(line: str, check: Check) -> str:
+    """Colour the status, which stands last, when the columns are aligned."""
+    status = check.outcome.value
+    return line.removesuffix(status) + coloured(status, _COLOURS[status])
+
+
+def _rule(check: Check) -> str:
+    if check.kind == "must_pass":
+        return "must pass" if check.limit is None else f"must pass, min {check.limit:g}"
+    if check.kind in ("significant_drop", "non_inferior"):
+        margin = "" if check.limit is None else f" within {check.limit:.3g}"
+        return {"significant_drop": "no significant drop", "non_inferior": "not worse"}[check.kind] + margin
+    assert check.limit is not None
+    limit = f"{check.limit:.3g}" if not check.kind.endswith("rel") else f"{check.limit:.3g} of it"
+    return f"{check.kind.removesuffix('_abs').removesuffix('_rel').replace('_', ' ')} {limit}"
+
+
+def _delta(check: Check) -> str:
+    if check.difference is None:
+        return "-"
+    bound = "" if check.low is None else f" (> {check.low:+.3f})"
+    return f"{check.difference:+.4f}{bound}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def _reasons(checks: tuple[Check, ...]) -> list[str]:
+    lines = []
+    for check in checks:
+        if check.outcome.value != "pass":
+            more = f"; about {check.needed:,} queries would tell" if check.needed else ""
+            lines.append(
+                f"{coloured(check.outcome.value, _COLOURS[check.outcome.value])}  {printable(check.name)}: {escaped(check.reason)}{more}"
+            )
+    return lines
+
+
+def _movers(gated: Gated) -> str:
+    from karat.gate import movers
+
+    assert gated.baseline is not None
+    found = movers(gated.snapshot, gated.baseline.snapshot, gated.decision.policy.measures)
+    lost, won = [one for one in found if one.gain < 0], [one for one in reversed(found) if one.gain > 0]
+    parts = []
+    for title, ones in (("lost most", lost), ("won most", won)):
+        if ones:
+            parts.append(
+                "\n".join([bold(f"{title} ({len(ones):,} in all)"), *(_mover(gated, one) for one in ones[:_SHOWN])])
+            )
+    return "\n".join(parts)
+
+
+def _mover(gated: Gated, one: Mover) -> str:
+    from karat.gate import moved
+
+    assert gated.baseline is not None
+    texts = {query.id: query.text for query in gated.project.golden.queries}
+    head = f"  {printable(one.query)}  {one.measure} {one.baseline:.3f} to {one.candidate:.3f}  {escaped(texts.get(one.query, ''))[:80]}"
+    if one.query in gated.snapshot.failed:
+        return f"{head}\n      failed: {escaped(gated.snapshot.failed[one.query])[:120]}"
+    found = moved(gated.snapshot, gated.baseline.snapshot, one.query)
+    return f"{head}\n      {escaped('; '.join(found[:4]))}{' ...' if len(found) > 4 else ''}" if found else head
+
+
+def _changed(gated: Gated) -> str:
+    from karat.gate import changes
+
+    assert gated.baseline is not None
+    found = changes(gated.snapshot, gated.baseline.snapshot)
+    shown = [f"  {escaped(key)}: {escaped(str(now))}, was {escaped(str(was))}" for key, now, was in found[:10]]
+    return "\n".join([bold("the system changed in"), *shown]) if found else ""
+
+
+def _below(gated: Gated) -> dict[str, list[tuple[str, float]]]:
+    limits = gated.decision.policy.list_below
+    return {
+        name: sorted((row for row in gated.snapshot.scores(name).items() if row[1] < limit), key=lambda row: row[1])
+        for name, limit in limits.items()
+    }
+
+
+def _listed(gated: Gated) -> str:
+    lines = []
+    for name, rows in _below(gated).items():
+        if rows:
+            shown = ", ".join(f"{printable(query)} {value:.2f}" for query, value in rows[:20])
+            lines.append(
+                f"{len(rows):,} below {gated.decision.policy.list_below[name]:g} of {name}: {shown}{' ...' if len(rows) > 20 else ''}"
+            )
+    return "\n".join(lines)
+
+
+def _verdict(gated: Gated) -> str:
+    decision = gated.decision
+    outcome = decision.outcome.value
+    text = {
+        "pass": "it may ship",
+        "fail": f"{len(decision.failures)} of {len(decision.checks)} checks failed; look at the queries that lost most first",
+        "inconclusive": "too little is known: more queries, or repeats, would tell"
+        + (" (policy: this passes with a warning)" if decision.exit_code == 0 else ""),
+    }[outcome]
+    if decision.baseline is None and outcome != "fail":
+        text += "; no baseline yet: karat baseline update RUN"
+    return f"{bold(coloured(outcome.upper(), _COLOURS[outcome]))} by policy {printable(decision.policy.name)}: {text}"
