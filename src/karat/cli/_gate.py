@@ -1,4 +1,4 @@
-"""``karat gate``: may this run ship?"""
+"""``karat gate``: whether a run may ship."""
 
 from __future__ import annotations
 
@@ -134,9 +134,8 @@ def _reasons(checks: tuple[Check, ...]) -> list[str]:
     for check in checks:
         if check.outcome.value != "pass":
             more = f"; about {check.needed:,} queries would tell" if check.needed else ""
-            lines.append(
-                f"{coloured(check.outcome.value, _COLOURS[check.outcome.value])}  {printable(check.name)}: {escaped(check.reason)}{more}"
-            )
+            status = coloured(check.outcome.value, _COLOURS[check.outcome.value])
+            lines.append(f"{status}  {printable(check.name)}: {escaped(check.reason)}{more}")
     return lines
 
 
@@ -160,7 +159,8 @@ def _mover(gated: Gated, one: Mover) -> str:
 
     assert gated.baseline is not None
     texts = {query.id: query.text for query in gated.project.golden.queries}
-    head = f"  {printable(one.query)}  {one.measure} {one.baseline:.3f} to {one.candidate:.3f}  {escaped(texts.get(one.query, ''))[:80]}"
+    text = escaped(texts.get(one.query, ""))[:80]
+    head = f"  {printable(one.query)}  {one.measure} {one.baseline:.3f} to {one.candidate:.3f}  {text}"
     if one.query in gated.snapshot.failed:
         return f"{head}\n      failed: {escaped(gated.snapshot.failed[one.query])[:120]}"
     found = moved(gated.snapshot, gated.baseline.snapshot, one.query)
@@ -189,9 +189,8 @@ def _listed(gated: Gated) -> str:
     for name, rows in _below(gated).items():
         if rows:
             shown = ", ".join(f"{printable(query)} {value:.2f}" for query, value in rows[:20])
-            lines.append(
-                f"{len(rows):,} below {gated.decision.policy.list_below[name]:g} of {name}: {shown}{' ...' if len(rows) > 20 else ''}"
-            )
+            limit, more = gated.decision.policy.list_below[name], " ..." if len(rows) > 20 else ""
+            lines.append(f"{len(rows):,} below {limit:g} of {name}: {shown}{more}")
     return "\n".join(lines)
 
 
@@ -200,7 +199,7 @@ def _verdict(gated: Gated) -> str:
     outcome = decision.outcome.value
     text = {
         "pass": "it may ship",
-        "fail": f"{len(decision.failures)} of {len(decision.checks)} checks failed; look at the queries that lost most first",
+        "fail": f"{len(decision.failures)} of {len(decision.checks)} checks failed",
         "inconclusive": "too little is known: more queries, or repeats, would tell"
         + (" (policy: this passes with a warning)" if decision.exit_code == 0 else ""),
     }[outcome]
