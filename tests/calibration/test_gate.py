@@ -1,0 +1,107 @@
+"""How often the gate is wrong: false alarms where nothing changed, and real drops that it lets through.
+
+Every number here is a share of simulated experiments, so it has a standard error, which each docstring states. Seeds
+are fixed: a test that fails after a change of the rule fails because of that change.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import worlds
+from worlds import HARM, HARM_BY_THE_MARGIN, MEASURES, Scores
+
+from karat.stats import DropRule, Outcome, decide, threshold
+
+pytestmark = pytest.mark.calibration
+
+
+def outcomes(runs: Scores, gated: tuple[str, ...]) -> list[set[str]]:
+    """Decide on each experiment; give the outcomes of its gated measures."""
+    rng = np.random.default_rng(12)
+    columns = [zip(*runs[measure], strict=True) for measure in gated]
+    rule = DropRule()
+    return [{one.outcome.value for one in decide(scores, rng=rng, rule=rule)} for scores in zip(*columns, strict=True)]
+
+
+def share(found: list[set[str]], outcome: str) -> float:
+    """Give the share of experiments of which any measure has this outcome."""
+    return sum(outcome in one for one in found) / len(found)
+
+
+@cache
+def unchanged(noise: float) -> Scores:
+    """Give 6,000 experiments with 30 queries each in which nothing changed."""
+    return worlds.runs(np.random.default_rng(int(100 * noise)), (6_000, 30), noise=noise)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+def test_a_gate_of_four_measures_rarely_fires_at_nothing(noise: float) -> None:
+    """With 30 queries and no change at most 2 % of the runs fail; the rates are 0.2 and 1.2 %.
+
+    Of 6,000 experiments: the standard error is 0.14 points at 1.2 %, so that the limit is five of them away, and a rule
+    that fired in 2.6 % would get through one time in a thousand.
+    """
+    assert share(outcomes(unchanged(noise), MEASURES), "fail") <= 0.02
+
+
+def test_a_gate_of_one_measure_stays_below_its_level() -> None:
+    """Alone, a measure has the whole level for itself: 3.7 % of the runs fail, below 5 % (standard error 0.24)."""
+    assert share(outcomes(unchanged(0.3), ("RR@10",)), "fail") <= 0.05
+
+
+def test_the_plain_rule_fires_at_nothing() -> None:
+    """On the same runs a drop of a mean by 5 % fires in 12.6 % for RR@10 alone, and in 25 % for any of four measures.
+
+    The standard errors are 0.4 and 0.6 points: both are far above the 5 % that a test would have.
+    """
+    fired = {
+        measure: np.array(
+            [threshold(one, other).outcome is Outcome.FAIL for one, other in zip(*unchanged(0.3)[measure], strict=True)]
+        )
+        for measure in MEASURES
+    }
+    assert fired["RR@10"].mean() > 0.10
+    assert np.any(list(fired.values()), axis=0).mean() > 0.20
+
+
+@pytest.mark.parametrize("change", [{"harm": HARM}, {"lost": 0.2}], ids=["ranked lower", "not indexed"])
+def test_a_drop_by_a_fifth_is_caught(change: dict[str, float]) -> None:
+    """With 50 queries at least 80 % of the runs whose mean dropped by 20 % fail, in a gate of four measures.
+
+    Where all relevant documents are ranked lower nearly all do, where a fifth of the queries lost theirs 87 %. Of 2,000
+    experiments: the standard error is 0.8 points, and the limit eight of them away.
+    """
+    runs = worlds.runs(np.random.default_rng(3), (2_000, 50), **change)
+    before, after = runs["RR@10"]
+    assert 1 - after.mean() / before.mean() == pytest.approx(0.2, abs=0.01)
+    assert share(outcomes(runs, MEASURES), "fail") >= 0.80
+
+
+def test_a_drop_by_the_margin_rarely_passes() -> None:
+    """A true drop of exactly the margin is ruled out in about 5 % of the runs of 100 queries, as the level says.
+
+    Of 4,000 experiments: the standard error is 0.35 points. The t interval is an approximation for such scores, hence 2
+    points of room.
+    """
+    runs = worlds.runs(np.random.default_rng(4), (4_000, 100), harm=HARM_BY_THE_MARGIN)
+    before, after = runs["RR@10"]
+    assert 1 - after.mean() / before.mean() == pytest.approx(0.05, abs=0.003)
+    assert share(outcomes(runs, ("RR@10",)), "pass") == pytest.approx(0.05, abs=0.02)
+
+
+def test_the_number_of_queries_that_is_named_is_enough() -> None:
+    """With as many queries as an inconclusive run asks for, 80 % of the unchanged runs pass.
+
+    The spread of 30,000 queries gives the number; of 1,500 experiments with as many queries each, the standard error is
+    one point.
+    """
+    before, after = (scores.ravel() for scores in worlds.runs(np.random.default_rng(5), (1, 30_000))["RR@10"])
+    (found,) = decide([(before, after)], rng=np.random.default_rng(6))
+    assert found.evidence is not None
+    needed = found.evidence.needed
+    assert needed is not None
+    runs = worlds.runs(np.random.default_rng(7), (1_500, needed))
+    assert share(outcomes(runs, ("RR@10",)), "pass") == pytest.approx(0.80, abs=0.04)
