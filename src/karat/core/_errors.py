@@ -57,6 +57,11 @@ class SystemFailed(KaratError):
 
     exit_code = 3
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What to print: a backend that says several lines is quoted line by line."""
+        return tuple(str(self).splitlines()) or ("",)
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Give ``", did you mean 'x'?"`` for the nearest known words, or nothing.
