@@ -19,7 +19,10 @@ import pytest
 import karat
 
 VERSION = f"karat, version {karat.__version__}\n"
-MAKING, INSTALLING = "karat: making .venv with Python 3", "karat: installing karat and its dependencies\n"
+MAKING, INSTALLING = (
+    "karat: making .venv with Python 3",
+    "karat: installing karat, its dependencies and the embedding model\n",
+)
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3", "python")
 TOOLS = ("sh", "cat", "cmp", "dirname", "mv", "readlink", "rm", "sed")
 NO_INDEX = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": os.devnull, "PIP_CONFIG_FILE": os.devnull}

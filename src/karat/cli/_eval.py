@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ _SHOWN = 5
 @click.option("--seed", type=int, default=0, show_default=True, help="With --sample: the same seed, the same queries.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="How many questions at once.  [default: 1]")
 @click.option("--batch", type=click.IntRange(min=1), help="Give your retrieve_many so many at once.  [default: 1]")
-@click.option("--timeout", type=float, help="Seconds after which a query has failed.  [default: 60]")
+@click.option("--timeout", type=float, help="Seconds after which a query has failed; 0 for none.  [default: 60]")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first query that fails.")
 @click.option("--unit", type=click.Choice(["document", "target"]), help="What counts as found.  [default: document]")
 @click.option("--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by a field.")
@@ -85,7 +86,8 @@ def _ask(project: Project, options: dict[str, Any]) -> Run:
 
     sys.path.insert(0, str(Path.cwd()))
     settings = project.settings(fail_fast=options["fail_fast"], **{name: options.get(name) for name in SETTINGS})
-    with Progress() as progress:
+    # Whatever the system prints is none of the results.
+    with Progress() as progress, redirect_stdout(sys.stderr):
         system = project.system(
             options["system"],
             tenant=options["tenant"],
@@ -95,9 +97,13 @@ def _ask(project: Project, options: dict[str, Any]) -> Run:
         )
         folder = Path(options["output"] or project.config.folder / "runs")
         output = run_path(folder, project.golden, system, settings)
-        run = make_run(
-            project.golden, system, settings, output=output, progress=lambda done, all_: progress("asking", done, all_)
-        )
+        try:
+            run = make_run(
+                project.golden, system, settings, output=output, progress=lambda *far: progress("asking", *far)
+            )
+        except KeyboardInterrupt:
+            say("interrupted; the same command goes on where this one was")
+            raise
     say(f"run saved as {output}")
     return run
 

@@ -23,6 +23,7 @@ _EVAL: Mapping[str, type | tuple[type, ...]] = {
     "concurrency": int,
     "batch": int,
     "timeout": (int, float),
+    "ready_timeout": (int, float),
     "warm_up": int,
 }
 ALIASES: Mapping[str, str] = {

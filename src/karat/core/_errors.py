@@ -57,6 +57,11 @@ class SystemFailed(KaratError):
 
     exit_code = 3
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What to print: a backend that says several lines is quoted line by line."""
+        return tuple(str(self).splitlines()) or ("",)
+
 
 class GateFailed(KaratError):
     """A run does not pass its gate, and so what was asked for is not done."""

@@ -7,7 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -46,8 +46,9 @@ class Settings:
         for name, least in (("k", 1), ("repeat", 1), ("concurrency", 1), ("batch", 1), ("warm_up", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name}={getattr(self, name)}; choose at least {least}")
-        if self.timeout is not None and not self.timeout > 0:
-            raise UsageError(f"timeout={self.timeout}; choose seconds above 0, or none")
+        for name in ("timeout", "ready_timeout"):
+            if (seconds := getattr(self, name)) is not None and not seconds > 0:
+                raise UsageError(f"{name}={seconds}; choose seconds above 0, or none")
 
     def recorded(self) -> dict[str, Any]:
         """What of it decides the answers, and so belongs to the identity of a run."""
@@ -78,15 +79,16 @@ def make_run(
     """
     asked = adapt(system, name=name)
     chosen = golden if settings.sample is None else sample(golden, settings.sample, seed=settings.seed)
-    _prepare(asked, golden, settings)
     run = begun(golden, asked, settings)
     questions = list(_questions(chosen, settings))
     if not questions:
         raise InputError(f"golden set {shorten(golden.name)} has no queries")
-    with nullcontext() if output is None else RunWriter(output, run) as writer:
+    # The file first: that it cannot be written is better known before the documents are taken in than after.
+    with _closing(asked), nullcontext() if output is None else RunWriter(output, run) as writer:
         done = _matching(writer.done, questions) if writer else []
         traces = list(done)
         if len(done) < len(questions):
+            _prepare(asked, golden, settings)
             _warm_up(asked, questions, settings)
         for trace in _ask(asked, questions[len(done) :], settings):
             traces.append(trace)
@@ -99,25 +101,28 @@ def make_run(
                 writer.forget()
             words = "; ".join(dict.fromkeys(trace.error for trace in traces[:3]))
             raise SystemFailed(f"every one of {len(traces):,} queries failed: {words}")
-    if asked.close:
-        asked.close()
     return replace(run, traces=tuple(traces))
+
+
+@contextmanager
+def _closing(system: System) -> Iterator[None]:
+    """Close the system at the end, whatever the end is."""
+    try:
+        yield
+    finally:
+        if system.close is not None:
+            system.close()
 
 
 def _prepare(system: System, golden: GoldenSet, settings: Settings) -> None:
     """Let the system take in the documents, and wait until it says that it is ready."""
-    try:
-        if system.ingest is not None:
-            system.ingest(golden.documents)
-        deadline = time.monotonic() + settings.ready_timeout
-        while system.ready is not None and not system.ready():
-            if time.monotonic() > deadline:
-                raise SystemFailed(f"{system.name} is not ready after {settings.ready_timeout:g} s")
-            time.sleep(_READY_POLL)
-    except SystemFailed:
-        raise
-    except Exception as error:
-        raise SystemFailed(f"{system.name} failed to take in the documents: {type(error).__name__}: {error}") from error
+    if system.ingest is not None:
+        system.ingest(golden.documents)
+    deadline = time.monotonic() + settings.ready_timeout
+    while system.ready is not None and not system.ready():
+        if time.monotonic() > deadline:
+            raise SystemFailed(f"{system.name} is not ready after {settings.ready_timeout:g} s")
+        time.sleep(_READY_POLL)
     if system.document_ids is not None:
         _check_ids(golden, set(system.document_ids()))
 
@@ -188,7 +193,9 @@ def _warm_up(system: System, questions: Sequence[_Question], settings: Settings)
 
 def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> Iterator[Trace]:
     texts = (question.text for question in questions)
-    answers = ask_all(system, texts, settings.k, concurrency=settings.concurrency, timeout=settings.timeout)
+    answers = ask_all(
+        system, texts, settings.k, concurrency=settings.concurrency, timeout=settings.timeout, batch=settings.batch
+    )
     for question, answer in zip(questions, answers, strict=True):
         if isinstance(answer.failure, TenantMixed):
             raise answer.failure

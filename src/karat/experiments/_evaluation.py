@@ -186,11 +186,13 @@ def _asked(scores: Scores) -> Scores:
 
 
 def _refuse_strangers(golden: GoldenSet, run: Run, scores: Scores) -> None:
-    """Refuse a run in which no judged document occurs at all: both sides name documents differently."""
+    """Refuse a run in which no document of the set occurs at all: both sides name documents differently."""
     if scores.judged_retrieved or not golden.judgments:
         return
-    theirs = list(dict.fromkeys(hit.document for trace in run.traces for hit in trace.hits))[:3]
-    if theirs:
+    found = dict.fromkeys(hit.document for trace in run.traces for hit in trace.hits)
+    theirs = list(found)[:3]
+    # A document of the set that nobody judged is a miss, and 0 is the truth.
+    if theirs and golden.document_by_id.keys().isdisjoint(found):
         ours = list(dict.fromkeys(judgment.target.document for judgment in golden.judgments))[:3]
         raise InputError(
             "no document that the system returned is judged",

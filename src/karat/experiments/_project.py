@@ -18,7 +18,18 @@ from karat.experiments._evaluation import score_run
 from karat.experiments._runfile import header
 from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, load, made
 
-SETTINGS = ("k", "paraphrases", "repeat", "sample", "seed", "concurrency", "batch", "timeout", "warm_up")
+SETTINGS = (
+    "k",
+    "paraphrases",
+    "repeat",
+    "sample",
+    "seed",
+    "concurrency",
+    "batch",
+    "timeout",
+    "ready_timeout",
+    "warm_up",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +42,8 @@ class Project:
     def settings(self, **chosen: Any) -> Settings:
         """Give how to ask: what is chosen here, else what the configuration says, else the defaults."""
         said = {name: value for name, value in self.config.eval.items() if name in SETTINGS}
-        return Settings(**said | {name: value for name, value in chosen.items() if value is not None})
+        said |= {name: value for name, value in chosen.items() if value is not None}
+        return Settings(**said | ({"timeout": None} if said.get("timeout") == 0 else {}))
 
     def system(
         self,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from karat.core import Document, Hit, InputError, Place, SystemFailed
+from karat.core import Document, Hit, InputError, Place
 from karat.systems._chunk import Chunk
 from karat.systems._expand import Feedback
 from karat.systems._fuse import Fusion, minmax
@@ -111,7 +111,9 @@ class Pipeline:
     def ingest(self, documents: Sequence[Document]) -> None:
         """Take in the documents: cut, embed and index them."""
         if not documents:
-            raise SystemFailed("there is no document to index; the golden set holds none")
+            raise InputError(
+                "there is no document to index; the golden set holds none", hint="name them in [golden] documents"
+            )
         self._documents = tuple(document.id for document in documents)
         chunks: list[Chunk] = []
         for done, document in enumerate(documents, 1):

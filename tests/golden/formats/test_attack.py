@@ -122,12 +122,45 @@ def test_a_document_has_what_the_object_says(tmp_path: Path) -> None:
     assert two.metadata == {"platforms": ["Windows"], "aliases": ["Worm"]}
 
 
+def test_every_kind_of_object_is_a_document(tmp_path: Path) -> None:
+    """All that has a text of its own; what only holds the bundle together (matrix, identity, analytic) is none."""
+    kinds = {
+        "campaign": "campaign", "course-of-action": "mitigation", "tool": "tool", "x-mitre-tactic": "tactic",
+        "x-mitre-asset": "asset", "x-mitre-data-source": "data source",
+    }  # fmt: skip
+    things = [thing(kind, f"X{n}") for n, kind in enumerate(kinds)]
+    frame = [thing("x-mitre-matrix", "enterprise-attack"), {"type": "identity", "id": "identity--1"}, *ANALYTICS]
+    objects = [*TECHNIQUES[:1], BUSY, MALWARE, STRATEGY, COMPONENT, *things, *frame]
+    found = golden.read(write(tmp_path / "a.json", *objects))
+    assert {document.id: document.type for document in found.documents} == {
+        "T1000": "technique", "G1": "group", "S1": "malware", "DET1": "detection strategy", "DC1": "data component",
+        **{f"X{n}": kind for n, kind in enumerate(kinds.values())},
+    }  # fmt: skip
+
+
+def test_an_object_without_an_attack_id_has_its_stix_id(tmp_path: Path) -> None:
+    """As data components before version 18: they are documents and ask what they detect, though they have no number."""
+    component = thing("x-mitre-data-component", "unnumbered", external_references=[])
+    found = golden.read(
+        write(tmp_path / "a.json", *TECHNIQUES, component, relation("detects", component, TECHNIQUES[3]))
+    )
+    assert found.qrels() == {"detects-x-mitre-data-component--unnumbered": {"T1003": 1}}
+    assert "x-mitre-data-component--unnumbered" in found.document_by_id
+    assert any("1 objects without an ATT&CK id of their own have their STIX id" in note for note in found.notes)
+
+
+def test_an_id_that_a_technique_has_is_the_techniques(tmp_path: Path) -> None:
+    """Mitigations of old had the number of their technique; no document stands in another's place."""
+    old = thing("course-of-action", "T1000")
+    found = golden.read(write(tmp_path / "a.json", old, *TECHNIQUES))
+    assert [document.id for document in found.documents][:2] == ["course-of-action--T1000", "T1000"]
+    assert found.document_by_id["T1000"].type == "technique"
+
+
 def test_what_is_not_in_the_file_is_counted(tmp_path: Path) -> None:
-    """Relations of absent objects, and objects without an id."""
-    nameless = thing("tool", "S5", external_references=[])
-    found = golden.read(write(tmp_path / "a.json", *TECHNIQUES, nameless, relation("detects", STRATEGY, TECHNIQUES[0])))
+    """Relations of absent objects."""
+    found = golden.read(write(tmp_path / "a.json", *TECHNIQUES, relation("detects", STRATEGY, TECHNIQUES[0])))
     assert any("1 'detects' relations of objects that are not in the file" in note for note in found.notes)
-    assert any("1 objects without an ATT&CK id left out" in note for note in found.notes)
 
 
 def test_a_packed_bundle_is_read(tmp_path: Path) -> None:

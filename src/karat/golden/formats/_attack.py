@@ -1,8 +1,9 @@
 """MITRE ATT&CK as a STIX bundle, only read: ``enterprise-attack.json``, gzipped or not.
 
-- Documents are all live objects with an ATT&CK id: techniques, groups, software, campaigns, mitigations, tactics, data
-  components and detection strategies. The id is ATT&CK's, as in T1059.001. Revoked and deprecated objects and relations
-  are left out. Citation marks and markup go, and links become their text.
+- Documents are all live techniques, groups, software, campaigns, mitigations, tactics, assets, data sources, data
+  components and detection strategies. The id is ATT&CK's, as in T1059.001; what has none of its own (data components
+  before version 18, the mitigations of old, which had their technique's) goes by its STIX id. Revoked and deprecated
+  objects and relations are left out. Citation marks and markup go, and links become their text.
 - Each group that uses at least five techniques asks "Which techniques does NAME use?", followed by the first paragraph
   of its description; those techniques are relevant.
 - Each detection strategy (since version 18) or data component (before) asks "Which techniques does this detect?",
@@ -35,6 +36,8 @@ TYPES = {
     "campaign": "campaign",
     "course-of-action": "mitigation",
     "x-mitre-tactic": "tactic",
+    "x-mitre-asset": "asset",
+    "x-mitre-data-source": "data source",
     "x-mitre-data-component": "data component",
     "x-mitre-detection-strategy": "detection strategy",
 }
@@ -56,7 +59,7 @@ class _Bundle:
     objects: dict[str, _Object]
     relations: list[_Object]
     names: dict[str, str]
-    """ATT&CK's id of each object that has one and becomes a document."""
+    """The id of each object that becomes a document."""
     everything: set[str]
     """What is in the file, dead or alive."""
 
@@ -103,13 +106,12 @@ def _bundle(row: Row, path: Path, reading: Reading) -> _Bundle:
             relations.append(values)
         else:
             objects[values["id"]] = values
-    names = {reference: name for reference, values in objects.items() if (name := _name(values))}
+    names = _names(objects)
     if not any(objects[reference]["type"] == "attack-pattern" for reference in names):
         reading.finish()
         raise InputError("holds no live technique (attack-pattern) of ATT&CK", source=str(path))
-    unnamed = sum(1 for values in objects.values() if values["type"] in TYPES) - len(names)
-    if unnamed:
-        reading.note(f"{path}: {unnamed:,} objects without an ATT&CK id left out")
+    if unnamed := sum(reference == name for reference, name in names.items()):
+        reading.note(f"{path}: {unnamed:,} objects without an ATT&CK id of their own have their STIX id")
     return _Bundle(objects=objects, relations=relations, names=names, everything=everything)
 
 
@@ -130,10 +132,20 @@ def _checked(row: Row) -> _Object:
     return values
 
 
-def _name(values: _Object) -> str:
-    """Give the ATT&CK id of an object that becomes a document."""
-    if values["type"] not in TYPES:
-        return ""
+def _names(objects: Mapping[str, _Object]) -> dict[str, str]:
+    """Give each object that becomes a document an id that no other has."""
+    techniques_first = sorted(objects, key=lambda reference: objects[reference]["type"] != "attack-pattern")
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for reference in techniques_first:
+        if objects[reference]["type"] in TYPES:
+            name = _attack_id(objects[reference])
+            names[reference] = reference if not name or name in taken else name
+            taken.add(name)
+    return {reference: names[reference] for reference in objects if reference in names}
+
+
+def _attack_id(values: _Object) -> str:
     found = (item for item in values["references"] if isinstance(item, dict) and item.get("source_name") in _SOURCES)
     return next((str(item["external_id"]) for item in found if item.get("external_id")), "")
 
