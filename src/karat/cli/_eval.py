@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._progress import Progress, say
+from karat.cli._asking import ask_project
+from karat.cli._progress import say
 from karat.cli._table import bold, emit, escaped, printable, render
 
 if TYPE_CHECKING:
@@ -82,30 +80,17 @@ def _answers(project: Project, path: str) -> Run:
 
 
 def _ask(project: Project, options: dict[str, Any]) -> Run:
-    from karat.experiments import SETTINGS, make_run, run_path
+    from karat.experiments import SETTINGS
 
-    sys.path.insert(0, str(Path.cwd()))
     settings = project.settings(fail_fast=options["fail_fast"], **{name: options.get(name) for name in SETTINGS})
-    # Whatever the system prints is none of the results.
-    with Progress() as progress, redirect_stdout(sys.stderr):
-        system = project.system(
-            options["system"],
-            tenant=options["tenant"],
-            cache=not options["no_cache"],
-            say=say,
-            progress=progress,
-        )
-        folder = Path(options["output"] or project.config.folder / "runs")
-        output = run_path(folder, project.golden, system, settings)
-        try:
-            run = make_run(
-                project.golden, system, settings, output=output, progress=lambda *far: progress("asking", *far)
-            )
-        except KeyboardInterrupt:
-            say("interrupted; the same command goes on where this one was")
-            raise
-    say(f"run saved as {output}")
-    return run
+    return ask_project(
+        project,
+        settings,
+        output=options["output"],
+        system=options["system"],
+        tenant=options["tenant"],
+        cache=not options["no_cache"],
+    )
 
 
 def _text(evaluation: Evaluation, options: dict[str, Any]) -> str:

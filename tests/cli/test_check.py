@@ -1,0 +1,108 @@
+"""``karat check``: golden set, system and gate in one command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from karat import golden
+from karat.core import Document, GoldenSet, Judgment, Query, Target
+
+VERB = "check"
+Run = Callable[..., tuple[str, str]]
+WORDS = ("pool", "wifi", "dogs", "sauna", "gym", "bar", "parking", "breakfast", "garden", "library")
+SET = GoldenSet(
+    name="tiny",
+    version="1.0.0",
+    grades=("no", "yes"),
+    relevant=1,
+    documents=tuple(Document(id=word, text=f"All about the {word} of the hotel.") for word in WORDS),
+    queries=tuple(Query(id=f"q-{word}", text=f"where is the {word}") for word in WORDS),
+    judgments=tuple(Judgment(query=f"q-{word}", target=Target(document=word), grade=1) for word in WORDS),
+)
+CONFIG = '[golden]\npath = "set"\n[pipeline]\ndense = false\n[eval]\nmeasures = ["RR@10"]\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose pipeline answers every question, and a retriever that always gives the same."""
+    golden.write(SET, tmp_path / "set")
+    (tmp_path / "karat.toml").write_text(CONFIG)
+    (tmp_path / "stuck_for_check.py").write_text(
+        "def find(query, k):\n    print('noise')\n    return ['pool', 'wifi'][:k]\n"
+        "def broken(query, k):\n    raise ConnectionError('refused')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def accept(folder: Path) -> None:
+    """Make the run that is there the baseline."""
+    from karat.experiments import gate_run, open_project, read_answers
+    from karat.gate import Baseline, write_baseline
+
+    project = open_project(folder)
+    (file,) = (folder / "runs").glob("*.jsonl")
+    gated = gate_run(project, read_answers(file, project.golden))
+    write_baseline(Baseline(snapshot=gated.snapshot), folder / "baseline.json")
+
+
+def test_the_first_time_there_is_no_baseline(run: Run, folder: Path) -> None:
+    """Exit code 0 with a warning, and how to record one; nothing but the run is written."""
+    out, err = run(".")
+    assert out.startswith("golden set tiny 1.0.0: 10 documents, 10 queries, 10 judgments; ")
+    assert "\nRR@10   not worse   1.0000         -      -  inconclusive\n" in out
+    assert "karat baseline update RUN" in out
+    assert "run saved as runs/pipeline-" in err
+    assert {path.name for path in folder.iterdir()} >= {"runs"}
+    assert not (folder / "baseline.json").exists()
+
+
+def test_the_same_system_again_passes(run: Run, folder: Path) -> None:
+    """With a baseline and no change, every check passes."""
+    run(".")
+    accept(folder)
+    out, _ = run(".")
+    assert out.endswith("PASS by policy default: it may ship\n")
+
+
+def test_a_worse_system_fails_with_its_losers(run: Run, folder: Path) -> None:
+    """Exit code 1; what the retriever prints is none of the results, and what was lost is named with its text."""
+    run(".")
+    accept(folder)
+    out, err = run(".", "--system", "stuck_for_check:find", code=1)
+    assert "noise" not in out
+    assert "noise" in err
+    assert "lost most (9 in all)\n  q-bar  RR@10 1.000 to 0.000  where is the bar\n" in out
+    assert "FAIL by policy default: 1 of 1 checks failed" in out
+    found = json.loads(run(".", "--system", "stuck_for_check:find", "--json", code=1)[0])
+    assert (found["gate"]["outcome"], [one["metric"] for one in found["gate"]["failures"]]) == ("fail", ["RR@10"])
+    assert found["scores"]["runs"][0]["measures"]["RR@10"]["mean"] == pytest.approx(0.15)
+    assert found["golden"]["errors"] == []
+
+
+def test_a_broken_golden_set_is_not_asked(run: Run, folder: Path) -> None:
+    """Exit code 2 before any question, with the rules that were broken."""
+    golden.write(replace(SET, queries=(*SET.queries, SET.queries[0])), folder / "twice")
+    (folder / "karat.toml").write_text(CONFIG.replace('"set"', '"twice"'))
+    out, _ = run(".", code=2)
+    assert "error duplicate-query: " in out
+    assert not (folder / "runs").exists()
+
+
+def test_a_broken_system_is_three(run: Run, folder: Path) -> None:
+    """The backend's own words."""
+    _, err = run(".", "--system", "stuck_for_check:broken", code=3)
+    assert "ConnectionError: refused" in err
+
+
+def test_a_strict_policy_is_four(run: Run, folder: Path) -> None:
+    """Where inconclusive must not pass, it does not."""
+    (folder / "karat.toml").write_text(CONFIG + '[gate]\non_inconclusive = "fail"\n')
+    out, _ = run(".", code=4)
+    assert "INCONCLUSIVE by policy default" in out
