@@ -83,7 +83,7 @@ def test_a_worse_system_fails_with_its_losers(run: Run, folder: Path) -> None:
     found = json.loads(run(".", "--system", "stuck_for_check:find", "--json", code=1)[0])
     assert (found["gate"]["outcome"], [one["metric"] for one in found["gate"]["failures"]]) == ("fail", ["RR@10"])
     assert found["scores"]["runs"][0]["measures"]["RR@10"]["mean"] == pytest.approx(0.15)
-    assert found["golden"]["errors"] == []
+    assert found["golden"]["errors"] == 0
 
 
 def test_a_broken_golden_set_is_not_asked(run: Run, folder: Path) -> None:
