@@ -91,6 +91,14 @@ def test_a_single_query_that_changed_is_inconclusive() -> None:
     assert (found.evidence.low, found.evidence.sd, found.evidence.needed) == (None, None, None)
 
 
+def test_no_margin_needs_more_queries_than_there_are() -> None:
+    """A margin of 0, or next to it, cannot be ruled out by any number of queries."""
+    for absolute in (0.0, 1e-12):
+        found = evidence([0.0, 0.0, 0.0], [0.5, 0.0, 0.0], rng=rng(), rule=DropRule(absolute=absolute))
+        assert found.sd is not None
+        assert found.needed is None
+
+
 def test_nothing_measured_fails() -> None:
     """A measure without scores fails and takes no part in the correction; it never passes silently (H07)."""
     nothing, drop = decide([([], []), ([1] * 10, [1] * 4 + [0] * 6)], rng=rng())

@@ -173,6 +173,11 @@ def test_nothing_to_find(values: list[float]) -> None:
     assert permutation(values, rng=rng()).p == 1
 
 
+def test_small_differences_beside_large_ones_have_changed() -> None:
+    """What is tiny beside the sum of all is no rounding."""
+    assert permutation([1e-8] + [1.0] * 1_000, rng=rng(), resamples=9).changed == 1_001
+
+
 def test_memory_is_bounded() -> None:
     """A million differences use no more than 64 MB beyond what was given."""
     values = drawn(1_000_000, zeros=0.0)

@@ -102,11 +102,12 @@ class Evidence:
 
     @property
     def needed(self) -> int | None:
-        """How many queries with this spread rule the drop out in 80 % of the cases, if there is none; None if unknown.
+        """How many queries with this spread rule the drop out in 80 % of the cases, if there is none.
 
-        About 6.18 sd^2 / margin^2 for alpha = 0.05.
+        About 6.18 sd^2 / margin^2 for alpha = 0.05. None without a spread or a margin, and beyond any number of queries
+        that could be asked.
         """
-        if not self.sd or not self.margin:
+        if not self.sd or self.sd > 100_000 * self.margin:
             return None
         return sample_size(self.margin, self.sd, alpha=self.rule.alpha, sides=1)
 

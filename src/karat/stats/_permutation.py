@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from karat.stats._sample import Alternative, Floats, check_alternative, check_resamples, sample
+from karat.stats._sample import ROUNDING, Alternative, Floats, check_alternative, check_resamples, sample
 
 EXACT = 16
 """Up to so many non-zero differences all ways are tried: 65,536 of them."""
@@ -67,7 +67,7 @@ def permutation(
     check_resamples(resamples)
     pairs = sample(differences, clusters)
     near = _NEAR * float(np.abs(pairs.values).sum())
-    values = pairs.sums[np.abs(pairs.sums) > near]
+    values = pairs.sums[np.abs(pairs.sums) > ROUNDING * pairs.scale]
     exact = len(values) <= EXACT
     total = float(values.sum())
     found = sum(
