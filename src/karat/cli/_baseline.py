@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,11 +15,13 @@ from karat.cli._progress import say
 from karat.cli._table import emit, escaped, printable, render
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
+    from karat.core import GateFailed, KaratError, Run
     from karat.experiments import Project
-    from karat.gate import Baseline, Snapshot
+    from karat.gate import Baseline, Decision, Snapshot
 
+_NAMED = 5
 _GOLDEN = click.option(
     "--golden", "folder", metavar="DIR", help="The project.  [default: that of RUN, or the current folder]"
 )
@@ -52,31 +57,67 @@ def update(run: str, **options: Any) -> None:
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
-    from karat.core import GateFailed, UsageError
-    from karat.experiments import baseline_path, gate_run, open_project, project_of, read_answers
+    from karat.core import UsageError
+    from karat.experiments import baseline_path, open_project, project_of, read_answers
     from karat.gate import Baseline, write_baseline, write_fit
 
     if options["force"] is not None and not options["force"].strip():
         raise UsageError("--force needs a reason")
     project = open_project(options["folder"] or project_of(run))
     path = baseline_path(project, options["file"])
-    gated = gate_run(
-        project,
-        read_answers(run, project.golden, say=say),
-        policy=options["policy"],
-        baseline=path if path.exists() else None,
-    )
-    failures = gated.decision.failures
-    if failures and options["force"] is None:
-        named = "; ".join(f"{check.name}: {check.reason}" for check in failures[:5])
-        raise GateFailed(f"the run fails its own gate and is not recorded: {named}; --force 'why' records it")
+    answers = read_answers(run, project.golden, say=say)
+    decision, refused = _decision(project, answers, path, options)
+    if refused and options["force"] is None:
+        raise refused
     made = Baseline(
-        snapshot=gated.snapshot,
+        snapshot=decision.candidate,
         recorded=f"{datetime.now(tz=UTC):%Y-%m-%d}",
-        forced=options["force"].strip() if failures else "",
+        forced=options["force"].strip() if refused else "",
     )
     (write_fit if options["format"] == "fit" else write_baseline)(made, path)
-    say(f"{path} now holds {gated.snapshot.name} with {len(gated.snapshot.queries):,} queries")
+    say(f"{path} now holds {decision.candidate.name} with {len(decision.candidate.queries):,} queries")
+
+
+def _decision(project: Project, run: Run, path: Path, options: dict[str, Any]) -> tuple[Decision, KaratError | None]:
+    """Hold a run against its gate, and give what stands against recording it, which only force overrules.
+
+    A baseline that cannot be read is left alone, whatever is forced. One that the run cannot be compared with, because
+    the golden set is another by now, can be replaced by force: then floors are all that is checked.
+    """
+    from karat.core import InputError
+    from karat.experiments import gate_run
+    from karat.gate import FIT, check_comparable, decide, read_baseline
+
+    measures = FIT if options["format"] == "fit" else ()
+    gated = gate_run(project, run, policy=options["policy"], alone=True, measures=measures)
+    decision = gated.decision
+    if not os.path.lexists(path):
+        return decision, _refusal(decision)
+    before = read_baseline(path).snapshot
+    try:
+        check_comparable(decision.candidate, before)
+    except InputError as error:
+        return decision, InputError(error.what, source=str(path), hint="--force 'why' replaces the baseline")
+    decision = decide(decision.candidate, before, decision.policy, decision.groups)
+    return decision, _refusal(decision)
+
+
+def _refusal(decision: Decision) -> GateFailed | None:
+    """Say what the gate has against a run; without a baseline it cannot be sure of much, and that is no fault."""
+    from karat.core import GateFailed
+
+    checks = decision.failures
+    if not checks and decision.baseline is not None and decision.exit_code:
+        checks = tuple(check for check in decision.checks if check.outcome.value == "inconclusive")
+    if not checks:
+        return None
+    named = "; ".join(f"{printable(check.name)}: {check.reason}" for check in checks[:_NAMED])
+    more = f"; and {len(checks) - _NAMED:,} more" if len(checks) > _NAMED else ""
+    refusal = GateFailed(
+        f"the run does not pass its own gate and is not recorded: {named}{more}; --force 'why' does it"
+    )
+    refusal.exit_code = decision.exit_code
+    return refusal
 
 
 @command.command("show", short_help="Show the baseline.")
@@ -106,12 +147,12 @@ def diff(run: str, as_json: bool, **options: Any) -> None:
     from karat.experiments import open_project, project_of, read_answers, same_golden, snapshot_run
 
     project = open_project(options["folder"] or project_of(run))
-    _, found = _read(project, options)
+    path, found = _read(project, options)
     answers = read_answers(run, project.golden, say=say)
     same_golden(project.golden, answers)
     unit: Any = project.config.eval.get("unit", "document")
     taken = snapshot_run(project.golden, answers, list(found.snapshot.means), unit=unit)
-    pair = [found.snapshot, taken]
+    pair = [replace(found.snapshot, name=path.name), replace(taken, name=Path(run).name)]
     emit(
         json.dumps(comparison_document(pair, project.golden), allow_nan=False)
         if as_json
@@ -133,24 +174,29 @@ def _read(project: Project | None, options: dict[str, Any]) -> tuple[Path, Basel
 
 def _document(path: Path, found: Baseline) -> dict[str, Any]:
     snapshot = found.snapshot
-    means = {name: None if value != value else value for name, value in snapshot.means.items()}
     return {
         "file": str(path), "name": snapshot.name, "recorded": found.recorded, "forced": found.forced,
         "golden": dict(snapshot.golden), "fingerprint": snapshot.fingerprint, "system": dict(snapshot.system),
         "settings": dict(snapshot.settings), "queries": len(snapshot.queries), "failed": len(snapshot.failed),
-        "means": means, "latency": {stage: dict(values) for stage, values in snapshot.latency.items()},
+        "means": _numbers(snapshot.means),
+        "latency": {stage: _numbers(values) for stage, values in snapshot.latency.items()},
     }  # fmt: skip
+
+
+def _numbers(table: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: None if value != value else value for name, value in table.items()}
 
 
 def _text(found: Baseline) -> str:
     from karat.gate import flat
 
     snapshot = found.snapshot
-    rows = [["measure", "mean"], *([name, _number(value)] for name, value in snapshot.means.items())]
+    rows = [["measure", "mean"], *([printable(name), _number(value)] for name, value in snapshot.means.items())]
     rows += [
         [f"latency.{name}", _number(snapshot.latency_of(name))] for name in ("p50", "p95", "p99") if snapshot.latency
     ]
-    lines = [f"{printable(snapshot.name)}, recorded {found.recorded or 'on an unknown day'}, {_size(snapshot)}"]
+    day = escaped(found.recorded) or "on an unknown day"
+    lines = [f"{printable(snapshot.name)}, recorded {day}, {_size(snapshot)}"]
     lines += [f"accepted although it failed its gate: {escaped(found.forced)}"] if found.forced else []
     made = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in flat(snapshot.system).items()]
     return "\n\n".join(["\n".join(lines), render(rows), "\n".join(made)]).rstrip()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from karat.gate import Check, Mover
 
 _SHOWN = 5
+_CHANGES = 10
 _COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
@@ -51,6 +52,7 @@ def gate_document(gated: Gated) -> dict[str, Any]:
 
     decision, baseline = gated.decision, gated.baseline
     found = [] if baseline is None else movers(decision.candidate, baseline.snapshot, decision.policy.measures)
+    texts = {query.id: query.text for query in gated.project.golden.queries}
     return {
         "outcome": decision.outcome.value,
         "exit_code": decision.exit_code,
@@ -60,20 +62,35 @@ def gate_document(gated: Gated) -> dict[str, Any]:
         "run": decision.candidate.name,
         "golden": dict(decision.candidate.golden),
         "fingerprint": decision.candidate.fingerprint,
-        "baseline": None if baseline is None else {"name": baseline.snapshot.name, "recorded": baseline.recorded},
+        "baseline": None if baseline is None else {
+            "name": baseline.snapshot.name, "recorded": baseline.recorded, "forced": baseline.forced
+        },
         "changes": [] if baseline is None else [
             {"key": key, "now": now, "was": was} for key, now, was in changes(decision.candidate, baseline.snapshot)
         ],
         "checks": [check.to_dict() for check in decision.checks],
-        "failures": [check.name for check in decision.failures],
+        "failures": [_failure(check) for check in decision.failures],
         "caveats": list(gated.caveats),
         "movers": [
-            {"query": one.query, "measure": one.measure, "baseline": one.baseline, "candidate": one.candidate,
+            {"query": one.query, "text": texts.get(one.query, ""), "measure": one.measure,
+             "baseline": one.baseline, "candidate": one.candidate,
              "moved": list(moved(decision.candidate, baseline.snapshot, one.query)) if baseline else []}
             for one in found
         ],
         "below": {name: [query for query, _ in rows] for name, rows in _below(gated).items()},
     }  # fmt: skip
+
+
+def _failure(check: Check) -> dict[str, Any]:
+    """Give a failure as source 000 records it: what it is held against is a threshold, or the baseline."""
+    found = {"metric": check.name, "current": check.current}
+    if check.baseline is None:
+        found["threshold"] = check.limit
+    else:
+        found["baseline"] = check.baseline
+        if check.baseline and check.difference is not None:
+            found["degradation"] = f"{abs(check.difference / check.baseline):.1%}"
+    return {**found, "message": check.reason}
 
 
 def gate_text(gated: Gated) -> str:
@@ -86,7 +103,7 @@ def gate_text(gated: Gated) -> str:
     parts = ["\n".join(table), "\n".join(_reasons(decision.checks))]
     if decision.baseline is not None:
         parts += [_movers(gated), _changed(gated)]
-    parts += [_listed(gated), "\n".join(gated.caveats), _verdict(gated)]
+    parts += [_listed(gated), "\n".join(map(escaped, gated.caveats)), _verdict(gated)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -113,14 +130,17 @@ def _rule(check: Check) -> str:
     if check.kind in ("significant_drop", "non_inferior"):
         margin = "" if check.limit is None else f" within {check.limit:.3g}"
         return {"significant_drop": "no significant drop", "non_inferior": "not worse"}[check.kind] + margin
-    assert check.limit is not None
-    limit = f"{check.limit:.3g}" if not check.kind.endswith("rel") else f"{check.limit:.3g} of it"
+    if check.limit is None:
+        return "has to be there"
+    limit = f"{check.limit:.1%}" if check.kind.endswith("rel") else f"{check.limit:g}"
     return f"{check.kind.removesuffix('_abs').removesuffix('_rel').replace('_', ' ')} {limit}"
 
 
 def _delta(check: Check) -> str:
     if check.difference is None:
         return "-"
+    if check.high is not None:
+        return f"{check.difference:+.4f} (< {check.high:+.3f})"
     bound = "" if check.low is None else f" (> {check.low:+.3f})"
     return f"{check.difference:+.4f}{bound}"
 
@@ -164,7 +184,8 @@ def _mover(gated: Gated, one: Mover) -> str:
     if one.query in gated.snapshot.failed:
         return f"{head}\n      failed: {escaped(gated.snapshot.failed[one.query])[:120]}"
     found = moved(gated.snapshot, gated.baseline.snapshot, one.query)
-    return f"{head}\n      {escaped('; '.join(found[:4]))}{' ...' if len(found) > 4 else ''}" if found else head
+    shown = "; ".join(printable(words, 80) for words in found[:4]) + (" ..." if len(found) > 4 else "")
+    return f"{head}\n      {shown}" if found else head
 
 
 def _changed(gated: Gated) -> str:
@@ -172,7 +193,10 @@ def _changed(gated: Gated) -> str:
 
     assert gated.baseline is not None
     found = changes(gated.snapshot, gated.baseline.snapshot)
-    shown = [f"  {escaped(key)}: {escaped(str(now))}, was {escaped(str(was))}" for key, now, was in found[:10]]
+    shown = [
+        f"  {printable(key)}: {printable(str(now))}, was {printable(str(was))}" for key, now, was in found[:_CHANGES]
+    ]
+    shown += [f"  and {len(found) - _CHANGES:,} more"] if len(found) > _CHANGES else []
     return "\n".join([bold("the system changed in"), *shown]) if found else ""
 
 

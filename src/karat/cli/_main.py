@@ -20,6 +20,7 @@ _VERBS = {
     "check": "karat.cli._check",
     "compare": "karat.cli._compare",
     "experiments": "karat.cli._experiments",
+    "export": "karat.cli._export",
     "gate": "karat.cli._gate",
     "golden": "karat.cli._golden",
     "measures": "karat.cli._measures",

@@ -27,7 +27,6 @@ _EVAL: Mapping[str, type | tuple[type, ...]] = {
     "warm_up": int,
 }
 ALIASES: Mapping[str, str] = {
-    "chunking.strategy": "pipeline.chunk.name",
     "chunking.max_tokens": "pipeline.chunk.size",
     "chunking.overlap_tokens": "pipeline.chunk.overlap",
     "reranking.threshold": "pipeline.rerank.threshold",

@@ -1,43 +1,66 @@
 """Evaluate: ask a system, keep what it answered, score it."""
 
 from karat.experiments._advice import advice
+from karat.experiments._bench import SweepSettings
 from karat.experiments._evaluate import Settings, make_run, same_golden
 from karat.experiments._evaluation import MEASURES, Evaluation, score_run, trials
 from karat.experiments._gating import Gated, baseline_path, find_baseline, gate_run, policy_of, project_of
 from karat.experiments._latency import Latency, latency
+from karat.experiments._log import LOG, Experiment, append_log, find_experiment, read_log
 from karat.experiments._project import SETTINGS, Project, evaluate, open_project, run_path
 from karat.experiments._runfile import RunWriter, read_run_file
 from karat.experiments._segments import FIELDS, groups
 from karat.experiments._snapshot import snapshot, snapshot_run
+from karat.experiments._subjects import Subject, Subjects, read_subjects
+from karat.experiments._sweep import Swept, Trial, run_sweep, sweep_document
+from karat.experiments._sweepfile import LIMIT, Sweep, Variant, objective_name, read_sweep
 from karat.experiments._traces import read_answers
 
 __all__ = [
     "FIELDS",
+    "LIMIT",
+    "LOG",
     "MEASURES",
     "SETTINGS",
     "Evaluation",
+    "Experiment",
     "Gated",
     "Latency",
     "Project",
     "RunWriter",
     "Settings",
+    "Subject",
+    "Subjects",
+    "Sweep",
+    "SweepSettings",
+    "Swept",
+    "Trial",
+    "Variant",
     "advice",
+    "append_log",
     "baseline_path",
     "evaluate",
     "find_baseline",
+    "find_experiment",
     "gate_run",
     "groups",
     "latency",
     "make_run",
+    "objective_name",
     "open_project",
     "policy_of",
     "project_of",
     "read_answers",
+    "read_log",
     "read_run_file",
+    "read_subjects",
+    "read_sweep",
     "run_path",
+    "run_sweep",
     "same_golden",
     "score_run",
     "snapshot",
     "snapshot_run",
+    "sweep_document",
     "trials",
 ]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, Run, shorten
+from karat.core import GoldenSet, InputError, Run, shorten
 from karat.experiments._evaluate import same_golden
 from karat.experiments._evaluation import MEASURES, Evaluation, score_run
 from karat.experiments._project import Project, open_project
 from karat.experiments._segments import groups
 from karat.experiments._snapshot import snapshot
 from karat.gate import Baseline, Decision, Policy, Snapshot, caveats, decide, read_baseline, read_policy
+from karat.golden import sample
 
 BASELINE = "baseline.json"
+_Question = tuple[str, int, int]
+"""A query, its wording and the repeat."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +39,22 @@ class Gated:
 def project_of(path: str | Path) -> Path:
     """Find the project that a run belongs to: the nearest folder above it with a configuration, or the current one.
 
-    A golden set without a configuration is a project too.
+    A golden set without a configuration is a project too; a pyproject.toml is one if it has [tool.karat].
     """
     for folder in Path(path).resolve().parents:
         if any((folder / name).is_file() for name in ("karat.toml", "golden.toml")):
             return folder
+        if _configures(folder / "pyproject.toml"):
+            return folder
     return Path()
+
+
+def _configures(path: Path) -> bool:
+    try:
+        tools = tomllib.loads(path.read_text("utf-8")).get("tool", {})
+    except (OSError, ValueError):  # none, or one that other tools may complain of
+        return False
+    return isinstance(tools, Mapping) and "karat" in tools
 
 
 def policy_of(project: Project, chosen: str | None = None) -> Policy:
@@ -61,9 +78,11 @@ def baseline_path(project: Project, chosen: str | Path | None = None) -> Path:
 def find_baseline(project: Project, chosen: str | Path | None = None) -> Baseline | None:
     """Read the baseline; None where there is none yet. One that was named and is not there is a mistake."""
     path = baseline_path(project, chosen)
-    if chosen is None and not path.exists():
+    if os.path.lexists(path):  # a link to nothing is there, and a mistake
+        return read_baseline(path)
+    if chosen is None and "baseline" not in project.config.gate:
         return None
-    return read_baseline(path)
+    raise InputError("no such file", source=str(path), hint="'karat baseline update RUN' records a baseline")
 
 
 def gate_run(
@@ -72,17 +91,24 @@ def gate_run(
     *,
     policy: str | None = None,
     baseline: str | Path | None = None,
+    alone: bool = False,
+    measures: Iterable[str] = (),
     seed: int = 0,
 ) -> Gated:
-    """Score a run with what the policy looks at, and decide on it against the baseline."""
+    """Score a run with what the policy looks at, and decide on it against the baseline.
+
+    With ``alone`` no baseline is looked for, as when the first one is recorded. ``measures`` are scored besides. A run
+    that lacks answers to some questions is refused, because they might be those that it would lose by.
+    """
     if not isinstance(project, Project):
         project = open_project(project)
     same_golden(project.golden, run)
+    _check_complete(project.golden, run)
     chosen = policy_of(project, policy)
-    known = find_baseline(project, baseline)
+    known = None if alone else find_baseline(project, baseline)
     unit: Any = project.config.eval.get("unit", "document")
-    measures = dict.fromkeys((*chosen.measures, *project.config.eval.get("measures", ())))
-    evaluation = score_run(project.golden, run, measures or None, unit=unit)
+    wanted = dict.fromkeys((*chosen.measures, *project.config.eval.get("measures", ()), *measures))
+    evaluation = score_run(project.golden, run, wanted or None, unit=unit)
     taken = snapshot(evaluation, project.golden, unit=unit)
     decision = decide(taken, known.snapshot if known else None, chosen, groups(project.golden), seed=seed)
     return Gated(
@@ -93,3 +119,37 @@ def gate_run(
         baseline=known,
         caveats=tuple(caveats(decision, project.golden, unit=unit)),
     )
+
+
+def _check_complete(golden: GoldenSet, run: Run) -> None:
+    """Refuse a run that has not one answer to each question that it says it asked, and no others."""
+    found = Counter((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
+    asked = dict.fromkeys(_questions(golden, run))
+    if missing := list(dict.fromkeys(question[0] for question in asked if question not in found)):
+        shown = ", ".join(map(shorten, missing[:3])) + (" ..." if len(missing) > 3 else "")
+        what = f"lacks answers to {len(missing):,} of the queries that it should have asked: {shown}"
+    elif more := [question[0] for question in found.elements() if question not in asked]:
+        what = f"has answers to questions that it should not have asked, on query {shorten(more[0])}"
+    elif twice := [question[0] for question, times in found.items() if times > 1]:
+        what = f"has two answers to the same question of query {shorten(twice[0])}"
+    else:
+        return
+    raise InputError(f"run {shorten(run.name)} {what}", hint="the file was changed; run 'karat eval' again")
+
+
+def _questions(golden: GoldenSet, run: Run) -> Iterator[_Question]:
+    """Give the questions that a run says it asked; one that was made elsewhere asked each query in its own way."""
+    settings = {"k": 0, "seed": 0, "repeat": 1, "paraphrases": False, **run.settings}
+    size, repeats = settings.get("sample"), settings["repeat"]
+    numbers = (settings["k"], settings["seed"], repeats, 0 if size is None else size)
+    if not all(isinstance(value, int) for value in numbers) or repeats < 1:
+        raise InputError(f"run {shorten(run.name)} has wrong settings: {shorten(dict(run.settings))}")
+    if "sample" not in settings:
+        there = dict.fromkeys(trace.query for trace in run.traces)
+        yield from ((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
+        yield from ((query.id, 0, 0) for query in golden.queries if query.id not in there)
+        return
+    for query in (golden if size is None else sample(golden, size, seed=settings["seed"])).queries:
+        texts = 1 + len(query.paraphrases) if settings["paraphrases"] else 1
+        for repeat in range(min(repeats, len(run.traces) + 1)):  # a number that is too large is missed soon enough
+            yield from ((query.id, text, repeat) for text in range(texts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from karat.core import GoldenSet, Measure, Run, Unit
 from karat.experiments._evaluation import Evaluation, score_run
@@ -28,18 +28,27 @@ def snapshot(evaluation: Evaluation, golden: GoldenSet, *, unit: Unit = "documen
         definitions={name: scores.definitions[name] for name in scores.measures if name in scores.definitions},
         values={
             measure: {
+                # One that was not asked in every repeat has its mean: without a value it would drop out of every test.
                 query: tuple(float(one.values[rows[query], column]) for one, rows in repeats if query in rows)
-                for query in scores.queries
+                or (float(scores.values[row, column]),)
+                for row, query in enumerate(scores.queries)
             }
             for column, measure in enumerate(scores.measures)
         },
         means=scores.mean(),
         latency={stage: times.to_dict() for stage, times in evaluation.latency.items()},
         queries=scores.queries,
+        total=len(golden.queries),
         hits=_documents(run),
         failed=failed,
-        unfound=frozenset((*evaluation.unfound, *failed)),
+        unfound=frozenset((*evaluation.unfound, *failed, *_unanswerable(scores.queries, golden))),
     )
+
+
+def _unanswerable(queries: Iterable[str], golden: GoldenSet) -> Iterator[str]:
+    """Give the queries that nothing relevant is known for: of them nothing can be found."""
+    known = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    return (query for query in queries if query not in known)
 
 
 def _documents(run: Run) -> dict[str, tuple[str, ...]]:

@@ -1,22 +1,40 @@
 """The gate: may this change ship? Baselines, comparisons, policies and decisions."""
 
-from karat.gate._baseline import Baseline, read_baseline, write_baseline, write_fit
+from karat.gate._baseline import FIT, Baseline, read_baseline, write_baseline, write_fit
 from karat.gate._caveats import caveats
-from karat.gate._comparison import Compared, Segment, compare, differences, lower_is_better
+from karat.gate._comparison import (
+    Compared,
+    Correction,
+    Pair,
+    Segment,
+    compare,
+    compare_all,
+    differences,
+    lower_is_better,
+)
 from karat.gate._decision import Check, Decision, decide
+from karat.gate._document import compare_document
+from karat.gate._lists import compare_lists
 from karat.gate._movers import Mover, moved, movers
+from karat.gate._plans import SPREADS, Aim, Reach, reach, reach_of_repeats, reach_of_runs
 from karat.gate._policy import POLICIES, Must, Policy, Rule, policy, read_policy
 from karat.gate._snapshot import Snapshot, changes, check_comparable, flat
 
 __all__ = [
+    "FIT",
     "POLICIES",
+    "SPREADS",
+    "Aim",
     "Baseline",
     "Check",
     "Compared",
+    "Correction",
     "Decision",
     "Mover",
     "Must",
+    "Pair",
     "Policy",
+    "Reach",
     "Rule",
     "Segment",
     "Snapshot",
@@ -24,6 +42,9 @@ __all__ = [
     "changes",
     "check_comparable",
     "compare",
+    "compare_all",
+    "compare_document",
+    "compare_lists",
     "decide",
     "differences",
     "flat",
@@ -31,6 +52,9 @@ __all__ = [
     "moved",
     "movers",
     "policy",
+    "reach",
+    "reach_of_repeats",
+    "reach_of_runs",
     "read_baseline",
     "read_policy",
     "write_baseline",

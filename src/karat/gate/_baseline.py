@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, check_id, decode, parse_json, read_bytes, shorten, write_file
-from karat.gate._snapshot import Snapshot
+from karat.gate._snapshot import PARTS, Snapshot, identity
 
 VERSION = 1
 _FIT = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR", "ndcg_at_5": "nDCG@5"}
 """What source 000 calls the measures of its baseline-metrics.json."""
+FIT = tuple(_FIT.values())
+_PERCENTILES = ("p50", "p95", "p99")
+_LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +34,12 @@ class Baseline:
 
 def write_baseline(baseline: Baseline, path: str | Path) -> None:
     """Write it, whole or not at all: one line for each query, so that a diff shows which of them moved."""
-    write_file(path, "".join(_lines(baseline)))
+    write_file(path, _encodable("".join(_lines(baseline))))
+
+
+def _encodable(text: str) -> str:
+    """Write half of a surrogate pair, which a file name may have, as JSON does: UTF-8 has no bytes for it."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _lines(baseline: Baseline) -> Iterator[str]:
@@ -48,7 +57,10 @@ def _lines(baseline: Baseline) -> Iterator[str]:
         "versions": dict(snapshot.versions),
         "definitions": dict(snapshot.definitions),
         "means": {name: _null(value) for name, value in snapshot.means.items()},
-        "latency": {stage: dict(values) for stage, values in snapshot.latency.items()},
+        "latency": {
+            stage: {name: _null(value) for name, value in values.items()} for stage, values in snapshot.latency.items()
+        },
+        "total": snapshot.total,
         "failed": dict(snapshot.failed),
         "unfound": sorted(snapshot.unfound),
     }
@@ -78,9 +90,10 @@ def read_baseline(path: str | Path) -> Baseline:
     if isinstance(record, dict) and record.get("karat") == "baseline":
         if record.get("format") != VERSION:
             raise InputError(
-                f"is a baseline of format {record.get('format')!r}, and this karat reads {VERSION}",
+                f"is a baseline of format {shorten(record.get('format'))}, and this karat reads {VERSION}",
                 source=name,
-                hint="read it with the karat that wrote it, or record a new one with 'karat baseline update RUN'",
+                hint="read it with the karat that wrote it, or move it away and record a new one with 'karat baseline "
+                "update RUN'",
             )
         return _own(record, name)
     if isinstance(record, dict) and isinstance(record.get("metrics"), dict):
@@ -94,44 +107,73 @@ def read_baseline(path: str | Path) -> Baseline:
 
 def _own(record: Mapping[str, Any], source: str) -> Baseline:
     try:
-        queries = record["queries"]
-        measures = dict.fromkeys(measure for row in queries.values() for measure in row if measure != "hits")
+        rows = {
+            check_id(query, source): _typed(row, Mapping, f"query {shorten(query)}")
+            for query, row in _field(record, "queries").items()
+        }
+        measures = dict.fromkeys(measure for row in rows.values() for measure in row if measure != "hits")
         snapshot = Snapshot(
-            name=str(record["name"]),
-            golden=dict(record["golden"]),
-            system=dict(record["system"]),
-            fingerprint=str(record["fingerprint"]),
-            settings=dict(record["settings"]),
-            versions=dict(record["versions"]),
-            definitions=dict(record["definitions"]),
+            **{name: _field(record, name, str) for name in ("name", "fingerprint")},
+            **{name: _field(record, name) for name in ("golden", "system", "settings", "versions", "definitions")},
             values={
-                measure: {query: tuple(map(_value, row[measure])) for query, row in queries.items() if measure in row}
+                measure: {query: _scores(row[measure], measure) for query, row in rows.items() if measure in row}
                 for measure in measures
             },
-            means={measure: _value(value) for measure, value in record["means"].items()},
-            latency={stage: {k: _value(v) for k, v in values.items()} for stage, values in record["latency"].items()},
-            queries=tuple(check_id(query, "") for query in queries),
-            hits={
-                query: tuple(check_id(one, "") for one in row["hits"])
-                for query, row in queries.items()
-                if "hits" in row
-            },
-            failed=dict(record["failed"]),
-            unfound=frozenset(record["unfound"]),
+            means=_numbers(_field(record, "means")),
+            latency={stage: _numbers(values) for stage, values in _field(record, "latency").items()},
+            queries=tuple(rows),
+            total=_field({"total": 0, **record}, "total", int),
+            hits={query: _ids(row["hits"], source) for query, row in rows.items() if "hits" in row},
+            failed={query: _typed(why, str, "failed") for query, why in _field(record, "failed").items()},
+            unfound=frozenset(_ids(_field(record, "unfound", list), source)),
         )
-        return Baseline(
-            snapshot=snapshot, recorded=str(record.get("recorded", "")), forced=str(record.get("forced", ""))
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        _check_rows(snapshot)
+        said = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced")}
+    except (TypeError, ValueError) as error:
         raise InputError(
-            f"is a damaged baseline: {error!r}", source=source, hint="take it from git, or record it again"
+            f"is a damaged baseline: {error}",
+            source=source,
+            hint="take it from git, or move it away and record it again",
         ) from None
+    return Baseline(snapshot=snapshot, **said)
+
+
+def _check_rows(snapshot: Snapshot) -> None:
+    """Refuse one that lost rows, as when a conflict is merged: what it no longer holds could not be lost any more."""
+    sample = snapshot.settings.get("sample")
+    there, asked = len(snapshot.queries), sample if isinstance(sample, int) else snapshot.total
+    if there < asked:
+        raise ValueError(f"it holds {there:,} of {asked:,} queries")
+
+
+def _field(record: Mapping[str, Any], name: str, kind: type = Mapping) -> Any:
+    if name not in record:
+        raise ValueError(f"it lacks {name!r}")
+    return _typed(record[name], kind, name)
+
+
+def _typed(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{name} is {shorten(value)}, which is of the wrong type")
+    return value
+
+
+def _numbers(table: Any) -> dict[str, float]:
+    return {name: _value(value) for name, value in _typed(table, Mapping, "a table of numbers").items()}
+
+
+def _scores(values: Any, measure: str) -> tuple[float, ...]:
+    return tuple(map(_value, _typed(values, list, measure)))
+
+
+def _ids(values: Any, source: str) -> tuple[str, ...]:
+    return tuple(check_id(one, source) for one in _typed(values, list, "a list of ids"))
 
 
 def _value(value: Any) -> float:
     if value is None:
         return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
         raise ValueError(f"{shorten(value)} is no number")
     return float(value)
 
@@ -140,12 +182,11 @@ def _fit(record: Mapping[str, Any], source: str) -> Baseline:
     """Read source 000's file: means of four measures, and three percentiles."""
     metrics = record["metrics"]
     try:
-        latency = {key: _value(value) for key, value in metrics.get("latency", {}).items()}
+        latency = _numbers(metrics.get("latency", {}))
         means = {_FIT.get(key, key): _value(value) for key, value in metrics.items() if key != "latency"}
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"metrics: {error}", source=source) from None
-    names = ("embedding_model", "chunking_strategy", "reranking_model")
-    system = {name: record[name] for name in names if name in record}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"is a damaged baseline: metrics: {error}", source=source) from None
+    system = {name: record[name] for name in PARTS if name in record}
     return Baseline(
         snapshot=Snapshot(
             name=str(record.get("version", "baseline")),
@@ -162,34 +203,17 @@ def _fit(record: Mapping[str, Any], source: str) -> Baseline:
 def write_fit(baseline: Baseline, path: str | Path) -> None:
     """Write source 000's ``baseline-metrics.json``; a measure that it wants and the run does not have is a mistake."""
     snapshot = baseline.snapshot
-    missing = [name for name in _FIT.values() if math.isnan(snapshot.means.get(name, math.nan))]
+    missing = [name for name in FIT if math.isnan(snapshot.means.get(name, math.nan))]
+    missing += [f"latency.{name}" for name in _PERCENTILES if math.isnan(snapshot.latency_of(name))]
     if missing:
-        raise InputError(
-            f"the run has no {', '.join(missing)}, which baseline-metrics.json holds", hint="add it with -m"
-        )
-    system = {key: value for key, value in snapshot.system.items() if value is not None}
+        raise InputError(f"the run has no {', '.join(missing)}, which baseline-metrics.json holds")
     record = {
         "version": snapshot.golden.get("version") or "1",
-        "embedding_model": _named(system.get("embedder", "none"), "model"),
-        "chunking_strategy": _strategy(system.get("chunk", "none")),
-        "reranking_model": _named(system.get("rerank", "none"), "model"),
+        **identity(snapshot.system),
         "recorded_at": baseline.recorded,
         "metrics": {
             **{key: snapshot.means[name] for key, name in _FIT.items()},
-            "latency": {key: snapshot.latency_of(key) for key in ("p50", "p95", "p99")},
+            "latency": {key: snapshot.latency_of(key) for key in _PERCENTILES},
         },
     }
-    write_file(path, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _named(part: Any, key: str) -> str:
-    return str(part.get(key, part.get("kind", "unknown"))) if isinstance(part, Mapping) else str(part)
-
-
-def _strategy(part: Any) -> str:
-    if not isinstance(part, Mapping):
-        return str(part)
-    words = [str(part.get("chunker", "unknown"))]
-    words += [f"{part['size']}"] if "size" in part else []
-    words += [f"overlap_{part['overlap']}"] if part.get("overlap") else []
-    return "_".join(words)
+    write_file(path, _encodable(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import stdev
 
-from karat.core import GoldenSet, Unit, UsageError
+from karat.core import GoldenSet, KaratError, Unit, UsageError
 from karat.gate._comparison import differences
 from karat.gate._decision import Decision
 from karat.gate._policy import Rule
@@ -19,7 +19,13 @@ _SPREAD = 0.25
 
 def caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
     """Say which rules of a gate ask for more than the golden set can give, with the number of queries that would."""
-    return [*_unreachable(decision, golden, unit), *_unseen(decision)]
+    return [*_unasked(decision, golden), *_unreachable(decision, golden, unit), *_unseen(decision)]
+
+
+def _unasked(decision: Decision, golden: GoldenSet) -> Iterator[str]:
+    asked, there = len(decision.candidate.queries), len(golden.queries)
+    if asked < there:
+        yield f"the run is a sample: {asked:,} of the {there:,} queries were asked, and nothing is known of the others"
 
 
 def _unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[str]:
@@ -28,7 +34,7 @@ def _unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[
             continue
         try:
             (best,) = ceiling(golden, [rule.metric], unit=unit)
-        except UsageError:  # of some measures the best mean is not known
+        except KaratError:  # of some measures, or ways of judging, the best mean is not known
             continue
         if best.best is not None and best.best < rule.min:
             why = f" ({best.because})" if best.because else ""
@@ -40,35 +46,48 @@ def _unseen(decision: Decision) -> Iterator[str]:
         tolerated = _tolerated(rule, decision)
         if not tolerated:
             continue
-        n, spread = _spread(rule, decision)
-        if n < 2 or detectable(n, spread, sides=1) > tolerated:
-            seen = (
-                f"the smallest drop that {n} queries show is {detectable(n, spread, sides=1):.3g}"
-                if n > 1
-                else f"{n} queries show nothing"
-            )
-            needed = sample_size(tolerated, spread, sides=1)
-            yield f"{rule.name}: {seen}; a drop of {tolerated:.3g} needs about {needed:,}"
+        n, measured = _spread(rule, decision)
+        if not n:
+            continue
+        spread, move = measured or _SPREAD, "rise" if rule.lower_is_better else "drop"
+        least = detectable(n, spread, sides=1) if n > 1 else math.inf
+        if least > tolerated:
+            seen = f"the smallest {move} that {n:,} queries show is {least:.3g}" if n > 1 else "one query shows nothing"
+            guess = "" if measured else f", if differences spread by {_SPREAD:g}"
+            yield f"{rule.name}: {seen}; a {move} of {tolerated:.3g} needs {_needed(tolerated, spread)}{guess}"
+
+
+def _needed(effect: float, spread: float) -> str:
+    try:
+        return f"about {sample_size(effect, spread, sides=1):,}"
+    except UsageError:  # it has an end, too
+        return "more than anyone has"
 
 
 def _tolerated(rule: Rule, decision: Decision) -> float | None:
-    """Give the smallest fall that a rule should catch; None where it looks for none."""
-    if not rule.is_measure or rule.lower_is_better:
+    """Give the smallest fall, or rise where less is better, that a rule should catch; None where it looks for none."""
+    if not rule.is_measure:
         return None
-    before = (decision.baseline or decision.candidate).mean(rule.metric)
-    limits = [rule.max_drop_abs, None if rule.max_drop_rel is None else rule.max_drop_rel * abs(before)]
+    before = (decision.baseline or decision.candidate).mean(rule.metric, _queries(rule, decision))
+    limits = [rule.max_drop_abs, rule.max_rise_abs]
+    limits += [share * abs(before) for share in (rule.max_drop_rel, rule.max_rise_rel) if share is not None]
     if rule.significant_drop or rule.non_inferior:
         limits.append(decision.policy.drop.margin(before))
     return min((limit for limit in limits if limit is not None and math.isfinite(limit)), default=None)
 
 
+def _queries(rule: Rule, decision: Decision) -> Sequence[str] | None:
+    return decision.groups[rule.where] if rule.where else None
+
+
 def _spread(rule: Rule, decision: Decision) -> tuple[int, float]:
-    """Give the number of queries, and the standard deviation of their differences: measured, or a guess."""
-    queries = decision.groups.get(rule.where) if rule.where else None
-    if decision.baseline is None:
-        return len(decision.candidate.scores(rule.metric, queries)), _SPREAD
+    """Give the number of queries, and the standard deviation of their differences; 0 where that is not known."""
+    queries = _queries(rule, decision)
+    scored = decision.candidate.scores(rule.metric, queries)
+    if decision.baseline is None or not decision.baseline.values:
+        return len(scored), 0.0
     changed = [
         after - before
         for before, after in differences(decision.candidate, decision.baseline, rule.metric, queries).values()
     ]
-    return len(changed), (stdev(changed) if len(changed) > 1 else 0.0) or _SPREAD
+    return len(changed), stdev(changed) if len(changed) > 1 else 0.0

@@ -1,54 +1,93 @@
-"""Two runs side by side: for every measure the difference, how sure it is, and which queries made it."""
+"""Runs side by side: for every measure the difference, how sure it is, and which queries made it."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from itertools import combinations
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from karat.core import Measure
+from karat.core import Measure, UsageError, did_you_mean, shorten
 from karat.gate._snapshot import Snapshot, check_comparable
-from karat.stats import bootstrap, effect_size, holm, paired_t, permutation, win_tie_loss
+from karat.stats import (
+    benjamini_hochberg,
+    bonferroni,
+    bootstrap,
+    effect_size,
+    holm,
+    paired_t,
+    permutation,
+    win_tie_loss,
+)
 
 RESAMPLES = 10_000
+ALPHA = 0.05
+LEVEL = 0.95
+Correction = Literal["holm", "bonferroni", "bh", "none"]
+"""How p-values are corrected for the number of tests; ``bh`` is Benjamini and Hochberg's."""
 Segment = tuple[str, str]
 """A field of the queries and its value, such as category and cold-start."""
+Segments = Mapping[Segment, Sequence[str]]
+
+_FLIPS_FOR_A_TEST = 100
+"""So many sign flips for each test that is corrected with others: else no p of many tests could stay below 0.05."""
+_CORRECTIONS: Mapping[Correction, Callable[[ArrayLike], NDArray[np.float64]]] = {
+    "holm": holm,
+    "bonferroni": bonferroni,
+    "bh": benjamini_hochberg,
+    "none": lambda p: np.asarray(p, dtype=np.float64),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One measure on the queries that both runs have a value for; a positive difference is a rise of the number."""
+    """One measure on the queries that both runs have a value for; a positive difference is a rise of the number.
+
+    The unit is the query: what it scored in its paraphrases and repeats is averaged before differences are taken.
+    """
 
     measure: str
     segment: Segment | None = None
     n: int
+    """How many queries both runs have; 0 where one of them has means only, and then there are no tests."""
     baseline: float
     """Mean over the shared queries, as are the others."""
     candidate: float
     difference: float
-    low: float | None
+    low: float | None = None
     """Of the 95 % interval of the difference (BCa bootstrap); None where there are too few queries."""
-    high: float | None
-    p: float | None
+    high: float | None = None
+    p: float | None = None
     """Of the two-sided sign-flip test."""
-    p_holm: float | None = None
-    """Corrected for all measures that were compared."""
+    p_corrected: float | None = None
+    """Corrected for all that was tested with it."""
     p_t: float | None = None
-    """Of the paired t-test, beside it."""
+    """Of the paired t-test, beside it; not corrected."""
     effect: float | None = None
     """Cohen's d_z: the mean difference in standard deviations."""
-    wins: int
-    ties: int
-    losses: int
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
     """Wins and losses are by what is better, which for some measures is less."""
+
+    @property
+    def significant(self) -> bool:
+        """Whether the corrected p is at most 0.05."""
+        return self.p_corrected is not None and self.p_corrected <= ALPHA
+
+    @property
+    def gain(self) -> float:
+        """How much better the candidate is; negative when worse, whichever way the measure points."""
+        return -self.difference if lower_is_better(self.measure) else self.difference
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON has it."""
-        found = asdict(self)
+        found = asdict(self) | {"significant": self.significant}
         found["segment"] = None if self.segment is None else dict([self.segment])
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -56,37 +95,108 @@ class Compared:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two of several runs, by their places, and how they compare."""
+
+    baseline: int
+    candidate: int
+    measures: tuple[Compared, ...]
+    segments: tuple[Compared, ...] = ()
+
+
 def compare(
     candidate: Snapshot,
     baseline: Snapshot,
     measures: Iterable[str] | None = None,
     *,
-    segments: Mapping[Segment, Sequence[str]] | None = None,
+    segments: Segments | None = None,
+    correction: Correction = "holm",
     seed: int = 0,
 ) -> tuple[Compared, ...]:
-    """Compare two runs on every measure that both have, and on segments of the queries.
+    """Compare two runs on every measure that both have, and then on segments of the queries.
 
-    Holm's correction is over the measures on all queries; segments are for looking, and each is corrected among its
-    own. The same seed gives the same numbers, whatever else is compared.
+    See :func:`compare_all`, which this is for two.
     """
-    check_comparable(candidate, baseline)
-    wanted = list(measures if measures is not None else (name for name in candidate.values if name in baseline.values))
-    found = [*_family(candidate, baseline, wanted, None, None, seed)]
-    for segment, queries in (segments or {}).items():
-        found += _family(candidate, baseline, wanted, segment, queries, seed)
-    return tuple(found)
+    (pair,) = compare_all([baseline, candidate], measures, segments=segments, correction=correction, seed=seed)
+    return (*pair.measures, *pair.segments)
 
 
-def _family(
-    candidate: Snapshot, baseline: Snapshot, measures: Sequence[str], segment: Segment | None,
-    queries: Sequence[str] | None, seed: int,
-) -> list[Compared]:  # fmt: skip
-    found = [_compared(candidate, baseline, measure, segment, queries, seed) for measure in measures]
-    tested = [one for one in found if one.p is not None]
-    adjusted = dict(
-        zip((one.measure for one in tested), holm([one.p for one in tested if one.p is not None]), strict=True)
+def compare_all(
+    snapshots: Sequence[Snapshot],
+    measures: Iterable[str] | None = None,
+    *,
+    segments: Segments | None = None,
+    correction: Correction = "holm",
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Pair, ...]:
+    """Compare every run with every later one, on every measure that all have.
+
+    p is corrected over all pairs and measures. Segments are for looking, and corrected by themselves: over all of them,
+    all pairs and measures. The same seed gives the same numbers, whatever else is compared; only p has more flips where
+    more than a hundred tests are corrected together.
+
+    >>> def made(name, *values):
+    ...     column = {f"q{i}": (value,) for i, value in enumerate(values)}
+    ...     return Snapshot(name=name, golden={}, system={}, fingerprint="", values={"RR": column})
+    >>> pairs = compare_all([made("a", 0, 0, 0.5), made("b", 1, 0.5, 1), made("c", 1, 1, 0.5)])
+    >>> [(pair.baseline, pair.candidate, round(pair.measures[0].difference, 3)) for pair in pairs]
+    [(0, 1, 0.667), (0, 2, 0.667), (1, 2, 0.0)]
+    >>> [pair.measures[0].p_corrected for pair in pairs]  # 0.25, 0.5 and 1 alone
+    [0.75, 1.0, 1.0]
+    """
+    if correction not in get_args(Correction):
+        raise UsageError(f"unknown correction {shorten(correction)}{did_you_mean(str(correction), _CORRECTIONS)}")
+    if len(snapshots) < 2:
+        raise UsageError(f"{len(snapshots)} run: a comparison needs two")
+    places = list(combinations(range(len(snapshots)), 2))
+    for one, other in places:
+        check_comparable(snapshots[other], snapshots[one])
+    wanted = list(measures) if measures is not None else shared_measures(snapshots)
+    whole = [(place, None, measure) for place in places for measure in wanted]
+    parts = [(place, segment, measure) for place in places for segment in segments or {} for measure in wanted]
+    found: dict[tuple[tuple[int, int], Segment | None, str], Compared] = {}
+    for family in (whole, parts):
+        tests = []
+        for (one, other), segment, measure in family:
+            queries = None if segment is None else (segments or {})[segment]
+            flips = _flips(len(family))
+            tests.append(_compared(snapshots[other], snapshots[one], measure, segment, queries, seed, flips))
+            if progress:
+                progress(len(found) + len(tests), len(whole) + len(parts))
+        found |= dict(zip(family, corrected(tests, correction), strict=True))
+    return tuple(
+        Pair(
+            baseline=place[0],
+            candidate=place[1],
+            measures=tuple(found[test] for test in whole if test[0] == place),
+            segments=tuple(found[test] for test in parts if test[0] == place),
+        )
+        for place in places
     )
-    return [replace(one, p_holm=float(adjusted[one.measure])) if one.measure in adjusted else one for one in found]
+
+
+def shared_measures(snapshots: Sequence[Snapshot]) -> list[str]:
+    """Give the measures that all runs have, in the order of the last."""
+    return [name for name in snapshots[-1].means or snapshots[-1].values if all(map(_has(name), snapshots))]
+
+
+def _has(measure: str) -> Callable[[Snapshot], bool]:
+    return lambda snapshot: measure in snapshot.values or (not snapshot.values and measure in snapshot.means)
+
+
+def _flips(tests: int) -> int:
+    """Give how many sign flips a test needs that is corrected with so many."""
+    return max(RESAMPLES, _FLIPS_FOR_A_TEST * tests) - 1
+
+
+def corrected(tests: Sequence[Compared], correction: Correction = "holm") -> list[Compared]:
+    """Correct the p-values of tests for their number; what was not tested does not count."""
+    tested = [(i, one.p) for i, one in enumerate(tests) if one.p is not None]
+    adjusted = _CORRECTIONS[correction]([p for _, p in tested]).tolist() if tested else []
+    by_place = dict(zip((i for i, _ in tested), adjusted, strict=True))
+    return [replace(one, p_corrected=by_place.get(i)) for i, one in enumerate(tests)]
 
 
 def differences(
@@ -99,8 +209,10 @@ def differences(
 
 def _compared(
     candidate: Snapshot, baseline: Snapshot, measure: str, segment: Segment | None,
-    queries: Sequence[str] | None, seed: int,
+    queries: Sequence[str] | None, seed: int, flips: int,
 ) -> Compared:  # fmt: skip
+    if not (candidate.values and baseline.values):
+        return _of_means(candidate, baseline, measure, segment)
     pairs = np.array(list(differences(candidate, baseline, measure, queries).values()), float).reshape(-1, 2)
     change = pairs[:, 1] - pairs[:, 0]
     counts = win_tie_loss(-change if lower_is_better(measure) else change)
@@ -108,20 +220,26 @@ def _compared(
     found = Compared(
         measure=measure, segment=segment, n=len(change), baseline=before, candidate=after,
         difference=math.fsum(change) / len(change) if len(change) else math.nan,
-        low=None, high=None, p=None, wins=counts.wins, ties=counts.ties, losses=counts.losses,
+        wins=counts.wins, ties=counts.ties, losses=counts.losses,
     )  # fmt: skip
     if len(change) < 2:
         return found
     rng = generator(seed, measure, segment)
-    interval = bootstrap(change, rng=rng, resamples=RESAMPLES, method="bca")
+    interval = bootstrap(change, rng=rng, resamples=RESAMPLES, level=LEVEL, method="bca")
     return replace(
         found,
         low=interval.low,
         high=interval.high,
-        p=permutation(change, rng=rng, resamples=RESAMPLES - 1).p,
+        p=permutation(change, rng=rng, resamples=flips).p,
         p_t=paired_t(change).p,
         effect=effect_size(change).d_z,
     )
+
+
+def _of_means(candidate: Snapshot, baseline: Snapshot, measure: str, segment: Segment | None) -> Compared:
+    """Compare what is known of a run without single scores; of its segments nothing is."""
+    before, after = (math.nan if segment else one.mean(measure) for one in (baseline, candidate))
+    return Compared(measure=measure, segment=segment, n=0, baseline=before, candidate=after, difference=after - before)
 
 
 def lower_is_better(measure: str) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.core import InputError, shorten
 from karat.gate._comparison import Segment, differences, generator
-from karat.gate._policy import Must, Policy, Rule
+from karat.gate._policy import Must, Policy, Rule, check_asks
 from karat.gate._snapshot import Snapshot, check_comparable
 from karat.stats import Evidence, Outcome, evidence, verdicts
 
@@ -35,11 +35,15 @@ class Check:
     difference: float | None = None
     """Of the means over the queries that both runs have."""
     low: float | None = None
-    """How far the difference may go down, at the policy's level; one-sided."""
+    """How far the difference may go down, at the policy's level, one-sided; where more is better."""
+    high: float | None = None
+    """How far it may go up, where less is better."""
     limit: float | None = None
     """What the current number, the fall or the rise is held against."""
     p: float | None = None
     """Of the one-sided test for a fall, corrected for all that the gate tests."""
+    p_worse: float | None = None
+    """Of the test that rules a larger fall out, not corrected."""
     n: int | None = None
     needed: int | None = None
     """How many queries would decide, where these do not."""
@@ -94,8 +98,10 @@ def decide(
 ) -> Decision:
     """Check every rule of a policy; refuse a baseline whose numbers do not mean the same.
 
-    Without a baseline what needs one is inconclusive. A number that is missing fails, by name.
+    Without a baseline what needs one is inconclusive. A number that is missing fails, by name; so does a run in which
+    every query failed, whatever the rules are.
     """
+    check_asks(policy)
     if baseline is not None:
         check_comparable(candidate, baseline)
     found = [
@@ -103,9 +109,18 @@ def decide(
         *_tests(candidate, baseline, policy, groups or {}, seed),
     ]
     found += [_must(candidate, one) for one in policy.must_pass]
+    found += _nothing(candidate)
     order = {rule.name: i for i, rule in enumerate(policy.rules)}
     found.sort(key=lambda check: order.get(check.name, len(order)))
     return Decision(policy=policy, checks=tuple(found), candidate=candidate, baseline=baseline, groups=groups or {})
+
+
+def _nothing(candidate: Snapshot) -> Iterator[Check]:
+    if not candidate.queries and not candidate.means:
+        yield Check(metric="coverage", kind="min", outcome=Outcome.FAIL, reason="no query was asked")
+    elif candidate.queries and not candidate.coverage:
+        why = f"every query failed: {next(iter(candidate.failed.values()))}"
+        yield Check(metric="coverage", kind="min", outcome=Outcome.FAIL, reason=why, current=0.0)
 
 
 def _queries(rule: Rule, groups: Groups) -> Sequence[str] | None:
@@ -156,7 +171,7 @@ def _relative(rule: Rule, kind: str, now: float, then: float, limit: float, *, k
     if not known:
         return _without_baseline(rule, kind, now, limit)
     if math.isnan(then):
-        return _missing(rule, kind, limit, "the baseline has no number for it: record it again")
+        return _missing(rule, kind, limit, "the baseline has no number for it: record it again", now)
     word, change = ("fell", then - now) if "drop" in kind else ("rose", now - then)
     allowed = limit if kind.endswith("abs") else limit * abs(then)
     holds = change <= allowed + 1e-9
@@ -169,9 +184,11 @@ def _relative(rule: Rule, kind: str, now: float, then: float, limit: float, *, k
     )  # fmt: skip
 
 
-def _missing(rule: Rule, kind: str, limit: float | None, why: str = "the run has no number for it") -> Check:
+def _missing(
+    rule: Rule, kind: str, limit: float | None, why: str = "the run has no number for it", now: float | None = None
+) -> Check:
     return Check(
-        metric=rule.metric, where=rule.where, kind=kind, limit=limit, outcome=Outcome.FAIL,
+        metric=rule.metric, where=rule.where, kind=kind, limit=limit, current=now, outcome=Outcome.FAIL,
         reason=f"{why}, and what is not measured does not pass",
     )  # fmt: skip
 
@@ -186,14 +203,14 @@ def _without_baseline(rule: Rule, kind: str, now: float, limit: float | None) ->
 def _tests(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, groups: Groups, seed: int) -> list[Check]:
     """Test all rules that ask for it together, because Holm's correction is over all of them."""
     checks: list[Check] = []
-    tested: list[tuple[Rule, Evidence]] = []
+    tested: list[tuple[Rule, Evidence, str]] = []
     for rule in policy.rules:
         kind = "non_inferior" if rule.non_inferior else "significant_drop"
         if not (rule.non_inferior or rule.significant_drop):
             continue
         queries = _queries(rule, groups)
         now = number(candidate, rule, queries)
-        pairs = differences(candidate, baseline, rule.metric, queries) if baseline is not None else {}
+        pairs = _pairs(candidate, baseline, rule, queries) if baseline is not None else {}
         if math.isnan(now):
             checks.append(_missing(rule, kind, None))
         elif baseline is None:
@@ -204,28 +221,48 @@ def _tests(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, group
                 if not baseline.values
                 else "the baseline has no score of it"
             )
-            checks.append(_missing(rule, kind, None, f"{why}: record it again"))
+            checks.append(_missing(rule, kind, None, f"{why}: record it again", now))
         else:
             then, after = np.array(list(pairs.values()), float).T
             rng = generator(seed, rule.metric, rule.where)
             found = evidence(then, after, rng=rng, rule=policy.drop, lower_is_better=rule.lower_is_better)
-            tested.append((rule, found))
+            tested.append((rule, found, _lost(len(baseline.scores(rule.metric, queries)) - len(pairs))))
     if tested:
-        for (rule, found), verdict in zip(tested, verdicts([found for _, found in tested]), strict=True):
-            checks.append(_tested(rule, found, verdict.outcome, verdict.reason, verdict.adjusted))
+        for (rule, found, lost), verdict in zip(tested, verdicts([one for _, one, _ in tested]), strict=True):
+            checks.append(_tested(rule, found, verdict.outcome, verdict.reason + lost, verdict.adjusted))
     return checks
+
+
+def _lost(queries: int) -> str:
+    return f"; {queries:,} that the baseline scored cannot be scored now" if queries else ""
+
+
+def _pairs(
+    candidate: Snapshot, baseline: Snapshot, rule: Rule, queries: Sequence[str] | None
+) -> dict[str, tuple[float, float]]:
+    """Give the scores before and now; 0 for a query that had one and failed, or came back with nothing to score."""
+    found = differences(candidate, baseline, rule.metric, queries)
+    if rule.lower_is_better:  # there 0 would be a reward
+        return found
+    asked = frozenset(candidate.queries)
+    return {
+        query: found.get(query, (before, 0.0))
+        for query, before in baseline.scores(rule.metric, queries).items()
+        if query in found or query in asked
+    }
 
 
 def _tested(rule: Rule, found: Evidence, outcome: Outcome, reason: str, p: float | None) -> Check:
     kind = "non_inferior" if rule.non_inferior else "significant_drop"
     if kind == "significant_drop" and outcome is Outcome.INCONCLUSIVE:
         outcome = Outcome.PASS  # this rule asks only that no fall is shown
-    open_ = outcome is Outcome.INCONCLUSIVE
-    sign = -1 if rule.lower_is_better else 1
+    less = rule.lower_is_better
     return Check(
         metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=reason,
-        current=found.candidate, baseline=found.baseline, difference=sign * found.difference, low=found.low,
-        limit=found.margin, p=p, n=found.n, needed=found.needed if open_ else None,
+        current=found.candidate, baseline=found.baseline, difference=-found.difference if less else found.difference,
+        low=None if less else found.low, high=-found.low if less and found.low is not None else None,
+        limit=found.margin, p=p, p_worse=found.p_worse, n=found.n,
+        needed=found.needed if outcome is Outcome.INCONCLUSIVE else None,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ _DROPS = ("max_drop_abs", "max_drop_rel")
 _RISES = ("max_rise_abs", "max_rise_rel")
 _LIMITS = ("min", "max", *_DROPS, *_RISES)
 _TESTS = ("significant_drop", "non_inferior")
+_STATISTICS = ("p50", "p95", "p99", "mean")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,17 +46,36 @@ class Rule:
     non_inferior: bool = False
 
     def __post_init__(self) -> None:
-        if not any(getattr(self, name) not in (None, False) for name in (*_LIMITS, *_TESTS)):
+        asked = [getattr(self, name) for name in (*_LIMITS, *_TESTS)]
+        if all(one is None or one is False for one in asked):  # a limit of 0 is one
             raise UsageError(f"the rule on {self.name} asks for nothing; it may have {', '.join((*_LIMITS, *_TESTS))}")
-        wrong = _DROPS if self.lower_is_better else _RISES
-        for name in wrong:
-            if getattr(self, name) is not None:
-                better = "less" if self.lower_is_better else "more"
-                raise UsageError(f"the rule on {self.name} has {name}, but of it {better} is better")
+        if self.metric.startswith("latency."):
+            self._check_latency()
+        self._check_changes()
         if not self.is_measure and (self.significant_drop or self.non_inferior):
             raise UsageError(f"{self.metric} is no number of single queries: only limits can be set on it, no tests")
         if not self.is_measure and self.where is not None:
             raise UsageError(f"{self.metric} is for all queries; leave out 'where'")
+
+    def _check_latency(self) -> None:
+        *_, stage, statistic = self.metric.split(".")
+        if statistic not in _STATISTICS or not stage:
+            hint = did_you_mean(statistic, _STATISTICS) or f"; write one of {', '.join(_STATISTICS)} after the stage"
+            raise UsageError(f"{shorten(self.metric)} is no latency{hint}")
+
+    def _check_changes(self) -> None:
+        """Refuse falls of what should be low and rises of what should be high, and limits that nothing can break."""
+        wrong, better = (_DROPS, "less") if self.lower_is_better else (_RISES, "more")
+        for name in (*_DROPS, *_RISES):
+            limit = getattr(self, name)
+            if limit is None:
+                continue
+            if name in wrong:
+                raise UsageError(f"the rule on {self.name} has {name}, but of it {better} is better")
+            if limit < 0:
+                raise UsageError(f"the rule on {self.name} has {name} = {limit:g}; write 0, or how far it may go")
+            if name == "max_drop_rel" and limit >= 1:
+                raise UsageError(f"the rule on {self.name} has {name} = {limit:g}; write a share, such as 0.05 for 5 %")
 
     @property
     def name(self) -> str:
@@ -123,8 +143,8 @@ def policy(name: str, measures: Sequence[str] = (), floors: Mapping[str, float] 
     >>> [rule.name for rule in policy("fit").rules]
     ['R@5', 'P@5', 'RR', 'nDCG@5', 'latency.p95']
     """
-    floors = floors or {}
-    wanted = tuple(dict.fromkeys((*floors, *measures)))
+    floors = {str(Measure.parse(one)): floor for one, floor in (floors or {}).items()}
+    wanted = tuple(dict.fromkeys((*floors, *(str(Measure.parse(one)) for one in measures))))
     rated = [one for one in wanted if Measure.parse(one).definition.higher_is_better is not None]
     if name == "default":
         rules = tuple(Rule(metric=one, min=floors.get(one), non_inferior=True) for one in rated)
@@ -141,8 +161,12 @@ def policy(name: str, measures: Sequence[str] = (), floors: Mapping[str, float] 
         return Policy(name=name, rules=_canary())
     if name == "threshold":
         return Policy(name=name, rules=tuple(_fall(one, "rel", 0.05) for one in rated))
-    hint = did_you_mean(name, POLICIES) or f"; known: {', '.join(POLICIES)}, or a TOML file"
-    raise UsageError(f"unknown policy {shorten(name)}{hint}")
+    raise UsageError(_unknown(name))
+
+
+def _unknown(name: object) -> str:
+    hint = did_you_mean(str(name), POLICIES) or f"; known: {', '.join(POLICIES)}, or a TOML file"
+    return f"unknown policy {shorten(name)}{hint}"
 
 
 def _fall(measure: str, kind: str, limit: float) -> Rule:
@@ -172,23 +196,37 @@ def read_policy(
     floors: Mapping[str, float] | None = None,
     source: str = "[gate]",
 ) -> Policy:
-    """Make the policy of a project: one by name, or of a file; then what the table ``[gate]`` of karat.toml adds.
+    """Make the policy of a project: one by name, then what the table ``[gate]`` of karat.toml adds.
 
-    A rule of the table on the same number and queries takes the place of the policy's.
+    A rule of the table on the same number and queries takes the place of the policy's. A file has such a table of its
+    own, which holds instead of that of karat.toml. A policy that checks nothing is a mistake.
     """
-    if chosen and (chosen.endswith(".toml") or "/" in chosen):
+    known: Sequence[str] = _KEYS
+    if chosen is not None and (chosen.endswith(".toml") or "/" in chosen):
         table, source = _file(chosen), chosen
-        chosen = None
+        chosen, known = None, [key for key in _KEYS if key != "baseline"]
+    elif chosen is not None and chosen not in POLICIES:
+        raise UsageError(_unknown(chosen))
     for key in table:
-        if key not in _KEYS:
+        if key not in known:
             raise InputError(
-                f"has no key {shorten(key)}{did_you_mean(key, _KEYS) or '; it has ' + ', '.join(_KEYS)}", source=source
+                f"has no key {shorten(key)}{did_you_mean(key, known) or '; it has ' + ', '.join(known)}", source=source
             )
-    found = policy(chosen or table.get("policy", "default"), measures, floors)
     try:
-        return _overlaid(found, table)
+        found = _overlaid(policy(table.get("policy", "default") if chosen is None else chosen, measures, floors), table)
+        check_asks(found)
     except (UsageError, MeasureError) as error:
         raise InputError(str(error), source=source) from None
+    return found
+
+
+def check_asks(found: Policy) -> None:
+    """Refuse a policy that checks nothing: everything would pass it."""
+    if not found.rules and not found.must_pass:
+        raise UsageError(
+            f"policy {shorten(found.name)} checks nothing, and everything would pass; write [[gate.rules]], must_pass, "
+            "floors of the golden set, or [eval] measures of which more is better"
+        )
 
 
 def _file(path: str) -> Mapping[str, Any]:
@@ -203,11 +241,17 @@ def _file(path: str) -> Mapping[str, Any]:
 
 
 def _overlaid(found: Policy, table: Mapping[str, Any]) -> Policy:
-    own = {(rule.metric, rule.where): rule for rule in map(_rule, _tables(table, "rules"))}
+    own: dict[tuple[str, Segment | None], Rule] = {}
+    for rule in map(_rule, _tables(table, "rules")):
+        if (rule.metric, rule.where) in own:
+            raise UsageError(f"there are two rules on {rule.name}; write all its limits in one")
+        own[rule.metric, rule.where] = rule
     rules = {(rule.metric, rule.where): rule for rule in found.rules} | own
     limits: dict[str, Any] = {
         name: _number(table[name], name) for name in ("alpha", "relative", "absolute") if name in table
     }
+    if limits.get("relative", 0) >= 1:
+        raise UsageError(f"relative = {limits['relative']:g}; write a share, such as 0.05 for 5 %")
     answer = table.get("on_inconclusive", found.on_inconclusive)
     if answer not in get_args(OnInconclusive):
         raise UsageError(f"on_inconclusive = {shorten(answer)}; choose pass or fail")

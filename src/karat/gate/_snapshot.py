@@ -12,8 +12,13 @@ from karat.core import InputError, shorten
 Values = Mapping[str, Mapping[str, tuple[float, ...]]]
 """By measure, then by query: a value for each repeat, NaN where there is none."""
 
-_SAME = ("k", "unit", "paraphrases", "sample", "seed", "normaliser", "judge")
-"""Settings that decide what a score means; runs that differ in one are not compared."""
+_SAME: Mapping[str, Any] = {
+    "k": None, "unit": "document", "paraphrases": False, "sample": None, "seed": 0, "normaliser": None, "judge": None,
+}  # fmt: skip
+"""Settings that decide what a score means, and what holds where none is recorded; runs that differ are not compared."""
+
+PARTS: Mapping[str, str] = {"embedding_model": "embedder", "chunking_strategy": "chunk", "reranking_model": "rerank"}
+"""What source 000 calls the parts of a system, and karat's pipeline."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +44,8 @@ class Snapshot:
     """Milliseconds by stage and statistic: p50, p95, p99, mean."""
     queries: tuple[str, ...] = ()
     """All that were asked."""
+    total: int = 0
+    """How many the golden set has, of which a sample may have been asked; 0 where that is not known."""
     hits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The first documents of each query, so that what moved can be said."""
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -71,8 +78,15 @@ class Snapshot:
 
     @property
     def coverage(self) -> float:
-        """The share of queries that were answered; NaN where none was asked."""
-        return 1 - len(self.failed) / len(self.queries) if self.queries else math.nan
+        """The share of the golden set's queries that were answered; NaN where none was asked.
+
+        >>> asked = ("q1", "q2", "q3", "q4")
+        >>> made = Snapshot(name="a", golden={}, system={}, fingerprint="", queries=asked, failed={"q2": "timed out"})
+        >>> made.coverage
+        0.75
+        """
+        answered = sum(query not in self.failed for query in self.queries)
+        return answered / max(self.total, len(self.queries)) if self.queries else math.nan
 
     def latency_of(self, name: str) -> float:
         """Give a statistic such as ``p95``, of the whole, or ``embed.p95``, of a stage; NaN if not measured."""
@@ -93,20 +107,23 @@ def check_comparable(candidate: Snapshot, baseline: Snapshot) -> None:
 
 def _differences(candidate: Snapshot, baseline: Snapshot) -> Iterable[str]:
     now, then = candidate.golden.get("fingerprint"), baseline.golden.get("fingerprint")
-    if now != then and then is not None:  # a baseline of means alone knows no golden set
+    if now != then and (then is not None or baseline.values):  # a baseline of means alone knows no golden set
         yield f"golden set ({_golden(candidate)}, was {_golden(baseline)})"
-    for name in _SAME:
-        if name in baseline.settings and candidate.settings.get(name) != baseline.settings[name]:
-            yield f"{name} ({candidate.settings.get(name)}, was {baseline.settings[name]})"
-    for measure in candidate.means.keys() & baseline.means.keys() if baseline.values else ():
+    for name, default in _SAME.items() if baseline.values else ():
+        now, then = (one.settings.get(name, default) for one in (candidate, baseline))
+        sampled = candidate.settings.get("sample") or baseline.settings.get("sample")
+        if now != then and (name != "seed" or sampled):  # the seed chooses the sample, and nothing else
+            yield f"{name} ({shorten(now)}, was {shorten(then)})"
+    for measure in candidate.means if baseline.values else ():
         now, then = (one.definitions.get(measure, measure) for one in (candidate, baseline))
-        if now != then:
+        if measure in baseline.means and now != then:
             yield f"{measure} ({now}, was {then})"
 
 
 def _golden(snapshot: Snapshot) -> str:
     golden = snapshot.golden
-    return " ".join(str(golden[key])[:19] for key in ("name", "version", "fingerprint") if golden.get(key))
+    known = " ".join(str(golden[key])[:19] for key in ("name", "version", "fingerprint") if golden.get(key))
+    return known or "unknown"
 
 
 def changes(candidate: Snapshot, baseline: Snapshot) -> list[tuple[str, Any, Any]]:
@@ -118,6 +135,8 @@ def changes(candidate: Snapshot, baseline: Snapshot) -> list[tuple[str, Any, Any
     [('chunk.size', 384, 512)]
     """
     now, then = flat(candidate.system), flat(baseline.system)
+    if then and then.keys() <= PARTS.keys():  # source 000 names only these
+        now = {name: part for name, part in identity(candidate.system).items() if name in then}
     return [(key, now.get(key), then.get(key)) for key in {**then, **now} if now.get(key) != then.get(key)]
 
 
@@ -134,3 +153,22 @@ def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
         else:
             found[f"{before}{key}"] = value
     return found
+
+
+def identity(system: Mapping[str, Any]) -> dict[str, str]:
+    """Name the parts of a system as source 000's baseline-metrics.json does.
+
+    >>> identity({"chunk": {"chunker": "sentence", "size": 256, "overlap": 32}, "embedder": {"model": "granite"}})
+    {'embedding_model': 'granite', 'chunking_strategy': 'sentence_256_overlap_32', 'reranking_model': 'none'}
+    """
+    return {name: str(system[name]) if name in system else _part(system.get(key), key) for name, key in PARTS.items()}
+
+
+def _part(part: Any, key: str) -> str:
+    if not isinstance(part, Mapping):
+        return "none" if part is None else str(part)
+    if key != "chunk":
+        return str(part.get("model", part.get("kind", "unknown")))
+    size = f"_{part['size']}" if "size" in part else ""
+    overlap = f"_overlap_{part['overlap']}" if part.get("overlap") else ""
+    return f"{part.get('chunker', 'unknown')}{size}{overlap}"

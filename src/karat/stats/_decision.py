@@ -21,6 +21,7 @@ from karat.stats._paired import bounds
 from karat.stats._permutation import permutation
 from karat.stats._power import sample_size
 from karat.stats._sample import TIE, Floats, check_resamples, pairs, sample
+from karat.stats._student import above
 
 
 class Outcome(StrEnum):
@@ -94,6 +95,23 @@ class Evidence:
     def ruled_out(self) -> bool:
         """Whether a drop by more than the margin is ruled out."""
         return self.changed == 0 or (self.low is not None and self.low > -self.margin)
+
+    @property
+    def p_worse(self) -> float:
+        """Of the t-test that rules a drop by more than the margin out: below alpha where the bound is above it.
+
+        >>> found = evidence([1, 1, 0.5, 1, 1, 1], [1, 1, 0.5, 0.5, 1, 1], rng=np.random.default_rng(1))
+        >>> round(found.p_worse, 3), found.ruled_out
+        (0.664, False)
+        """
+        if self.changed == 0:
+            return 0.0
+        if self.sd is None:
+            return 1.0
+        above_it = self.difference + self.margin
+        if not self.sd:
+            return 0.0 if above_it > 0 else 1.0
+        return above(above_it / (self.sd / math.sqrt(self.n)), (self.clusters or self.n) - 1)
 
     @property
     def testable(self) -> bool:

@@ -1,0 +1,95 @@
+"""A project with runs as a test wants them: each query has one relevant document, at a place that the test says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from karat import golden
+from karat.core import Document, GoldenSet, Hit, Judgment, Query, Run, Target, Trace
+from karat.experiments import RunWriter, gate_run, open_project, read_answers
+from karat.gate import Baseline, write_baseline
+
+TOML = '[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10"]\n'
+
+
+def make_set(size: int = 12, **fields: Any) -> GoldenSet:
+    """A golden set whose query q01 is answered by d01, and so on; its categories take turns."""
+    ids = [f"{i:02}" for i in range(1, size + 1)]
+    made: dict[str, Any] = {
+        "name": "turns",
+        "grades": ("no", "yes"),
+        "relevant": 1,
+        "documents": tuple(Document(id=f"{kind}{i}", text=f"{kind}{i}") for i in ids for kind in "dx"),
+        "queries": tuple(
+            Query(id=f"q{i}", text=f"What of {i}?", category=["prices", "times"][int(i) % 2]) for i in ids
+        ),
+        "judgments": tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in ids),
+    }
+    return GoldenSet(**made | fields)
+
+
+def make_project(folder: Path, toml: str = "", *, made: GoldenSet | None = None) -> GoldenSet:
+    """Write the set and a configuration; ``toml`` is what stands after [eval]."""
+    made = made or make_set()
+    shutil.rmtree(folder / "set", ignore_errors=True)
+    golden.write(made, folder / "set")
+    (folder / "karat.toml").write_text(TOML + toml)
+    return made
+
+
+def make_run(
+    folder: Path,
+    made: GoldenSet,
+    places: Sequence[int],
+    name: str = "new",
+    *,
+    errors: Mapping[str, str] | None = None,
+    ms: float | None = 10.0,
+    system: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Path:
+    """Write a run in which the relevant document of each query stands at a place, or nowhere for 0."""
+    asked = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, **settings}
+    run = Run(
+        name=name,
+        golden={"name": made.name, "version": made.version, "fingerprint": golden.fingerprint(made)},
+        system=system or {"kind": "test"},
+        fingerprint="sha256:0",
+        settings=asked,
+    )
+    path = folder / "runs" / f"{name}.jsonl"
+    with RunWriter(path, run) as writer:
+        for query, place in zip(made.queries, places, strict=False):
+            error = (errors or {}).get(query.id, "")
+            timings = {} if ms is None else {"embed": ms / 2, "total": ms}
+            writer.write(
+                Trace(query=query.id, text=query.text, hits=() if error else _hits(made, query.id, place),
+                      timings=timings, error=error)
+            )  # fmt: skip
+    return path
+
+
+def _hits(made: GoldenSet, query: str, place: int) -> tuple[Hit, ...]:
+    relevant = next(judgment.target.document for judgment in made.judgments if judgment.query == query)
+    others = [document.id for document in made.documents if document.id != relevant][:3]
+    names = [*others[: place - 1], relevant, *others[place - 1 :]] if place else others
+    return tuple(Hit(name, float(len(names) - i), name) for i, name in enumerate(names))
+
+
+def edited(path: Path, change: Any) -> Path:
+    """Rewrite a run file line by line; None drops a line."""
+    lines = [change(json.loads(line)) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines if line is not None))
+    return path
+
+
+def accept(folder: Path, run: Path, *, policy: str | None = None) -> Path:
+    """Make a run the baseline of its project, as the command does, but on a day of its own."""
+    project = open_project(folder)
+    taken = gate_run(project, read_answers(run, project.golden), policy=policy, alone=True).snapshot
+    write_baseline(Baseline(snapshot=taken, recorded="2026-11-16"), folder / "baseline.json")
+    return folder / "baseline.json"

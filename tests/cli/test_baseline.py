@@ -1,0 +1,321 @@
+"""``karat baseline``: recorded only when asked for, only when it passes, and never over something else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.gate_project import TOML, make_project, make_run, make_set
+from karat import golden
+from karat.core import Judgment, Target
+from karat.gate import read_baseline
+
+VERB = "baseline"
+Run = Callable[..., tuple[str, str]]
+FLOOR = "[[gate.rules]]\nmetric = 'RR@10'\nmin = 0.7\nnon_inferior = true\n"
+GOOD, FEW, BAD = [1] * 12, [1] * 9 + [2] * 3, [1] * 5 + [2] * 6 + [0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of twelve queries with a floor, a good run, one that is a little worse and a bad one; no baseline."""
+    made = make_project(tmp_path, FLOOR)
+    for name, places in (("good", GOOD), ("few", FEW), ("bad", BAD)):
+        make_run(tmp_path, made, places, name, system={"kind": "test", "name": name})
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class TestUpdate:
+    """What is recorded, and what is not."""
+
+    def test_a_run_that_passes(self, run: Run, folder: Path) -> None:
+        """The first one has nothing to be compared with, which is no fault; the scores of every query are kept."""
+        out, err = run("update", "runs/good.jsonl")
+        assert out == ""
+        assert err == f"karat: {folder / 'baseline.json'} now holds good with 12 queries\n"
+        found = read_baseline("baseline.json")
+        assert (found.recorded, found.forced) == (f"{datetime.now(tz=UTC):%Y-%m-%d}", "")
+        assert found.snapshot.scores("RR@10") == {f"q{i:02}": 1.0 for i in range(1, 13)}
+        assert found.snapshot.hits["q02"] == ("d02", "d01", "x01", "x02")
+        assert found.snapshot.system == {"kind": "test", "name": "good"}
+        assert found.snapshot.golden["fingerprint"] == golden.fingerprint(make_set())
+        assert found.snapshot.latency_of("p95") == 10.0
+
+    def test_a_run_that_fails_its_own_gate(self, run: Run, folder: Path) -> None:
+        """Below the floor, it is refused with exit code 1, by name, and nothing is written."""
+        _, err = run("update", "runs/bad.jsonl", code=1)
+        assert err == (
+            "karat: the run does not pass its own gate and is not recorded: RR@10: 0.6667 is below 0.7; "
+            "--force 'why' does it\n"
+        )
+        assert not (folder / "baseline.json").exists()
+
+    def test_a_run_that_is_worse_than_the_baseline(self, run: Run, folder: Path) -> None:
+        """It is refused too, floors or not, and the baseline stays as it was, byte by byte."""
+        (folder / "karat.toml").write_text(TOML)
+        run("update", "runs/good.jsonl")
+        before = (folder / "baseline.json").read_bytes()
+        assert "dropped by 0.333, more than 0.05 (p = 0.00781)" in run("update", "runs/bad.jsonl", code=1)[1]
+        assert (folder / "baseline.json").read_bytes() == before
+
+    def test_a_better_run_takes_its_place(self, run: Run, folder: Path) -> None:
+        """And the file says so."""
+        run("update", "runs/few.jsonl")
+        run("update", "runs/good.jsonl")
+        assert read_baseline("baseline.json").snapshot.name == "good"
+
+    def test_force_needs_a_reason_and_records_it(self, run: Run, folder: Path) -> None:
+        """Without one nothing is done; show and the gate's JSON have it."""
+        assert "--force needs a reason" in run("update", "runs/bad.jsonl", "--force", "  ", code=2)[1]
+        assert "requires an argument" in run("update", "runs/bad.jsonl", "--force", code=2)[1]
+        assert not (folder / "baseline.json").exists()
+        run("update", "runs/bad.jsonl", "--force", " below the floor, issue 7 ")
+        assert read_baseline("baseline.json").forced == "below the floor, issue 7"
+        assert "accepted although it failed its gate: below the floor, issue 7\n" in run("show")[0]
+        assert json.loads(run("show", "--json")[0])["forced"] == "below the floor, issue 7"
+
+    def test_force_that_is_not_needed_is_not_recorded(self, run: Run, folder: Path) -> None:
+        """The run passed its gate, and the file does not say otherwise."""
+        run("update", "runs/good.jsonl", "--force", "just in case")
+        assert read_baseline("baseline.json").forced == ""
+
+    def test_a_forced_one_does_not_stay_so(self, run: Run, folder: Path) -> None:
+        """The next that passes has no reason to give."""
+        run("update", "runs/bad.jsonl", "--force", "to begin with")
+        run("update", "runs/good.jsonl")
+        assert read_baseline("baseline.json").forced == ""
+
+    def test_inconclusive(self, run: Run, folder: Path) -> None:
+        """Three losses: recorded where the policy lets them pass; where it does not, refused with exit code 4."""
+        run("update", "runs/good.jsonl")
+        run("update", "runs/few.jsonl")
+        (folder / "baseline.json").unlink()
+        (folder / "karat.toml").write_text(TOML + FLOOR + "[gate]\non_inconclusive = 'fail'\n")
+        run("update", "runs/good.jsonl")
+        _, err = run("update", "runs/few.jsonl", code=4)
+        assert "too few changed to tell: 3 changed" in err
+        assert read_baseline("baseline.json").snapshot.name == "good"
+        run("update", "runs/few.jsonl", "--force", "we looked at all three")
+        assert read_baseline("baseline.json").forced == "we looked at all three"
+
+    def test_the_policy_can_be_chosen(self, run: Run, folder: Path) -> None:
+        """By name; one that lacks numbers refuses the run."""
+        run("update", "runs/few.jsonl", "--policy", "beluga")
+        assert list(read_baseline("baseline.json").snapshot.means) == ["RR", "RR@10"]
+        assert (
+            "citation_coverage: the run has no number"
+            in run("update", "runs/few.jsonl", "--policy", "blocks", code=1)[1]
+        )
+
+    def test_a_policy_that_checks_nothing(self, run: Run, folder: Path) -> None:
+        """Nothing is recorded by it."""
+        (folder / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = []\n')
+        assert "checks nothing" in run("update", "runs/good.jsonl", "--force", "so what", code=2)[1]
+        assert not (folder / "baseline.json").exists()
+
+    def test_several_repeats(self, run: Run, folder: Path) -> None:
+        """Each query has a value for each asking."""
+        path = make_run(folder, make_set(), GOOD, "twice", repeat=2)
+        lines = path.read_text().splitlines()
+        again = [json.dumps(json.loads(line) | {"repeat": 1}) for line in lines[1:-1]]
+        path.write_text("\n".join([*lines[:-1], *again, lines[-1]]) + "\n")
+        run("update", path)
+        assert set(read_baseline("baseline.json").snapshot.values["RR@10"].values()) == {(1.0, 1.0)}
+        assert "12 queries, each asked 2 times" in run("show")[0]
+
+    def test_a_project_in_pyproject(self, run: Run, folder: Path) -> None:
+        """It is found from the run, beside any other tools; one without karat's table, or broken, is passed by."""
+        (folder / "karat.toml").unlink()
+        inner = folder / "runs" / "2026"
+        inner.mkdir()
+        (folder / "runs" / "good.jsonl").rename(inner / "good.jsonl")
+        (inner / "pyproject.toml").write_text("[tool.ruff]\n")
+        (folder / "runs" / "pyproject.toml").write_text("[tool\n")
+        (folder / "pyproject.toml").write_text(
+            "[tool.karat.golden]\npath = 'set'\n[tool.karat.eval]\nmeasures = ['RR@10']\n"
+        )
+        run("update", inner / "good.jsonl")
+        assert (folder / "baseline.json").exists()
+
+
+class TestOtherBaselines:
+    """What stands in the place of the baseline."""
+
+    def test_another_golden_set(self, run: Run, folder: Path) -> None:
+        """The set has changed: refused with what differs; by force it is replaced, for the floors hold."""
+        run("update", "runs/good.jsonl")
+        before = (folder / "baseline.json").read_bytes()
+        more = Judgment(query="q01", target=Target(document="x01"), grade=0)
+        other = replace(make_set(), judgments=(*make_set().judgments, more))
+        make_project(folder, FLOOR, made=other)
+        new = make_run(folder, other, GOOD, "new")
+        _, err = run("update", new, code=2)
+        assert "'new' and 'good' cannot be compared: they differ in golden set (turns sha256:" in err
+        assert err.endswith("; --force 'why' replaces the baseline\n")
+        assert (folder / "baseline.json").read_bytes() == before
+        run("update", new, "--force", "one more judgment")
+        found = read_baseline("baseline.json")
+        assert (found.snapshot.name, found.forced) == ("new", "one more judgment")
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"", b"{}", b"\xff", b'{"karat": "baseline", "format": 2, "queries": {}}', b'{"karat": "baseline", "for',
+            b'{"karat": "baseline", "format": 1, "queries": []}', b"precious = true\n",
+        ],
+    )  # fmt: skip
+    @pytest.mark.parametrize("force", [(), ("--force", "I know what I do")])
+    def test_a_file_that_is_no_baseline(self, run: Run, folder: Path, data: bytes, force: tuple[str, ...]) -> None:
+        """A mistyped path, another version, a damaged file: it is never overwritten, whatever is forced."""
+        path = folder / "baseline.json"
+        path.write_bytes(data)
+        _, err = run("update", "runs/good.jsonl", *force, code=2)
+        assert err.startswith(f"karat: {path}")
+        assert err.count("\n") == 1
+        assert path.read_bytes() == data
+        assert sorted(found.name for found in folder.iterdir()) == ["baseline.json", "karat.toml", "runs", "set"]
+
+    def test_the_configuration_by_mistake(self, run: Run, folder: Path) -> None:
+        """--baseline karat.toml does not cost the configuration."""
+        before = (folder / "karat.toml").read_bytes()
+        run("update", "runs/good.jsonl", "--baseline", "karat.toml", "--force", "oops", code=2)
+        run("update", "runs/good.jsonl", "--baseline", "set", "--force", "oops", code=2)
+        assert (folder / "karat.toml").read_bytes() == before
+
+    def test_one_that_is_named_in_the_configuration(self, run: Run, folder: Path) -> None:
+        """It is recorded there, also the first time, when there is none."""
+        (folder / "karat.toml").write_text(TOML + FLOOR + "[gate]\nbaseline = 'accepted.json'\n")
+        assert "accepted.json: no such file; 'karat baseline update RUN' records a baseline" in run("show", code=2)[1]
+        run("update", "runs/good.jsonl")
+        assert (folder / "accepted.json").exists()
+        assert "good, recorded" in run("show")[0]
+
+    def test_links_and_places_outside(self, run: Run, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+        """A link stays one; a place outside the project is as good as any, if it is said."""
+        elsewhere = tmp_path_factory.mktemp("elsewhere") / "accepted.json"
+        run("update", "runs/few.jsonl", "--baseline", elsewhere)
+        (folder / "baseline.json").symlink_to(elsewhere)
+        run("update", "runs/good.jsonl")
+        assert (folder / "baseline.json").is_symlink()
+        assert read_baseline(elsewhere).snapshot.name == "good"
+
+    def test_a_link_to_nothing(self, run: Run, folder: Path) -> None:
+        """It is not taken for a baseline that is not there yet."""
+        (folder / "baseline.json").symlink_to("gone.json")
+        assert "no such file" in run("update", "runs/good.jsonl", code=2)[1]
+        assert not (folder / "gone.json").exists()
+
+    def test_a_place_that_cannot_be_written(self, run: Run, folder: Path) -> None:
+        """One message, exit code 2."""
+        _, err = run("update", "runs/good.jsonl", "--baseline", "none/baseline.json", code=2)
+        assert err == "karat: none/baseline.json: cannot be written: No such file or directory\n"
+        _, err = run("update", "runs/good.jsonl", "--baseline", "karat.toml/baseline.json", code=2)
+        assert "cannot be written: Not a directory" in err
+
+
+class TestFit:
+    """000's baseline-metrics.json."""
+
+    def test_written_and_gated_with(self, run: Run, folder: Path) -> None:
+        """With the measures that it holds, though karat.toml names others; then `fit` gates with it."""
+        three = replace(make_set(), judgments=tuple(
+            Judgment(query=f"q{i:02}", target=Target(document=name), grade=1)
+            for i in range(1, 13) for name in (f"d{i:02}", "d01" if i > 1 else "d02", "x01")))  # fmt: skip
+        make_project(folder, made=three)
+        good = make_run(folder, three, GOOD, "good")
+        run("update", good, "--baseline", "baseline-metrics.json", "--format", "fit")
+        found = json.loads((folder / "baseline-metrics.json").read_text())
+        assert found["metrics"] == {
+            "recall_at_5": 1.0, "precision_at_5": 0.6, "mrr": 1.0, "ndcg_at_5": 1.0,
+            "latency": {"p50": 10.0, "p95": 10.0, "p99": 10.0},
+        }  # fmt: skip
+        (folder / "karat.toml").write_text(TOML + "[gate]\npolicy = 'fit'\n")
+        run("update", good, "--baseline", "baseline-metrics.json", "--format", "fit")
+        assert "means only: no test can be made with it" in run("show", "--baseline", "baseline-metrics.json")[0]
+
+    def test_tests_cannot_be_made_with_it(self, run: Run, folder: Path) -> None:
+        """The default policy needs scores of single queries, and says so."""
+        run("update", "runs/good.jsonl", "--format", "fit")
+        _, err = run("update", "runs/good.jsonl", code=1)
+        assert "RR@10: the baseline has no scores of single queries: record it again" in err
+        run("update", "runs/good.jsonl", "--force", "from 000's file to karat's")
+        assert read_baseline("baseline.json").snapshot.scores("RR@10")
+
+    def test_without_times_it_is_not_written(self, run: Run, folder: Path) -> None:
+        """They belong to the file."""
+        path = make_run(folder, make_set(), GOOD, "timeless", ms=None)
+        _, err = run("update", path, "--format", "fit", code=2)
+        assert "the run has no latency.p50, latency.p95, latency.p99, which baseline-metrics.json holds" in err
+        assert not (folder / "baseline.json").exists()
+
+
+class TestShow:
+    """What the baseline holds."""
+
+    def test_text(self, run: Run, folder: Path) -> None:
+        """Means, latency and what the system was made of."""
+        run("update", "runs/good.jsonl")
+        day = f"{datetime.now(tz=UTC):%Y-%m-%d}"
+        assert run("show")[0] == (
+            f"good, recorded {day}, 12 queries\n\nmeasure        mean\nRR@10        1.0000\nlatency.p50    10.0\n"
+            "latency.p95    10.0\nlatency.p99    10.0\n\n  kind: test\n  name: good\n"
+        )
+
+    def test_json(self, run: Run, folder: Path) -> None:
+        """The same for scripts."""
+        run("update", "runs/good.jsonl")
+        found = json.loads(run("show", "--json")[0])
+        assert list(found) == [
+            "file", "name", "recorded", "forced", "golden", "fingerprint", "system", "settings", "queries", "failed",
+            "means", "latency",
+        ]  # fmt: skip
+        assert (found["means"], found["queries"], found["failed"]) == ({"RR@10": 1.0}, 12, 0)
+
+    def test_there_is_none(self, run: Run, folder: Path) -> None:
+        """Said with the place where it would be, and how it comes about."""
+        assert (
+            "baseline.json: there is no baseline yet; 'karat baseline update RUN' records one" in run("show", code=2)[1]
+        )
+
+    def test_hostile_text(self, run: Run, folder: Path) -> None:
+        """Nothing of a file acts on the terminal, and numbers that are missing are a dash."""
+        run("update", "runs/good.jsonl")
+        path = folder / "baseline.json"
+        record: dict[str, Any] = json.loads(path.read_text())
+        rude = "\x1b]0;owned\x07\u202e\n"  # click takes plain colours out, where there is no terminal; not this
+        record |= {"name": f"n{rude}", "forced": f"f{rude}", "recorded": f"r{rude}", "system": {f"k{rude}": f"v{rude}"}}
+        record["means"] = {f"RR@10{rude}": None}
+        record["latency"] = {"total": {"p50": None}}
+        path.write_text(json.dumps(record))
+        out, _ = run("show")
+        assert all(line.isprintable() for line in out.split("\n"))
+        assert out.count("\\x07\\u202e\\n") == 6
+        json.loads(run("show", "--json")[0])
+
+
+class TestDiff:
+    """A comparison without a verdict."""
+
+    def test_it_says_what_changed_and_decides_nothing(self, run: Run, folder: Path) -> None:
+        """A bad run exits with 0, and nothing is written."""
+        run("update", "runs/good.jsonl")
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        out, _ = run("diff", "runs/bad.jsonl")
+        assert "RR@10" in out
+        assert "-0.3333" in out or "-0.333" in out
+        assert "RR@10" in json.dumps(json.loads(run("diff", "runs/bad.jsonl", "--json")[0]))
+        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+    def test_what_cannot_be_compared(self, run: Run, folder: Path) -> None:
+        """Another k, and no baseline at all."""
+        assert "there is no baseline yet" in run("diff", "runs/bad.jsonl", code=2)[1]
+        run("update", "runs/good.jsonl")
+        other = make_run(folder, make_set(), GOOD, "shallow", k=5)
+        assert "they differ in k (5, was 10)" in run("diff", other, code=2)[1]

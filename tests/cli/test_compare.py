@@ -1,0 +1,399 @@
+"""``karat compare``: two runs in all respects, more in a matrix, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+import karat
+from karat import golden
+from karat.cli._compare import comparison_document, comparison_text
+from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.experiments import Settings, baseline_path, make_run, open_project, read_answers, read_subjects, snapshot_run
+from karat.gate import Baseline, write_baseline, write_fit
+
+VERB = "compare"
+Run = Callable[..., tuple[str, str]]
+N = 12
+
+
+def golden_set(queries: int = N) -> GoldenSet:
+    """One document for each query; the even ones ask for times, the odd ones for prices."""
+    names = [f"{i:02}" for i in range(queries)]
+    return GoldenSet(
+        name="tiny",
+        grades=("no", "yes"),
+        relevant=1,
+        documents=tuple(Document(id=f"d{i}", text=f"Text {i}.") for i in names),
+        queries=tuple(
+            Query(id=f"q{i}", text=f"topic {i}", category=("times", "prices")[int(i) % 2], paraphrases=(f"about {i}",))
+            for i in names
+        ),
+        judgments=tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in names),
+    )
+
+
+def finder(late: Sequence[int] = (), never: Sequence[int] = (), n: int = N) -> Callable[[str, int], list[str]]:
+    """A retriever that has the right document first; of some queries second, and of some not at all."""
+
+    def find(query: str, k: int) -> list[str]:
+        i = int(query.split()[1])
+        right, other, third = f"d{i:02}", f"d{(i + 1) % n:02}", f"d{(i + 2) % n:02}"
+        if i in never:
+            return [other, third][:k]
+        return [other, right, third][:k] if i in late else [right, other, third][:k]
+
+    return find
+
+
+class Described:
+    """A retriever that says what it is made of."""
+
+    def __init__(self, find: Callable[[str, int], list[str]], **parts: object) -> None:
+        self.retrieve, self.parts = find, parts
+
+    def describe(self) -> dict[str, object]:
+        return self.parts
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with two runs: b has three queries later than a, one earlier, and one that it does not find."""
+    golden.write(golden_set(), tmp_path / "set")
+    (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10", "R@1"]\n')
+    monkeypatch.chdir(tmp_path)
+    save(tmp_path / "a.jsonl", Described(finder(late=[0]), size=256, kind="x"))
+    save(tmp_path / "b.jsonl", Described(finder(late=[1, 2, 3], never=[5]), size=384, kind="x"))
+    return tmp_path
+
+
+def save(path: Path, system: object, **settings: object) -> None:
+    """Ask a system about the project beside the file, and keep what it answers."""
+    make_run(open_project(path.parent).golden, system, Settings(**settings), output=path)  # type: ignore[arg-type]
+
+
+def test_two_runs_by_hand(run: Run, folder: Path) -> None:
+    """RR: three queries lose a half, one loses all, one wins a half; of these five all 32 flips are tried."""
+    out, err = run("a.jsonl", "b.jsonl", "-m", "RR@10")
+    assert err == ""
+    head, names, line = out.split("\n")[0:2], out.split("\n")[3], out.split("\n")[4]
+    assert head == ["A  a.jsonl", "B  b.jsonl"]
+    assert names.split("  ")[0] == "measure"
+    # The sum is -2. As far out are: all halves and the one alike (2 of 32), and one half against them (8).
+    assert line.split() == [
+        "RR@10", "0.9583", "0.7917", "-0.1667", *line.split()[4:7], "0.3125", "0.3125",
+        f"{stats.ttest_1samp([-0.5] * 3 + [-1, 0.5] + [0] * 7, 0).pvalue:.4f}", *line.split()[10:11], "1/7/4", "12",
+    ]  # fmt: skip
+    assert "no difference of A and B is shown in RR@10, which is not to say that there is none: see karat power" in out
+    assert "fewer than 6 queries changed in RR@10: the sign-flip test cannot reach 0.05" in out
+
+
+def test_what_made_the_difference(run: Run, folder: Path) -> None:
+    """Queries that lost and won with their texts and what moved; how the lists and the systems differ."""
+    out, _ = run("a.jsonl", "b.jsonl", "-m", "RR@10")
+    assert (
+        "lost most (4 in all)\n"
+        "  q05  RR@10 1.000 to 0.000  topic 05\n      d06 2 to 1; d05 out, was 1; d07 3 to 2\n"
+        "  q01  RR@10 1.000 to 0.500  topic 01\n      d02 2 to 1; d01 1 to 2\n" in out
+    )
+    assert "won most (1 in all)\n  q00  RR@10 0.500 to 1.000  topic 00\n      d00 2 to 1; d01 1 to 2\n" in out
+    rows = [line.split() for line in out.split("\n")]
+    # The same: 7 of 12. Exchanged on top: tau 1/3 of three ids; q05 has lost its first.
+    at = next(i for i, row in enumerate(rows) if row[:2] == ["lists", "RBO"])
+    assert rows[at + 1][:2] == ["12", "queries"]
+    assert rows[at + 1][6:] == ["41.7%", "7", "7", "0", "0", "5"]
+    assert "the systems differ in    A    B\nsize                   256  384\n" in out
+    assert any(row[:2] == ["latency", "(ms)"] for row in rows)
+
+
+def test_the_numbers_are_those_of_scipy_and_statsmodels(run: Run, folder: Path) -> None:
+    """All measures in JSON against the scores of ``karat.evaluate``: t, exact p, Holm, effect size."""
+    measures = ["RR@10", "R@1", "nDCG@3", "DupRate@10"]
+    found = json.loads(run("a.jsonl", "b.jsonl", "--json", *(word for m in measures for word in ("-m", m)))[0])
+    (pair,) = found["pairs"]
+    before = karat.evaluate(golden_set(), finder(late=[0]), measures)
+    after = karat.evaluate(golden_set(), finder(late=[1, 2, 3], never=[5]), measures)
+    p = []
+    for column, one in enumerate(pair["measures"]):
+        a, b = before.values[:, column], after.values[:, column]
+        assert one["measure"] == measures[column]
+        assert (one["baseline"], one["candidate"]) == pytest.approx((a.mean(), b.mean()))
+        if not (b - a).any():
+            assert (one["p"], one["p_t"], one["wins"] + one["losses"]) == (1.0, 1.0, 0)
+            p.append(1.0)
+            continue
+        exact = stats.permutation_test(
+            (b, a), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", vectorized=True,
+            n_resamples=np.inf,
+        ).pvalue  # fmt: skip
+        p.append(exact)
+        assert one["p"] == pytest.approx(exact, abs=1e-12)
+        assert one["p_t"] == pytest.approx(stats.ttest_rel(b, a).pvalue)
+        assert one["effect"] == pytest.approx((b - a).mean() / (b - a).std(ddof=1))
+    assert [one["p_corrected"] for one in pair["measures"]] == pytest.approx(multipletests(p, method="holm")[1])
+    assert (found["correction"], found["tests"], found["level"], found["seed"]) == ("holm", 4, 0.95, 0)
+    assert pair["lists"]["queries"] == 12
+
+
+@pytest.mark.parametrize(("correction", "theirs"), [("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
+def test_other_corrections(run: Run, folder: Path, correction: str, theirs: str) -> None:
+    """Chosen with --correction, and named in the head of the table."""
+    arguments = ["a.jsonl", "b.jsonl", "-m", "RR@10", "-m", "R@1", "-m", "nDCG@3", "--correction", correction]
+    tests = json.loads(run(*arguments, "--json")[0])["pairs"][0]["measures"]
+    expected = multipletests([one["p"] for one in tests], method=theirs)[1]
+    assert [one["p_corrected"] for one in tests] == pytest.approx(expected.tolist())
+    assert ("p Bonferroni", "p BH")[correction == "bh"] in run(*arguments)[0]
+
+
+def test_without_a_correction_there_is_no_column_for_it(run: Run, folder: Path) -> None:
+    """--correction none shows p and the t-test's."""
+    head = run("a.jsonl", "b.jsonl", "--correction", "none")[0].split("\n")[3]
+    assert " p     p t " in head
+    assert "Holm" not in head
+
+
+def test_segments(run: Run, folder: Path) -> None:
+    """By category each half by itself; the prices lost three, the times one and won one."""
+    out, _ = run("a.jsonl", "b.jsonl", "-m", "RR@10", "--by", "category")
+    rows = [line.split() for line in out.split("\n")]
+    prices = next(row for row in rows if row[:2] == ["prices", "RR@10"])
+    times = next(row for row in rows if row[:2] == ["times", "RR@10"])
+    assert prices[2:5] == ["1.0000", "0.6667", "-0.3333"]
+    assert prices[-2:] == ["0/3/3", "6"]
+    assert times[2:5] == ["0.9167", "0.9167", "+0.0000"]
+    assert times[-2:] == ["1/4/1", "6"]
+    _, err = run("a.jsonl", "b.jsonl", "--by", "tier", code=2)
+    assert "tiny: no query has a tier" in err
+
+
+def test_per_query(run: Run, folder: Path) -> None:
+    """Those first that changed most; of one measure both values, of several the differences."""
+    out, _ = run("a.jsonl", "b.jsonl", "-m", "RR@10", "--per-query")
+    table = out.split("RR@10, query by query\n")[1].split("\n\n")[0].split("\n")
+    assert table[0].split() == ["query", "A", "B", "B", "-", "A", "lists"]
+    assert table[1].split() == ["q05", "1.0000", "0.0000", "-1.0000", "incompatible"]
+    assert [row.split()[0] for row in table[2:]] == [
+        "q00", "q01", "q02", "q03", "q04", "q06", "q07", "q08", "q09", "q10", "q11",
+    ]  # fmt: skip
+    out, _ = run("a.jsonl", "b.jsonl", "--per-query")
+    table = out.split("B - A, query by query\n")[1].split("\n")
+    assert table[0].split() == ["query", "RR@10", "R@1", "lists"]
+    assert table[1].split() == ["q00", "+0.5000", "+1.0000", "incompatible"]
+
+
+def test_three_runs_are_a_matrix(run: Run, folder: Path) -> None:
+    """Row minus column, marked where Holm's p over all pairs is at most 0.05: of B and C it is 2 * 20/512."""
+    save(folder / "c.jsonl", finder(late=range(12)))
+    out, _ = run("a.jsonl", "b.jsonl", "c.jsonl", "-m", "RR@10")
+    table = out.split("\n\n")[1].split("\n")
+    assert [row.split() for row in table] == [
+        ["RR@10", "mean", "-", "A", "-", "B", "-", "C"],
+        ["A", "0.9583", ".", "+0.1667", "+0.4583*"],
+        ["B", "0.7917", "-0.1667", ".", "+0.2917"],
+        ["C", "0.5000", "-0.4583*", "-0.2917", "."],
+    ]
+    assert "row minus column; * p at most 0.05, corrected by Holm for 3 tests" in out
+    assert "\nRBO of the lists" in out
+    found = json.loads(run("a.jsonl", "b.jsonl", "c.jsonl", "--json")[0])
+    assert [(pair["baseline"], pair["candidate"]) for pair in found["pairs"]] == [("A", "B"), ("A", "C"), ("B", "C")]
+    tests = [one for pair in found["pairs"] for one in pair["measures"]]
+    expected = multipletests([one["p"] for one in tests], method="holm")[1]
+    assert [one["p_corrected"] for one in tests] == pytest.approx(expected.tolist())
+    assert found["tests"] == len(tests) == 6
+
+
+def test_a_difference_that_is_shown_is_said(run: Run, folder: Path) -> None:
+    """Better and worse by what the measure wants, and the others by name."""
+    save(folder / "c.jsonl", finder(late=range(12)))
+    out, _ = run("c.jsonl", "a.jsonl", "-m", "RR@10", "-m", "R@3", "-m", "DupRate@3")
+    assert "B is better than A in RR@10 (p Holm at most 0.05); no difference is shown in R@3, DupRate@3, " in out
+    out, _ = run("a.jsonl", "c.jsonl", "-m", "RR@10", "-m", "InvRate@3")
+    assert "B is worse than A in RR@10, InvRate@3 (p Holm at most 0.05)\n" in out
+    assert "A and B score the same on every query" in run("a.jsonl", "a.jsonl")[0]
+
+
+def test_paraphrases_and_repeats_make_no_query_more_than_one(run: Run, folder: Path) -> None:
+    """The wordings are averaged: q00 is late in one of two, and n is the number of queries whatever was asked."""
+
+    def by_wording(query: str, k: int) -> list[str]:
+        return finder(late=[0, 1] if query.startswith("about") else [])(query, k)
+
+    save(folder / "p.jsonl", finder(), paraphrases=True, repeat=3)
+    save(folder / "q.jsonl", by_wording, paraphrases=True, repeat=3)
+    one = json.loads(run("p.jsonl", "q.jsonl", "-m", "RR@10", "--json")[0])["pairs"][0]["measures"][0]
+    differences = [-0.25, -0.25] + [0.0] * 10
+    assert (one["n"], one["losses"], one["ties"]) == (12, 2, 10)
+    assert one["difference"] == pytest.approx(np.mean(differences))
+    assert one["p"] == 0.5  # two queries that changed, not twelve answers
+    assert one["p_t"] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    save(folder / "once.jsonl", by_wording, paraphrases=True)
+    save(folder / "base.jsonl", finder(), paraphrases=True)
+    other = json.loads(run("base.jsonl", "once.jsonl", "-m", "RR@10", "--json")[0])["pairs"][0]["measures"][0]
+    assert (one["low"], one["high"]) == (other["low"], other["high"])
+
+
+def test_a_baseline_file_is_a_run_too(run: Run, folder: Path) -> None:
+    """Its measures are compared; one that it lacks is refused, and of its lists there are ten documents."""
+    project = open_project(folder)
+    taken = snapshot_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
+    write_baseline(Baseline(snapshot=taken, recorded="2026-11-16"), baseline_path(project))
+    out, _ = run("baseline.json", "b.jsonl")
+    assert "A  baseline.json\n" in out
+    assert "\nRR@10    0.9583  0.7917  -0.1667  " in out
+    assert "\nR@1 " not in out
+    assert "of the lists the first 10 documents are compared: a baseline file holds no more" in out
+    _, err = run("baseline.json", "b.jsonl", "-m", "R@1", code=2)
+    assert "baseline.json: has no R@1; it has RR@10" in err
+    (folder / "cut.json").write_text((folder / "baseline.json").read_text()[:500])
+    assert "cut.json" in run("cut.json", "b.jsonl", code=2)[1]
+
+
+def test_means_alone_are_compared_without_tests(run: Run, folder: Path) -> None:
+    """000's baseline-metrics.json: the means and their difference, and that nothing can be tested."""
+    project = open_project(folder)
+    measures = ["R@5", "P@5", "RR", "nDCG@5"]
+    taken = snapshot_run(project.golden, read_answers("a.jsonl", project.golden), measures)
+    write_fit(Baseline(snapshot=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
+    out, _ = run("baseline-metrics.json", "b.jsonl")
+    row = next(line.split() for line in out.split("\n") if line.startswith("RR "))
+    assert row == ["RR", "0.9583", "0.7917", "-0.1667", *["-"] * 7]
+    assert "A has means only, so that nothing can be tested and no list compared" in out
+
+
+def test_lists_are_compared_whole(run: Run, folder: Path) -> None:
+    """Beyond the tenth document, too: two lists of twelve that differ in the last two."""
+    others = [f"d{i:02}" for i in range(12)]
+    save(folder / "x.jsonl", lambda query, k: others, k=12)
+    save(folder / "y.jsonl", lambda query, k: [*others[:10], "e1", "e2"], k=12)
+    lists = json.loads(run("x.jsonl", "y.jsonl", "--json")[0])["pairs"][0]["lists"]
+    assert lists["jaccard"] == pytest.approx(10 / 14)
+    assert (lists["k"], lists["top1_changed"]) == (None, 0)
+
+
+def test_runs_that_do_not_mean_the_same_are_refused(run: Run, folder: Path) -> None:
+    """Another k, or another golden set, with what differs."""
+    save(folder / "k.jsonl", finder(), k=5)
+    _, err = run("a.jsonl", "k.jsonl", code=2)
+    assert "'k.jsonl' and 'a.jsonl' cannot be compared: they differ in k (5, was 10)" in err
+    other = replace(golden_set(), version="2", judgments=golden_set().judgments[:5])
+    make_run(other, finder(), output=folder / "other.jsonl")
+    _, err = run("a.jsonl", "other.jsonl", code=2)
+    assert "cannot be compared: they differ in golden set (tiny 2 sha256:" in err
+    _, err = run("other.jsonl", "other.jsonl", code=2)
+    assert "was made on another golden set than tiny is now" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.jsonl"], "one run: name two or more to compare"),
+        (["a.jsonl", "b.jsonl", "a.jsonl", "--by", "category"], "--by and --per-query are for two runs"),
+        (["a.jsonl", "b.jsonl", "a.jsonl", "--per-query"], "--by and --per-query are for two runs"),
+        (["a.jsonl", "nope.jsonl"], "nope.jsonl"),
+        (["a.jsonl", "b.jsonl", "-m", "ncdg@5"], "did you mean"),
+        (["a.jsonl", "b.jsonl", "--golden", "nope"], "nope: no such file or folder"),
+    ],
+)
+def test_a_wrong_call_is_explained(run: Run, folder: Path, arguments: list[str], message: str) -> None:
+    """Exit code 2, and what to do."""
+    assert message in run(*arguments, code=2)[1]
+
+
+def test_answers_from_elsewhere(run: Run, folder: Path) -> None:
+    """TREC files do not say how many hits were asked for: lists of unequal length are compared, and it is told."""
+    lines = {"long": "", "short": ""}
+    for i in range(N):
+        for rank, j in enumerate((i, i + 1, i + 2)):
+            line = f"q{i:02} Q0 d{j % N:02} {rank + 1} {3 - rank} t\n"
+            lines["long"] += line
+            lines["short"] += line if rank < 2 else ""
+    for name, text in lines.items():
+        (folder / f"{name}.txt").write_text(text)
+    out, err = run("long.txt", "short.txt", "-m", "RR@10")
+    assert "A and B score the same on every query" in out
+    assert "short.txt: its longest list has 2 hits, those of the others 3" in err
+    assert "latency" not in out
+
+
+def test_failures_are_told(run: Run, folder: Path) -> None:
+    """A query that failed lost all, and says why."""
+
+    def fragile(query: str, k: int) -> list[str]:
+        if query == "topic 07":
+            raise RuntimeError("no \x1b[31mroute")
+        return finder()(query, k)
+
+    save(folder / "f.jsonl", fragile)
+    out, _ = run("a.jsonl", "f.jsonl", "-m", "RR@10")
+    assert "  q07  RR@10 1.000 to 0.000  topic 07\n      failed: RuntimeError: no \\x1b[31mroute\n" in out
+    assert "B: 1 of 12 queries failed, and count as 0" in out
+    assert "with hits in one run only: 1" in out
+
+
+def test_the_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
+    """JSON is the same in every process, with one thread and with four; another seed gives other intervals and p."""
+    golden.write(golden_set(60), tmp_path / "set")
+    (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n')
+    save(tmp_path / "a.jsonl", finder(late=range(0, 60, 3), n=60))
+    save(tmp_path / "b.jsonl", finder(late=range(20), never=range(40, 48), n=60))
+
+    def called(threads: int, *more: str) -> bytes:
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+        words = [sys.executable, "-m", "karat", "compare", "a.jsonl", "b.jsonl", "--json", "--per-query", *more]
+        return subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, check=True).stdout
+
+    once = called(1)
+    assert called(4) == once
+    assert once.isascii()
+    first, other = (json.loads(text)["pairs"][0]["measures"][2] for text in (once, called(1, "--seed", "1")))
+    assert (first["measure"], first["difference"]) == ("RR@10", other["difference"])
+    assert first["wins"] + first["losses"] > 16  # so that flips are drawn
+    assert (first["low"], first["p"]) != (other["low"], other["p"])
+
+
+def test_from_python(folder: Path) -> None:
+    """The text and the document of two snapshots, as ``karat baseline diff`` uses them."""
+    project = open_project(folder)
+    pair = [
+        snapshot_run(project.golden, read_answers(name, project.golden), ["RR@10"]) for name in ("a.jsonl", "b.jsonl")
+    ]
+    assert "\nRR@10    0.9583  0.7917  -0.1667  " in comparison_text(pair, project.golden)
+    assert comparison_document(pair, project.golden)["pairs"][0]["lists"]["k"] == 10
+
+
+def test_runs_without_lists_have_no_matrix_of_them(folder: Path) -> None:
+    """Snapshots that kept no documents are compared by their scores alone."""
+    project = open_project(folder)
+    taken = snapshot_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
+    text = comparison_text([replace(taken, name=name, hits={}) for name in ("x", "y", "z")], project.golden)
+    assert "RBO" not in text
+    assert "lists are not compared: there are none of A and B" in text
+
+
+def test_baselines_with_nothing_in_common_are_refused(run: Run, folder: Path) -> None:
+    """Each has another measure, so that nothing can be compared."""
+    project = open_project(folder)
+    for name, measure in (("x.json", "RR@10"), ("y.json", "R@1")):
+        taken = snapshot_run(project.golden, read_answers("a.jsonl", project.golden), [measure])
+        write_baseline(Baseline(snapshot=taken), folder / name)
+    assert "the baselines have no measure in common" in run("x.json", "y.json", code=2)[1]
+
+
+def test_reading_says_nothing_if_nobody_listens(folder: Path) -> None:
+    """From Python: a shorter list from elsewhere has the k of the run that it is compared with."""
+    (folder / "short.txt").write_text("".join(f"q{i:02} Q0 d{i:02} 1 1 t\n" for i in range(N)))
+    found = read_subjects(["a.jsonl", "short.txt"], ["RR@10"])
+    assert [one.snapshot.settings["k"] for one in found.each] == [10, 10]
+    assert [one.snapshot.name for one in found.each] == ["a.jsonl", "short.txt"]
+    assert found.each[1].lists == {f"q{i:02}": (f"d{i:02}",) for i in range(N)}
+    assert found.measures == ("RR@10",)

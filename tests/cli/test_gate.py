@@ -1,0 +1,535 @@
+"""``karat gate``: what it prints, its exit codes, and that no bad run slips through."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cli.gate_project import TOML, accept, edited, make_project, make_run, make_set
+from karat import golden
+from karat.cli import main
+from karat.core import Document, Judgment, Query, Target
+
+VERB = "gate"
+Run = Callable[..., tuple[str, str]]
+SYSTEM = {"kind": "test", "chunk": {"size": 512}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of twelve queries, whose baseline found every document first."""
+    made = make_project(tmp_path)
+    accept(tmp_path, make_run(tmp_path, made, [1] * 12, "old", system=SYSTEM))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rules(folder: Path, toml: str) -> None:
+    """Give the project a table [gate]."""
+    (folder / "karat.toml").write_text(TOML + toml)
+
+
+class TestOutcomes:
+    """Three outcomes and their exit codes."""
+
+    def test_pass(self, run: Run, folder: Path) -> None:
+        """Nothing changed: a table with one row, what the queries cannot show, and a last line that says it."""
+        out, _ = run("runs/old.jsonl")
+        assert out.split("\n\n") == [
+            "metric  rule                   current  baseline               delta  status\n"
+            "RR@10   not worse within 0.05   1.0000    1.0000  +0.0000 (> +0.000)    pass",
+            "RR@10: the smallest drop that 12 queries show is 0.192; a drop of 0.05 needs about 156, "
+            "if differences spread by 0.25",
+            "PASS by policy default: it may ship\n",
+        ]
+
+    def test_fail(self, run: Run, folder: Path) -> None:
+        """Seven of twelve lost, six a half and one all: -4/12, p = 1/128; the losers, what moved and what changed."""
+        new = make_run(folder, make_set(), [1] * 5 + [2] * 6 + [0], system=SYSTEM | {"chunk": {"size": 384}})
+        out, _ = run(new, code=1)
+        table, reasons, lost, changed, _, verdict = out.split("\n\n")
+        assert table.endswith("\nRR@10   not worse within 0.05   0.6667    1.0000  -0.3333 (> -0.502)    fail")
+        assert reasons == "fail  RR@10: dropped by 0.333, more than 0.05 (p = 0.00781)"
+        assert lost.startswith(
+            "lost most (7 in all)\n"
+            "  q12  RR@10 1.000 to 0.000  What of 12?\n"
+            "      d01 2 to 1; d12 out, was 1; x01 3 to 2; d02 4 to 3\n"
+            "  q06  RR@10 1.000 to 0.500  What of 06?\n"
+            "      d01 2 to 1; d06 1 to 2\n"
+        )
+        assert lost.count("What of") == 5
+        assert changed == "the system changed in\n  chunk.size: 384, was 512"
+        assert verdict == "FAIL by policy default: 1 of 1 checks failed\n"
+
+    def test_won(self, run: Run, folder: Path) -> None:
+        """The other way round the same queries have won."""
+        accept(folder, make_run(folder, make_set(), [1] * 5 + [2] * 6 + [0], "worse"))
+        out, _ = run("runs/old.jsonl")
+        assert "won most (7 in all)\n  q12  RR@10 0.000 to 1.000  What of 12?\n" in out
+        assert "lost most" not in out
+
+    def test_inconclusive(self, run: Run, folder: Path) -> None:
+        """Three losses are too few to tell: exit code 0 with a warning, or 4 where the policy asks for it."""
+        new = make_run(folder, make_set(), [1] * 9 + [2] * 3)
+        out, _ = run(new)
+        told = "too few changed to tell: 3 changed, and fewer than 5 cannot reach 0.05; about 128 queries would tell\n"
+        assert f"inconclusive  RR@10: {told}" in out
+        assert "INCONCLUSIVE by policy default: too little is known" in out
+        assert "(policy: this passes with a warning)" in out
+        rules(folder, '[gate]\non_inconclusive = "fail"\n')
+        out, _ = run(new, code=4)
+        assert "INCONCLUSIVE" in out
+        assert "passes with a warning" not in out
+        assert json.loads(run(new, "--json", code=4)[0])["passed"] is False
+
+    def test_without_a_baseline(self, run: Run, folder: Path) -> None:
+        """It is inconclusive, and said how to record one; a floor that does not hold fails all the same."""
+        (folder / "baseline.json").unlink()
+        out, _ = run("runs/old.jsonl")
+        assert "RR@10   not worse   1.0000         -      -  inconclusive" in out
+        assert "no baseline yet: karat baseline update RUN" in out
+        rules(folder, "[[gate.rules]]\nmetric = 'RR@10'\nmin = 1.1\n")
+        assert "1 of 1 checks failed\n" in run("runs/old.jsonl", code=1)[0]
+
+    def test_another_policy_and_baseline(self, run: Run, folder: Path) -> None:
+        """By name, from a file, and a baseline from elsewhere; those below a limit are listed."""
+        new = make_run(folder, make_set(), [1] * 8 + [2, 2, 4, 0])
+        out, _ = run(new, "--policy", "beluga")
+        assert "2 below 0.3 of RR: q12 0.00, q11 0.25\n" in out
+        (folder / "strict.toml").write_text("[[gate.rules]]\nmetric = 'RR@10'\nmin = 0.99\n")
+        assert "0.7708 is below 0.99" in run(new, "--policy", "strict.toml", code=1)[0]
+        kept = folder / "elsewhere.json"
+        (folder / "baseline.json").rename(kept)
+        run("runs/old.jsonl", "--baseline", kept)
+        assert "no such file" in run("runs/old.jsonl", "--baseline", folder / "none.json", code=2)[1]
+
+    def test_no_colours_but_on_a_terminal(self, run: Run, folder: Path) -> None:
+        """Scripts read plain text."""
+        assert "\x1b" not in run("runs/old.jsonl")[0]
+
+
+def test_the_shape_of_json(run: Run, folder: Path) -> None:
+    """Everything that a script needs, ASCII, one document; failures as source 000 records them (H05)."""
+    new = make_run(folder, make_set(), [1] * 5 + [2] * 6 + [0], system=SYSTEM | {"chunk": {"size": 384}})
+    rules(folder, "[[gate.rules]]\nmetric = 'RR@10'\nmin = 0.7\nnon_inferior = true\n"
+                  "[[gate.rules]]\nmetric = 'latency.p95'\nmax = 500\nmax_rise_rel = 0.2\n"
+                  "[gate]\nmust_pass = ['q01', 'q12']\nlist_below = { 'RR@10' = 0.3 }\n")  # fmt: skip
+    out, _ = run(new, "--json", code=1)
+    assert out.isascii()
+    found = json.loads(out)
+    assert list(found) == [
+        "outcome", "exit_code", "passed", "policy", "on_inconclusive", "run", "golden", "fingerprint", "baseline",
+        "changes", "checks", "failures", "caveats", "movers", "below",
+    ]  # fmt: skip
+    assert (found["outcome"], found["exit_code"], found["passed"], found["run"]) == ("fail", 1, False, "new")
+    assert found["golden"]["fingerprint"] == golden.fingerprint(make_set())
+    assert found["baseline"] == {"name": "old", "recorded": "2026-11-16", "forced": ""}
+    assert found["changes"] == [{"key": "chunk.size", "now": 384, "was": 512}]
+    assert [
+        (check.get("metric", check.get("query")), check["kind"], check["outcome"]) for check in found["checks"]
+    ] == [
+        ("RR@10", "min", "fail"),
+        ("RR@10", "non_inferior", "fail"),
+        ("latency.p95", "max", "pass"),
+        ("latency.p95", "max_rise_rel", "pass"),
+        ("q01", "must_pass", "pass"),
+        ("q12", "must_pass", "fail"),
+    ]
+    assert found["failures"] == [
+        {"metric": "RR@10", "current": 8 / 12, "threshold": 0.7, "message": "0.6667 is below 0.7"},
+        {"metric": "RR@10", "current": 8 / 12, "baseline": 1.0, "degradation": "33.3%",
+         "message": "dropped by 0.333, more than 0.05 (p = 0.00781)"},
+        {"metric": "q12", "current": None, "threshold": None, "message": "nothing relevant was found"},
+    ]  # fmt: skip
+    assert found["movers"][0] == {
+        "query": "q12", "text": "What of 12?", "measure": "RR@10", "baseline": 1.0, "candidate": 0.0,
+        "moved": ["d01 2 to 1", "d12 out, was 1", "x01 3 to 2", "d02 4 to 3"],
+    }  # fmt: skip
+    assert len(found["movers"]) == 7
+    assert found["below"] == {"RR@10": ["q12"]}
+    assert all("RR@10" in told for told in found["caveats"])
+
+
+def test_every_kind_of_rule_has_a_row(run: Run, folder: Path) -> None:
+    """With its limit as it was written."""
+    rules(folder, """
+[gate]
+policy = "beluga"
+must_pass = ["q01", { query = "q02", metric = "RR@10", min = 0.5 }]
+[[gate.rules]]
+metric = "RR@10"
+where = { category = "times" }
+max_drop_abs = 0.02
+significant_drop = true
+[[gate.rules]]
+metric = "DupRate@10"
+max = 0.125
+max_rise_abs = 0.1
+non_inferior = true
+[[gate.rules]]
+metric = "latency.embed.p95"
+max = 1500
+[[gate.rules]]
+metric = "coverage"
+min = 1
+max_drop_rel = 0.05
+""")  # fmt: skip
+    accept(folder, folder / "runs" / "old.jsonl")
+    out, _ = run("runs/old.jsonl")
+    assert [line[:53].rstrip() for line in out.split("\n\n")[0].split("\n")] == [
+        "metric                rule",
+        "RR                    min 0.7",
+        "RR@10 category=times  max drop 0.02",
+        "RR@10 category=times  no significant drop within 0.05",
+        "DupRate@10            max 0.125",
+        "DupRate@10            max rise 0.1",
+        "DupRate@10            not worse within 0.01",
+        "latency.embed.p95     max 1500",
+        "coverage              min 1",
+        "coverage              max drop 5.0%",
+        "q01                   must pass",
+        "q02 RR@10             must pass, min 0.5",
+    ]  # fmt: skip
+    assert "PASS by policy beluga" in out
+
+
+def test_the_gate_writes_nothing(run: Run, folder: Path) -> None:
+    """Neither the baseline nor anything else, whatever the outcome; nor does eval touch the baseline."""
+    new = make_run(folder, make_set(), [0] * 12)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    run("runs/old.jsonl")
+    run(new, code=1)
+    run(new, "--policy", "fit", "--json", code=1)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    (folder / "find_for_gate.py").write_text("def find(query, k):\n    return ['d01']\n")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-m", "karat", "eval", ".", "--system", "find_for_gate:find"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(list((folder / "runs").iterdir())) == 3
+    assert (folder / "baseline.json").read_bytes() == before[folder / "baseline.json"]
+
+
+class TestRefused:
+    """What cannot be compared is refused, with what differs, and exit code 2."""
+
+    @pytest.mark.parametrize(
+        ("settings", "told"),
+        [
+            ({"k": 5}, "k (5, was 10)"),
+            ({"paraphrases": True}, "paraphrases (True, was False)"),
+            ({"k": 5, "paraphrases": True}, "k (5, was 10); paraphrases (True, was False)"),
+        ],
+    )
+    def test_asked_otherwise(self, run: Run, folder: Path, settings: dict[str, Any], told: str) -> None:
+        """Another k, or in other words."""
+        new = make_run(folder, make_set(), [1] * 12, **settings)
+        assert f"'new' and 'old' cannot be compared: they differ in {told}; evaluate" in run(new, code=2)[1]
+
+    def test_another_unit(self, run: Run, folder: Path) -> None:
+        """The same run, scored by the parts of documents."""
+        (folder / "karat.toml").write_text(TOML + 'unit = "target"\n')
+        assert "they differ in unit ('target', was 'document')" in run("runs/old.jsonl", code=2)[1]
+
+    def test_another_golden_set(self, run: Run, folder: Path) -> None:
+        """The set has changed since the run, or since the baseline."""
+        other = replace(make_set(), judgments=make_set().judgments[:-1])
+        make_project(folder, made=other)
+        assert "was made on another golden set than turns is now" in run("runs/old.jsonl", code=2)[1]
+        new = make_run(folder, other, [1] * 11)
+        _, err = run(edited(new, lambda line: line), code=2)
+        assert "lacks answers to 1 of the queries" in err
+        full = make_run(folder, replace(other, judgments=make_set().judgments), [1] * 12, "full")
+        edited(full, lambda line: line | {"golden": {**line["golden"], "fingerprint": golden.fingerprint(other)}}
+               if "golden" in line else line)  # fmt: skip
+        assert "they differ in golden set (turns sha256:" in run(full, code=2)[1]
+
+    def test_another_definition(self, run: Run, folder: Path) -> None:
+        """The baseline's RR counted other grades."""
+        path = folder / "baseline.json"
+        record = json.loads(path.read_text())
+        record["definitions"]["RR@10"] = "RR(rel=2)@10"
+        path.write_text(json.dumps(record))
+        assert "they differ in RR@10 (RR@10, was RR(rel=2)@10)" in run("runs/old.jsonl", code=2)[1]
+
+    @pytest.mark.parametrize("data", [b"", b"{}", b'{"karat": "baseline", "format": 9}', b"\xff", b'{"karat": "basel'])
+    def test_a_baseline_that_is_none(self, run: Run, folder: Path, data: bytes) -> None:
+        """A clear message, no traceback, and the file is left alone."""
+        (folder / "baseline.json").write_bytes(data)
+        _, err = run("runs/old.jsonl", code=2)
+        assert err.startswith(f"karat: {folder / 'baseline.json'}")
+        assert err.count("\n") == 1
+        assert (folder / "baseline.json").read_bytes() == data
+
+
+class TestAttacks:
+    """Ways to get a bad run through; none works, and each is told."""
+
+    def test_an_empty_run(self, run: Run, folder: Path) -> None:
+        """Without a single answer."""
+        new = make_run(folder, make_set(), [])
+        _, err = run(new, code=2)
+        assert "run 'new' lacks answers to 12 of the queries that it should have asked: 'q01', 'q02', 'q03' ..." in err
+        (folder / "empty.txt").write_text("")
+        assert "the file is empty" in run("empty.txt", "--golden", ".", code=2)[1]
+
+    def test_the_losers_are_cut_out(self, run: Run, folder: Path) -> None:
+        """A run file without its failing half is no run of this set."""
+        new = make_run(folder, make_set(), [1] * 6 + [0] * 6)
+        edited(new, lambda line: None if line.get("query", "") > "q06" else line)
+        _, err = run(new, code=2)
+        assert (
+            "lacks answers to 6 of the queries that it should have asked: 'q07', 'q08', 'q09' ...; the file was" in err
+        )
+
+    def test_a_bad_answer_is_covered_by_a_better_one(self, run: Run, folder: Path) -> None:
+        """Two answers to one question are none."""
+        new = make_run(folder, make_set(), [0] * 12)
+        better = json.loads((folder / "runs" / "old.jsonl").read_text().splitlines()[3])
+        lines = new.read_text().splitlines()
+        new.write_text("\n".join([*lines[:-1], json.dumps(better), lines[-1]]) + "\n")
+        assert "query 'q03' is answered twice" in run(new, code=2)[1]
+
+    def test_the_worse_repeat_is_cut_out(self, run: Run, folder: Path) -> None:
+        """A run that says it asked twice has to have both."""
+        new = make_run(folder, make_set(), [1] * 12, repeat=2)
+        assert "lacks answers to 12 of the queries" in run(new, code=2)[1]
+
+    def test_a_sample_of_the_queries(self, run: Run, folder: Path) -> None:
+        """Half of the queries: not comparable with a baseline of all; without one it is told, and coverage is half."""
+        made = make_set()
+        half = golden.sample(made, 6, seed=0)
+        new = make_run(folder, replace(half, judgments=made.judgments), [1] * 6, sample=6)
+        head, *rest = new.read_text().splitlines(keepends=True)
+        header = json.loads(head)
+        header["golden"]["fingerprint"] = golden.fingerprint(made)
+        new.write_text(json.dumps(header) + "\n" + "".join(rest))
+        assert "they differ in sample (6, was None)" in run(new, code=2)[1]
+        (folder / "baseline.json").unlink()
+        out, _ = run(new)
+        assert "the run is a sample: 6 of the 12 queries were asked, and nothing is known of the others\n" in out
+        rules(folder, "[[gate.rules]]\nmetric = 'coverage'\nmin = 0.9\n")
+        assert "coverage: 0.5000 is below 0.9" in run(new, code=1)[0]
+        edited(new, lambda line: None if line.get("query") == half.queries[0].id else line)
+        assert "lacks answers to 1 of the queries" in run(new, code=2)[1]
+
+    @pytest.mark.parametrize("policy", ["default", "fit", "beluga", "rig", "blocks", "threshold"])
+    def test_every_query_failed(self, run: Run, folder: Path, policy: str) -> None:
+        """No policy lets that pass, with or without a baseline."""
+        new = make_run(folder, make_set(), [1] * 12, errors={f"q{i:02}": "refused" for i in range(1, 13)})
+        assert "every query failed: refused" in run(new, "--policy", policy, code=1)[0]
+        (folder / "baseline.json").unlink()
+        assert "every query failed: refused" in run(new, "--policy", policy, code=1)[0]
+
+    def test_some_queries_failed(self, run: Run, folder: Path) -> None:
+        """They count as 0: six of twelve are a drop by half, and the message of the system is shown."""
+        new = make_run(folder, make_set(), [1] * 12, errors={f"q{i:02}": "kennel\x1b[2J closed" for i in range(1, 7)})
+        out, _ = run(new, code=1)
+        assert "dropped by 0.5, more than 0.05 (p = 0.0156)" in out
+        assert "      failed: kennel\\x1b[2J closed\n" in out
+
+    def test_a_measure_that_no_query_has(self, run: Run, folder: Path) -> None:
+        """SpanR without judged spans has no mean, and NaN does not pass."""
+        rules(folder, "[[gate.rules]]\nmetric = 'SpanR@10'\nmin = 0\n")
+        out, _ = run("runs/old.jsonl", code=1)
+        assert "SpanR@10: the run has no number for it, and what is not measured does not pass" in out
+
+    def test_scores_that_are_no_numbers(self, run: Run, folder: Path) -> None:
+        """NaN in a run file is no JSON."""
+        new = make_run(folder, make_set(), [1] * 12)
+        new.write_text(new.read_text().replace('"score":4.0', '"score":NaN', 1))
+        assert "NaN is no number of JSON" in run(new, code=2)[1]
+
+    @pytest.mark.parametrize(
+        ("toml", "told"),
+        [
+            ('[gate]\npolicy = "treshold"\n', "unknown policy 'treshold', did you mean 'threshold'?"),
+            ('[gate]\npolcy = "threshold"\n', "has no key 'polcy', did you mean 'policy'?"),
+            ("[gte]\n", "there is no table 'gte', did you mean 'gate'?"),
+            ("[[gate.rule]]\nmetric = 'RR'\nmin = 1\n", "has no key 'rule', did you mean 'rules'?"),
+            ("[[gate.rules]]\nmetric = 'RR'\nmni = 1\n", "a rule has no key 'mni', did you mean 'min'"),
+            ("[[gate.rules]]\nmetric = 'R@5'\nmin = 1\nwhere = { category = 'price' }\n",
+             "no query has category = 'price'; it has 'prices', 'times'"),
+            ("[[gate.rules]]\nmetric = 'R@5'\nmin = 1\nwhere = { topic = 'price' }\n", "no query has that field"),
+            ("[gate]\nmust_pass = ['q13']\n", "must_pass names query 'q13', which was not asked"),
+            ("[gate]\non_inconclusive = 'ignore'\n", "on_inconclusive = 'ignore'; choose pass or fail"),
+            ("[gate]\nrelative = 5\n", "relative = 5; write a share"),
+            ("[[gate.rules]]\nmetric = 'RR'\nmin = 1\n[[gate.rules]]\nmetric = 'mrr'\nmax = 1\n", "two rules on RR"),
+            ("[gate]\nbaseline = 3\n", "baseline = 3; name a file"),
+            ("[gate]\nbaseline = 'basline.json'\n", "basline.json: no such file; 'karat baseline update RUN' records"),
+        ],
+    )  # fmt: skip
+    def test_typos_in_the_configuration(self, run: Run, folder: Path, toml: str, told: str) -> None:
+        """A rule that is not understood is not skipped."""
+        rules(folder, toml)
+        assert told in run("runs/old.jsonl", code=2)[1]
+
+    @pytest.mark.parametrize("measures", ["[]", '["NumRet"]'])
+    def test_a_policy_that_checks_nothing(self, run: Run, folder: Path, measures: str) -> None:
+        """Without a rule everything would pass: it is a mistake in the configuration."""
+        (folder / "karat.toml").write_text(f'[golden]\npath = "set"\n[eval]\nmeasures = {measures}\n')
+        for chosen in ([], ["--policy", "threshold"], ["--policy", "rig"]):
+            assert "checks nothing, and everything would pass" in run("runs/old.jsonl", *chosen, code=2)[1]
+        run("runs/old.jsonl", "--policy", "beluga")
+
+    def test_a_baseline_with_other_measures(self, run: Run, folder: Path) -> None:
+        """What it does not hold fails by name."""
+        out, _ = run("runs/old.jsonl", "--policy", "fit", code=1)
+        assert "R@5: the baseline has no number for it: record it again, and what is not measured does not pass" in out
+        rules(folder, "[[gate.rules]]\nmetric = 'AP'\nnon_inferior = true\n")
+        assert "AP: the baseline has no score of it: record it again" in run("runs/old.jsonl", code=1)[0]
+
+    def test_must_pass_on_a_query_without_an_answer(self, run: Run, folder: Path) -> None:
+        """A query that nothing is relevant to finds nothing relevant."""
+        made = make_project(folder, made=replace(make_set(), judgments=make_set().judgments[1:]))
+        rules(folder, "[gate]\nmust_pass = ['q01']\n")
+        run_file = make_run(folder, replace(made, judgments=make_set().judgments), [1] * 12)
+        edited(run_file, lambda line: line | {"golden": {**line["golden"], "fingerprint": golden.fingerprint(made)}}
+               if "golden" in line else line)  # fmt: skip
+        (folder / "baseline.json").unlink()
+        assert "q01: nothing relevant was found" in run(run_file, code=1)[0]
+
+    def test_a_dangling_link_is_no_missing_baseline(self, run: Run, folder: Path) -> None:
+        """The baseline is there, and cannot be read."""
+        (folder / "baseline.json").unlink()
+        (folder / "baseline.json").symlink_to("gone.json")
+        assert "baseline.json: no such file" in run("runs/old.jsonl", code=2)[1]
+
+    def test_a_linked_baseline_and_one_outside(self, run: Run, folder: Path, tmp_path_factory: Any) -> None:
+        """Both are read."""
+        elsewhere = tmp_path_factory.mktemp("elsewhere") / "accepted.json"
+        (folder / "baseline.json").rename(elsewhere)
+        (folder / "baseline.json").symlink_to(elsewhere)
+        assert "PASS" in run("runs/old.jsonl")[0]
+        (folder / "baseline.json").unlink()
+        rules(folder, f"[gate]\nbaseline = '{elsewhere}'\n")
+        assert "PASS" in run("runs/old.jsonl")[0]
+
+    def test_huge_and_hostile_names(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Ids of 100,000 characters and texts that would clear the screen: short lines, and nothing acts on them."""
+        monkeypatch.chdir(tmp_path)
+        long, rude = "x" * 100_000, "q\x1b[2J\x07\u202e"
+        names = [long, rude, "plain", *(f"q{i}" for i in range(6))]
+        made = make_set(
+            0,
+            documents=tuple(Document(id=f"{kind}{name}", text=name) for name in names for kind in "dx"),
+            queries=tuple(Query(id=name, text=f"{name}\x1b]0;owned\x07\n?", category=rude) for name in names),
+            judgments=tuple(Judgment(query=name, target=Target(document=f"d{name}"), grade=1) for name in names),
+        )
+        make_project(tmp_path, made=made)
+        accept(tmp_path, make_run(tmp_path, made, [1] * 9, "old", system={f"k{rude}": {long: rude}}))
+        rules(tmp_path, f"[gate]\nmust_pass = [{json.dumps(long)}, {json.dumps(rude)}]\n"
+                        f"[[gate.rules]]\nmetric = 'RR@10'\nwhere = {{ category = {json.dumps(rude)} }}\nmin = 1.5\n"
+                        f"max_drop_abs = 0.01\n")  # fmt: skip
+        new = make_run(tmp_path, made, [0] * 9, "new\x1b[2J", errors={rude: f"{rude}gone"})
+        out, err = run(new, code=1)
+        assert all(line.isprintable() for line in (out + err).split("\n"))
+        assert max(map(len, out.split("\n"))) < 500
+        assert out.count("q\\x1b[2J\\x07\\u202e") > 4
+        json.loads(run(new, "--json", code=1)[0])
+
+
+ODD = (None, True, 0, -1, 1e308, 10**30, "", "x", "\x1b[2J", "\udc80", [], {}, [[]], [1, "a"], {"total": "x"}, 0.5)
+
+
+def damaged(value: Any, random: Random) -> Any:
+    """Give a copy of a JSON value in which something is another, gone or new."""
+    value = json.loads(json.dumps(value))
+    places: list[tuple[Any, Any]] = []
+    inner = [value]
+    while inner:
+        one = inner.pop()
+        keys = list(one) if isinstance(one, dict) else range(len(one)) if isinstance(one, list) else ()
+        places += [(one, key) for key in keys]
+        inner += [one[key] for key in keys]
+    holder, key = random.choice(places)
+    if random.random() < 0.25:
+        del holder[key]
+    elif random.random() < 0.2 and isinstance(holder, dict):
+        holder[random.choice(["x", "", "q99", "RR", "hits"])] = random.choice(ODD)
+    else:
+        holder[key] = random.choice(ODD)
+    return value
+
+
+@pytest.mark.parametrize("what", ["run", "baseline"])
+def test_damaged_files_are_refused_or_gated(run: Run, folder: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """150 ways to damage a run and a baseline: an answer or one message, no traceback, and the baseline is left alone."""
+    random = Random(5)
+    rules(folder, "[gate]\npolicy = 'beluga'\nmust_pass = ['q01']\n[[gate.rules]]\nmetric = 'RR@10'\nmax_drop_abs = 0.1\n"
+                  "non_inferior = true\n[[gate.rules]]\nmetric = 'latency.embed.p95'\nmax_rise_rel = 0.1\n")  # fmt: skip
+    new = make_run(folder, make_set(), [1, 2, 1, 0] * 3)
+    lines, baseline = [json.loads(line) for line in new.read_text().splitlines()], folder / "baseline.json"
+    record = json.loads(baseline.read_text())
+    codes = Counter()
+    for _ in range(150):
+        if what == "run":
+            new.write_text("".join(json.dumps(line) + "\n" for line in damaged(lines, random)))
+        else:
+            baseline.write_text(json.dumps(damaged(record, random)))
+        before = baseline.read_bytes()
+        monkeypatch.setattr(sys, "argv", ["karat", "gate", str(new), "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        codes[ended.value.code] += 1
+        assert baseline.read_bytes() == before
+    assert set(codes) <= {0, 1, 2}
+    assert codes[2] > 30
+    assert codes[0] + codes[1] > 10
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, str], bytes]:
+    """What ``karat gate --json`` prints, by threads, hash seed and seed, where p is drawn and not exact."""
+    folder = tmp_path_factory.mktemp("same")
+    made = make_set(40)
+    tables = "".join(f"[[gate.rules]]\nmetric = '{name}'\nnon_inferior = true\nmax_drop_rel = 0.05\n"
+                     for name in ("R@5", "P@5", "nDCG@5", "AP", "RR"))  # fmt: skip
+    tables += "[[gate.rules]]\nmetric = 'RR'\nwhere = { category = 'times' }\nnon_inferior = true\n"
+    make_project(folder, tables, made=made)
+    systems = [{name: {"b": 1, "a": {"c": i}} for name in ("lexical", "dense", "rerank", "chunk")} for i in (1, 2)]
+    accept(folder, make_run(folder, made, [1, 2] * 20, "old", system=systems[0]))
+    new = make_run(folder, made, [2, 1, 3, 1, 0, 2, 1, 1] * 5, system=systems[1] | {"fusion": {"z": 1, "y": None}})
+    found = {}
+    for threads, hashes, seed in [("1", "0", "0"), ("4", "1", "0"), ("4", "12345", "0"), ("1", "0", "1")]:
+        environment = {
+            **os.environ,
+            "OPENBLAS_NUM_THREADS": threads,
+            "OMP_NUM_THREADS": threads,
+            "PYTHONHASHSEED": hashes,
+        }
+        command = [sys.executable, "-m", "karat", "gate", str(new), "--json", "--seed", seed]
+        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True)
+        assert done.returncode in (0, 1), done.stderr
+        found[threads, hashes, seed] = done.stdout
+    return found
+
+
+class TestSameBytes:
+    """The same inputs and seed give the same bytes: on one thread and on four, and whatever the hashes of strings."""
+
+    def test_across_processes_and_threads(self, outputs: dict[tuple[str, str, str], bytes]) -> None:
+        """Byte by byte, the order of what changed and of the movers included."""
+        one, other, third, _ = outputs.values()
+        assert one == other == third
+        found = json.loads(one)
+        assert [change["key"] for change in found["changes"]] == [
+            "lexical.a.c", "dense.a.c", "rerank.a.c", "chunk.a.c", "fusion.z",
+        ]  # fmt: skip
+        assert any(check.get("p", 1) not in (0, 1) for check in found["checks"])
+
+    def test_another_seed_draws_others(self, outputs: dict[tuple[str, str, str], bytes]) -> None:
+        """So that the test above compares something that was drawn."""
+        one, *_, other = outputs.values()
+        assert one != other
+        assert json.loads(one)["movers"] == json.loads(other)["movers"]

@@ -1,0 +1,174 @@
+"""``karat power``: how many queries are needed, from guesses, from two runs, and from the noise of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from statistics import stdev
+
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from karat import golden
+from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.experiments import Settings, make_run, open_project, read_answers, snapshot_run
+from karat.gate import Baseline, write_baseline, write_fit
+
+VERB = "power"
+Run = Callable[..., tuple[str, str]]
+NAMES = [f"{i:02}" for i in range(8)]
+SET = GoldenSet(
+    name="tiny",
+    grades=("no", "yes"),
+    relevant=1,
+    documents=tuple(Document(id=f"d{i}", text=f"Text {i}.") for i in NAMES),
+    queries=tuple(Query(id=f"q{i}", text=f"topic {i}") for i in NAMES),
+    judgments=tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in NAMES),
+)
+DIFFERENCES = [-0.5, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def finder(late: int = 0) -> Callable[[str, int], list[str]]:
+    """A retriever that has the right document first, but of the first queries second."""
+
+    def find(query: str, k: int) -> list[str]:
+        i = int(query.split()[1])
+        found = [f"d{i:02}", f"d{(i + 1) % 8:02}"]
+        return (found[::-1] if i < late else found)[:k]
+
+    return find
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with two runs of eight queries, which differ in two."""
+    golden.write(SET, tmp_path / "set")
+    (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10", "R@5"]\n')
+    monkeypatch.chdir(tmp_path)
+    make_run(SET, finder(), output=tmp_path / "a.jsonl")
+    make_run(SET, finder(late=2), output=tmp_path / "b.jsonl")
+    return tmp_path
+
+
+def test_without_anything_there_are_three_guesses(run: Run) -> None:
+    """The numbers of the specification, and a sentence."""
+    assert run()[0] == (
+        "sd      needed for 0.05\n0.1500               73\n0.2500              199\n0.3500              387\n\n"
+        "80 of 100 comparisons find a difference of 0.05 (alpha 0.05, two sides) with 73 to 387 queries, "
+        "where the differences have an sd of 0.15 to 0.35\n"
+    )
+
+
+def test_what_fifteen_queries_see(run: Run) -> None:
+    """Of 0.1 they see two thirds at best: power .67, .30 and .18, where 20, 52 and 99 are needed."""
+    rows = [line.split() for line in run("--effect", "0.1", "--n", "15")[0].split("\n")]
+    assert [row[:4] for row in rows[1:4]] == [
+        ["0.1500", "20", "15", "0.671"], ["0.2500", "52", "15", "0.303"], ["0.3500", "99", "15", "0.178"],
+    ]  # fmt: skip
+    found = json.loads(run("--n", "280", "--json")[0])
+    assert [round(row["detectable"], 3) for row in found["rows"]] == [0.025, 0.042, 0.059]
+
+
+@pytest.mark.parametrize(("sides", "way", "words"), [("1", "larger", "a drop of"), ("2", "two-sided", "a difference")])
+def test_a_given_spread_against_statsmodels(run: Run, sides: str, way: str, words: str) -> None:
+    """Power, queries and the smallest effect, with all that can be set."""
+    arguments = ["--sd", "0.2", "--n", "60", "--effect", "0.06", "--power", "0.9", "--alpha", "0.01", "--sides"]
+    found = json.loads(run(*arguments, sides, "--json")[0])
+    (row,) = found["rows"]
+    theirs = TTestPower()
+    assert row["power"] == pytest.approx(theirs.power(0.3, 60, 0.01, alternative=way), abs=1e-9)
+    needed = theirs.solve_power(effect_size=0.3, alpha=0.01, power=0.9, alternative=way)
+    assert row["needed"] - 1 < needed <= row["needed"]
+    assert found["meaning"].startswith(f"90 of 100 comparisons find {words}")
+    assert (found["spread_from"], found["runs"], found["sides"]) == ("given", [], int(sides))
+
+
+def test_two_runs_give_the_spread(run: Run, folder: Path) -> None:
+    """By hand: two of eight queries lose a half; a measure on which nothing differs has no spread."""
+    found = json.loads(run("--run", "b.jsonl", "--against", "a.jsonl", "--json")[0])
+    rr, recall = found["rows"]
+    sd = stdev(DIFFERENCES)
+    assert (rr["measure"], rr["n"], rr["sd"]) == ("RR@10", 8, pytest.approx(sd))
+    assert rr["power"] == pytest.approx(TTestPower().power(0.05 / sd, 8, 0.05), abs=1e-9)
+    assert recall == {"measure": "R@5", "n": 8, "sd": None, "needed": None, "power": None, "detectable": None}
+    assert (found["runs"], found["spread_from"]) == (["a.jsonl", "b.jsonl"], "runs")
+    out, _ = run("--run", "b.jsonl", "--against", "a.jsonl", "-m", "RR@10", "--n", "500", "--effect", "0.1")
+    assert out.startswith(
+        "b.jsonl against a.jsonl\n\nmeasure      sd  needed for 0.1  queries  power for 0.1  detectable\n"
+    )
+    smallest = sd * TTestPower().solve_power(nobs=500, alpha=0.05, power=0.8)
+    assert f"\nRR@10    0.2315              45      500          1.000      {smallest:.4f}\n" in out
+    assert "; with 500 queries 99 of 100 do, and 80 of 100 find one of 0.029\n" in out
+
+
+def test_the_baseline_of_the_project_is_what_a_run_is_compared_with(run: Run, folder: Path) -> None:
+    """Without --against; its measures are the ones that are shown."""
+    taken = snapshot_run(SET, read_answers("a.jsonl", SET), ["RR@10"])
+    write_baseline(Baseline(snapshot=taken), folder / "baseline.json")
+    out, _ = run("--run", "b.jsonl")
+    assert out.startswith("b.jsonl against baseline.json\n")
+    assert "\nRR@10    0.2315 " in out
+    assert "\nR@5 " not in out
+    out, _ = run("--run", "a.jsonl")
+    assert "the runs do not differ on any query, and nothing can be planned by them: name another with --against" in out
+
+
+def test_repeats_give_the_noise(run: Run, folder: Path) -> None:
+    """By hand: q00 and q01 are right at every second asking, so that two repeats have the variance 1/8 each."""
+    asked: list[str] = []
+
+    def moody(query: str, k: int) -> list[str]:
+        asked.append(query)
+        return finder(late=0 if asked.count(query) % 2 else 2)(query, k)
+
+    make_run(SET, moody, Settings(repeat=2, warm_up=0), output=folder / "moody.jsonl")
+    found = json.loads(run("--run", "moody.jsonl", "-m", "RR@10", "--json")[0])
+    (row,) = found["rows"]
+    assert row["sd"] == pytest.approx((2 * (2 * 0.125 / 2) / 8) ** 0.5)
+    assert (found["spread_from"], found["runs"], row["n"]) == ("repeats", ["moody.jsonl"], 8)
+    assert "with at least " in found["meaning"]
+    assert found["meaning"].endswith("the noise from one asking to the next, and a change of the system adds to it")
+
+
+def test_a_run_alone_says_nothing(run: Run, folder: Path) -> None:
+    """Without a baseline, another run or repeats there is no spread."""
+    _, err = run("--run", "a.jsonl", code=2)
+    assert "a.jsonl: there is nothing to compare the run with; name another with --against" in err
+
+
+def test_means_alone_have_no_spread(run: Run, folder: Path) -> None:
+    """000's baseline does not help."""
+    taken = snapshot_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR", "nDCG@5"])
+    write_fit(Baseline(snapshot=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
+    _, err = run("--run", "b.jsonl", "--against", "baseline-metrics.json", code=2)
+    assert "baseline-metrics.json: has means only, and no spread" in err
+
+
+def test_runs_that_do_not_mean_the_same_are_refused(run: Run, folder: Path) -> None:
+    """A run with another k has no common spread."""
+    make_run(open_project(folder).golden, finder(), Settings(k=5), output=folder / "k.jsonl")
+    _, err = run("--run", "k.jsonl", "--against", "a.jsonl", code=2)
+    assert "they differ in k (5, was 10)" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--run b.jsonl --sd 0.2", "--sd is measured with --run"),
+        ("--against a.jsonl", "--against goes with --run"),
+        ("--golden .", "--golden goes with --run"),
+        ("-m RR@10", "--measure goes with --run"),
+        ("--effect 0", "'--effect'"),
+        ("--effect nan", "effect nan should be a finite number above 0"),
+        ("--sd inf", "standard deviation inf should be"),
+        ("--n 1", "'--n'"),
+        ("--power 0.04", "power 0.04 should lie between alpha (0.05) and 1"),
+        ("--alpha 0.5", "'--alpha'"),
+        ("--sides 3", "'--sides'"),
+        ("--effect 1e-9 --sd 10", "needs more than 1,000,000,000,000 queries"),
+    ],
+)
+def test_a_wrong_call_is_explained(run: Run, folder: Path, arguments: str, message: str) -> None:
+    """Exit code 2, and what is wrong."""
+    assert message in run(*arguments.split(), code=2)[1]

@@ -1,0 +1,212 @@
+"""Verdicts on variants: what has to be shown, corrected for how many were tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.experiments._verdicts import Claims, Objective, claims, judge, undominated
+from karat.gate import Decision, Policy, Rule, Snapshot, decide
+from karat.stats import evidence
+
+TESTED = Policy(rules=(Rule(metric="RR", non_inferior=True),))
+GAIN, NO_GAIN = Objective(measure="RR", required=True), Objective(measure="RR")
+
+
+def shot(scores: list[float], name: str = "a") -> Snapshot:
+    """A run with these reciprocal ranks."""
+    queries = tuple(f"q{i:03}" for i in range(len(scores)))
+    return Snapshot(
+        name=name,
+        golden={},
+        system={},
+        fingerprint="",
+        values={"RR": {query: (value,) for query, value in zip(queries, scores, strict=True)}},
+        means={"RR": sum(scores) / len(scores)},
+        queries=queries,
+    )
+
+
+def decided(changes: list[float], policy: Policy = TESTED, before: float = 0.5) -> Decision:
+    """What a gate says of a run in which each query changed so much."""
+    return decide(shot([before + change for change in changes]), shot([before] * len(changes)), policy)
+
+
+def verdicts(
+    decisions: list[Decision], objective: Objective = NO_GAIN, *, seed: int = 0
+) -> list[tuple[str, float | None]]:
+    """The words and corrected p-values of variants that were tried together."""
+    found = [claims(one, "RR", variants=len(decisions), seed=seed) for one in decisions]
+    return [(one.verdict, one.corrected) for one in judge(decisions, found, objective)]
+
+
+@given(
+    st.lists(st.sampled_from([-0.5, -0.25, -0.1, 0.0, 0.0, 0.1, 0.25, 0.5]), min_size=1, max_size=40),
+    st.sampled_from([0.01, 0.04, 0.1]),
+)
+def test_the_p_of_not_worse_is_below_alpha_where_the_gate_passes(changes: list[float], margin: float) -> None:
+    """The bound of the gate and the p that is corrected are two sides of one test; SciPy's t is the oracle."""
+    from karat.stats import DropRule
+
+    before = np.full(len(changes), 0.5)
+    rule = DropRule(relative=0.0, absolute=margin)
+    found = evidence(before, before + changes, rng=np.random.default_rng(0), rule=rule)
+    if found.changed and abs(found.p_worse - rule.alpha) > 1e-9:
+        assert found.ruled_out == (found.p_worse < rule.alpha)
+    if len(set(changes)) > 1:
+        oracle = scipy.stats.ttest_1samp(changes, -margin, alternative="greater").pvalue
+        assert found.p_worse == pytest.approx(oracle, abs=1e-9)
+
+
+def test_p_of_not_worse_with_clusters() -> None:
+    """Repeats of one query are one cluster, and there are as many degrees of freedom as clusters, less one."""
+    before, after, labels = [0.5] * 6, [0.5, 0.5, 0.4, 0.4, 0.6, 0.6], [1, 1, 2, 2, 3, 3]
+    found = evidence(before, after, rng=np.random.default_rng(0), clusters=labels)
+    assert found.p_worse == pytest.approx(scipy.stats.ttest_1samp([0, -0.1, 0.1], -0.025, alternative="greater").pvalue)
+
+
+def test_a_single_query_shows_nothing_unless_it_is_as_it_was() -> None:
+    """One difference has no spread; where nothing changed there is nothing to show."""
+    assert evidence([0.5], [0.4], rng=np.random.default_rng(0)).p_worse == 1.0
+    assert evidence([0.5], [0.5], rng=np.random.default_rng(0)).p_worse == 0.0
+    assert evidence([0.5, 0.5], [0.6, 0.6], rng=np.random.default_rng(0)).p_worse == 0.0
+    assert evidence([0.5, 0.5], [0.1, 0.1], rng=np.random.default_rng(0)).p_worse == 1.0
+
+
+def test_holm_is_over_the_variants() -> None:
+    """Of three the smallest p counts three times, the next twice, and none is smaller than the one before."""
+    one = decided([0.0] * 10)
+    found = judge([one] * 3, [Claims(not_worse=p) for p in (0.01, 0.04, 0.03)], NO_GAIN)
+    assert [round(one.corrected or 0, 10) for one in found] == [0.03, 0.06, 0.06]
+    assert [one.verdict for one in found] == ["ACCEPTED", "REJECTED", "REJECTED"]
+    assert found[1].reason == "inconclusive: p = 0.04 would do alone, but for 3 variants it is p = 0.06"
+    (alone,) = judge([one], [Claims(not_worse=0.04)], NO_GAIN)
+    assert (alone.verdict, alone.reason) == ("ACCEPTED", "not worse by policy default; p = 0.04")
+
+
+def test_all_that_has_to_be_shown_is_shown_together() -> None:
+    """The larger of both p-values counts, and a gain that is not asked for does not."""
+    one = decided([0.0] * 10)
+    weighed = [Claims(not_worse=0.001, gain=0.03), Claims(not_worse=0.02, gain=0.001)]
+    assert [one.p for one in judge([one] * 2, weighed, GAIN)] == [0.03, 0.02]
+    assert [one.p for one in judge([one] * 2, weighed, NO_GAIN)] == [0.001, 0.02]
+
+
+def test_what_the_gate_fails_is_rejected_whatever_the_correction() -> None:
+    """A fall of every query is told with the gate's reason, also among a hundred variants."""
+    bad, good = decided([-0.25] * 20), decided([0.0] * 20)
+    found = [claims(one, "RR", variants=100) for one in [bad] + [good] * 99]
+    judged = judge([bad] + [good] * 99, found, NO_GAIN)
+    assert judged[0].verdict == "REJECTED"
+    assert judged[0].reason.startswith("RR: dropped by 0.25, more than 0.025")
+    assert {one.verdict for one in judged[1:]} == {"ACCEPTED"}
+
+
+def test_more_variants_do_not_save_one_that_fell() -> None:
+    """A rule that looks for falls keeps the policy's own level: divided by many variants it would find none."""
+    policy = Policy(rules=(Rule(metric="RR", significant_drop=True),))
+    fell = decided([-0.2] * 6 + [0.0] * 10, policy)
+    untouched = decided([0.0] * 16, policy)
+    assert verdicts([fell] + [untouched] * 50)[0][0] == "REJECTED"
+
+
+def test_inconclusive_is_rejected_and_said_so() -> None:
+    """Who wants to change something has to show that it does no harm."""
+    ((verdict, _),) = verdicts([decided([0.25, -0.25] * 6)])
+    assert verdict == "REJECTED"
+    (judged,) = judge([decided([0.25, -0.25] * 6)], [Claims(not_worse=0.4)], NO_GAIN)
+    assert judged.reason.startswith("inconclusive: RR: the mean did not move; a drop by more than 0.025 is neither")
+
+
+def test_a_gain_is_tested_one_sided_and_exactly() -> None:
+    """Ten of ten queries rose: 1 in 1,024; half rose and half fell: no gain."""
+    up, even = decided([0.1] * 10), decided([0.01, -0.01] * 5)
+    found = [claims(one, "RR", variants=2) for one in (up, even)]
+    assert found[0].gain == 1 / 1024
+    judged = judge([up, even], found, GAIN)
+    assert (judged[0].verdict, judged[0].corrected) == ("ACCEPTED", 2 / 1024)
+    assert judged[0].reason == "not worse by policy default; RR rose by 0.1; p = 0.002 for 2 variants"
+    assert judged[1].reason.startswith("no gain is shown: RR did not move, p = 0.")
+
+
+def test_of_some_measures_less_is_better() -> None:
+    """A fall of the share of duplicates is a gain."""
+    policy = Policy(rules=(Rule(metric="DupRate@10", non_inferior=True),))
+    values = {"DupRate@10": {f"q{i}": (0.5,) for i in range(8)}}
+    less = {"DupRate@10": {f"q{i}": (0.3,) for i in range(8)}}
+    before, after = (
+        Snapshot(name="a", golden={}, system={}, fingerprint="", values=one, means={"DupRate@10": 0.4},
+                 queries=tuple(f"q{i}" for i in range(8)))
+        for one in (values, less)
+    )  # fmt: skip
+    found = claims(decide(after, before, policy), "DupRate@10", variants=1)
+    assert found.gain == 1 / 256
+    assert found.not_worse == 0.0
+
+
+def test_a_policy_without_tests_accepts_by_its_limits_alone() -> None:
+    """There is no p to correct, and the reason says so."""
+    policy = Policy(name="threshold", rules=(Rule(metric="RR", max_drop_rel=0.05),))
+    one = decided([0.0] * 4, policy)
+    (judged,) = judge([one], [claims(one, "RR", variants=1)], NO_GAIN)
+    assert (judged.verdict, judged.p, judged.corrected) == ("ACCEPTED", None, None)
+    assert judged.reason == "passes policy threshold, which makes no test"
+    (judged,) = judge([one], [claims(one, "RR", variants=1)], GAIN)
+    assert judged.verdict == "REJECTED"
+
+
+def test_without_a_baseline_nothing_is_shown() -> None:
+    """What needs a baseline is inconclusive, and a gain on nothing is none."""
+    alone = decide(shot([1.0] * 5), None, TESTED)
+    found = claims(alone, "RR", variants=1)
+    assert found == Claims()
+    (judged,) = judge([alone], [found], NO_GAIN)
+    assert judged.reason.startswith("inconclusive: RR: there is no baseline yet")
+    floors = decide(shot([1.0] * 5), None, Policy(name="beluga", rules=(Rule(metric="RR", min=0.7),)))
+    assert [judge([floors], [Claims()], one)[0].verdict for one in (NO_GAIN, GAIN)] == ["ACCEPTED", "REJECTED"]
+
+
+def test_a_baseline_of_means_alone_shows_nothing() -> None:
+    """Source 000's baseline has no scores of single queries."""
+    before = Snapshot(name="old", golden={}, system={}, fingerprint="", means={"RR": 0.5})
+    found = claims(decide(shot([1.0] * 5), before, TESTED), "RR", variants=1)
+    assert (found.not_worse, found.gain, found.change) == (1.0, None, None)
+
+
+def test_trying_many_does_not_accept_by_luck() -> None:
+    """Ten variants without any effect: one by one some gain is found in a third of all sweeps, corrected in few."""
+    rng = np.random.default_rng(5)
+    lucky = corrected = 0
+    sweeps = 60
+    for _ in range(sweeps):
+        # Ways of sorting equal things: gains and losses of the same size, one as likely as the other.
+        variants = [decided(list(rng.choice([-0.002, 0.002], 16))) for _ in range(10)]
+        found = [claims(one, "RR", variants=10) for one in variants]
+        lucky += any(one.gain is not None and one.gain <= 0.05 for one in found)
+        corrected += any(one.verdict == "ACCEPTED" for one in judge(variants, found, GAIN))
+    assert lucky > 0.2 * sweeps
+    assert corrected <= 0.1 * sweeps
+
+
+def test_the_smallest_p_can_pass_any_correction() -> None:
+    """With a thousand variants more flips are drawn, so that a clear gain is accepted."""
+    sure = decided([0.2] * 30)
+    found = claims(sure, "RR", variants=1000)
+    assert found.gain is not None
+    assert found.gain * 1000 < 0.05
+
+
+@given(st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 3), st.integers(0, 3))), max_size=12))
+def test_the_front_has_what_no_other_beats(points: list[tuple[float, float] | None]) -> None:
+    """Every point off the front is beaten by one on it; equal points stand together; None stands nowhere."""
+    on = undominated(points)
+    front = [point for point, first in zip(points, on, strict=True) if first and point is not None]
+    for point, first in zip(points, on, strict=True):
+        if point is None:
+            assert not first
+            continue
+        beaten = any(q >= point[0] and c <= point[1] and (q, c) != point for q, c in front)
+        assert first != beaten

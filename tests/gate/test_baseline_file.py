@@ -1,0 +1,448 @@
+"""The baseline as a file: read as it was written, whole or not at all, and left alone when it is something else."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from snapshots import run_of
+
+from karat.core import InputError
+from karat.gate import Baseline, Snapshot, changes, decide, policy, read_baseline, write_baseline, write_fit
+from strategies import quick
+
+FULL = Baseline(
+    snapshot=run_of(
+        {"RR": [1.0, 0.5], "nDCG@5": [0.9, math.nan]},
+        system={"kind": "pipeline", "chunk": {"chunker": "sentence", "size": 256, "overlap": 32}, "rerank": None},
+        versions={"karat": "0.1.0"},
+        definitions={"RR": "RR(rel=2)"},
+        latency={"total": {"n": 2.0, "mean": 1.5, "p50": 1.5, "p95": 2.0, "p99": 2.0}},
+        hits={"q1": ("pool", "wifi"), "q2": ()},
+        failed={"q2": "TimeoutError: 60 s"},
+        unfound=frozenset({"q2"}),
+        total=2,
+    ),
+    recorded="2026-11-16",
+    forced="the first one",
+)
+SOURCE_000 = {
+    "version": "1.0.0",
+    "embedding_model": "text-embedding-3-large",
+    "chunking_strategy": "semantic_512_overlap_50",
+    "reranking_model": "cross-encoder-ms-marco",
+    "recorded_at": "2026-01-04T12:00:00Z",
+    "metrics": {
+        "recall_at_5": 0.82,
+        "precision_at_5": 0.68,
+        "mrr": 0.74,
+        "ndcg_at_5": 0.78,
+        "latency": {"p50": 180, "p95": 420, "p99": 850},
+    },
+}
+
+
+def same(one: Baseline, other: Baseline) -> bool:
+    """Say whether two are equal, where NaN equals NaN."""
+    return repr(_plain(one)) == repr(_plain(other))
+
+
+def _plain(baseline: Baseline) -> dict[str, Any]:
+    found: dict[str, Any] = {"recorded": baseline.recorded, "forced": baseline.forced}
+    for field in fields(Snapshot):
+        value = getattr(baseline.snapshot, field.name)
+        found[field.name] = sorted(value) if isinstance(value, frozenset) else value
+    found["hits"] = sorted(found["hits"].items())
+    found["values"] = sorted((measure, sorted(column.items())) for measure, column in found["values"].items())
+    return found
+
+
+def written(path: Path) -> Path:
+    """Write the baseline, and give its path."""
+    write_baseline(FULL, path)
+    return path
+
+
+def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Scores of every query and repeat, means, latency, what it was made of, why it was forced."""
+    assert same(read_baseline(written(tmp_path / "baseline.json")), FULL)
+
+
+def test_a_diff_shows_one_line_for_each_query(tmp_path: Path) -> None:
+    """Readable JSON with a line for each query: another score of one changes its line and the mean, and no more."""
+    path = written(tmp_path / "baseline.json")
+    before = path.read_text().split("\n")
+    assert json.loads(path.read_text())["queries"]["q1"] == {"RR": [1.0], "nDCG@5": [0.9], "hits": ["pool", "wifi"]}
+    assert '    "q2": {"RR": [0.5], "nDCG@5": [null], "hits": []}' in before
+    values = {"RR": {"q1": (1.0,), "q2": (0.25,)}, "nDCG@5": FULL.snapshot.values["nDCG@5"]}
+    changed = replace(FULL.snapshot, values=values, means={**FULL.snapshot.means, "RR": 0.625})
+    write_baseline(replace(FULL, snapshot=changed), path)
+    after = path.read_text().split("\n")
+    assert len(before) == len(after)
+    assert [line.split(":")[0].strip() for line, was in zip(after, before, strict=True) if line != was] == [
+        '"RR"',
+        '"q2"',
+    ]
+
+
+def test_the_same_baseline_is_the_same_bytes(tmp_path: Path) -> None:
+    """In whatever order its sets are."""
+    one, other = tmp_path / "a.json", tmp_path / "b.json"
+    ids = [f"query {i}" for i in range(50)]
+    write_baseline(Baseline(snapshot=replace(FULL.snapshot, unfound=frozenset(ids))), one)
+    write_baseline(Baseline(snapshot=replace(FULL.snapshot, unfound=frozenset(reversed(ids)))), other)
+    assert one.read_bytes() == other.read_bytes()
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+ids = st.one_of(
+    texts,
+    st.sampled_from(
+        ["q", "Q", " ", "0", "\u2028", "\x85", "\x1b[31m", '"', "\\", "\x00", "a\nb", "e\u0301", "\u00e9", "x" * 5000]
+    ),
+)
+numbers = st.one_of(st.just(math.nan), st.floats(allow_nan=False, allow_infinity=False))
+finite = st.floats(allow_nan=False, allow_infinity=False)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | finite | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+tables = st.dictionaries(texts, json_values, max_size=3)
+
+
+@st.composite
+def baselines(draw: st.DrawFn) -> Baseline:
+    """Any baseline: odd ids, several repeats, values that are missing, queries without a score."""
+    queries = draw(st.lists(ids, max_size=4, unique=True))
+    measures = draw(st.lists(texts.filter(lambda name: name != "hits"), max_size=3, unique=True)) if queries else []
+    scores = st.lists(numbers, max_size=3).map(tuple)
+    values = {}
+    for measure in measures:
+        having = [query for query in queries if draw(st.booleans())] or queries[:1]
+        values[measure] = {query: draw(scores) for query in having}
+    some = st.lists(st.sampled_from(queries), unique=True) if queries else st.just([])
+    return Baseline(
+        snapshot=Snapshot(
+            name=draw(texts), golden=draw(tables), system=draw(tables), fingerprint=draw(texts), settings=draw(tables),
+            versions=draw(st.dictionaries(texts, texts, max_size=2)), values=values,
+            definitions=draw(st.dictionaries(texts, texts, max_size=2)),
+            means=draw(st.dictionaries(texts, numbers, max_size=3)),
+            latency=draw(st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=3), max_size=2)),
+            queries=tuple(queries), total=draw(st.integers(0, len(queries))),
+            hits={query: tuple(draw(st.lists(ids, max_size=3))) for query in draw(some)},
+            failed={query: draw(texts) for query in draw(some)},
+            unfound=frozenset(draw(some)),
+        ),
+        recorded=draw(texts | st.just("")),
+        forced=draw(texts | st.just("")),
+    )  # fmt: skip
+
+
+@quick
+@given(baselines())
+def test_any_baseline_is_read_as_it_was_written(baseline: Baseline) -> None:
+    """To the last bit, and on one line for each query, so that a line end in an id breaks nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "baseline.json")
+        write_baseline(baseline, path)
+        assert same(read_baseline(path), baseline)
+        text = path.read_bytes().decode()
+        rows = text[text.index('\n  "queries": {') :].strip("\n").split("\n")
+        assert len(rows) == len(baseline.snapshot.queries) + 3
+
+
+def test_names_that_are_no_unicode(tmp_path: Path) -> None:
+    """A file name or a reason with bytes that are no UTF-8 is kept as Python holds it."""
+    odd = replace(FULL, snapshot=replace(FULL.snapshot, name="run\udcff"), forced="caf\udce9")
+    write_baseline(odd, tmp_path / "b.json")
+    assert same(read_baseline(tmp_path / "b.json"), odd)
+
+
+class TestWriting:
+    """The file is written whole or not at all."""
+
+    def test_a_write_that_fails_leaves_the_old_one(self, tmp_path: Path) -> None:
+        """The disk is full, in the middle of the new file (as a limit to the size of files): the old one stays."""
+        self._interrupted(tmp_path, "signal.SIG_IGN", code=7)
+
+    def test_a_process_that_is_killed_leaves_the_old_one(self, tmp_path: Path) -> None:
+        """The kernel ends the process in the middle of the new file."""
+        self._interrupted(tmp_path, "signal.SIG_DFL", code=-signal.SIGXFSZ)
+
+    def _interrupted(self, folder: Path, handler: str, code: int) -> None:
+        path = written(folder / "baseline.json")
+        before = path.read_bytes()
+        script = f"""
+import resource, signal, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from karat.core import InputError
+from karat.gate import Baseline, write_baseline
+from snapshots import run_of
+signal.signal(signal.SIGXFSZ, {handler})
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+try:
+    write_baseline(Baseline(snapshot=run_of({{"RR": [0.5] * 10_000}})), {str(path)!r})
+except InputError as error:
+    assert "cannot be written: File too large" in str(error), error
+    sys.exit(7)
+"""
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=folder)
+        assert done.returncode == code, done.stderr
+        assert path.read_bytes() == before
+        assert same(read_baseline(path), FULL)
+
+    def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
+        """What it points to is replaced, and keeps its permissions."""
+        (tmp_path / "shared").mkdir()
+        target, link = written(tmp_path / "shared" / "accepted.json"), tmp_path / "baseline.json"
+        target.chmod(0o640)
+        link.symlink_to(Path("shared", "accepted.json"))
+        write_baseline(replace(FULL, forced="again"), link)
+        assert link.is_symlink()
+        assert read_baseline(target).forced == "again"
+        assert stat.S_IMODE(target.stat().st_mode) == 0o640
+        assert [path.name for path in target.parent.iterdir()] == ["accepted.json"]
+
+    def test_a_folder_that_cannot_be_written_to(self) -> None:
+        """One clear message, and nothing is left behind."""
+        with tempfile.TemporaryDirectory() as name, _read_only(Path(name)) as folder:
+            with pytest.raises(InputError, match=r"baseline.json: cannot be written: Permission denied"):
+                write_baseline(FULL, folder / "baseline.json")
+            assert list(folder.iterdir()) == []
+
+    def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
+        """None is made: the path was probably mistyped."""
+        with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+            write_baseline(FULL, tmp_path / "baslines" / "baseline.json")
+        with pytest.raises(InputError, match="cannot be written: Is a directory"):
+            write_baseline(FULL, tmp_path)
+
+
+@contextmanager
+def _read_only(folder: Path) -> Iterator[Path]:
+    """Make a folder read-only, also for root, who for a while is nobody."""
+    folder.chmod(0o555)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+
+
+def record() -> dict[str, Any]:
+    """Give a baseline as JSON has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        return json.loads(written(Path(folder, "b.json")).read_text())  # type: ignore[no-any-return]
+
+
+class TestWhatIsNone:
+    """Files that are no baseline, or were one: a clear message with the name of the file, which is left alone."""
+
+    @pytest.mark.parametrize(
+        ("data", "told"),
+        [
+            (b"", "is no valid JSON: Expecting value"),
+            (b"\n\n", "is no valid JSON: Expecting value"),
+            (b"{}", "is no baseline; 'karat baseline update RUN' writes one"),
+            (b"[]", "is no baseline"),
+            (b"3", "is no baseline"),
+            (b'{"karat": "run", "format": 1}', "is no baseline"),
+            (b'{"karat": "baseline", "karat": "baseline"}', "key 'karat' stands twice"),
+            (b'{"karat": "baseline"}', "is a baseline of format None, and this karat reads 1; read it with"),
+            (b'{"karat": "baseline", "format": 2}', "is a baseline of format 2, and this karat reads 1"),
+            (b'{"karat": "baseline", "format": "x"}', "is a baseline of format 'x'"),
+            (b'{"karat": "baseline", "format": 1}', "is a damaged baseline: it lacks 'queries'"),
+            (b"\xff\xfe{}", "byte 0xff is not UTF-8"),
+            ("{}".encode("utf-16"), "is not UTF-8"),
+            (b'{"karat": "\x00"}', "a NUL byte"),
+            (b'{"a": ' * 100_000, "is nested too deep"),
+            (b"\x1f\x8b\x08\x00", "cannot be unpacked"),
+            (b"q1 Q0 pool 1 2.5 mine\n", "is no valid JSON"),
+            (b'{"metrics": {"mrr": "high"}}', "is a damaged baseline: metrics: 'high' is no number"),
+            (b'{"metrics": {"mrr": NaN}}', "NaN is no number of JSON"),
+            (b'{"metrics": {"mrr": true}}', "True is no number"),
+            (b'{"metrics": {"latency": 5}}', "is a damaged baseline: metrics: "),
+            (b'{"metrics": []}', "is no baseline"),
+        ],
+    )
+    def test_other_files(self, tmp_path: Path, data: bytes, told: str) -> None:
+        """Empty, of another kind or version, no UTF-8, no JSON."""
+        path = tmp_path / "baseline.json"
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=r"baseline\.json") as caught:
+            read_baseline(path)
+        assert told in str(caught.value)
+        assert path.read_bytes() == data
+
+    def test_every_truncation(self, tmp_path: Path) -> None:
+        """Cut off anywhere, it is refused with the line on which it ends."""
+        path = written(tmp_path / "baseline.json")
+        data = path.read_bytes().rstrip()
+        for end in range(0, len(data), 7):
+            path.write_bytes(data[:end])
+            with pytest.raises(InputError, match=r"baseline\.json, line \d+: "):
+                read_baseline(path)
+            assert path.read_bytes() == data[:end]
+
+    @pytest.mark.parametrize(
+        "value", [None, 3, 0.5, True, "text", [], ["a"], [[]], {}, {"a": 1}, {"a": []}, {"a": {"b": []}}]
+    )
+    def test_wrong_types(self, tmp_path: Path, value: Any) -> None:
+        """Any field with a value of any other type is refused, or read as what it says; nothing else happens."""
+        path = tmp_path / "baseline.json"
+        for name in record():
+            if name in ("karat", "format"):
+                continue
+            path.write_text(json.dumps({**record(), name: value}))
+            data = path.read_bytes()
+            accepted = isinstance(value, type(record()[name])) and type(value) is type(record()[name])
+            if not accepted:
+                with pytest.raises(InputError, match=r"baseline\.json: is a damaged baseline: "):
+                    read_baseline(path)
+            assert path.read_bytes() == data
+
+    @pytest.mark.parametrize(
+        ("row", "told"),
+        [
+            ([], "query 'q1' is [], which is of the wrong type"),
+            ("RR", "query 'q1' is 'RR'"),
+            ({"RR": 1.0}, "RR is 1.0, which is of the wrong type"),
+            ({"RR": "1.0"}, "RR is '1.0'"),
+            ({"RR": ["1.0"]}, "'1.0' is no number"),
+            ({"RR": [True]}, "True is no number"),
+            ({"RR": [[1.0]]}, "[1.0] is no number"),
+            ({"RR": [10**400]}, "is no number"),
+            ({"hits": "pool"}, "a list of ids is 'pool'"),
+            ({"hits": [{}]}, "id {} is no text"),
+            ({"hits": [""]}, "an id is empty"),
+        ],
+    )
+    def test_wrong_rows(self, tmp_path: Path, row: Any, told: str) -> None:
+        """The scores of a query are lists of numbers, and its hits ids."""
+        path = tmp_path / "baseline.json"
+        path.write_text(json.dumps({**record(), "queries": {"q1": row}}))
+        with pytest.raises(InputError, match=r"baseline\.json: ") as caught:
+            read_baseline(path)
+        assert told in str(caught.value)
+
+    def test_lost_rows(self, tmp_path: Path) -> None:
+        """A conflict was merged by dropping lines: the queries that are gone could not be lost any more."""
+        path = written(tmp_path / "baseline.json")
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text(
+            "".join(line.replace('["pool", "wifi"]},', '["pool", "wifi"]}') for line in lines if '"q2": {' not in line)
+        )
+        with pytest.raises(InputError, match="is a damaged baseline: it holds 1 of 2 queries"):
+            read_baseline(path)
+        path.write_text(json.dumps({**record(), "settings": {"sample": 3}, "total": 9}))
+        with pytest.raises(InputError, match="it holds 2 of 3 queries"):
+            read_baseline(path)
+
+    @pytest.mark.parametrize("name", ["", "\ud800"])
+    def test_wrong_ids(self, tmp_path: Path, name: str) -> None:
+        """Of queries, as of everything."""
+        path = tmp_path / "baseline.json"
+        path.write_text(json.dumps({**record(), "queries": {name: {}}}))
+        with pytest.raises(InputError, match=r"baseline\.json: "):
+            read_baseline(path)
+
+    def test_each_field_has_to_be_there(self, tmp_path: Path) -> None:
+        """But for those that say something only at times."""
+        path = tmp_path / "baseline.json"
+        for name in record().keys() - {"karat", "format", "recorded", "forced", "total"}:
+            path.write_text(json.dumps({key: value for key, value in record().items() if key != name}))
+            with pytest.raises(InputError, match=f"is a damaged baseline: it lacks '{name}'"):
+                read_baseline(path)
+
+    def test_one_that_is_not_there(self, tmp_path: Path) -> None:
+        """Or a folder."""
+        with pytest.raises(InputError, match="no such file"):
+            read_baseline(tmp_path / "none.json")
+        with pytest.raises(InputError, match="is a folder"):
+            read_baseline(tmp_path)
+
+
+class TestSource000:
+    """The baseline-metrics.json of source 000."""
+
+    def test_it_is_read(self, tmp_path: Path) -> None:
+        """The example of the source: means under karat's names, percentiles, and what the system was made of."""
+        path = tmp_path / "baseline-metrics.json"
+        path.write_text(json.dumps(SOURCE_000))
+        found = read_baseline(path)
+        assert found.snapshot.means == {"R@5": 0.82, "P@5": 0.68, "RR": 0.74, "nDCG@5": 0.78}
+        assert [found.snapshot.latency_of(name) for name in ("p50", "p95", "p99")] == [180.0, 420.0, 850.0]
+        assert (found.recorded, found.snapshot.name) == ("2026-01-04T12:00:00Z", "1.0.0")
+        assert found.snapshot.system["embedding_model"] == "text-embedding-3-large"
+
+    def test_it_gates(self, tmp_path: Path) -> None:
+        """At 5 %: P@5 of 0.68 may fall to 0.646, RR of 0.74 to 0.703; R@5 and nDCG@5 meet their floors first."""
+        path = tmp_path / "baseline-metrics.json"
+        path.write_text(json.dumps(SOURCE_000))
+        old = read_baseline(path).snapshot
+        latency = {"total": {"p50": 180.0, "p95": 420.0, "p99": 850.0}}
+        new = run_of({"R@5": [0.80], "P@5": [0.646], "RR": [0.703], "nDCG@5": [0.75]}, latency=latency)
+        assert decide(new, old, policy("fit")).outcome.value == "pass"
+        new = run_of({"R@5": [0.79], "P@5": [0.645], "RR": [0.702], "nDCG@5": [0.74]}, latency=latency)
+        assert [f"{check.name} {check.kind}" for check in decide(new, old, policy("fit")).failures] == [
+            "R@5 min", "P@5 max_drop_rel", "RR max_drop_rel", "nDCG@5 min", "nDCG@5 max_drop_rel",
+        ]  # fmt: skip
+
+    def test_it_is_written(self, tmp_path: Path) -> None:
+        """Names, types and places as in the source; what karat wrote, karat reads."""
+        snapshot = run_of(
+            {"R@5": [0.82], "P@5": [0.68], "RR": [0.74], "nDCG@5": [0.78]},
+            golden={"name": "hotel", "version": "1.0.0", "fingerprint": "sha256:aa"},
+            system={
+                "embedder": {"model": "text-embedding-3-large"},
+                "chunk": {"chunker": "semantic", "size": 512, "overlap": 50},
+                "rerank": {"model": "cross-encoder-ms-marco"},
+            },
+            latency={"total": {"n": 9, "mean": 200.0, "p50": 180, "p95": 420, "p99": 850}},
+        )
+        path = tmp_path / "baseline-metrics.json"
+        write_fit(Baseline(snapshot=snapshot, recorded="2026-01-04T12:00:00Z"), path)
+        assert json.loads(path.read_text()) == SOURCE_000
+        assert read_baseline(path).snapshot.means == snapshot.means
+
+    def test_what_it_needs_is_named(self, tmp_path: Path) -> None:
+        """A run without one of its measures, or without times, is not written."""
+        path = tmp_path / "baseline-metrics.json"
+        with pytest.raises(
+            InputError, match=r"the run has no P@5, nDCG@5, latency.p50, latency.p95, latency.p99, which"
+        ):
+            write_fit(Baseline(snapshot=run_of({"R@5": [0.8], "RR": [0.7], "nDCG@5": [math.nan]})), path)
+        assert not path.exists()
+
+    def test_the_parts_are_compared_by_their_names(self, tmp_path: Path) -> None:
+        """H19: chunking, embedding and reranking, as the source names them."""
+        path = tmp_path / "baseline-metrics.json"
+        path.write_text(json.dumps(SOURCE_000))
+        new = run_of(
+            {"RR": [1.0]},
+            system={"embedder": {"model": "text-embedding-3-large"}, "chunk": {"chunker": "sentence", "size": 256},
+                    "rerank": None, "lexical": {"k1": 1.2}},
+        )  # fmt: skip
+        assert changes(new, read_baseline(path).snapshot) == [
+            ("chunking_strategy", "sentence_256", "semantic_512_overlap_50"),
+            ("reranking_model", "none", "cross-encoder-ms-marco"),
+        ]

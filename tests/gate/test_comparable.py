@@ -1,0 +1,248 @@
+"""Which runs may be compared, what changed between two systems, which queries moved, and what a gate cannot see."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from snapshots import SETTINGS, gate, run_of
+from statsmodels.stats.power import TTestPower
+
+from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
+from karat.gate import (
+    Policy,
+    Rule,
+    Snapshot,
+    caveats,
+    changes,
+    check_comparable,
+    compare,
+    decide,
+    moved,
+    movers,
+    policy,
+)
+
+BASE = run_of({"RR": [1.0, 0.5], "P@5": [0.2, 0.2]}, definitions={"RR": "RR(rel=2)"})
+
+
+def refused(candidate: Snapshot, baseline: Snapshot = BASE) -> str:
+    """Give the words with which every way to compare two runs refuses it; they are the same."""
+    told = set()
+    for way in (
+        lambda: check_comparable(candidate, baseline),
+        lambda: decide(candidate, baseline, policy("beluga")),
+        lambda: compare(candidate, baseline),
+    ):
+        with pytest.raises(InputError) as caught:
+            way()
+        assert caught.value.exit_code == 2
+        told.add(str(caught.value))
+    (words,) = told
+    return words
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("golden", {"name": "tiny", "version": "2", "fingerprint": "sha256:cc"},
+         "golden set (tiny 2 sha256:cc, was tiny 1 sha256:aa)"),
+        ("golden", {}, "golden set (unknown, was tiny 1 sha256:aa)"),
+        ("settings", SETTINGS | {"k": 5}, "k (5, was 10)"),
+        ("settings", SETTINGS | {"unit": "target"}, "unit ('target', was 'document')"),
+        ("settings", SETTINGS | {"normaliser": "karat-2"}, "normaliser ('karat-2', was 'karat-1')"),
+        ("settings", SETTINGS | {"paraphrases": True}, "paraphrases (True, was False)"),
+        ("settings", SETTINGS | {"sample": 1}, "sample (1, was None)"),
+        ("settings", SETTINGS | {"judge": "sha256:dd"}, "judge ('sha256:dd', was None)"),
+        ("definitions", {}, "RR (RR, was RR(rel=2))"),
+        ("definitions", {"RR": "RR(rel=2)", "P@5": "P(rel=2)@5"}, "P@5 (P(rel=2)@5, was P@5)"),
+    ],
+)  # fmt: skip
+def test_what_differs_is_listed(field: str, value: Any, told: str) -> None:
+    """Another golden set, k, unit, normaliser, wording, sample, judge or definition of a measure, either way round."""
+    other: Snapshot = replace(BASE, **{field: value})
+    words = refused(other)
+    assert words.startswith(f"'mine' and 'mine' cannot be compared: they differ in {told}; evaluate both")
+    assert "they differ in" in refused(BASE, other)
+
+
+def test_all_that_differs_is_listed_at_once_and_in_order() -> None:
+    """So that one does not find out one by one; a set would give the measures in another order in each process."""
+    columns = {name: [1.0] for name in ("RR", "P@5", "R@5", "nDCG@5", "AP", "Rprec", "ERR@10", "Judged@10")}
+    one, other = run_of(columns), run_of(columns, golden={"name": "big", "fingerprint": "sha256:x"})
+    other = replace(
+        other,
+        settings=SETTINGS | {"k": 5, "unit": "target"},
+        definitions={name: f"{name}!" for name in columns},
+    )
+    words = refused(other, one)
+    wanted = ["golden set", "k (5", "unit ('target'", *(f"{name} ({name}!" for name in columns)]
+    places = [words.index(text) for text in wanted]
+    assert places == sorted(places)
+
+
+def test_a_seed_decides_only_which_sample_is_drawn() -> None:
+    """Without a sample another seed is the same run."""
+    check_comparable(replace(BASE, settings=SETTINGS | {"seed": 1}), BASE)
+    sampled = replace(BASE, settings=SETTINGS | {"sample": 1})
+    assert "seed (1, was 0)" in refused(replace(BASE, settings=SETTINGS | {"sample": 1, "seed": 1}), sampled)
+
+
+def test_repeats_and_versions_do_not_matter() -> None:
+    """Nor what the system is made of: that is what is compared."""
+    other = replace(
+        BASE, settings=SETTINGS | {"repeat": 3}, versions={"karat": "9"}, system={"kind": "other"}, name="other"
+    )
+    check_comparable(other, BASE)
+
+
+def test_means_alone_are_compared_with_anything() -> None:
+    """000's file knows no golden set; that it is the right one is the word of whoever uses it."""
+    known = Snapshot(name="1.0.0", golden={}, system={}, fingerprint="", means={"RR": 0.7})
+    check_comparable(BASE, known)
+    assert decide(BASE, known, policy("beluga")).outcome.value == "pass"
+
+
+def test_changes_have_dotted_keys_in_the_order_of_the_baseline() -> None:
+    """What became another, what is new and what is gone; what is the same is left out."""
+    old = run_of(system={"b": {"size": 512, "overlap": 50}, "a": 1, "c": None, "gone": [1, 2], "empty": {}})
+    new = run_of(system={"new": {"x": {"y": True}}, "a": 1, "b": {"size": 384, "overlap": 50}, "c": {"k": 1}})
+    assert changes(new, old) == [
+        ("b.size", 384, 512),
+        ("gone", None, [1, 2]),
+        ("empty", None, {}),
+        ("new.x.y", True, None),
+        ("c.k", 1, None),
+    ]
+    assert changes(old, old) == []
+
+
+def test_movers_are_by_the_measure_that_changed_most() -> None:
+    """The greatest loss first; a rise of what should be low is a loss; a hair is no move."""
+    old = run_of({"RR": [1.0, 0.5, 0.5, 1.0], "DupRate@10": [0.0, 0.0, 0.5, 0.0]})
+    new = run_of({"RR": [0.5, 0.6, 0.5, 1.0 - 1e-12], "DupRate@10": [0.1, 0.8, 0.0, 0.0]})
+    found = movers(new, old, ["RR", "DupRate@10"])
+    assert [(one.query, one.measure, round(one.gain, 3)) for one in found] == [
+        ("q2", "DupRate@10", -0.8),
+        ("q1", "RR", -0.5),
+        ("q3", "DupRate@10", 0.5),
+    ]
+
+
+def test_what_moved_is_said_for_documents() -> None:
+    """Up, down, in and out, the highest places first; nothing where one of both kept no hits."""
+    old = run_of({"RR": [1.0, 1.0]}, hits={"q1": ("a", "b", "c", "d"), "q2": ("a",)})
+    new = run_of({"RR": [1.0, 1.0]}, hits={"q1": ("b", "a", "x", "d")})
+    assert moved(new, old, "q1") == ("b 2 to 1", "a 1 to 2", "x in at 3", "c out, was 3")
+    assert moved(new, old, "q2") == moved(new, old, "q9") == ()
+
+
+def golden_of(size: int, relevant: int = 1) -> GoldenSet:
+    """A set in which each query has so many relevant documents."""
+    names = [f"d{i}" for i in range(relevant)]
+    return GoldenSet(
+        name="tiny",
+        grades=("no", "yes"),
+        relevant=1,
+        documents=tuple(Document(id=name, text=name) for name in names),
+        queries=tuple(Query(id=f"q{i + 1}", text="?") for i in range(size)),
+        judgments=tuple(
+            Judgment(query=f"q{i + 1}", target=Target(document=name), grade=1) for i in range(size) for name in names
+        ),
+    )
+
+
+def smallest(n: int, spread: float) -> float:
+    """The drop that a one-sided test at 5 % finds with a power of 80 %, by statsmodels."""
+    return spread * float(TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8, alternative="larger"))
+
+
+def enough(drop: float, spread: float) -> int:
+    """The number of queries that such a test needs, by statsmodels."""
+    found = TTestPower().solve_power(effect_size=drop / spread, alpha=0.05, power=0.8, alternative="larger")
+    return math.ceil(found)
+
+
+class TestCaveats:
+    """What the gate says of its own limits."""
+
+    def test_a_floor_that_nothing_reaches(self) -> None:
+        """One relevant document a query: P@5 is at most 0.2, and 000's floor is 0.60 (ERR-05)."""
+        decision = gate(run_of({"P@5": [0.2] * 4}), None, Rule(metric="P@5", min=0.6))
+        (told,) = caveats(decision, golden_of(4))
+        assert told == (
+            "P@5 >= 0.6 cannot be reached: the best mean of any ranking is 0.2000 "
+            "(each query has one relevant document)"
+        )
+        assert caveats(gate(run_of({"P@5": [0.2] * 4}), None, Rule(metric="P@5", min=0.2)), golden_of(4)) == []
+        assert caveats(decision, golden_of(4, relevant=3)) == []
+
+    def test_a_drop_below_the_resolution(self) -> None:
+        """Ten differences of 0.5 up and down; statsmodels says what they show, and how many show a drop of 0.02."""
+        old, new = run_of({"RR": [0.5] * 10}), run_of({"RR": [0.0, 1.0] * 5})
+        decision = gate(new, old, Rule(metric="RR", max_drop_abs=0.02))
+        spread = math.sqrt(10 * 0.25 / 9)
+        shown = f"the smallest drop that 10 queries show is {smallest(10, spread):.3g}"
+        assert caveats(decision, golden_of(10)) == [f"RR: {shown}; a drop of 0.02 needs about {enough(0.02, spread):,}"]
+
+    def test_without_a_spread_a_usual_one_is_assumed_and_said(self) -> None:
+        """No baseline, or nothing changed."""
+        run = run_of({"RR": [0.5] * 10})
+        shown = f"the smallest drop that 10 queries show is {smallest(10, 0.25):.3g}"
+        needed = f"a drop of 0.025 needs about {enough(0.025, 0.25)}, if differences spread by 0.25"
+        for baseline in (None, run):
+            decision = gate(run, baseline, Rule(metric="RR", non_inferior=True))
+            assert caveats(decision, golden_of(10)) == [f"RR: {shown}; {needed}"]
+
+    def test_rises_and_segments_have_a_resolution_too(self) -> None:
+        """A segment is judged by its own queries, and less of DupRate is better."""
+        groups = {("category", "a"): ["q1", "q2"], ("category", "b"): ["q3"]}
+        run = run_of({"RR": [0.9, 0.5, 0.1, 0.1], "DupRate@10": [0.2] * 4})
+        rules = (
+            Rule(metric="RR", where=("category", "a"), max_drop_rel=0.1),
+            Rule(metric="RR", where=("category", "b"), max_drop_abs=0.1),
+            Rule(metric="DupRate@10", max_rise_rel=0.1),
+        )
+        told = [one.removesuffix(", if differences spread by 0.25") for one in
+                caveats(gate(run, None, *rules, groups=groups), golden_of(4))]  # fmt: skip
+        assert told == [
+            f"RR category=a: the smallest drop that 2 queries show is {smallest(2, 0.25):.3g}; "
+            f"a drop of 0.07 needs about {enough(0.07, 0.25)}",
+            f"RR category=b: one query shows nothing; a drop of 0.1 needs about {enough(0.1, 0.25)}",
+            f"DupRate@10: the smallest rise that 4 queries show is {smallest(4, 0.25):.3g}; "
+            f"a rise of 0.02 needs about {enough(0.02, 0.25)}",
+        ]
+
+    def test_what_no_number_of_queries_shows(self) -> None:
+        """The gate does not stumble over a limit of next to nothing."""
+        decision = gate(run_of({"RR": [0.5] * 10}), None, Rule(metric="RR", max_drop_abs=1e-9))
+        assert "a drop of 1e-09 needs more than anyone has" in caveats(decision, golden_of(10))[0]
+
+    def test_enough_queries_say_nothing(self) -> None:
+        """900 queries that hardly differ see a drop of 0.05, and nothing is said of limits without drops."""
+        old, new = run_of({"RR": [0.5] * 900}), run_of({"RR": [0.5, 0.6] * 450})
+        rules = (
+            Rule(metric="RR", max_drop_abs=0.05),
+            Rule(metric="coverage", min=1),
+            Rule(metric="P@5", max_drop_rel=0.1),
+        )
+        assert caveats(gate(new, old, *rules), golden_of(900, relevant=5)) == []
+
+    def test_a_sample_is_told(self) -> None:
+        """Nothing is known of the queries that were not asked."""
+        decision = gate(run_of({"RR": [1.0] * 4}), None, Rule(metric="RR", min=0.5))
+        assert caveats(decision, golden_of(8)) == [
+            "the run is a sample: 4 of the 8 queries were asked, and nothing is known of the others"
+        ]
+
+    def test_measures_without_a_known_ceiling_are_left_out(self) -> None:
+        """Of counts and judges' numbers there is no best ranking."""
+        rules = (
+            Rule(metric="citation_coverage", min=0.7),
+            Rule(metric="NumRet", min=0.7),
+            Rule(metric="Judged@10", min=0.9),
+        )
+        decision = decide(run_of({"RR": [1.0]}), None, Policy(rules=rules))
+        assert caveats(decision, golden_of(1)) == []
