@@ -72,6 +72,8 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         _typed(value, str, f"[golden] {key}", source)
     for key, value in asked.items():
         _typed(value, _EVAL[key], f"[eval] {key}", source)
+    if asked.get("unit", "document") not in ("document", "target"):
+        raise InputError(f"[eval] unit is {shorten(asked['unit'])}; choose document or target", source=source)
     if tables["system"] and "system" in asked:
         raise InputError("has both [system] and [eval] system; which one is asked?", source=source)
     documents = golden.get("documents")

@@ -2,7 +2,7 @@
 
 from karat.experiments._advice import advice
 from karat.experiments._evaluate import Settings, make_run, same_golden
-from karat.experiments._evaluation import MEASURES, Evaluation, score_run, trials
+from karat.experiments._evaluation import MEASURES, Evaluation, deepest, score_run, trials
 from karat.experiments._latency import Latency, latency
 from karat.experiments._project import SETTINGS, Project, evaluate, open_project, run_path
 from karat.experiments._runfile import RunWriter, read_run_file
@@ -19,6 +19,7 @@ __all__ = [
     "RunWriter",
     "Settings",
     "advice",
+    "deepest",
     "evaluate",
     "latency",
     "make_run",
