@@ -174,10 +174,65 @@ def test_what_was_not_found_is_listed(run: Run, folder: Path) -> None:
 
 
 def test_runs_are_not_overwritten_by_others(run: Run, folder: Path) -> None:
-    """Another k is another run with another file; the same again takes the place of the same."""
+    """Another k is another run with another file, and the same again gets a number."""
     for options in ([], ["--k", "2"], ["--k", "2"]):
         run(".", *options)
-    assert len(list((folder / "runs").iterdir())) == 2
+    names = sorted(path.name for path in (folder / "runs").iterdir())
+    assert len(names) == 3
+    assert [name.endswith("-2.jsonl") for name in names].count(True) == 1
+
+
+def test_as_many_hits_are_asked_for_as_the_measures_look_at(run: Run, folder: Path) -> None:
+    """R@50 makes k 50; a k that is given is kept, and what it cuts off is told."""
+    out, _ = run(".", "-m", "R@50")
+    assert "looks at" not in out
+    assert (
+        max(json.loads(path.read_text().splitlines()[0])["settings"]["k"] for path in (folder / "runs").iterdir()) == 50
+    )
+    out, _ = run(".", "-m", "R@50", "--k", "2")
+    assert "R@50 looks at 50 hits, but 2 were asked for: --k 50\n" in out
+
+
+def test_a_measure_that_does_not_exist_is_told_first(run: Run, folder: Path) -> None:
+    """Nothing is asked, and nothing is saved."""
+    _, err = run(".", "-m", "nCDG@5", code=2)
+    assert "unknown measure 'nCDG'" in err
+    assert not (folder / "runs").exists()
+
+
+def test_nothing_is_asked_of_a_run(run: Run, folder: Path) -> None:
+    """Options that say how to ask are refused beside --run."""
+    run(".")
+    (kept,) = (folder / "runs").iterdir()
+    _, err = run(".", "--run", kept, "--sample", "2", "--no-cache", code=2)
+    assert "--sample, --no-cache with --run" in err
+
+
+def test_a_retriever_that_was_rewritten_does_not_go_on(run: Run, folder: Path) -> None:
+    """A run that was begun by another version of the code is not taken up."""
+    module = folder / "changing_for_eval.py"
+    module.write_text("def find(query, k):\n    return ['pool']\n")
+    run(".", "--system", "changing_for_eval:find")
+    (first,) = (folder / "runs").iterdir()
+    first.rename(f"{first}.part")
+    import sys
+
+    del sys.modules["changing_for_eval"]
+    module.write_text("def find(query, k):\n    return ['wifi', 'dogs']\n")
+    run(".", "--system", "changing_for_eval:find")
+    assert len({path.name.split(".")[0] for path in (folder / "runs").iterdir()}) == 2
+
+
+def test_a_mistake_in_the_configuration_is_no_answer(run: Run, folder: Path) -> None:
+    """A reranker that cannot be loaded ends the run at the first question; it is not a query that failed."""
+    config = folder / "karat.toml"
+    config.write_text(
+        config.read_text().replace(
+            "dense = false", 'dense = false\nrerank = { kind = "cross-encoder", model = "nobody/nothing" }'
+        )
+    )
+    _, err = run(".", code=2)
+    assert "cross-encoder" in err
 
 
 def test_a_run_that_was_begun_yesterday_is_taken_up(run: Run, folder: Path) -> None:
@@ -200,8 +255,8 @@ def test_paraphrases_have_a_row_each(run: Run, folder: Path) -> None:
     config = folder / "karat.toml"
     config.write_text(config.read_text().replace('"set"', '"more"'))
     out, _ = run(".", "--paraphrases")
-    assert out.startswith("measure    mean  queries\nRR@10    0.8333      3/3\n\nwording        RR@10\n")
-    assert "query         1.0000\nparaphrase 1  0.0000\n" in out
+    assert out.startswith("measure    mean  queries\nRR@10    0.8333      3/3\n\nwording        RR@10  queries\n")
+    assert "query         1.0000        3\nparaphrase 1  0.0000        1\n" in out
 
 
 def test_a_folder_that_is_not_there(run: Run, folder: Path) -> None:

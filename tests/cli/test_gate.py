@@ -464,10 +464,11 @@ def damaged(value: Any, random: Random) -> Any:
 
 @pytest.mark.parametrize("what", ["run", "baseline"])
 def test_damaged_files_are_refused_or_gated(run: Run, folder: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """150 ways to damage a run and a baseline: an answer or one message, no traceback, and the baseline is left alone."""
+    """150 ways to damage each: an answer or one message, never a traceback, and the baseline is left alone."""
     random = Random(5)
-    rules(folder, "[gate]\npolicy = 'beluga'\nmust_pass = ['q01']\n[[gate.rules]]\nmetric = 'RR@10'\nmax_drop_abs = 0.1\n"
-                  "non_inferior = true\n[[gate.rules]]\nmetric = 'latency.embed.p95'\nmax_rise_rel = 0.1\n")  # fmt: skip
+    rules(folder, "[gate]\npolicy = 'beluga'\nmust_pass = ['q01']\n"
+                  "[[gate.rules]]\nmetric = 'RR@10'\nmax_drop_abs = 0.1\nnon_inferior = true\n"
+                  "[[gate.rules]]\nmetric = 'latency.embed.p95'\nmax_rise_rel = 0.1\n")  # fmt: skip
     new = make_run(folder, make_set(), [1, 2, 1, 0] * 3)
     lines, baseline = [json.loads(line) for line in new.read_text().splitlines()], folder / "baseline.json"
     record = json.loads(baseline.read_text())

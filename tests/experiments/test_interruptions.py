@@ -131,7 +131,11 @@ def test_many_at_once(folder: Path) -> None:
     assert not (folder / "run.jsonl.part").exists()
 
 
-def test_no_room_left(many: Many) -> None:
+BARE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""Python itself would keep half of a compiled module where no more can be written."""
+
+
+def test_no_room_left(many: Many, environment: dict[str, str]) -> None:
     """Exit code 3 that says how much is kept, nothing that looks finished; with room again it goes on."""
     folder, command = many
 
@@ -139,7 +143,14 @@ def test_no_room_left(many: Many) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 
     full = subprocess.run(
-        command, cwd=folder, preexec_fn=little, capture_output=True, text=True, timeout=60, check=False
+        command,
+        cwd=folder,
+        env=environment | BARE,  # without coverage, which could not write its file either
+        preexec_fn=little,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert full.returncode == 3
     assert "cannot be written: File too large" in full.stderr
@@ -156,7 +167,7 @@ def test_no_room_left(many: Many) -> None:
     assert len(asked(folder)) <= 62  # the answer that did not fit was asked for again, and perhaps the next
 
 
-def test_a_disk_without_any_room(tmp_path: Path, letters: GoldenSet) -> None:
+def test_a_disk_without_any_room(tmp_path: Path, letters: GoldenSet, environment: dict[str, str]) -> None:
     """Not even the header fits: the same exit code, and nothing is left."""
     program = """if True:
         import resource, sys
@@ -169,7 +180,14 @@ def test_a_disk_without_any_room(tmp_path: Path, letters: GoldenSet) -> None:
         except Exception as error:
             sys.exit(f"{type(error).__name__} {error.exit_code} {error}")
     """
-    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment | BARE,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert ended.stderr == "SystemFailed 3 run.jsonl: cannot be written: File too large\n"
 
 

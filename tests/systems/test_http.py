@@ -159,6 +159,18 @@ def test_a_service_in_the_configuration(server: Server, tmp_path: Path) -> None:
     run = make_run(project.golden, project.system(), project.settings())
     assert run.system["url"] == url(server)
     assert score_run(project.golden, run, ["RR@10"]).scores.mean() == {"RR@10": 0.5}
-    config.write_text(config.read_text() + "hitz = 'x'\n")
+    for wrong, message in (
+        ("hits = 5", "hits = 5 is of the wrong type"),
+        ("retries = 1.5", "retries = 1.5"),
+        ("body = 'x'", "body = 'x'"),
+    ):
+        (tmp_path / "karat.toml").write_text(config.read_text().split("hits =")[0] + wrong + "\n")
+        with pytest.raises(UsageError, match=message):
+            open_project(tmp_path).system()
+        config.write_text(f'[golden]\npath = "set"\n[system]\nurl = "{url(server)}"\n')
+    config.write_text('[golden]\npath = "set"\n[system]\nhits = "data"\n')
+    with pytest.raises(UsageError, match=r"\[system\] needs url"):
+        open_project(tmp_path).system()
+    config.write_text(f'[golden]\npath = "set"\n[system]\nurl = "{url(server)}"\nhitz = "x"\n')
     with pytest.raises(UsageError, match=r"\[system\] has no key 'hitz', did you mean 'hits'"):
         open_project(tmp_path).system()

@@ -148,6 +148,19 @@ def test_variety_puts_twins_apart() -> None:
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
+@pytest.mark.parametrize("stages", [{"mmr": {"depth": 3}}, {"rerank": True}], ids=str)
+def test_stages_with_little_depth_leave_enough_hits(stages: dict[str, Any], reranker: Any) -> None:
+    """Where the first candidates are chunks of few documents, more are looked at, until there are k hits."""
+    url, _ = reranker
+    if "rerank" in stages:
+        stages = {"rerank": {"kind": "http", "url": url, "depth": 3, "threshold": False}}
+    long = [Document(id=f"d{i}", text="The pool is warm. " * 60) for i in range(8)]
+    pipeline = Pipeline(Stages.of({"lexical": "mmr" not in stages, "dense": "mmr" in stages, **stages,
+                                   "chunk": {"name": "fixed", "size": 60, "overlap": 0}}))  # fmt: skip
+    pipeline.ingest(long)
+    assert len({hit.document for hit in pipeline.retrieve("pool", 8)}) == 8
+
+
 def test_chunks_of_one_document() -> None:
     """One chunk of a document by default, several where it is allowed; the span says which."""
     long = Document(id="long", text="The pool is warm. " * 40)
@@ -257,7 +270,9 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         ({"lexical": False, "dense": False}, "both off"),
         ({"chunks": "whole"}, "has no key 'chunks', did you mean 'chunk'"),
         ({"lexical": {"k2": 1}}, r"\[pipeline.lexical\] has no key 'k2'"),
-        ({"lexical": {"k1": "much"}}, r"\[pipeline.lexical\] has a value of the wrong type"),
+        ({"lexical": {"k1": "much"}}, r"\[pipeline.lexical\] k1 = 'much' is of the wrong type"),
+        ({"fusion": {"weights": [1, 2]}}, r"\[pipeline.fusion\] weights = \[1, 2\] is of the wrong type"),
+        ({"fusion": {"weights": {"lexcal": 2.0}}}, "did you mean 'lexical'"),
         ({"lexical": 3}, "lexical = 3 is of the wrong type"),
         ({"fusion": {"methods": "rrf"}}, r"\[pipeline.fusion\] has no key 'methods', did you mean 'method'"),
         ({"dense": {"method": "faiss"}}, "unknown method 'faiss'"),
@@ -273,6 +288,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         ({"mmr": {"balance": 7}}, "balance=7"),
         ({"depth": 0}, "depth = 0"),
         ({"depth": True}, "depth = True"),
+        ({"chunk": 3}, "chunk = 3 is of the wrong type"),
         ({"per_document": -1}, "per_document = -1"),
         ({"embedder": "word2vec"}, "unknown embedder"),
     ],

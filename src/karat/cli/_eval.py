@@ -56,18 +56,34 @@ def command(folder: str, **options: Any) -> None:
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
-    from karat.experiments import open_project, score_run
+    from karat.experiments import deepest, open_project, score_run
 
+    _check_options(options)
     project = open_project(folder)
+    wanted = options["measures"] or project.config.eval.get("measures")
+    deepest(wanted or ())  # a measure that does not exist is told before anything is asked
     run = _answers(project, options["run_file"]) if options["run_file"] else _ask(project, options)
     unit = options["unit"] or project.config.eval.get("unit", "document")
-    evaluation = score_run(project.golden, run, options["measures"] or project.config.eval.get("measures"), unit=unit)
+    evaluation = score_run(project.golden, run, wanted, unit=unit)
     if options["as_json"]:
         emit(
             json.dumps(evaluation.to_dict(per_query=options["per_query"], success=options["success"]), allow_nan=False)
         )
     else:
         emit(_text(evaluation, options))
+
+
+_ASKING = ("system", "tenant", "k", "paraphrases", "repeat", "sample", "concurrency", "batch", "timeout", "output")
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Refuse what has no meaning when nothing is asked."""
+    from karat.core import UsageError
+
+    given = [f"--{name}" for name in _ASKING if options[name]]
+    given += [f"--{name.replace('_', '-')}" for name in ("fail_fast", "no_cache") if options[name]]
+    if options["run_file"] and given:
+        raise UsageError(f"{', '.join(given)} with --run: the answers are there already, and nothing is asked")
 
 
 def _answers(project: Project, path: str) -> Run:
@@ -82,7 +98,9 @@ def _answers(project: Project, path: str) -> Run:
 def _ask(project: Project, options: dict[str, Any]) -> Run:
     from karat.experiments import SETTINGS
 
-    settings = project.settings(fail_fast=options["fail_fast"], **{name: options.get(name) for name in SETTINGS})
+    settings = project.settings(
+        options["measures"], fail_fast=options["fail_fast"], **{name: options.get(name) for name in SETTINGS}
+    )
     return ask_project(
         project,
         settings,
@@ -118,11 +136,11 @@ def _summary(document: dict[str, Any]) -> str:
 
 def _wordings(document: dict[str, Any]) -> str:
     wordings = document.get("wordings", [])
-    rows = [["wording", *document["measures"]]]
+    rows = [["wording", *document["measures"], "queries"]]
     for number, cells in enumerate(wordings):
-        rows.append(
-            [f"paraphrase {number}" if number else "query", *(_number(cell["mean"]) for cell in cells.values())]
-        )
+        means = [_number(cell["mean"]) for cell in cells.values()]
+        asked = str(max(cell["total"] for cell in cells.values()))
+        rows.append([f"paraphrase {number}" if number else "query", *means, asked])
     return render(rows) if wordings else ""
 
 
@@ -145,7 +163,7 @@ def _groups(groups: dict[str, Any], name: str) -> str:
 
 
 def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
-    from karat.experiments import advice
+    from karat.experiments import advice, deepest
 
     notes = []
     if evaluation.failed:
@@ -153,6 +171,7 @@ def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
             bold(f"{len(evaluation.failed):,} of {len(evaluation.run.traces):,} questions failed, and count as 0:")
         )
         notes += [f"  {printable(t.query)}: {escaped(t.error)[:200]}" for t in evaluation.failed[:_SHOWN]]
+        notes += ["  ..."] if len(evaluation.failed) > _SHOWN else []
     if evaluation.unfound:
         shown = ", ".join(printable(query) for query in evaluation.unfound[:_SHOWN])
         more = ", ..." if len(evaluation.unfound) > _SHOWN else ""
@@ -161,7 +180,10 @@ def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
         )
     without = {*evaluation.unfound, *(trace.query for trace in evaluation.failed)}
     notes += advice(evaluation.scores.mean(), len(without), evaluation.scores.total)
+    k = evaluation.run.settings.get("k")
     for name, cell in document["measures"].items():
+        if k and deepest([name]) > k:
+            notes.append(f"{name} looks at {deepest([name])} hits, but {k} were asked for: --k {deepest([name])}")
         for reason, count in cell["missing"].items():
             notes.append(f"{name}: {count} without a value ({reason})")
     changed = {name: cell["definition"] for name, cell in document["measures"].items() if "definition" in cell}

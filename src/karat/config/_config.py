@@ -95,6 +95,8 @@ def _check_eval(asked: Mapping[str, Any], system: Mapping[str, Any], source: str
     _known(asked, _EVAL, "eval", source)
     for key, value in asked.items():
         _typed(value, _EVAL[key], f"[eval] {key}", source)
+    if asked.get("unit", "document") not in ("document", "target"):
+        raise InputError(f"[eval] unit is {shorten(asked['unit'])}; choose document or target", source=source)
     if system and "system" in asked:
         raise InputError("has both [system] and [eval] system; which one is asked?", source=source)
 

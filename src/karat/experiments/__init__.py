@@ -3,7 +3,7 @@
 from karat.experiments._advice import advice
 from karat.experiments._bench import SweepSettings
 from karat.experiments._evaluate import Settings, make_run, same_golden
-from karat.experiments._evaluation import MEASURES, Evaluation, score_run, trials
+from karat.experiments._evaluation import MEASURES, Evaluation, deepest, score_run, trials
 from karat.experiments._gating import Gated, baseline_path, find_baseline, gate_run, policy_of, project_of
 from karat.experiments._latency import Latency, latency
 from karat.experiments._log import LOG, Experiment, append_log, find_experiment, read_log
@@ -39,6 +39,7 @@ __all__ = [
     "advice",
     "append_log",
     "baseline_path",
+    "deepest",
     "evaluate",
     "find_baseline",
     "find_experiment",

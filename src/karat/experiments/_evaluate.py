@@ -197,7 +197,8 @@ def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> 
         system, texts, settings.k, concurrency=settings.concurrency, timeout=settings.timeout, batch=settings.batch
     )
     for question, answer in zip(questions, answers, strict=True):
-        if isinstance(answer.failure, TenantMixed):
+        # A hit of another tenant voids the run; a mistake in the configuration is every question's, not this one's.
+        if isinstance(answer.failure, TenantMixed | UsageError):
             raise answer.failure
         if answer.error and settings.fail_fast:
             raise SystemFailed(f"query {shorten(question.query)}: {answer.error}") from answer.failure

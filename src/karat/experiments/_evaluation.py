@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -129,6 +130,15 @@ def score_run(
         failed=failed,
         unfound=_unfound(_averaged(list(everything.values())), found, failed),
     )
+
+
+def deepest(measures: Iterable[str | Measure]) -> int:
+    """Give the highest cut-off of some measures; 0 where none has one. A measure that does not exist is a mistake.
+
+    >>> deepest(["nDCG@10", "R@100", "AP"])
+    100
+    """
+    return max((math.ceil(Measure.parse(measure).cutoff or 0) for measure in measures), default=0)
 
 
 def _columns(scores: Scores, wanted: Sequence[str]) -> Scores:

@@ -268,7 +268,7 @@ def _value(value: Any, most: int) -> str:
 
 
 def _known(client: Any, experiment: str, ids: Sequence[str]) -> dict[str, Any]:
-    """Find the runs of an experiment that hold these records: each alone, or, if they are many, among all of karat's."""
+    """Find the runs that hold these records: one by one, or, if they are many, among all of karat's."""
     few = len(ids) <= _FEW
     found: dict[str, Any] = {}
     for wanted in (f"= '{id_}'" for id_ in ids) if few else ("LIKE 'sha256:%'",):

@@ -14,7 +14,7 @@ from karat import golden as sets
 from karat.config import Config, read_config
 from karat.core import GoldenSet, InputError, Measure, Scores, Unit, UsageError
 from karat.experiments._evaluate import Settings, begun, make_run
-from karat.experiments._evaluation import score_run
+from karat.experiments._evaluation import deepest, score_run
 from karat.experiments._runfile import header
 from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, load, made
 
@@ -30,6 +30,7 @@ SETTINGS = (
     "ready_timeout",
     "warm_up",
 )
+_HITS = Settings().k
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +40,14 @@ class Project:
     config: Config
     golden: GoldenSet
 
-    def settings(self, **chosen: Any) -> Settings:
-        """Give how to ask: what is chosen here, else what the configuration says, else the defaults."""
+    def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
+        """Give how to ask: what is chosen here, else what the configuration says, else the defaults.
+
+        Where nobody says how many hits to ask for, it is 10, or as many as the measures look at.
+        """
         said = {name: value for name, value in self.config.eval.items() if name in SETTINGS}
         said |= {name: value for name, value in chosen.items() if value is not None}
+        said.setdefault("k", max(_HITS, deepest(measures or self.config.eval.get("measures") or ())))
         return Settings(**said | ({"timeout": None} if said.get("timeout") == 0 else {}))
 
     def system(
@@ -83,6 +88,7 @@ def evaluate(
     *,
     output: str | Path | None = None,
     unit: Unit | None = None,
+    tenant: str = "",
     **settings: Any,
 ) -> Scores:
     """Ask a system every question of a golden set, and score what it answers.
@@ -90,7 +96,8 @@ def evaluate(
     ``golden`` is a set, or the path of one, or of a project with karat.toml, whose choices hold unless others are made
     here. ``system`` is an object with ``retrieve(query, k)`` or such a function, plain or async, and without one the
     built-in pipeline over the set's documents. ``settings`` are those of :class:`Settings`: k, paraphrases, repeat,
-    sample, seed, concurrency, batch, timeout, warm_up, fail_fast. With ``output`` the run is kept there.
+    sample, seed, concurrency, batch, timeout, warm_up, fail_fast. With ``output`` the run is kept there. ``tenant`` is
+    given to the system as ``company_id``.
 
     >>> from karat.core import Document, Judgment, Query, Target
     >>> made = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
@@ -103,8 +110,14 @@ def evaluate(
         project = Project(config=Config(folder=Path(), golden=Path()), golden=golden)
     else:
         project = open_project(golden)
-    asked = project.system(cache=not isinstance(golden, GoldenSet)) if system is None else system
-    run = make_run(project.golden, asked, project.settings(**settings), output=None if output is None else Path(output))
+    asked = (
+        project.system(cache=not isinstance(golden, GoldenSet), tenant=tenant or None)
+        if system is None
+        else adapt(system, tenant=tenant)
+    )
+    run = make_run(
+        project.golden, asked, project.settings(measures, **settings), output=None if output is None else Path(output)
+    )
     wanted = project.config.eval
     return score_run(
         project.golden, run, measures or wanted.get("measures"), unit=unit or wanted.get("unit", "document")
@@ -114,10 +127,13 @@ def evaluate(
 def run_path(folder: Path, golden: GoldenSet, system: System, settings: Settings) -> Path:
     """Name the file of a run: by its system, the day, and a hash of all that decides what is in it.
 
-    Whatever is changed gives another file, so that nothing is lost. A run that was begun, on whatever day, is taken up.
+    Whatever is changed gives another file, and the same again one with a number, so that nothing is lost. A run that
+    was begun, on whatever day, is taken up.
     """
     identity = hashlib.sha256(json.dumps(header(begun(golden, system, settings)), sort_keys=True).encode()).hexdigest()
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in system.name)[:80]
-    for part in sorted(folder.glob(f"*-{identity[:8]}.jsonl.part")):
+    for part in sorted(folder.glob(f"*-{identity[:8]}*.jsonl.part")):
         return part.with_suffix("")
-    return folder / f"{name}-{datetime.now(tz=UTC):%Y-%m-%d}-{identity[:8]}.jsonl"
+    stem = f"{name}-{datetime.now(tz=UTC):%Y-%m-%d}-{identity[:8]}"
+    numbers = ("", *(f"-{n}" for n in range(2, 1_000_000)))
+    return next(path for n in numbers if not (path := folder / f"{stem}{n}.jsonl").exists())

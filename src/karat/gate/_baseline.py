@@ -108,7 +108,7 @@ def read_baseline(path: str | Path) -> Baseline:
 def _own(record: Mapping[str, Any], source: str) -> Baseline:
     try:
         rows = {
-            check_id(query, source): _typed(row, Mapping, f"query {shorten(query)}")
+            check_id(query, ""): _typed(row, Mapping, f"query {shorten(query)}")
             for query, row in _field(record, "queries").items()
         }
         measures = dict.fromkeys(measure for row in rows.values() for measure in row if measure != "hits")
@@ -123,13 +123,13 @@ def _own(record: Mapping[str, Any], source: str) -> Baseline:
             latency={stage: _numbers(values) for stage, values in _field(record, "latency").items()},
             queries=tuple(rows),
             total=_field({"total": 0, **record}, "total", int),
-            hits={query: _ids(row["hits"], source) for query, row in rows.items() if "hits" in row},
+            hits={query: _ids(row["hits"]) for query, row in rows.items() if "hits" in row},
             failed={query: _typed(why, str, "failed") for query, why in _field(record, "failed").items()},
-            unfound=frozenset(_ids(_field(record, "unfound", list), source)),
+            unfound=frozenset(_ids(_field(record, "unfound", list))),
         )
         _check_rows(snapshot)
         said = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced")}
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, InputError) as error:
         raise InputError(
             f"is a damaged baseline: {error}",
             source=source,
@@ -166,8 +166,8 @@ def _scores(values: Any, measure: str) -> tuple[float, ...]:
     return tuple(map(_value, _typed(values, list, measure)))
 
 
-def _ids(values: Any, source: str) -> tuple[str, ...]:
-    return tuple(check_id(one, source) for one in _typed(values, list, "a list of ids"))
+def _ids(values: Any) -> tuple[str, ...]:
+    return tuple(check_id(one, "") for one in _typed(values, list, "a list of ids"))
 
 
 def _value(value: Any) -> float:

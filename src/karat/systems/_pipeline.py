@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from karat.core import Document, Hit, InputError, Place
+from karat.core import Document, Hit, InputError, Place, UsageError, did_you_mean, shorten
 from karat.systems._chunk import Chunk
 from karat.systems._expand import Feedback
 from karat.systems._fuse import Fusion, minmax
@@ -25,6 +25,7 @@ from karat.systems.rerank import Reranking, reranking
 Progress = Callable[[str, int, int], None]
 """Is told a stage, how much of it is done, and how much there is to do."""
 Index = TypeVar("Index", LexicalIndex, VectorIndex)
+_CHANNELS = ("lexical", "dense")
 _SLICE = 128  # texts that are embedded between two words of progress: a few seconds
 _PER_HIT = 3  # candidates for each hit: chunks of documents that are there already fall away
 
@@ -66,6 +67,12 @@ class Pipeline:
         self._progress = progress or (lambda *_: None)
         self._chunker = chunker(self.stages.chunk)
         self._fusion = made(Fusion, self.stages.fusion, "pipeline.fusion")
+        for channel in self._fusion.weights:
+            if channel not in _CHANNELS:
+                raise UsageError(
+                    f"[pipeline.fusion] weights names {shorten(channel)}, which is no channel"
+                    f"{did_you_mean(channel, _CHANNELS) or '; there are ' + ' and '.join(_CHANNELS)}"
+                )
         self._lexical = chosen(Lexical, self.stages.lexical, "lexical")
         self._expand = chosen(Feedback, self.stages.expand, "expand")
         self._dense = chosen(Dense, self.stages.dense, "dense")
@@ -190,7 +197,8 @@ class Pipeline:
             candidates = self._reranked(self._reranking, query, candidates, k)
             clock.lap("rerank")
         if self._vectors is not None and self._variety is not None:
-            candidates = _varied(self._variety, self._vectors, candidates, k)
+            depth = self._depth(candidates, self._variety.depth, k)
+            candidates = _varied(self._variety, self._vectors, candidates[:depth])
             clock.lap("mmr")
         hits = [self._hit(one) for one in self._few_per_document(candidates, k)]
         return Retrieved(hits, clock.laps)
@@ -215,7 +223,7 @@ class Pipeline:
 
     def _reranked(self, how: Reranking, query: str, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
         """Let the reranker read the first candidates; those that it did not read are no longer any."""
-        read = candidates[: max(how.depth, k)]
+        read = candidates[: self._depth(candidates, how.depth, k)]
         if not read:
             return []
         chunks = [self._chunks[one.number] for one in read]
@@ -233,6 +241,19 @@ class Pipeline:
             )
             for one in kept
         ]
+
+    def _depth(self, candidates: Sequence[_Candidate], depth: int, k: int) -> int:
+        """Give how many candidates to look at: so many, or more, if k hits cannot come of those."""
+        limit = self.stages.per_document or len(candidates)
+        counts: dict[str, int] = {}
+        found = 0
+        for n, one in enumerate(candidates):
+            if n >= depth and found >= k:
+                return n
+            document = self._chunks[one.number].document
+            counts[document] = counts.get(document, 0) + 1
+            found += counts[document] <= limit
+        return len(candidates)
 
     def _few_per_document(self, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
         """Keep the best chunks of each document, down to k."""
@@ -268,21 +289,20 @@ class Pipeline:
             close()
 
 
-def _varied(how: Variety, index: VectorIndex, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
-    """Order the first candidates so that each adds to those before.
+def _varied(how: Variety, index: VectorIndex, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Order candidates so that each adds to those before.
 
     The new scores are places, counted from the end: what made the order is no number of one hit.
     """
-    looked_at = candidates[: max(how.depth, k)]
-    if not looked_at:
+    if not candidates:
         return []
-    scores = minmax([one.score for one in looked_at])
-    order = mmr(scores, index.rows([one.number for one in looked_at]), balance=how.balance)
+    scores = minmax([one.score for one in candidates])
+    order = mmr(scores, index.rows([one.number for one in candidates]), balance=how.balance)
     return [
         replace(
-            looked_at[place],
+            candidates[place],
             score=float(len(order) - rank),
-            stages={**looked_at[place].stages, "relevance": looked_at[place].score},
+            stages={**candidates[place].stages, "relevance": candidates[place].score},
         )
         for rank, place in enumerate(order)
     ]

@@ -10,6 +10,7 @@ as ``company_id``.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 import math
@@ -21,6 +22,7 @@ from functools import partial
 from importlib import import_module
 from itertools import islice
 from operator import index
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from karat.core import Document, Hit, KaratError, Place, Span, SystemFailed, UsageError, check_id, shorten
@@ -125,11 +127,22 @@ def _description(thing: object, called: str) -> dict[str, Any]:
     """Give what a system tells of itself as JSON has it; where an object lies in memory is no part of what it is."""
     describe = getattr(thing, "describe", None)
     if not callable(describe):
-        return {"callable": _path(thing)}
+        return {"callable": _path(thing), **_source(thing)}
     with _own_words(f"{called} failed to describe itself"):
         told = dict(finished(describe()))
         text = json.dumps(told, sort_keys=True, default=lambda value: _ADDRESS.sub("", str(value)), allow_nan=False)
         return dict(json.loads(text))
+
+
+def _source(thing: object) -> dict[str, str]:
+    """Give the hash of the file that a retriever is written in: a run that was begun must not go on with another."""
+    named = thing if hasattr(thing, "__code__") or inspect.isclass(thing) else type(thing)
+    try:
+        file = inspect.getsourcefile(named)  # type: ignore[arg-type]
+        data = Path(file).read_bytes() if file else b""
+    except (TypeError, OSError):  # built in, or typed into a shell
+        return {}
+    return {"source": f"sha256:{hashlib.sha256(data).hexdigest()}"} if data else {}
 
 
 def _hook(thing: object, hook: str, called: str, tenant: str) -> Callable[..., Any] | None:

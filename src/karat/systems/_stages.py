@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import MISSING, dataclass, field, fields
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from karat.core import UsageError, did_you_mean, shorten
 
@@ -40,9 +41,6 @@ class Stages:
     """How many chunks of one document may be among the hits; 0 for any number."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if not isinstance(value := getattr(self, one.name), _TYPES[one.name]):
-                raise UsageError(f"[pipeline] {one.name} = {shorten(value)} is of the wrong type")
         if self.lexical is False and self.dense is False:
             raise UsageError("[pipeline] lexical and dense are both off; one of them has to search")
         for name, off, why in (
@@ -64,15 +62,6 @@ class Stages:
         return made(cls, table, "pipeline")
 
 
-_CHOICE = (bool, Mapping)
-_TYPES: Mapping[str, Any] = {
-    **dict.fromkeys(("lexical", "expand", "dense", "rerank", "mmr"), _CHOICE),
-    **dict.fromkeys(("chunk", "embedder"), (str, Mapping)),
-    "fusion": Mapping,
-    **dict.fromkeys(("depth", "per_document"), int),
-}
-
-
 def made(kind: type[Made], table: Mapping[str, Any], name: str) -> Made:
     """Make a dataclass of a table of a configuration; say which key is unknown, or that a value does not fit.
 
@@ -81,14 +70,31 @@ def made(kind: type[Made], table: Mapping[str, Any], name: str) -> Made:
     Traceback (most recent call last):
     karat.core._errors.UsageError: [pipeline.lexical] has no key 'stemer', did you mean 'stemmer'?
     """
-    known = [one.name for one in fields(kind) if one.init]  # type: ignore[arg-type]
+    ours = [one for one in fields(kind) if one.init]  # type: ignore[arg-type]
+    known = [one.name for one in ours]
     for key in table:
         if key not in known:
             raise UsageError(f"[{name}] has no key {key!r}{did_you_mean(key, known) or '; it has ' + ', '.join(known)}")
-    try:
-        return kind(**table)
-    except TypeError as error:  # a text that is compared with a number
-        raise UsageError(f"[{name}] has a value of the wrong type: {error}") from None
+    for one in ours:
+        if one.name not in table and one.default is MISSING and one.default_factory is MISSING:
+            raise UsageError(f"[{name}] needs {one.name}")
+    hints = get_type_hints(kind)
+    for key, value in table.items():
+        if not _fits(value, hints[key]):
+            raise UsageError(f"[{name}] {key} = {shorten(value)} is of the wrong type")
+    return kind(**table)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Say whether a value of a configuration can be what a field holds."""
+    if isinstance(hint, UnionType) or get_origin(hint) is Union:
+        return any(_fits(value, one) for one in get_args(hint))
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    kind = get_origin(hint) or hint
+    if kind is Literal:
+        return value in get_args(hint) or isinstance(value, str)  # which ones there are, the stage says itself
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def chosen(kind: type[Made], choice: Choice, name: str) -> Made | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,7 +65,9 @@ class HttpSystem:
     def describe(self) -> dict[str, Any]:
         """Give what decides the answers, as far as it can be seen from here."""
         paths = {name: getattr(self, name) for name in (*_PATHS, "hits", "query_field", "k_field", "tenant_field")}
-        return {"kind": "http", "url": self.name, "body": dict(self.body), **paths}
+        # Parameters may be secret, and may choose an index: their hash tells two URLs apart.
+        url = {} if self.url == self.name else {"url_hash": hashlib.sha256(self.url.encode()).hexdigest()[:16]}
+        return {"kind": "http", "url": self.name, **url, "body": dict(self.body), **paths}
 
     def retrieve(self, query: str, k: int, company_id: str = "") -> list[dict[str, Any]]:
         """Ask, and give the hits as records."""

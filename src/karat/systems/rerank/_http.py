@@ -30,7 +30,7 @@ class HttpReranker:
 
     def describe(self) -> dict[str, Any]:
         """Give all that decides the scores, as far as it can be known from here."""
-        return {"kind": "http", "url": self._endpoint.name, "model": self._model}
+        return {"kind": "http", "url": self._endpoint.name, "model": self._model, "field": self._field}
 
     def close(self) -> None:
         """Close the connections."""
