@@ -178,7 +178,7 @@ def test_combinations_of_a_grid_that_make_no_sense_are_left_out(folder: Path) ->
         ('[grid]\n"pipeline.chnk" = ["whole"]\n', "[pipeline] has no key 'chnk', did you mean 'chunk'?"),
         ('[grid]\n"pipeline.lexical.k3" = [1, 2]\n', "[pipeline.lexical] has no key 'k3'; it has k1, b,"),
         ('[grid]\n"pipeline.chunk.sise" = [1]\n', "sentence: unknown option 'sise', did you mean 'size'?"),
-        ('[grid]\n"pipeline.lexical.k1" = ["x"]\n', "[pipeline.lexical] has a value of the wrong type"),
+        ('[grid]\n"pipeline.lexical.k1" = ["x"]\n', "[pipeline.lexical] k1 = 'x' is of the wrong type"),
         ('[grid]\n"eval.concurrency" = ["x"]\n', "[eval] concurrency is 'x', which is of the wrong type"),
         ('[grid]\n"eval.system" = ["nowhere:x"]\n', "No module named 'nowhere'"),
         ('[[variant]]\n[[variant]]\nname = "b"\npipeline.chunk.size = -1\n', "variant 'b': sentence: size = -1"),

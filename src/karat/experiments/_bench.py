@@ -16,7 +16,7 @@ from karat.experiments._evaluate import Settings, begun, make_run
 from karat.experiments._evaluation import MEASURES
 from karat.experiments._gating import find_baseline, gate_run, policy_of
 from karat.experiments._lock import alone
-from karat.experiments._project import Project, open_project, run_path
+from karat.experiments._project import Project, open_project, run_identity, run_path
 from karat.experiments._runfile import header, read_run_file
 from karat.experiments._segments import groups
 from karat.experiments._sweepfile import Sweep, Variant
@@ -181,8 +181,8 @@ class Bench:
         of that only the runs count which this very sweep has made before it was interrupted.
         """
         wanted = header(begun(project.golden, system, settings))
-        mark = run_path(self.runs, project.golden, system, settings).stem.rpartition("-")[2]
-        for path in sorted(self.runs.glob(f"*-{mark}.jsonl"), reverse=True):
+        mark = run_identity(project.golden, system, settings)
+        for path in sorted(self.runs.glob(f"*-{mark}*.jsonl"), reverse=True):
             if system.description.get("kind") != "pipeline" and path.name not in self.journal.names:
                 continue
             try:

@@ -179,7 +179,7 @@ def _reported(uri: str) -> Iterator[None]:
     except ImportError as error:
         extra = (error.name or "mlflow").partition(".")[0] in ("mlflow", "sqlalchemy", "alembic")
         wanted = "mlflow-skinny SQLAlchemy alembic" if extra else error.name
-        raise UsageError(f"export to MLflow needs what is not installed ({error}); pip install {wanted}") from None
+        raise UsageError(f"export to MLflow is not possible here ({error}); pip install {wanted}") from None
     except Exception as error:
         what, where = _without_secrets(f"{getattr(error, 'message', None) or error}"), f"MLflow at {shown_uri(uri)}"
         if getattr(error, "error_code", None) == "INVALID_PARAMETER_VALUE":

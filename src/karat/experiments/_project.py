@@ -124,16 +124,22 @@ def evaluate(
     ).scores
 
 
+def run_identity(golden: GoldenSet, system: System, settings: Settings) -> str:
+    """Give a short hash of all that decides what is in a run; it is part of the file's name."""
+    record = json.dumps(header(begun(golden, system, settings)), sort_keys=True)
+    return hashlib.sha256(record.encode()).hexdigest()[:8]
+
+
 def run_path(folder: Path, golden: GoldenSet, system: System, settings: Settings) -> Path:
     """Name the file of a run: by its system, the day, and a hash of all that decides what is in it.
 
     Whatever is changed gives another file, and the same again one with a number, so that nothing is lost. A run that
     was begun, on whatever day, is taken up.
     """
-    identity = hashlib.sha256(json.dumps(header(begun(golden, system, settings)), sort_keys=True).encode()).hexdigest()
+    identity = run_identity(golden, system, settings)
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in system.name)[:80]
-    for part in sorted(folder.glob(f"*-{identity[:8]}*.jsonl.part")):
+    for part in sorted(folder.glob(f"*-{identity}*.jsonl.part")):
         return part.with_suffix("")
-    stem = f"{name}-{datetime.now(tz=UTC):%Y-%m-%d}-{identity[:8]}"
+    stem = f"{name}-{datetime.now(tz=UTC):%Y-%m-%d}-{identity}"
     numbers = ("", *(f"-{n}" for n in range(2, 1_000_000)))
     return next(path for n in numbers if not (path := folder / f"{stem}{n}.jsonl").exists())
