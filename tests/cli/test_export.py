@@ -62,9 +62,7 @@ def karat(python_of: Callable[[str], Path], environment: dict[str, str], folder:
 def test_without_mlflow_it_says_what_is_missing(run: Run, folder: Path) -> None:
     """Exit code 2 before anything is read or written."""
     _, err = run("--mlflow", "sqlite:///mlflow.db", "no-such-file", code=2)
-    assert err.startswith(
-        "karat: export to MLflow is not possible here (No module named 'mlflow'); pip install "
-    )
+    assert err.startswith("karat: export to MLflow is not possible here (No module named 'mlflow'); pip install ")
     assert not (folder / "mlflow.db").exists()
 
 

@@ -192,9 +192,17 @@ class TestCaveats:
         run = run_of({"RR": [0.5] * 10})
         shown = f"the smallest drop that 10 queries show is {smallest(10, 0.25):.3g}"
         needed = f"a drop of 0.025 needs about {enough(0.025, 0.25)}, if differences spread by 0.25"
-        for baseline in (None, run):
-            decision = gate(run, baseline, Rule(metric="RR", non_inferior=True))
-            assert caveats(decision, golden_of(10)) == [f"RR: {shown}; {needed}"]
+        for baseline, rule in [
+            (None, Rule(metric="RR", non_inferior=True)),
+            (None, Rule(metric="RR", max_drop_rel=0.05)),
+            (run, Rule(metric="RR", max_drop_rel=0.05)),
+        ]:
+            assert caveats(gate(run, baseline, rule), golden_of(10)) == [f"RR: {shown}; {needed}"]
+
+    def test_what_was_ruled_out_needs_no_more_queries(self) -> None:
+        """Nothing changed, and the test says so: the queries were enough."""
+        run = run_of({"RR": [0.5] * 10})
+        assert caveats(gate(run, run, Rule(metric="RR", non_inferior=True)), golden_of(10)) == []
 
     def test_rises_and_segments_have_a_resolution_too(self) -> None:
         """A segment is judged by its own queries, and less of DupRate is better."""

@@ -11,7 +11,7 @@ from karat.gate._comparison import differences
 from karat.gate._decision import Decision
 from karat.gate._policy import Rule
 from karat.golden import ceiling
-from karat.stats import detectable, sample_size
+from karat.stats import Outcome, detectable, sample_size
 
 _SPREAD = 0.25
 """Standard deviation of differences between two systems, where no baseline tells it: the middle of three guesses."""
@@ -42,9 +42,12 @@ def _unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[
 
 
 def _unseen(decision: Decision) -> Iterator[str]:
+    shown = {
+        (one.metric, one.where) for one in decision.checks if one.kind == "non_inferior" and one.outcome is Outcome.PASS
+    }
     for rule in decision.policy.rules:
         tolerated = _tolerated(rule, decision)
-        if not tolerated:
+        if not tolerated or (rule.metric, rule.where) in shown:  # what was ruled out needs no more queries
             continue
         n, measured = _spread(rule, decision)
         if not n:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
@@ -60,8 +60,9 @@ class Dense:
         return "hnsw" if size > self.limit and find_spec("hnswlib") is not None else "exact"
 
     def describe(self) -> dict[str, Any]:
-        """Give all that was chosen; what an index became says its own."""
-        return {"method": self.method, "limit": self.limit, **self._graph.describe()}
+        """Give all that was chosen; an index itself tells what it became, and by which library."""
+        described = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {"method": "exact"} if self.method == "exact" else described
 
     def build(self, vectors: ArrayLike) -> VectorIndex:
         """Index the rows of a matrix; hits are their numbers, from 0."""
