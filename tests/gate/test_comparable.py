@@ -212,6 +212,7 @@ class TestCaveats:
             Rule(metric="RR", where=("category", "a"), max_drop_rel=0.1),
             Rule(metric="RR", where=("category", "b"), max_drop_abs=0.1),
             Rule(metric="DupRate@10", max_rise_rel=0.1),
+            Rule(metric="DupRate@10", where=("category", "a"), max_rise_abs=0.1),
         )
         told = [one.removesuffix(", if differences spread by 0.25") for one in
                 caveats(gate(run, None, *rules, groups=groups), golden_of(4))]  # fmt: skip
@@ -221,6 +222,8 @@ class TestCaveats:
             f"RR category=b: one query shows nothing; a drop of 0.1 needs about {enough(0.1, 0.25)}",
             f"DupRate@10: the smallest rise that 4 queries show is {smallest(4, 0.25):.3g}; "
             f"a rise of 0.02 needs about {enough(0.02, 0.25)}",
+            f"DupRate@10 category=a: the smallest rise that 2 queries show is {smallest(2, 0.25):.3g}; "
+            f"a rise of 0.1 needs about {enough(0.1, 0.25)}",
         ]
 
     def test_what_no_number_of_queries_shows(self) -> None:
