@@ -438,7 +438,24 @@ class TestAttacks:
         json.loads(run(new, "--json", code=1)[0])
 
 
-ODD = (None, True, 0, -1, 1e308, 10**30, "", "x", "\x1b[2J", "\udc80", [], {}, [[]], [1, "a"], {"total": "x"}, 0.5)
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1e308,
+    10**30,
+    "",
+    "x",
+    "\x1b[2J",
+    "\udc80",
+    [],
+    {},
+    [[]],
+    [1, "a"],
+    {"total": "x"},
+    0.5,
+)
 
 
 def damaged(value: Any, random: Random) -> Any:
@@ -471,7 +488,7 @@ def test_damaged_files_are_refused_or_gated(run: Run, folder: Path, what: str, m
     new = make_run(folder, make_set(), [1, 2, 1, 0] * 3)
     lines, baseline = [json.loads(line) for line in new.read_text().splitlines()], folder / "baseline.json"
     record = json.loads(baseline.read_text())
-    codes = Counter()
+    codes: Counter[object] = Counter()
     for _ in range(150):
         if what == "run":
             new.write_text("".join(json.dumps(line) + "\n" for line in damaged(lines, random)))
