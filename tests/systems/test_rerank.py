@@ -177,7 +177,7 @@ def test_scores_come_in_the_order_of_the_chunks(server: Server, monkeypatch: pyt
     assert server.requests == [{"model": "rerank-3", "query": "pool?", "documents": ["a", "abc", "ab"], "top_n": 3}]
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
     assert KEY not in repr(made) + json.dumps(made.describe())
-    assert made.describe() == {"kind": "http", "url": server.url, "model": "rerank-3"}
+    assert made.describe() == {"kind": "http", "url": server.url, "model": "rerank-3", "field": "documents"}
     made.close()
 
 
