@@ -384,7 +384,8 @@ class TestAttacks:
     def test_a_baseline_with_other_measures(self, run: Run, folder: Path) -> None:
         """What it does not hold fails by name."""
         out, _ = run("runs/old.jsonl", "--policy", "fit", code=1)
-        assert "R@5: the baseline has no number for it: record it again, and what is not measured does not pass" in out
+        told = "the baseline has no number for it: record it again, and what is not measured does not pass"
+        assert f"fail  R@5, P@5, RR, nDCG@5: {told}" in out
         rules(folder, "[[gate.rules]]\nmetric = 'AP'\nnon_inferior = true\n")
         assert "AP: the baseline has no score of it: record it again" in run("runs/old.jsonl", code=1)[0]
 

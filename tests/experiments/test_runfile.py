@@ -67,6 +67,7 @@ def test_a_damaged_run_file_is_read_or_refused(tmp_path: Path, letters: GoldenSe
     [
         ("golden", 5, "the header has 'golden' as 5"),
         ("versions", None, "the header has 'versions' as None"),
+        ("settings", {"k": "ten"}, "the header has k as 'ten'"),
         ("name", ..., "the header lacks 'name'"),
     ],
 )

@@ -34,7 +34,7 @@ _FILE = click.option(
 def command() -> None:
     """The baseline is a file in git: scores of every query, and what the system was made of, when it was last accepted.
 
-    Example: karat baseline show --golden examples/hotel
+    Example: karat baseline show
     """
 
 

@@ -150,13 +150,16 @@ def _number(value: float | None) -> str:
 
 
 def _reasons(checks: tuple[Check, ...]) -> list[str]:
-    lines = []
+    """Give what did not pass and why; those with one and the same reason on one line."""
+    found: dict[tuple[str, str], list[str]] = {}
     for check in checks:
         if check.outcome.value != "pass":
             more = f"; about {check.needed:,} queries would tell" if check.needed else ""
-            status = coloured(check.outcome.value, _COLOURS[check.outcome.value])
-            lines.append(f"{status}  {printable(check.name)}: {escaped(check.reason)}{more}")
-    return lines
+            found.setdefault((check.outcome.value, f"{escaped(check.reason)}{more}"), []).append(printable(check.name))
+    return [
+        f"{coloured(status, _COLOURS[status])}  {', '.join(dict.fromkeys(names))}: {reason}"
+        for (status, reason), names in found.items()
+    ]
 
 
 def _movers(gated: Gated) -> str:

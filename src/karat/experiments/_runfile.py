@@ -256,6 +256,9 @@ def _described(head: Mapping[str, Any], source: str) -> dict[str, Any]:
         if not isinstance(head.get(key), kind):
             what = f"has {key!r} as {shorten(head[key])}" if key in head else f"lacks {key!r}"
             raise InputError(f"the header {what}", source=source, line=1)
+    k = head["settings"].get("k", 1)
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise InputError(f"the header has k as {shorten(k)}", source=source, line=1)
     return {key: head[key] for key in kinds}
 
 
