@@ -8,6 +8,7 @@ from karat.experiments._gating import Gated, baseline_path, find_baseline, gate_
 from karat.experiments._latency import Latency, latency
 from karat.experiments._log import LOG, Experiment, append_log, find_experiment, read_log
 from karat.experiments._project import SETTINGS, Project, evaluate, open_project, run_path
+from karat.experiments._report import report_document
 from karat.experiments._runfile import RunWriter, read_run_file
 from karat.experiments._segments import FIELDS, groups
 from karat.experiments._snapshot import snapshot, snapshot_run
@@ -56,6 +57,7 @@ __all__ = [
     "read_run_file",
     "read_subjects",
     "read_sweep",
+    "report_document",
     "run_path",
     "run_sweep",
     "same_golden",

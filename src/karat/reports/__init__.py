@@ -1,0 +1,1 @@
+"""Reports: one document (:func:`karat.experiments.report_document`) as Markdown, HTML, JUnit, CSV, LaTeX and for GitHub."""
