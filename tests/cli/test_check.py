@@ -106,3 +106,17 @@ def test_a_strict_policy_is_four(run: Run, folder: Path) -> None:
     (folder / "karat.toml").write_text(CONFIG + '[gate]\non_inconclusive = "fail"\n')
     out, _ = run(".", code=4)
     assert "INCONCLUSIVE by policy default" in out
+
+
+def test_reports_are_written_for_people(run: Run, folder: Path) -> None:
+    """Markdown and HTML beside the runs, unless they are not wanted; what a document says is text in both."""
+    evil = replace(SET.queries[0], text="<script>alert(1)</script> pool")
+    golden.write(replace(SET, queries=(evil, *SET.queries[1:])), folder / "evil")
+    (folder / "karat.toml").write_text(CONFIG.replace('"set"', '"evil"'))
+    run(".", "--no-report")
+    assert not (folder / "reports").exists()
+    _, err = run(".")
+    markdown, page = sorted((folder / "reports").iterdir(), key=lambda path: path.suffix, reverse=True)
+    assert (markdown.suffix, page.suffix) == (".md", ".html")
+    assert f"report saved as reports/{page.name}" in err
+    assert "<script>alert(1)" not in markdown.read_text() + page.read_text()

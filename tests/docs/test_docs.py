@@ -143,9 +143,10 @@ def test_every_shell_block_runs_and_prints_what_the_page_says(
         )
         assert done.returncode == block.exit_code, f"{where}:\n{done.stdout}"
         if block.output is not None:
-            # The name of a run's file has the day.
+            # The names of runs and reports have the day.
             lines = done.stdout.splitlines(keepends=True)
-            assert "".join(line for line in lines if not line.startswith("karat: run saved as ")) == block.output, where
+            shown = [line for line in lines if not line.startswith(("karat: run saved as ", "karat: report saved as "))]
+            assert "".join(shown) == block.output, where
 
 
 @pytest.mark.parametrize("page", with_code("python"))

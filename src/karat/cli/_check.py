@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
 @click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
 @click.option("--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
+@click.option("--no-report", is_flag=True, help="Write no reports; else Markdown and HTML in DIR/reports.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: what was found wrong, the decision and the scores.")
 @click.pass_context
 def command(context: click.Context, /, folder: str, **options: Any) -> None:
     """Check the golden set of DIR, ask its system every question, score the answers and decide by the gate.
 
-    Does what karat golden check, karat eval and karat gate do. An error in the golden set ends it with exit code 2, a
-    failed gate with 1, a system that cannot be asked with 3.
+    Does what karat golden check, karat eval, karat gate and karat report do. An error in the golden set ends it with
+    exit code 2, a failed gate with 1, a system that cannot be asked with 3.
 
     Example: karat check examples/hotel
     """
@@ -44,8 +45,21 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         context.exit(2)
     run = ask_project(project, project.settings(), output=options["output"], system=options["system"])
     gated = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    if not options["no_report"]:
+        _report(gated)
     emit(json.dumps(_document(report, gated), allow_nan=False) if options["as_json"] else _text(report, gated))
     context.exit(gated.decision.exit_code)
+
+
+def _report(gated: Gated) -> None:
+    """Write what people read, beside the runs."""
+    from karat.cli._report import report_path, write_report
+    from karat.experiments import report_document
+    from karat.reports import render_html, render_markdown
+
+    document = report_document(gated)
+    for suffix, text in (("md", render_markdown(document)), ("html", render_html(document))):
+        write_report(report_path(gated.project, document, suffix), text)
 
 
 def _document(report: Report, gated: Gated) -> dict[str, Any]:

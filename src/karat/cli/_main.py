@@ -23,11 +23,14 @@ _VERBS = {
     "export": "karat.cli._export",
     "gate": "karat.cli._gate",
     "golden": "karat.cli._golden",
+    "init": "karat.cli._init",
     "measures": "karat.cli._measures",
     "power": "karat.cli._power",
+    "report": "karat.cli._report",
     "score": "karat.cli._score",
     "sweep": "karat.cli._sweep",
     "trec-eval": "karat.cli._trec_eval",
+    "trend": "karat.cli._trend",
 }
 
 

@@ -2,10 +2,14 @@
 
 from karat.experiments._advice import advice
 from karat.experiments._bench import SweepSettings
+from karat.experiments._check import check, check_project, checked_project, verdict
 from karat.experiments._evaluate import Settings, make_run, same_golden
 from karat.experiments._evaluation import MEASURES, Evaluation, deepest, score_run, trials
+from karat.experiments._failure import explain
 from karat.experiments._gating import Gated, baseline_path, find_baseline, gate_run, policy_of, project_of
+from karat.experiments._init import CI, Made, Start, start_project
 from karat.experiments._latency import Latency, latency
+from karat.experiments._lock import alone as folder_lock
 from karat.experiments._log import LOG, Experiment, append_log, find_experiment, read_log
 from karat.experiments._project import SETTINGS, Project, evaluate, open_project, run_path
 from karat.experiments._report import report_document
@@ -16,8 +20,10 @@ from karat.experiments._subjects import Subject, Subjects, read_subjects
 from karat.experiments._sweep import Swept, Trial, run_sweep, sweep_document
 from karat.experiments._sweepfile import LIMIT, Sweep, Variant, objective_name, read_sweep
 from karat.experiments._traces import read_answers
+from karat.experiments._trend import History, Point, RunFile, Trend, read_trend
 
 __all__ = [
+    "CI",
     "FIELDS",
     "LIMIT",
     "LOG",
@@ -26,24 +32,35 @@ __all__ = [
     "Evaluation",
     "Experiment",
     "Gated",
+    "History",
     "Latency",
+    "Made",
+    "Point",
     "Project",
+    "RunFile",
     "RunWriter",
     "Settings",
+    "Start",
     "Subject",
     "Subjects",
     "Sweep",
     "SweepSettings",
     "Swept",
+    "Trend",
     "Trial",
     "Variant",
     "advice",
     "append_log",
     "baseline_path",
+    "check",
+    "check_project",
+    "checked_project",
     "deepest",
     "evaluate",
+    "explain",
     "find_baseline",
     "find_experiment",
+    "folder_lock",
     "gate_run",
     "groups",
     "latency",
@@ -57,6 +74,7 @@ __all__ = [
     "read_run_file",
     "read_subjects",
     "read_sweep",
+    "read_trend",
     "report_document",
     "run_path",
     "run_sweep",
@@ -64,6 +82,8 @@ __all__ = [
     "score_run",
     "snapshot",
     "snapshot_run",
+    "start_project",
     "sweep_document",
     "trials",
+    "verdict",
 ]

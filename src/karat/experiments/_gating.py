@@ -103,7 +103,7 @@ def gate_run(
     if not isinstance(project, Project):
         project = open_project(project)
     same_golden(project.golden, run)
-    _check_complete(project.golden, run)
+    check_complete(project.golden, run)
     chosen = policy_of(project, policy)
     known = None if alone else find_baseline(project, baseline)
     unit: Any = project.config.eval.get("unit", "document")
@@ -121,7 +121,7 @@ def gate_run(
     )
 
 
-def _check_complete(golden: GoldenSet, run: Run) -> None:
+def check_complete(golden: GoldenSet, run: Run) -> None:
     """Refuse a run that has not one answer to each question that it says it asked, and no others."""
     found = Counter((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
     asked = dict.fromkeys(_questions(golden, run))

@@ -12,7 +12,7 @@ import numpy as np
 from karat.core import GoldenSet, Hit, Trace
 from karat.experiments._gating import Gated
 from karat.experiments._segments import groups
-from karat.gate import Check, Compared, Snapshot, changes, compare
+from karat.gate import Check, Compared, Snapshot, changes, compare, lower_is_better
 from karat.stats import Outcome
 
 VERSION = 1
@@ -37,6 +37,7 @@ def report_document(gated: Gated, *, created: str | None = None) -> dict[str, An
             "exit_code": decision.exit_code,
             "policy": decision.policy.name,
             "on_inconclusive": decision.policy.on_inconclusive,
+            "list_below": dict(decision.policy.list_below),
         },
         "run": _run(taken),
         "golden": {
@@ -95,6 +96,7 @@ def _measure(gated: Gated, name: str, compared: Compared | None) -> dict[str, An
     found: dict[str, Any] = {
         "name": name,
         "definition": taken.definitions.get(name, name),
+        "lower_is_better": lower_is_better(name),
         "mean": _number(taken.mean(name)),
         "n": len(taken.scores(name)),
         "baseline": _number(was),

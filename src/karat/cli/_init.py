@@ -1,0 +1,88 @@
+"""``karat init``: a project, a golden set to start with, and CI."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from karat.cli._table import bold, emit, escaped, printable
+
+if TYPE_CHECKING:
+    from karat.experiments import Made, Start
+
+_CI = ("github", "gitlab", "both", "none")
+
+
+@click.command("init", short_help="Start a project: configuration, golden set and CI.")
+@click.argument("folder", default=".", metavar="[DIR]")
+@click.option(
+    "--documents", metavar="PATH", help="Your documents: a folder, or JSONL; the first queries are from them."
+)
+@click.option("--system", metavar="MODULE:NAME", help="Your retriever.  [default: the built-in pipeline]")
+@click.option("--ci", type=click.Choice(_CI), help="Whose workflow to write.  [default: github]")
+@click.option("--yes", is_flag=True, help="Ask nothing; take the defaults for what is not given.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: what became of each file. Asks nothing.")
+def command(folder: str, **options: Any) -> None:
+    """Write karat.toml, a starter golden set and a CI workflow into DIR, and say what comes next.
+
+    Asks at most three questions, for what the options leave open. A file that is there is never changed: what would
+    have been written is shown as a diff.
+
+    Example: karat init --documents docs --ci github --yes
+    """
+    from karat.experiments import Start, start_project
+
+    if not options["yes"] and not options["as_json"]:
+        options = {**options, **_answers(options)}
+    start = Start(
+        folder=Path(folder),
+        documents=Path(options["documents"]) if options["documents"] else None,
+        system=options["system"] or "",
+        ci=options["ci"] or "github",
+    )
+    made = start_project(start)
+    emit(json.dumps(_document(made), allow_nan=False) if options["as_json"] else _text(start, made))
+
+
+def _answers(options: dict[str, Any]) -> dict[str, str]:
+    """Ask for what was not given."""
+    found = {}
+    if options["documents"] is None:
+        found["documents"] = click.prompt("Your documents, a folder or JSONL (empty: an example)", default="", err=True)
+    if options["system"] is None:
+        found["system"] = click.prompt("Your retriever, MODULE:NAME (empty: the built-in)", default="", err=True)
+    if options["ci"] is None:
+        found["ci"] = click.prompt("CI", type=click.Choice(_CI), default="github", err=True)
+    return found
+
+
+def _document(made: list[Made]) -> dict[str, Any]:
+    return {
+        "files": [
+            {"path": str(one.path), "state": one.state, **({"diff": one.diff} if one.diff else {})} for one in made
+        ]
+    }
+
+
+def _text(start: Start, made: list[Made]) -> str:
+    words = {"written": "written", "same": "is there already", "kept": "is there and differs; left as it is"}
+    lines = []
+    for one in made:
+        lines.append(f"{bold(printable(_shown(one.path), 80))}: {words[one.state]}")
+        lines += [f"  {escaped(line)}" for line in one.diff.split("\n") if line]
+    folder = printable(str(start.folder), 80)
+    lines += [
+        "",
+        f"next: karat check {folder}, then karat baseline update with the run that it saves, and commit baseline.json.",
+        "The queries are sentences of the documents: they show that all works. Replace them with what people ask.",
+    ]
+    return "\n".join(lines)
+
+
+def _shown(path: Path) -> str:
+    """Give a path as short as it can be said from here."""
+    here = Path.cwd()
+    return str(path.resolve().relative_to(here)) if path.resolve().is_relative_to(here) else str(path)

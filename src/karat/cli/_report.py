@@ -1,0 +1,136 @@
+"""``karat report``: a gated run for people and for CI."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from karat.cli._progress import say
+from karat.cli._table import emit
+
+if TYPE_CHECKING:
+    from karat.experiments import Project
+
+FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
+
+
+@click.command("report", short_help="Report on a run: Markdown, HTML, JSON, JUnit, GitHub, CSV or LaTeX.")
+@click.argument("run", metavar="RUN")
+@click.option("--format", type=click.Choice(FORMATS), help="What to write.  [default: md]")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    help="Where to.  [default: standard output; of html reports/rag-eval-DATE.html in the project]",
+)
+@click.option("--comment", is_flag=True, help="Markdown for a pull request: short, and with a mark to find it again.")
+@click.option(
+    "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
+)
+@click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
+@click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
+@click.option("--date", metavar="YYYY-MM-DD", help="The day that the report bears.  [default: today]")
+def command(run: str, **options: Any) -> None:
+    """Report on RUN, a file that karat eval wrote: what the gate says of it, and all that it rests on.
+
+    A report is no gate: the exit code is 0 whatever the verdict. With --format github the annotations are printed, and
+    the summary is added to the file that GITHUB_STEP_SUMMARY names.
+
+    Example: karat report examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --format html
+    """
+    from karat.experiments import gate_run, open_project, project_of, read_answers, report_document
+
+    chosen, day = _format(options), _day(options["date"])
+    project = open_project(options["folder"] or project_of(run))
+    answers = read_answers(run, project.golden, say=say)
+    gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
+    document = report_document(gated, created=day)
+    text = _renderer(chosen, comment=options["comment"])(document)
+    if chosen == "github":
+        _summarise(document)
+    path = options["output"] or (report_path(project, document, "html") if chosen == "html" else "-")
+    if path == "-":
+        emit(text, nl=False)
+    else:
+        write_report(path, text)
+
+
+def _format(options: Mapping[str, Any]) -> str:
+    from karat.core import UsageError
+
+    if options["as_json"] and options["format"] not in (None, "json"):
+        raise UsageError(f"--json and --format {options['format']} ask for two things")
+    chosen = "json" if options["as_json"] else str(options["format"] or "md")
+    if options["comment"] and chosen != "md":
+        raise UsageError(f"--comment is for Markdown, and the format is {chosen}")
+    return chosen
+
+
+def _day(given: str | None) -> str | None:
+    """Check the day: it becomes part of a file's name."""
+    from datetime import date
+
+    from karat.core import UsageError, shorten
+
+    if given is None:
+        return None
+    try:
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", given):
+            return date.fromisoformat(given).isoformat()
+    except ValueError:
+        pass  # such as 30 February; said below
+    raise UsageError(f"--date {shorten(given)} is no day; write it as 2026-11-16")
+
+
+def _renderer(format: str, *, comment: bool) -> Callable[[Mapping[str, Any]], str]:
+    from karat import reports
+
+    if format == "md":
+        return lambda document: reports.render_markdown(document, marker=comment)
+    if format == "html":
+        return reports.render_html
+    found: Callable[[Mapping[str, Any]], str] = {
+        "csv": reports.render_csv,
+        "github": reports.render_github,
+        "json": reports.render_json,
+        "junit": reports.render_junit,
+        "latex": reports.render_latex,
+    }[format]
+    return found
+
+
+def report_path(project: Project, document: Mapping[str, Any], suffix: str) -> str:
+    """Name the file of a report by its day, as source 000 does."""
+    return str(project.config.folder / "reports" / f"rag-eval-{document['created']}.{suffix}")
+
+
+def write_report(path: str, text: str) -> None:
+    """Write a report, and say where."""
+    from karat.core import InputError, write_file
+
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=path) from None
+    write_file(path, text)
+    say(f"report saved as {path}")
+
+
+def _summarise(document: Mapping[str, Any]) -> None:
+    """Add the summary to the file that GitHub reads after the step; outside of GitHub there is none."""
+    from karat.core import InputError
+    from karat.reports import render_summary
+
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8", newline="") as file:
+            file.write(render_summary(document))
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=path) from None

@@ -1,0 +1,254 @@
+"""Quality over time: the saved runs of a project in the order of their days, scored alike."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from karat.core import InputError, Measure, Run, UsageError, guarded
+from karat.experiments._evaluation import MEASURES
+from karat.experiments._gating import check_complete, project_of
+from karat.experiments._project import Project, open_project
+from karat.experiments._runfile import read_run_file
+from karat.experiments._snapshot import snapshot_run
+from karat.gate import Snapshot, changes, check_comparable
+from karat.golden import fingerprint
+
+_ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.part")
+_DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{8}(-[0-9]+)?\Z")
+_NUMBERS = re.compile(r"([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFile:
+    """A file that a run may be in, with the day that it was made."""
+
+    path: Path
+    day: date
+    named: bool
+    """Whether the day stands in the file's name; else it is the day on which the file was last changed."""
+
+    @property
+    def order(self) -> tuple[date, list[str | int], str]:
+        """The place in a history: by day, then by name, in which numbers count as numbers."""
+        parts = _NUMBERS.split(_stem(self.path))
+        return self.day, [int(part) if i % 2 else part for i, part in enumerate(parts)], str(self.path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON has it."""
+        return {
+            "run": self.path.name,
+            "path": str(self.path),
+            "date": self.day.isoformat(),
+            "date_from": "name" if self.named else "modified",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One run of a history."""
+
+    file: RunFile
+    snapshot: Snapshot
+    """Without values by query: of hundreds of runs there is no room for them."""
+    changes: tuple[tuple[str, Any, Any], ...] | None = None
+    """What the system is made of that differs from the run before, as key, now and then; None for the first."""
+
+    def to_dict(self, measures: Sequence[str]) -> dict[str, Any]:
+        """Give it as JSON has it."""
+        one = self.snapshot
+        return {
+            **self.file.to_dict(),
+            "queries": len(one.queries),
+            "failed": len(one.failed),
+            "measures": {name: _number(one.mean(name)) for name in measures},
+            "p95": _number(one.latency_of("p95")),
+            "changes": None
+            if self.changes is None
+            else [{"key": key, "now": now, "was": was} for key, now, was in self.changes],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Runs whose scores mean the same, the oldest first."""
+
+    points: tuple[Point, ...]
+    asked: dict[str, Any] = field(default_factory=dict)
+    """The settings by which it differs from the other histories."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """What became of a project's quality."""
+
+    project: Project
+    measures: tuple[str, ...]
+    histories: tuple[History, ...]
+    """Runs that were asked otherwise (another k, a sample) are another history; the one with the newest run first."""
+    apart: tuple[Point, ...] = ()
+    """Runs on another golden set, which are not scored: scores on different sets are not one history."""
+    skipped: tuple[tuple[RunFile, str], ...] = ()
+    """Files that could not be used, and why."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON has it."""
+        golden = self.project.golden
+        return {
+            "golden": {"name": golden.name, "version": golden.version, "fingerprint": fingerprint(golden)},
+            "measures": list(self.measures),
+            "histories": [
+                {"asked": one.asked, "runs": [point.to_dict(self.measures) for point in one.points]}
+                for one in self.histories
+            ],
+            "apart": [
+                {**one.file.to_dict(), "queries": len(one.snapshot.queries), "golden": dict(one.snapshot.golden)}
+                for one in self.apart
+            ],
+            "skipped": [{**file.to_dict(), "reason": reason} for file, reason in self.skipped],
+        }
+
+
+def read_trend(
+    paths: Sequence[str | Path] = (".",),
+    measures: Sequence[str] = (),
+    *,
+    last: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Trend:
+    """Read the runs of a project, a folder whose ``runs`` are meant, or of some files, and score each once.
+
+    With ``last`` no more than so many of the newest runs on the project's golden set. A file that is damaged or not
+    finished is no reason to show nothing: it is in ``skipped``.
+    """
+    if last is not None and last < 1:
+        raise UsageError(f"last={last}; choose at least 1")
+    folders = [Path(path) for path in paths if Path(path).is_dir()]
+    if not paths or (folders and len(paths) > 1):
+        raise UsageError("name one project, or the files of its runs")
+    project = open_project(folders[0] if folders else project_of(paths[0]))
+    files = _found(folders[0] / "runs") if folders else [_dated(path) for path in dict.fromkeys(map(Path, paths))]
+    said: Any = measures or project.config.eval.get("measures") or MEASURES
+    wanted = tuple(dict.fromkeys(str(Measure.parse(one)) for one in said))
+    newest_first = sorted(files, key=lambda file: file.order, reverse=True)
+    return _Reader(project, wanted).read(newest_first, last, progress)
+
+
+def _found(folder: Path) -> list[RunFile]:
+    """Give the runs of a folder, those that were begun and not finished with them."""
+    paths = guarded(str(folder), lambda: list(folder.iterdir())) if folder.exists() else []
+    files = [_dated(path) for path in paths if path.name.endswith(_ENDINGS)]
+    if not files:
+        raise InputError("there are no runs yet", source=str(folder), hint="'karat eval' makes them")
+    return files
+
+
+def _dated(path: Path) -> RunFile:
+    """Find the day of a run; a link that leads nowhere has one of its own."""
+    if named := _DATED.search(_stem(path)):
+        try:
+            return RunFile(path=path, day=date.fromisoformat(named[1]), named=True)
+        except ValueError:  # such as the 30th of February: no day
+            pass
+    changed = guarded(str(path), lambda: path.stat() if path.exists() else path.lstat()).st_mtime
+    return RunFile(path=path, day=datetime.fromtimestamp(changed, tz=UTC).date(), named=False)
+
+
+def _stem(path: Path) -> str:
+    ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), "")
+    return path.name.removesuffix(ending)
+
+
+class _Reader:
+    """Reads runs one by one, the newest first, and lets go of each before the next."""
+
+    def __init__(self, project: Project, measures: tuple[str, ...]) -> None:
+        self._project = project
+        self._measures = measures
+        self._fingerprint = fingerprint(project.golden)  # once: it is as slow as a run is to score
+        self._histories: list[tuple[Snapshot, list[Point]]] = []
+        self._apart: list[Point] = []
+        self._skipped: list[tuple[RunFile, str]] = []
+
+    def read(self, files: Sequence[RunFile], last: int | None, progress: Callable[[int, int], None] | None) -> Trend:
+        """Read until so many runs were found; what is no run does not count."""
+        found = 0
+        for number, file in enumerate(files, 1):
+            if found == last:
+                break
+            try:
+                found += self._take(file)
+            except InputError as error:  # any other is a mistake in the call, and no file's
+                named = str(error).startswith(str(file.path))
+                self._skipped.append((file, str(error) if named else f"{file.path}: {error}"))
+            if progress is not None:
+                progress(number, len(files))
+        return Trend(
+            project=self._project,
+            measures=self._measures,
+            histories=_told_apart([_in_order(points) for _, points in self._histories]),
+            apart=tuple(reversed(self._apart)),
+            skipped=tuple(reversed(self._skipped)),
+        )
+
+    def _take(self, file: RunFile) -> bool:
+        """Read a run, and say whether it is on the golden set of the project."""
+        if file.path.suffix == ".part":
+            raise InputError("the run was not finished", hint="run 'karat eval' again to go on")
+        run = read_run_file(file.path)
+        if run.golden.get("fingerprint") != self._fingerprint:
+            self._apart.append(Point(file=file, snapshot=_unscored(run)))
+            return False
+        golden = self._project.golden
+        check_complete(golden, run)
+        unit: Any = self._project.config.eval.get("unit", "document")
+        taken = replace(snapshot_run(golden, run, self._measures, unit=unit), name=file.path.name)
+        self._points(taken).append(Point(file=file, snapshot=replace(taken, values={}, hits={})))
+        return True
+
+    def _points(self, taken: Snapshot) -> list[Point]:
+        """Find the history whose scores mean the same, or begin one."""
+        for first, points in self._histories:
+            try:
+                check_comparable(taken, first)
+            except InputError:  # another k, or a sample: that is what makes another history
+                continue
+            return points
+        self._histories.append((taken, []))
+        return self._histories[-1][1]
+
+
+def _unscored(run: Run) -> Snapshot:
+    queries = tuple(dict.fromkeys(trace.query for trace in run.traces))
+    return Snapshot(name=run.name, golden=run.golden, system=run.system, fingerprint=run.fingerprint, queries=queries)
+
+
+def _in_order(points: Sequence[Point]) -> list[Point]:
+    """Put the oldest first, and say of each other what changed since the one before."""
+    ordered = list(reversed(points))
+    later = (replace(now, changes=tuple(changes(now.snapshot, before.snapshot))) for before, now in pairwise(ordered))
+    return [*ordered[:1], *later]
+
+
+def _told_apart(histories: Sequence[Sequence[Point]]) -> tuple[History, ...]:
+    """Say of each history by which settings it differs from the others, as far as its own runs agree in them."""
+    settings = [[point.snapshot.settings for point in points] for points in histories]
+    newest = settings[0][-1] if settings else {}
+    keys = [key for key in newest if any(one.get(key) != newest[key] for each in settings for one in each)]
+    return tuple(
+        History(
+            points=tuple(points),
+            asked={key: each[0].get(key) for key in keys if all(one.get(key) == each[0].get(key) for one in each)},
+        )
+        for points, each in zip(histories, settings, strict=True)
+    )
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

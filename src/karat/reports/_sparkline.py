@@ -1,0 +1,200 @@
+"""Sparklines: a row of numbers as a small line, in one SVG file or in a terminal."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+_BARS = "▁▂▃▄▅▆▇█"
+_NONE = "·"
+_WIDTH, _LEFT, _RIGHT, _ROW, _HEAD = 720, 200, 570, 64, 40
+_MARGIN, _PLOT = 16, 32
+_DOTS = 60  # more than these would run into each other
+_STYLE = """\
+text{font:13px system-ui,sans-serif;fill:#1f2328}.small{font-size:11px}.small,.note{fill:#59636e}
+.strong{font-weight:600}.number{font-variant-numeric:tabular-nums}.ground{fill:#fff}.rule{stroke:#d1d9e0}
+.line{fill:none;stroke:#0969da;stroke-width:1.5;stroke-linejoin:round}.dot{fill:#0969da}.last{fill:#1f2328}
+@media(prefers-color-scheme:dark){text{fill:#f0f6fc}.small,.note{fill:#9198a1}.ground{fill:#0d1117}
+.rule{stroke:#3d444d}.line{stroke:#58a6ff}.dot{fill:#58a6ff}.last{fill:#f0f6fc}}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sparkline:
+    """One metric over time."""
+
+    name: str
+    values: Sequence[float | None]
+    """At least one, the oldest first; None, or NaN, where there is none."""
+    digits: int = 4
+
+    @property
+    def drawn(self) -> list[float | None]:
+        """The values as they are printed, so that a difference that no number shows is not drawn either."""
+        return [round(value, self.digits) + 0.0 if _is_number(value) else None for value in self.values]
+
+    @property
+    def known(self) -> list[float]:
+        """The values that there are, as they are printed."""
+        return [value for value in self.drawn if value is not None]
+
+    @property
+    def change(self) -> float | None:
+        """The newest value minus the first; None unless both are there.
+
+        >>> Sparkline(name="RR", values=[0.5, None, 0.75]).change
+        0.25
+        """
+        ends = [value for value in (*self.drawn[:1], *self.drawn[-1:]) if value is not None]
+        return ends[1] - ends[0] if len(ends) == 2 and len(self.values) > 1 else None
+
+    def shown(self, value: float, *, signed: bool = False) -> str:
+        """Give a value as it is printed; a change with its sign, and none as 0, not -0.
+
+        >>> Sparkline(name="p95 ms", values=(), digits=1).shown(-0.04, signed=True)
+        '+0.0'
+        """
+        rounded = round(value, self.digits) + 0.0
+        return f"{rounded:{'+' if signed else ''}.{self.digits}f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Metrics of the same runs, drawn below each other."""
+
+    title: str
+    labels: Sequence[str]
+    """What each run is called; a browser shows it where the mouse rests."""
+    lines: Sequence[Sparkline] = field(default_factory=tuple)
+
+
+def bars(values: Sequence[float | None]) -> str:
+    """Draw values as bars of one character each, the least lowest; a dot stands where there is none.
+
+    >>> bars([0.1, 0.2, None, 0.8])
+    '▁▂·█'
+    """
+    known = [value for value in values if _is_number(value)]
+    if not known:
+        return _NONE * len(values)
+    low, high = min(known), max(known)
+    return "".join(_BARS[round(_share(value, low, high) * 7)] if _is_number(value) else _NONE for value in values)
+
+
+def render_sparklines(title: str, charts: Sequence[Chart]) -> str:
+    """Give one SVG file with a sparkline for each metric, which loads nothing and follows the reader's light or dark.
+
+    Every line has a title and a description, so that who does not see it is told the same.
+    """
+    height = _HEAD + sum(_HEAD + _ROW * len(chart.lines) for chart in charts) + _MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
+        'role="group" aria-labelledby="trend-title" aria-describedby="trend-about">',
+        f'<title id="trend-title">{_text(title)}</title>',
+        '<desc id="trend-about">One line for each metric; runs stand at equal distances, the oldest on the left, and '
+        "each line reaches from its own lowest to its own highest value.</desc>",
+        f"<style>{_STYLE}</style>",
+        f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
+        _words(_MARGIN, 28, title, "strong"),
+    ]
+    top = _HEAD
+    for number, chart in enumerate(charts):
+        parts += [
+            _words(_MARGIN, top + 22, chart.title, "note"),
+            f'<path class="rule" d="M{_MARGIN} {top + 32}H{_WIDTH - _MARGIN}"/>',
+        ]
+        top += _HEAD
+        for line in chart.lines:
+            parts.append(_drawn(line, chart.labels, top, f"trend-{number}-{len(parts)}"))
+            top += _ROW
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _drawn(line: Sparkline, labels: Sequence[str], top: float, name: str) -> str:
+    """Draw one metric in its row: its name and range, the line, and the newest value with the change."""
+    known = line.known
+    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    spread = f"{line.shown(low)} to {line.shown(high)}" if low < high else "" if known else "no value"
+    return "\n".join(
+        [
+            f'<g role="img" aria-labelledby="{name}-t" aria-describedby="{name}-d">',
+            f'<title id="{name}-t">{_text(line.name)}</title>',
+            f'<desc id="{name}-d">{_text(described(line))}</desc>',
+            _words(_MARGIN, top + 27, line.name, "strong", 22),
+            _words(_MARGIN, top + 45, spread, "small number"),
+            *_plot(line, labels, top + (_ROW - _PLOT) / 2),
+            *_newest(line, top),
+            "</g>",
+        ]
+    )
+
+
+def described(line: Sparkline) -> str:
+    """Say in words what a line shows.
+
+    >>> described(Sparkline(name="RR", values=[0.5, None, 0.75], digits=2))
+    '0.75 in the newest of 3 runs, +0.25 since the first; lowest 0.50, highest 0.75; 1 without a value.'
+    """
+    known, runs = line.known, f"{len(line.values):,} run{'' if len(line.values) == 1 else 's'}"
+    if not known:
+        return f"no value in {runs}."
+    newest = line.drawn[-1]
+    now = f"{'no value' if newest is None else line.shown(newest)} in the newest of {runs}"
+    since = "" if line.change is None else f", {line.shown(line.change, signed=True)} since the first"
+    lacking = f"; {len(line.values) - len(known):,} without a value" if len(known) < len(line.values) else ""
+    return f"{now}{since}; lowest {line.shown(min(known))}, highest {line.shown(max(known))}{lacking}."
+
+
+def _newest(line: Sparkline, top: float) -> Iterator[str]:
+    newest = line.drawn[-1]
+    yield _words(_RIGHT + _MARGIN, top + 27, "-" if newest is None else line.shown(newest), "strong number")
+    if line.change is not None:
+        change = f"{line.shown(line.change, signed=True)} since first"
+        yield _words(_RIGHT + _MARGIN, top + 45, change, "small number")
+
+
+def _plot(line: Sparkline, labels: Sequence[str], top: float) -> Iterator[str]:
+    """Draw lines between neighbours that both have a value, so that a gap is seen as one, and a dot for each run."""
+    known, count = line.known, len(line.values)
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    path, dots, pen = "", list[str](), "M"
+    for i, (value, label) in enumerate(zip(line.drawn, labels, strict=True)):
+        if value is None:
+            pen = "M"
+            continue
+        x = (_LEFT + _RIGHT) / 2 if count == 1 else _LEFT + (_RIGHT - _LEFT) * i / (count - 1)
+        y = top + _PLOT * (1 - _share(value, low, high))
+        path += f"{pen}{x:.1f} {y:.1f}"
+        newest = i == count - 1
+        dots.append(
+            f'<circle class="dot{" last" if newest else ""}" cx="{x:.1f}" cy="{y:.1f}" '
+            f'r="{3.5 if newest else 2.5 if count <= _DOTS else 1}"><title>{_text(label)}: {line.shown(value)}</title>'
+            "</circle>"
+        )
+        pen = "L"
+    if path:
+        yield f'<path class="line" d="{path}"/>'
+    yield from dots
+
+
+def _is_number(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
+
+
+def _share(value: float, low: float, high: float) -> float:
+    """Give how far a value stands from the lowest to the highest, from 0 to 1; the middle where all are the same."""
+    span = high - low
+    return (value - low) / span if span > 0 and math.isfinite(span) else 0.5
+
+
+def _words(x: float, y: float, text: str, kind: str, most: int = 90) -> str:
+    """Put words at a place; of a text that would run into what stands beside it the beginning."""
+    short = text if len(text) <= most else f"{text[: most - 1]}…"
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{_text(short)}</text>'
+
+
+def _text(text: str) -> str:
+    """Give text as XML takes it: what is no character that can be seen becomes U+FFFD."""
+    return html.escape("".join(c if c.isprintable() else "\ufffd" for c in text))

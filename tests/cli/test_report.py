@@ -1,0 +1,138 @@
+"""``karat report``: a gated run in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.gate_project import accept, make_project, make_run
+
+VERB = "report"
+Run = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture(autouse=True)
+def outside_of_github(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CI runs these tests on GitHub, too."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A run that its gate fails: half of the queries find their document second, a must-pass nothing."""
+    made = make_project(tmp_path, '[gate]\nmust_pass = ["q01"]\n')
+    accept(tmp_path, make_run(tmp_path, made, [1] * 12, "old"))
+    return make_run(tmp_path, made, [0, *[2] * 6, *[1] * 5])
+
+
+def test_markdown_is_printed_and_the_exit_code_is_zero(run: Run, file: Path) -> None:
+    """A report is no gate: a run that fails is reported on with exit code 0."""
+    out, err = run(file, "--date", "2026-11-16")
+    assert out.startswith("# RAG Evaluation Report\n\n**Date**: 2026-11-16  \n**Golden set**: turns")
+    assert "| RR@10 | 0.6667 | 1.0000 | - | ❌ FAIL (-33.3%) |" in out
+    assert "**Overall**: ❌ FAIL by policy default (2 of 2 checks failed: RR@10, q01)" in out
+    assert err == ""
+
+
+def test_the_same_run_gives_the_same_bytes(run: Run, file: Path) -> None:
+    """Twice the same, in every format that is printed; another day changes the day only."""
+    for name in ("md", "json", "junit", "github", "csv", "latex"):
+        one, again, later = (run(file, "--format", name, "--date", f"2026-11-{day}")[0] for day in (16, 16, 17))
+        assert one == again
+        assert one.replace("2026-11-16", "2026-11-17") == later.replace("2026-11-16", "2026-11-17")
+
+
+def test_two_identical_runs_give_the_same_report(run: Run, file: Path, tmp_path: Path) -> None:
+    """A run with the same answers under the same name, in another file, is reported on in the same bytes."""
+    copy = file.with_name("copy.jsonl")
+    copy.write_bytes(file.read_bytes())
+    assert run(file, "--date", "2026-11-16") == run(copy, "--date", "2026-11-16")
+
+
+def test_json_is_the_document(run: Run, file: Path) -> None:
+    """With --json or --format json."""
+    out, _ = run(file, "--json", "--date", "2026-11-16")
+    assert out == run(file, "--format", "json", "--date", "2026-11-16")[0]
+    found = json.loads(out)
+    assert (found["karat"], found["created"], found["verdict"]["outcome"]) == ("report", "2026-11-16", "fail")
+
+
+def test_every_format_is_of_its_kind(run: Run, file: Path) -> None:
+    """JUnit parses with its failures, CSV has a row for each query, LaTeX is a table."""
+    junit = ET.fromstring(run(file, "--format", "junit")[0].encode())
+    assert (junit.tag, junit.get("tests"), junit.get("failures")) == ("testsuites", "2", "2")
+    assert len(list(csv.DictReader(io.StringIO(run(file, "--format", "csv")[0])))) == 12
+    assert "\\toprule" in run(file, "--format", "latex")[0]
+
+
+def test_github_prints_annotations_and_adds_to_the_summary(
+    run: Run, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another step wrote into the summary stays; without the variable nothing is written."""
+    out, _ = run(file, "--format", "github")
+    assert [line.split("::")[1].split(" ")[0] for line in out.splitlines()] == ["error", "error", "notice"]
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert run(file, "--format", "github")[0] == out
+    assert summary.read_text("utf-8").startswith("before\n# RAG Evaluation Report\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "none" / "summary.md"))
+    _, err = run(file, "--format", "github", code=2)
+    assert "cannot be written" in err
+
+
+def test_a_comment_has_its_mark(run: Run, file: Path) -> None:
+    """The first line is the mark by which it is found again; only Markdown has one."""
+    assert run(file, "--comment")[0].startswith("<!-- karat-report turns -->\n")
+    _, err = run(file, "--comment", "--format", "csv", code=2)
+    assert "--comment is for Markdown" in err
+
+
+def test_output_makes_its_folder(run: Run, file: Path, tmp_path: Path) -> None:
+    """The file is written whole, where it was asked for, and said on standard error."""
+    target = tmp_path / "new" / "folder" / "rag-eval.md"
+    out, err = run(file, "--output", target, "--date", "2026-11-16")
+    assert out == ""
+    assert err == f"karat: report saved as {target}\n"
+    assert target.read_text("utf-8") == run(file, "--date", "2026-11-16")[0]
+    _, err = run(file, "--output", file / "report.md", code=2)
+    assert "cannot be written" in err
+
+
+def test_html_goes_into_the_project(run: Run, file: Path, tmp_path: Path) -> None:
+    """Into reports/, under the day; with --output - it is printed."""
+    out, err = run(file, "--format", "html", "--date", "2026-11-16")
+    assert out == ""
+    target = tmp_path / "reports" / "rag-eval-2026-11-16.html"
+    assert err == f"karat: report saved as {target}\n"
+    assert target.read_text("utf-8").lower().startswith("<!doctype html>")
+    assert run(file, "--format", "html", "--date", "2026-11-16", "--output", "-")[0] == target.read_text("utf-8")
+
+
+def test_baseline_policy_and_project_can_be_chosen(run: Run, file: Path, tmp_path: Path) -> None:
+    """As with karat gate."""
+    out, _ = run(file, "--policy", "threshold", "--golden", tmp_path, "--baseline", tmp_path / "baseline.json")
+    assert "FAIL by policy threshold" in out
+    (tmp_path / "baseline.json").unlink()
+    assert "**Baseline**: none yet" in run(file)[0]
+
+
+@pytest.mark.parametrize("day", ["today", "2026-02-30", "20261116", "2026-11-16/../x", ""])
+def test_a_day_that_is_none_is_a_mistake(run: Run, file: Path, day: str) -> None:
+    """It becomes part of a file's name, so it is checked."""
+    _, err = run(file, "--date", day, code=2)
+    assert "is no day; write it as 2026-11-16" in err
+
+
+def test_mistakes_are_two(run: Run, file: Path, tmp_path: Path) -> None:
+    """No such run, no such baseline, no such format, two formats."""
+    assert "no such file" in run(tmp_path / "none.jsonl", code=2)[1]
+    assert "no such file" in run(file, "--baseline", tmp_path / "none.json", code=2)[1]
+    assert "pdf" in run(file, "--format", "pdf", code=2)[1]
+    assert "two things" in run(file, "--json", "--format", "md", code=2)[1]

