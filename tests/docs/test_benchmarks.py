@@ -40,3 +40,13 @@ def test_the_eval_benchmark_runs_and_keeps_its_promises() -> None:
     )
     assert "| hotel, both channels |" in done.stdout, done.stderr
     assert "karat's own cost:" in done.stdout  # how much it is, a busy machine decides, and no test
+
+
+@pytest.mark.slow
+def test_the_statistics_benchmark_runs() -> None:
+    """``./scripts/bench stats --quick``: karat's bootstrap and sign-flip test beside SciPy's and ranx's."""
+    done = subprocess.run(
+        ["./scripts/bench", "stats", "--quick"], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ranx" in done.stdout
