@@ -2,7 +2,7 @@
 
 ``./scripts/bench eval`` runs examples/hotel with both channels, SciFact and 100,000 varied documents by words alone
 (embedding those takes minutes and hours; ``./scripts/bench retrieval`` has SciFact's dense numbers), then asks a
-retriever that does nothing. ``--quick`` takes 1,000 documents instead, and leaves SciFact out.
+retriever that does nothing. ``--quick`` takes 1,000 documents instead, the hotel by words, and leaves SciFact out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MICROSECONDS, SOONER = 50, 5
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="1,000 documents, and no SciFact")
+    parser.add_argument("--quick", action="store_true", help="1,000 documents, the hotel by words, no SciFact")
     quick = parser.parse_args().quick
     documents = 1_000 if quick else 100_000
     with tempfile.TemporaryDirectory(prefix="karat-bench-") as scratch:
@@ -34,15 +34,17 @@ def main() -> None:
         workload.make(folder / "varied", documents, 1_000, 10_000)
         print("| | first: s | CPU s | peak MB | again: s | CPU s | peak MB | sooner (CPU) |")
         print("|---|---|---|---|---|---|---|---|", flush=True)
-        sooner = row(folder, "hotel, both channels", ROOT / "examples" / "hotel", "dense = true")
+        channels = ("by words", "dense = false") if quick else ("both channels", "dense = true")
+        sooner = row(folder, f"hotel, {channels[0]}", ROOT / "examples" / "hotel", channels[1])
         if not quick and SCIFACT.is_dir():
             row(folder, "SciFact, by words", SCIFACT, "dense = false")
         row(folder, f"{documents:,} varied documents, by words", folder / "varied", "dense = false")
     inline, limited = own_cost(None), own_cost(60.0)
     print(f"\nkarat's own cost: {inline:.1f} µs a query, {limited:.1f} µs with a time limit")
-    kept = sooner >= SOONER and max(inline, limited) < MICROSECONDS
-    print(f"promise (hotel {SOONER}x sooner again, under {MICROSECONDS} µs): {'kept' if kept else 'BROKEN'}")
-    raise SystemExit(not kept)
+    if not quick:  # without embeddings there is little to keep
+        kept = sooner >= SOONER and max(inline, limited) < MICROSECONDS
+        print(f"promise (hotel {SOONER}x sooner again, under {MICROSECONDS} µs): {'kept' if kept else 'BROKEN'}")
+        raise SystemExit(not kept)
 
 
 def row(scratch: Path, name: str, golden: Path, pipeline: str) -> float:

@@ -319,3 +319,21 @@ class TestDiff:
         run("update", "runs/good.jsonl")
         other = make_run(folder, make_set(), GOOD, "shallow", k=5)
         assert "they differ in k (5, was 10)" in run("diff", other, code=2)[1]
+
+
+def test_a_measure_that_the_baseline_does_not_know_yet(run: Run, folder: Path) -> None:
+    """One more rule on the same run is no reason to refuse it: the baseline learns the measure."""
+    run("update", "runs/good.jsonl")
+    (folder / "karat.toml").write_text(TOML + FLOOR + "[[gate.rules]]\nmetric = 'AP'\nnon_inferior = true\n")
+    run("update", "runs/good.jsonl")
+    assert '"AP"' in (folder / "baseline.json").read_text()
+
+
+def test_means_that_contradict_their_rows(run: Run, folder: Path) -> None:
+    """A baseline whose means were edited is damaged, and says so."""
+    run("update", "runs/good.jsonl")
+    path = folder / "baseline.json"
+    text = path.read_text()
+    path.write_text(text.replace('"RR@10": 1.0', '"RR@10": 0.0', 1))
+    assert path.read_text() != text
+    assert "the mean of RR@10 is 0, and that of its queries 1" in run("show", code=2)[1]

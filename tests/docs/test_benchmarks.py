@@ -33,10 +33,21 @@ def test_the_golden_benchmark_runs_and_finds_what_was_planted() -> None:
 
 
 @pytest.mark.slow
-def test_the_eval_benchmark_runs_and_keeps_its_promises() -> None:
-    """``./scripts/bench eval --quick``: the hotel again on warm caches, varied documents, karat's own cost."""
+def test_the_eval_benchmark_runs() -> None:
+    """``./scripts/bench eval --quick``: the hotel and varied documents by words, twice, and karat's own cost."""
     done = subprocess.run(
         ["./scripts/bench", "eval", "--quick"], cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
     )
-    assert "| hotel, both channels |" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "| hotel, by words |" in done.stdout
     assert "karat's own cost:" in done.stdout  # how much it is, a busy machine decides, and no test
+
+
+@pytest.mark.slow
+def test_the_statistics_benchmark_runs() -> None:
+    """``./scripts/bench stats --quick``: karat's bootstrap and sign-flip test beside SciPy's and ranx's."""
+    done = subprocess.run(
+        ["./scripts/bench", "stats", "--quick"], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ranx" in done.stdout

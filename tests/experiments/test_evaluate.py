@@ -290,3 +290,11 @@ def test_the_order_of_the_system_counts_not_its_scores():
     assert evaluation.scores.mean() == {"RR@10": 0.5}
     assert json.dumps(evaluation.to_dict())
     assert isinstance(evaluation.run.traces[0], Trace)
+
+
+def test_a_measure_is_taken_as_it_was_written():
+    """R(rel=1)@5 on a set that counts from 2 is not quietly R(rel=2)@5: it is refused, as by score_hits."""
+    low = replace(SET, relevant=2, grades=())
+    run = make_run(low, lambda query, k: ["a"])
+    with pytest.raises(UsageError, match="relevant means grade 2 and above"):
+        score_run(low, run, ["R(rel=1)@5"])

@@ -141,7 +141,7 @@ def baselines(draw: st.DrawFn) -> Baseline:
             name=draw(texts), golden=draw(tables), system=draw(tables), fingerprint=draw(texts), settings=draw(tables),
             versions=draw(st.dictionaries(texts, texts, max_size=2)), values=values,
             definitions=draw(st.dictionaries(texts, texts, max_size=2)),
-            means=draw(st.dictionaries(texts, numbers, max_size=3)),
+            means=draw(st.dictionaries(texts.filter(lambda name: name not in measures), numbers, max_size=3)),
             latency=draw(st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=3), max_size=2)),
             queries=tuple(queries), total=draw(st.integers(0, len(queries))),
             hits={query: tuple(draw(st.lists(ids, max_size=3))) for query in draw(some)},

@@ -183,7 +183,7 @@ RULE = {"metric": "RR", "min": 0.5}
         ({"policy": ""}, "unknown policy ''"),
         ({"on_inconclusive": "warn"}, "on_inconclusive = 'warn'; choose pass or fail"),
         ({"on_inconclusive": True}, "on_inconclusive = True; choose pass or fail"),
-        ({"alpha": 0}, "alpha 0.0 should lie between 0 and 0.5"),
+        ({"alpha": 0}, "alpha 0.0 should lie between 1e-06 and 0.5"),
         ({"alpha": "0.05"}, "alpha = '0.05'; write a number"),
         ({"relative": 5}, "relative = 5; write a share, such as 0.05 for 5 %"),
         ({"relative": -0.1}, "relative tolerance -0.1 should be"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from karat.core import GateFailed, KaratError, Run
     from karat.experiments import Project
-    from karat.gate import Baseline, Decision, Snapshot
+    from karat.gate import Baseline, Check, Decision, Snapshot
 
 _NAMED = 5
 _GOLDEN = click.option(
@@ -75,6 +75,9 @@ def update(run: str, **options: Any) -> None:
         forced=options["force"].strip() if refused else "",
     )
     (write_fit if options["format"] == "fit" else write_baseline)(made, path)
+    for check in decision.checks if decision.baseline is not None and not refused else ():
+        if check.outcome.value == "inconclusive":
+            say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
     say(f"{path} now holds {decision.candidate.name} with {len(decision.candidate.queries):,} queries")
 
 
@@ -102,11 +105,22 @@ def _decision(project: Project, run: Run, path: Path, options: dict[str, Any]) -
     return decision, _refusal(decision)
 
 
+def _is_new(check: Check, decision: Decision) -> bool:
+    """Say whether a check failed only because the baseline that is replaced does not know the measure yet."""
+    return (
+        decision.baseline is not None
+        and bool(decision.baseline.values)  # one of means alone knows no measure as a gate needs it
+        and check.metric not in decision.baseline.means
+        and check.metric in decision.candidate.means
+        and check.kind not in ("min", "max", "must_pass")
+    )
+
+
 def _refusal(decision: Decision) -> GateFailed | None:
     """Say what the gate has against a run; without a baseline it cannot be sure of much, and that is no fault."""
     from karat.core import GateFailed
 
-    checks = decision.failures
+    checks = tuple(check for check in decision.failures if not _is_new(check, decision))
     if not checks and decision.baseline is not None and decision.exit_code:
         checks = tuple(check for check in decision.checks if check.outcome.value == "inconclusive")
     if not checks:

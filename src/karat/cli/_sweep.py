@@ -180,7 +180,8 @@ def _summary(swept: Swept) -> str:
         lines.append(f"the baseline itself is below the floors of {named}: to be accepted a variant has to reach them")
     if swept.earlier:
         lines.append(
-            f"{swept.earlier:,} other variants were held against this baseline before, and are not corrected for"
+            f"{swept.earlier:,} other variant{'s were' if swept.earlier > 1 else ' was'} held against this baseline "
+            "before, and not corrected for"
         )
     named = escaped(ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}")
     lines.append(f"{escaped(str(swept.log))} has them as {named}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -52,6 +53,12 @@ def parse_json(text: str, source: str, line: int | None = None, *, strict: bool 
             )
         return float(name)
 
+    def number(digits: str) -> float:
+        value = float(digits)
+        if strict and value in (math.inf, -math.inf):
+            raise InputError(f"holds {shorten(digits)}, which is larger than any number", source=source, line=line)
+        return value
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -65,7 +72,7 @@ def parse_json(text: str, source: str, line: int | None = None, *, strict: bool 
         return found
 
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+        return json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=number)
     except json.JSONDecodeError as error:
         at = line if line is not None else error.lineno
         raise InputError(f"is no valid JSON: {error.msg} (column {error.colno})", source=source, line=at) from None

@@ -108,11 +108,13 @@ def score_run(
         queries=tuple(query for query in golden.queries if query.id in asked),
         judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
     )
-    wanted = tuple(dict.fromkeys(str(Measure.parse(measure)) for measure in measures or MEASURES))
+    # As they were written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5 where the set counts from 2.
+    asked_for = {str(Measure.parse(measure)): measure for measure in measures or MEASURES}
+    wanted = tuple(asked_for)
     found = f"Success@{max(1, run.settings.get('k', 0), *(len(trace.hits) for trace in run.traces))}"
     everything = {
         variant: score_hits(
-            golden, hits, (*(one for one in wanted if one != found), found),
+            golden, hits, (asked_for | {found: found}).values(),
             unit=unit, resolve=resolver(golden), name=run.name,
         )
         for variant, hits in _variants(run).items()

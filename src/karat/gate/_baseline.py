@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, check_id, decode, parse_json, read_bytes, shorten, write_file
+from karat.core import InputError, Measure, check_id, decode, parse_json, read_bytes, shorten, write_file
 from karat.gate._snapshot import PARTS, Snapshot, identity
 
 VERSION = 1
+_SAME = 1e-6
 _FIT = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR", "ndcg_at_5": "nDCG@5"}
 """What source 000 calls the measures of its baseline-metrics.json."""
 FIT = tuple(_FIT.values())
@@ -143,6 +144,10 @@ def _check_rows(snapshot: Snapshot) -> None:
     there, asked = len(snapshot.queries), sample if isinstance(sample, int) else snapshot.total
     if there < asked:
         raise ValueError(f"it holds {there:,} of {asked:,} queries")
+    for measure in snapshot.values:
+        told, made = snapshot.mean(measure), snapshot.mean(measure, snapshot.queries)
+        if abs(told - made) > _SAME and Measure.parse(measure).definition.aggregate == "mean":
+            raise ValueError(f"the mean of {measure} is {told:g}, and that of its queries {made:g}")
 
 
 def _field(record: Mapping[str, Any], name: str, kind: type = Mapping) -> Any:

@@ -18,8 +18,16 @@ _SPREAD = 0.25
 
 
 def caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
-    """Say which rules of a gate ask for more than the golden set can give, with the number of queries that would."""
-    return [*_unasked(decision, golden), *_unreachable(decision, golden, unit), *_unseen(decision)]
+    """Say what else to know: queries that failed, and rules that ask for more than the golden set can give."""
+    return [*_failed(decision), *_unasked(decision, golden), *_unreachable(decision, golden, unit), *_unseen(decision)]
+
+
+def _failed(decision: Decision) -> Iterator[str]:
+    failed = decision.candidate.failed
+    if failed:
+        query, error = next(iter(failed.items()))
+        asked = len(decision.candidate.queries)
+        yield f"{len(failed):,} of {asked:,} queries failed and count as 0, such as {query}: {error}"
 
 
 def _unasked(decision: Decision, golden: GoldenSet) -> Iterator[str]:

@@ -262,7 +262,7 @@ def _tested(rule: Rule, found: Evidence, outcome: Outcome, reason: str, p: float
         current=found.candidate, baseline=found.baseline, difference=-found.difference if less else found.difference,
         low=None if less else found.low, high=-found.low if less and found.low is not None else None,
         limit=found.margin, p=p, p_worse=found.p_worse, n=found.n,
-        needed=found.needed if outcome is Outcome.INCONCLUSIVE else None,
+        needed=found.needed if outcome is Outcome.INCONCLUSIVE and not found.dropped else None,
     )  # fmt: skip
 
 

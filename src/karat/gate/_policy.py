@@ -250,6 +250,8 @@ def _overlaid(found: Policy, table: Mapping[str, Any]) -> Policy:
     limits: dict[str, Any] = {
         name: _number(table[name], name) for name in ("alpha", "relative", "absolute") if name in table
     }
+    if limits.get("absolute", 0) >= 1:
+        raise UsageError(f"absolute = {limits['absolute']:g}; no measure falls by as much, so that nothing would fail")
     if limits.get("relative", 0) >= 1:
         raise UsageError(f"relative = {limits['relative']:g}; write a share, such as 0.05 for 5 %")
     answer = table.get("on_inconclusive", found.on_inconclusive)

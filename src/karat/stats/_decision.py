@@ -19,7 +19,7 @@ from karat.core import UsageError
 from karat.stats._multiple import holm
 from karat.stats._paired import bounds
 from karat.stats._permutation import permutation
-from karat.stats._power import sample_size
+from karat.stats._power import LEAST_ALPHA, sample_size
 from karat.stats._sample import TIE, Floats, check_resamples, pairs, sample
 from karat.stats._student import above
 
@@ -48,8 +48,8 @@ class DropRule:
         for name, value in (("relative", self.relative), ("absolute", self.absolute)):
             if not 0 <= value < math.inf:
                 raise UsageError(f"{name} tolerance {value} should be a finite number, 0 or above")
-        if not 0 < self.alpha < 0.5:
-            raise UsageError(f"alpha {self.alpha} should lie between 0 and 0.5")
+        if not LEAST_ALPHA <= self.alpha < 0.5:
+            raise UsageError(f"alpha {self.alpha} should lie between {LEAST_ALPHA:g} and 0.5")
         check_resamples(self.resamples)
 
     def margin(self, baseline: float) -> float:

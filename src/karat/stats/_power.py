@@ -21,6 +21,10 @@ _REACH = 9.0  # standard deviations beyond which a normal distribution has less 
 _MOST = 10**12  # queries; beyond it the answer is "no number of queries"
 
 
+LEAST_ALPHA = 1e-6
+"""No test on so few queries as people have is meant for less."""
+
+
 def power(n: int, effect: float, sd: float, *, alpha: float = 0.05, sides: int = 2) -> float:
     """Give the chance that a paired t-test over n queries finds an effect that is there.
 
@@ -74,8 +78,8 @@ def detectable(n: int, sd: float, *, power: float = 0.8, alpha: float = 0.05, si
 def _check(*, sd: float, alpha: float, sides: int, power: float = 0.8) -> None:
     if not 0 < sd < math.inf:
         raise UsageError(f"standard deviation {sd} should be a finite number above 0")
-    if not 0 < alpha < 0.5:
-        raise UsageError(f"alpha {alpha} should lie between 0 and 0.5")
+    if not LEAST_ALPHA <= alpha < 0.5:
+        raise UsageError(f"alpha {alpha} should lie between {LEAST_ALPHA:g} and 0.5")
     if sides not in (1, 2):
         raise UsageError(f"{sides} sides: a test has 1 or 2")
     if not alpha < power < 1:
