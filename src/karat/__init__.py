@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Target,
         UsageError,
     )
-    from karat.experiments import evaluate
+    from karat.experiments import check, evaluate
     from karat.measures import Judgments, Overlap, pass_at_k, read_judgments, read_run, score, score_hits, score_runs
 
 __version__ = "0.1.0"
@@ -49,6 +49,7 @@ __all__ = [
     "Target",
     "UsageError",
     "__version__",
+    "check",
     "evaluate",
     "pass_at_k",
     "read_judgments",
@@ -63,6 +64,7 @@ _HOME = {
         ("Judgments", "Overlap", "pass_at_k", "read_judgments", "read_run", "score", "score_hits", "score_runs"),
         "karat.measures",
     ),
+    "check": "karat.experiments",
     "evaluate": "karat.experiments",
 }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
 
 
-@click.command("report", short_help="Report on a run: Markdown, HTML, JSON, JUnit, GitHub, CSV or LaTeX.")
+@click.command("report", short_help="Report on a run: Markdown, HTML, JUnit and others.")
 @click.argument("run", metavar="RUN")
 @click.option("--format", type=click.Choice(FORMATS), help="What to write.  [default: md]")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")

@@ -173,6 +173,7 @@ def _queries(gated: Gated, before: Snapshot | None) -> list[dict[str, Any]]:
             "unfound": query.id in taken.unfound,
             "ms": None if (trace := first.get(query.id)) is None else trace.timings.get("total"),
             "hits": _hits(trace, grades.get(query.id, {}), before.hits.get(query.id, ()) if before else ()),
+            "left": _left(golden, trace, grades.get(query.id, {}), before.hits.get(query.id, ()) if before else ()),
             "expected": _expected(golden, trace, grades.get(query.id, {})),
         }
         for query in golden.queries
@@ -192,6 +193,23 @@ def _hits(trace: Trace | None, grades: Mapping[str, int], before: Sequence[str])
             **({"channels": {name: place.rank for name, place in hit.channels.items()}} if hit.channels else {}),
         }
         for rank, hit in enumerate(trace.hits if trace else (), 1)
+    ]
+
+
+def _left(
+    golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Give what was among the first documents before, and is not found any more."""
+    found = {hit.document for hit in trace.hits} if trace else set()
+    return [
+        {
+            "document": id_,
+            "title": there.title if (there := golden.document_by_id.get(id_)) else "",
+            "was": rank,
+            "grade": grades.get(id_),
+        }
+        for rank, id_ in enumerate(before, 1)
+        if id_ not in found
     ]
 
 
