@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +19,7 @@ from reports.report_samples import ATTACK, sample, without_baseline
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 Opened = Callable[..., "Page"]
 
@@ -30,13 +33,27 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip("UNTESTED: the HTML report in a browser: playwright is not installed")
-    if not Path(CHROMIUM).exists():
+    found = _chromium()
+    if found is None:
         assert os.environ.get("CI") != "true", "there is no chromium; install it (apt-get install chromium)"
-        pytest.skip(f"UNTESTED: the HTML report in a browser: there is no {CHROMIUM}")
+        pytest.skip("UNTESTED: the HTML report in a browser: there is no chromium, and it could not be installed")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield started
         started.close()
+
+
+def _chromium() -> str | None:
+    """Find the browser; where it is missing and may be installed, install Debian's, one process at a time."""
+    with Path(tempfile.gettempdir(), "karat-chromium.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = next(filter(None, map(shutil.which, NAMES)), None)
+        if found or os.geteuid() or shutil.which("apt-get") is None:
+            return found
+        install = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
+        for command in (["apt-get", "update"], install):
+            subprocess.run(command, capture_output=True, timeout=600, check=False)
+        return shutil.which("chromium")
 
 
 @pytest.fixture
