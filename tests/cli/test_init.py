@@ -63,7 +63,7 @@ def test_it_writes_a_project_that_opens(run: Run, repository: Path) -> None:
     assert len(project.golden.documents) == 10
     assert len(project.golden.queries) == 30
     assert not golden.check(project.golden).errors
-    assert (repository / ".gitignore").read_text() == ".karat/\nruns/\n"
+    assert (repository / ".gitignore").read_text() == ".karat/\nruns/\nreports/\n"
     assert not (repository / ".gitlab-ci.yml").exists()
 
 

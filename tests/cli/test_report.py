@@ -136,3 +136,12 @@ def test_mistakes_are_two(run: Run, file: Path, tmp_path: Path) -> None:
     assert "no such file" in run(file, "--baseline", tmp_path / "none.json", code=2)[1]
     assert "pdf" in run(file, "--format", "pdf", code=2)[1]
     assert "two things" in run(file, "--json", "--format", "md", code=2)[1]
+
+
+def test_what_a_report_is_made_from_is_not_overwritten(run: Run, file: Path, tmp_path: Path) -> None:
+    """Run, baseline, configuration and golden set stay as they are, whatever --output says."""
+    inputs = [file, tmp_path / "baseline.json", tmp_path / "karat.toml", tmp_path / "set" / "queries.jsonl"]
+    for path in inputs:
+        before = path.read_bytes()
+        assert "is a part of what the report is made from" in run(file, "--output", path, code=2)[1]
+        assert path.read_bytes() == before

@@ -33,7 +33,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
 
     Example: karat check examples/hotel
     """
-    from karat.experiments import gate_run, open_project
+    from karat.experiments import find_baseline, gate_run, open_project, policy_of
     from karat.golden import check
 
     project = open_project(folder)
@@ -43,6 +43,8 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
             json.dumps({"golden": report.to_dict()}, allow_nan=False) if options["as_json"] else _errors(report, folder)
         )
         context.exit(2)
+    policy_of(project, options["policy"])  # a mistake in either is told before anything is asked
+    find_baseline(project, options["baseline"])
     run = ask_project(project, project.settings(), output=options["output"], system=options["system"])
     gated = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     if not options["no_report"]:

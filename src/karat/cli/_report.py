@@ -16,6 +16,7 @@ from karat.cli._table import emit
 if TYPE_CHECKING:
     from karat.experiments import Project
 
+_GOLDEN = ("golden.toml", "queries.jsonl", "documents.jsonl", "judgments.jsonl")
 FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
 
 
@@ -51,13 +52,33 @@ def command(run: str, **options: Any) -> None:
     gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
     document = report_document(gated, created=day)
     text = _renderer(chosen, comment=options["comment"])(document)
-    if chosen == "github":
-        _summarise(document)
     path = options["output"] or (report_path(project, document, "html") if chosen == "html" else "-")
     if path == "-":
         emit(text, nl=False)
     else:
+        _spare(path, run, project, options["baseline"])
         write_report(path, text)
+    if chosen == "github":
+        _summarise(document)
+
+
+def _spare(path: str, run: str, project: Project, baseline: str | None) -> None:
+    """Refuse to write over what the report is made from."""
+    from karat.core import UsageError
+    from karat.experiments import baseline_path
+
+    config = project.config
+    inputs = [
+        Path(run),
+        baseline_path(project, baseline),
+        config.folder / "karat.toml",
+        config.folder / "pyproject.toml",
+    ]
+    target = Path(path).resolve()
+    golden = config.golden.resolve()
+    own = target == golden or (golden != config.folder.resolve() and target.is_relative_to(golden))
+    if own or target in {one.resolve() for one in inputs} or target.name in _GOLDEN:
+        raise UsageError(f"--output {path} is a part of what the report is made from; choose another name")
 
 
 def _format(options: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from karat.core import GateFailed, InputError
 from karat.experiments._evaluate import make_run
 from karat.experiments._failure import explain
-from karat.experiments._gating import Gated, gate_run
+from karat.experiments._gating import Gated, find_baseline, gate_run, policy_of
 from karat.experiments._project import Project, open_project
 from karat.golden import check as lint
 from karat.stats import Outcome
@@ -63,6 +63,8 @@ def check_project(
     **settings: Any,
 ) -> Gated:
     """Ask a system every question of a project and gate its answers, whatever comes of it."""
+    policy_of(project, policy)  # a mistake in either is told before anything is asked
+    find_baseline(project, baseline)
     asked = project.system() if system is None else system
     run = make_run(project.golden, asked, project.settings(**settings), output=None if output is None else Path(output))
     return gate_run(project, run, policy=policy, baseline=baseline, seed=seed)

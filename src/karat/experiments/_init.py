@@ -21,7 +21,7 @@ from karat.experiments._workflows import GITHUB, GITLAB, Workflow
 CI = Literal["github", "gitlab", "both", "none"]
 State = Literal["written", "same", "kept"]
 _SYSTEM = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_IGNORED = (".karat/", "runs/")
+_IGNORED = (".karat/", "runs/", "reports/")
 _EXAMPLE = {
     "breakfast": "Breakfast is served from seven to ten. It costs twelve euros for guests.",
     "pool": "The pool opens at six in the morning. Children swim with an adult.",
@@ -143,7 +143,7 @@ def _watched(start: Start) -> Iterator[str]:
     """Name what changes retrieval, apart from the project's own files."""
     if start.documents is not None and start.documents.resolve().is_relative_to(start.root):
         inside = start.documents.resolve().relative_to(start.root).as_posix()
-        yield f"{inside}/**" if start.documents.is_dir() else inside
+        yield inside if not start.documents.is_dir() else "**" if inside == "." else f"{inside}/**"
     if start.system:
         yield "**/*.py"
         yield from _needs(start.root)
