@@ -422,15 +422,15 @@ def test_a_folder_for_runs_that_cannot_be_made(folder: Path) -> None:
 
 def test_whoever_waits_for_a_folder_says_so(tmp_path: Path) -> None:
     """The second gets it when the first lets go."""
-    from karat.experiments._lock import alone
+    from karat.experiments import folder_lock
 
     waits, order = threading.Event(), list[str]()
 
     def second() -> None:
-        with alone(tmp_path, waits.set):
+        with folder_lock(tmp_path, waits.set):
             order.append("second")
 
-    with alone(tmp_path):
+    with folder_lock(tmp_path):
         thread = threading.Thread(target=second)
         thread.start()
         assert waits.wait(10)

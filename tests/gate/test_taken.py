@@ -9,7 +9,17 @@ from typing import Any
 import pytest
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Run, Target, Trace
-from karat.experiments import Project, Settings, gate_run, make_run, read_answers, score_run, snapshot, snapshot_run
+from karat.experiments import (
+    Gated,
+    Project,
+    Settings,
+    gate_run,
+    make_run,
+    read_answers,
+    score_run,
+    snapshot,
+    snapshot_run,
+)
 from karat.golden import fingerprint
 
 SET = GoldenSet(
@@ -79,7 +89,7 @@ def test_a_sample_covers_its_share() -> None:
 class TestComplete:
     """A run has one answer to every question that it says it asked; the gate refuses any other."""
 
-    def gate(self, **fields: Any) -> None:
+    def gate(self, **fields: Any) -> Gated:
         """Gate a run that was put together by hand."""
         from karat.config import Config
 
@@ -89,13 +99,13 @@ class TestComplete:
             "traces": tuple(Trace(query=query.id, text=query.text) for query in SET.queries),
         }  # fmt: skip
         project = Project(config=Config(folder=Path(), golden=Path(), eval={"measures": ["RR"]}), golden=SET)
-        gate_run(project, Run(**known | fields), alone=True)
+        return gate_run(project, Run(**known | fields), alone=True)
 
     def test_whole(self) -> None:
         """Nothing is missing: also where another tool asked each query in some way."""
-        self.gate()
-        self.gate(settings={"k": 10}, traces=tuple(
-            Trace(query=query.id, text="", paraphrase=2, repeat=1) for query in SET.queries))  # fmt: skip
+        elsewhere = tuple(Trace(query=query.id, text="", paraphrase=2, repeat=1) for query in SET.queries)
+        for gated in (self.gate(), self.gate(settings={"k": 10}, traces=elsewhere)):
+            assert gated.snapshot.queries == ("qa", "qb", "qc")
 
     @pytest.mark.parametrize(
         ("fields", "told"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._progress import say
-from karat.cli._table import emit, escaped, printable, render
+from karat.cli._table import emit, escaped, printable, quantity, render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -205,9 +205,9 @@ def _text(found: Baseline) -> str:
     from karat.gate import flat
 
     snapshot = found.snapshot
-    rows = [["measure", "mean"], *([printable(name), _number(value)] for name, value in snapshot.means.items())]
+    rows = [["measure", "mean"], *([printable(name), quantity(value)] for name, value in snapshot.means.items())]
     rows += [
-        [f"latency.{name}", _number(snapshot.latency_of(name))] for name in ("p50", "p95", "p99") if snapshot.latency
+        [f"latency.{name}", quantity(snapshot.latency_of(name))] for name in ("p50", "p95", "p99") if snapshot.latency
     ]
     day = escaped(found.recorded) or "on an unknown day"
     lines = [f"{printable(snapshot.name)}, recorded {day}, {_size(snapshot)}"]
@@ -221,7 +221,3 @@ def _size(snapshot: Snapshot) -> str:
         return "means only: no test can be made with it"
     repeats = max((len(values) for column in snapshot.values.values() for values in column.values()), default=1)
     return f"{len(snapshot.queries):,} queries" + (f", each asked {repeats} times" if repeats > 1 else "")
-
-
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._progress import Progress, say
-from karat.cli._table import bold, emit, escaped, printable, render
+from karat.cli._table import bold, emit, escaped, number, printable, render
 
 if TYPE_CHECKING:
     from karat.core import GoldenSet
@@ -113,8 +113,8 @@ def _measures(pair: dict[str, Any], correction: str) -> str:
 
 def _row(one: dict[str, Any], correction: str) -> list[str]:
     return [
-        _number(one["baseline"]),
-        _number(one["candidate"]),
+        number(one["baseline"]),
+        number(one["candidate"]),
         _signed(one["difference"]),
         "-" if one["low"] is None else f"{round(one['low'], 3) + 0.0:+.3f} to {round(one['high'], 3) + 0.0:+.3f}",
         *_p_values(one, correction),
@@ -183,7 +183,7 @@ def _per_query(pair: dict[str, Any]) -> str:
         cells = [
             row["measures"].get(name, {"baseline": None, "candidate": None, "difference": None}) for name in measures
         ]
-        values = [_number(cells[0]["baseline"]), _number(cells[0]["candidate"])] if alone else []
+        values = [number(cells[0]["baseline"]), number(cells[0]["candidate"])] if alone else []
         values += [_signed(cell["difference"]) for cell in cells]
         rows.append([printable(row["query"]), *values, row["list"]["class"] if row["list"] else "-"])
     title = f"{b} - {a}, query by query" if not alone else f"{measures[0]}, query by query"
@@ -250,7 +250,7 @@ def _matrix(document: dict[str, Any], measure: str) -> str:
             one = next(one for one in _cell(document, i, j)["measures"] if one["measure"] == measure)
             change = one["difference"] if i > j or one["difference"] is None else -one["difference"]
             cells.append(_signed(change) + ("*" if one["significant"] else " "))
-        rows.append([run["label"], _number(run["means"][measure]), *cells])
+        rows.append([run["label"], number(run["means"][measure]), *cells])
     return render(rows)
 
 
@@ -297,10 +297,6 @@ def _latency(runs: Sequence[dict[str, Any]]) -> str:
 
 def _notes(pairs: Sequence[dict[str, Any]]) -> str:
     return "\n".join(map(escaped, dict.fromkeys(note for pair in pairs for note in pair["notes"])))
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
 
 
 def _signed(value: float | None) -> str:

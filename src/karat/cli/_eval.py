@@ -9,7 +9,7 @@ import click
 
 from karat.cli._asking import ask_project
 from karat.cli._progress import say
-from karat.cli._table import bold, emit, escaped, printable, render
+from karat.cli._table import bold, emit, escaped, number, printable, render
 
 if TYPE_CHECKING:
     from karat.core import Run
@@ -119,7 +119,7 @@ def _text(evaluation: Evaluation, options: dict[str, Any]) -> str:
     if options["per_query"]:
         measures = list(document["measures"])
         rows = [["query", *measures]]
-        rows += [[printable(q), *(_number(v[m]) for m in measures)] for q, v in document["queries"].items()]
+        rows += [[printable(q), *(number(v[m]) for m in measures)] for q, v in document["queries"].items()]
         parts.append(render(rows))
     notes = _notes(evaluation, document)
     return "\n\n".join([part for part in parts if part] + (["\n".join(notes)] if notes else []))
@@ -129,18 +129,18 @@ def _summary(document: dict[str, Any]) -> str:
     noise, trials = document.get("noise", {}), document.get("trials", {})
     rows = [["measure", "mean", *(["noise", *trials.get("columns", ())] if noise else []), "queries"]]
     for name, cell in document["measures"].items():
-        extra = [_number(noise[name]), *map(_number, trials["measures"].get(name, [None, None]))] if noise else []
-        rows.append([name, _number(cell["mean"]), *extra, f"{cell['n']}/{cell['total']}"])
+        extra = [number(noise[name]), *map(number, trials["measures"].get(name, [None, None]))] if noise else []
+        rows.append([name, number(cell["mean"]), *extra, f"{cell['n']}/{cell['total']}"])
     return render(rows)
 
 
 def _wordings(document: dict[str, Any]) -> str:
     wordings = document.get("wordings", [])
     rows = [["wording", *document["measures"], "queries"]]
-    for number, cells in enumerate(wordings):
-        means = [_number(cell["mean"]) for cell in cells.values()]
+    for place, cells in enumerate(wordings):
+        means = [number(cell["mean"]) for cell in cells.values()]
         asked = str(max(cell["total"] for cell in cells.values()))
-        rows.append([f"paraphrase {number}" if number else "query", *means, asked])
+        rows.append([f"paraphrase {place}" if place else "query", *means, asked])
     return render(rows) if wordings else ""
 
 
@@ -156,9 +156,7 @@ def _groups(groups: dict[str, Any], name: str) -> str:
     rows = [[name, *measures, "queries"]]
     for value, group in groups.items():
         cells = group["measures"]
-        rows.append(
-            [printable(value), *(_number(cells[m]["mean"]) for m in measures), str(cells[measures[0]]["total"])]
-        )
+        rows.append([printable(value), *(number(cells[m]["mean"]) for m in measures), str(cells[measures[0]]["total"])])
     return render(rows)
 
 
@@ -192,7 +190,3 @@ def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
     if evaluation.latency and evaluation.run.versions:  # who made a run elsewhere knows what its times are
         notes.append("latency is around the system only, after a warm-up that is not counted")
     return notes
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None or value != value else f"{value:.4f}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._progress import say
-from karat.cli._table import bold, coloured, emit, escaped, printable, render
+from karat.cli._table import bold, coloured, emit, escaped, printable, quantity, render
 
 if TYPE_CHECKING:
     from karat.experiments import Gated
@@ -111,8 +111,8 @@ def _row(check: Check) -> list[str]:
     return [
         printable(check.name),
         _rule(check),
-        _number(check.current),
-        _number(check.baseline),
+        quantity(check.current),
+        quantity(check.baseline),
         _delta(check),
         check.outcome.value,
     ]
@@ -143,10 +143,6 @@ def _delta(check: Check) -> str:
         return f"{check.difference:+.4f} (< {check.high:+.3f})"
     bound = "" if check.low is None else f" (> {check.low:+.3f})"
     return f"{check.difference:+.4f}{bound}"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
 
 
 def _reasons(checks: tuple[Check, ...]) -> list[str]:

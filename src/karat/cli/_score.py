@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._process import tune
-from karat.cli._table import bold, emit, printable, render
+from karat.cli._table import bold, emit, number, printable, render
 
 if TYPE_CHECKING:
     from karat.core import Scores
@@ -173,7 +173,7 @@ def _text(scores: list[Scores], found: dict[str, Any]) -> str:
             parts.append(f"{name} by {printable(field)}\n{render(rows)}")
         if "queries" in run:
             rows = [["query", *measures]]
-            rows += [[printable(q), *(_number(values[m]) for m in measures)] for q, values in run["queries"].items()]
+            rows += [[printable(q), *(number(values[m]) for m in measures)] for q, values in run["queries"].items()]
             parts.append(f"{name} by query\n{render(rows)}")
     notes = _notes(scores, found["conventions"])
     return "\n\n".join(parts + (["\n".join(notes)] if notes else []))
@@ -213,12 +213,8 @@ def _best(measure: str, values: list[float]) -> float | None:
 
 def _cell(cell: dict[str, Any]) -> str:
     if "sum" in cell:
-        return f"{cell['sum']:.0f}" if cell["sum"] == round(cell["sum"]) else _number(cell["sum"])
-    return _number(cell["mean"])
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+        return f"{cell['sum']:.0f}" if cell["sum"] == round(cell["sum"]) else number(cell["sum"])
+    return number(cell["mean"])
 
 
 def _notes(scores: list[Scores], conventions: str) -> list[str]:

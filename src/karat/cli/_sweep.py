@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._progress import Progress, say
-from karat.cli._table import bold, coloured, emit, escaped, printable, render
+from karat.cli._table import bold, coloured, emit, escaped, number, printable, render
 
 if TYPE_CHECKING:
     from karat.experiments import Sweep, Swept, Trial
@@ -106,7 +106,7 @@ def _table(swept: Swept) -> str:
     rows = [["variant", *measures, f"delta {objective}", "95 % interval", "p", "p95 ms", "verdict"]]
     if swept.baseline is not None:
         before = swept.baseline.snapshot
-        means = [_number(before.means.get(name)) for name in measures]
+        means = [number(before.means.get(name)) for name in measures]
         rows.append(["baseline", *means, "-", "-", "-", _time(before.latency_of("p95")), "-"])
     rows += [_row(trial, measures) for trial in swept.trials]
     head, *lines = render(rows).split("\n")
@@ -119,7 +119,7 @@ def _row(trial: Trial, measures: tuple[str, ...]) -> list[str]:
     known = change is not None and change.low is not None and change.high is not None
     return [
         printable(trial.variant.name, _WIDTH),
-        *(_number(snapshot.means.get(name) if snapshot else None) for name in measures),
+        *(number(snapshot.means.get(name) if snapshot else None) for name in measures),
         delta,
         f"{change.low:+.3f} to {change.high:+.3f}" if change and known else "-",
         "-" if trial.judged.corrected is None else f"{trial.judged.corrected:.4f}",
@@ -132,10 +132,6 @@ def _with_colour(line: str) -> str:
     """Colour the verdict, which stands last, when the columns are aligned."""
     rest, _, verdict = line.rpartition(" ")
     return f"{rest} {coloured(verdict, _COLOURS[verdict])}" if verdict in _COLOURS else line
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None or value != value else f"{value:.4f}"
 
 
 def _time(value: float | None) -> str:
@@ -157,7 +153,7 @@ def _front(swept: Swept) -> str:
     rows = [["quality and latency", measure, "p95 ms", "best"]]
     for trial in sorted(there, key=lambda one: one.latency or 0.0):
         assert trial.snapshot is not None
-        value = _number(trial.snapshot.mean(measure))
+        value = number(trial.snapshot.mean(measure))
         rows.append([printable(trial.variant.name, _WIDTH), value, _time(trial.latency), "*" if trial.pareto else ""])
     return render(rows)
 

@@ -45,6 +45,24 @@ def render(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     return "\n".join([bold(lines[0]), *lines[1:]])
 
 
+def number(value: float | None) -> str:
+    """Show a score with four digits; a dash where there is none.
+
+    >>> number(0.61914), number(None)
+    ('0.6191', '-')
+    """
+    return "-" if value is None or value != value else f"{value:.4f}"
+
+
+def quantity(value: float | None) -> str:
+    """Show a score or milliseconds in one column: four digits below 10, one above.
+
+    >>> quantity(0.61914), quantity(123.456)
+    ('0.6191', '123.5')
+    """
+    return number(value) if value is None or not abs(value) >= 10 else f"{value:.1f}"
+
+
 def printable(text: str, width: int = 40) -> str:
     r"""Show an id from a file: control characters escaped, and of a long one its beginning and end.
 

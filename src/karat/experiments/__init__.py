@@ -1,7 +1,6 @@
 """Evaluate: ask a system, keep what it answered, score it."""
 
 from karat.experiments._advice import advice
-from karat.experiments._bench import SweepSettings
 from karat.experiments._check import check, check_project, checked_project, verdict
 from karat.experiments._evaluate import Settings, make_run, same_golden
 from karat.experiments._evaluation import MEASURES, Evaluation, deepest, score_run, trials
@@ -9,7 +8,7 @@ from karat.experiments._failure import explain
 from karat.experiments._gating import Gated, baseline_path, find_baseline, gate_run, policy_of, project_of
 from karat.experiments._init import CI, Made, Start, start_project
 from karat.experiments._latency import Latency, latency
-from karat.experiments._lock import alone as folder_lock
+from karat.experiments._lock import folder_lock
 from karat.experiments._log import LOG, Experiment, append_log, find_experiment, read_log
 from karat.experiments._project import SETTINGS, Project, evaluate, open_project, run_path
 from karat.experiments._report import report_document
@@ -18,6 +17,7 @@ from karat.experiments._segments import FIELDS, groups
 from karat.experiments._snapshot import snapshot, snapshot_run
 from karat.experiments._subjects import Subject, Subjects, read_subjects
 from karat.experiments._sweep import Swept, Trial, run_sweep, sweep_document
+from karat.experiments._sweep_bench import SweepSettings
 from karat.experiments._sweepfile import LIMIT, Sweep, Variant, objective_name, read_sweep
 from karat.experiments._traces import read_answers
 from karat.experiments._trend import History, Point, RunFile, Trend, read_trend

@@ -14,7 +14,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)  # a file system with
 
 
 @contextmanager
-def alone(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+def folder_lock(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold a folder against other karats, with no file left behind; where the system cannot, nothing is held.
 
     ``waiting`` is called when another one holds it, before this one waits.

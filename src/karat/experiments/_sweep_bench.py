@@ -15,7 +15,7 @@ from karat.core import InputError, KaratError, Measure, Run, decode, parse_json,
 from karat.experiments._evaluate import Settings, begun, make_run
 from karat.experiments._evaluation import MEASURES
 from karat.experiments._gating import find_baseline, gate_run, policy_of
-from karat.experiments._lock import alone
+from karat.experiments._lock import folder_lock
 from karat.experiments._project import Project, open_project, run_identity, run_path
 from karat.experiments._runfile import header, read_run_file
 from karat.experiments._segments import groups
@@ -156,7 +156,7 @@ class Bench:
         system = project.system(cache=self._settings.cache, say=self._once, progress=self._progress)
         settings = project.settings()
         # Two that ask at once would write one file, and measure each other's latency.
-        with alone(self.runs, lambda: self._once(f"another sweep is asking in {self.runs}; this one waits")):
+        with folder_lock(self.runs, lambda: self._once(f"another sweep is asking in {self.runs}; this one waits")):
             found = None if self._settings.again else self._finished(project, system, settings)
             if found is not None:
                 path, run = found
