@@ -81,9 +81,10 @@ def test_a_worse_system_fails_with_its_losers(run: Run, folder: Path) -> None:
     assert "lost most (9 in all)\n  q-bar  RR@10 1.000 to 0.000  where is the bar\n" in out
     assert "FAIL by policy default: 1 of 1 checks failed" in out
     found = json.loads(run(".", "--system", "stuck_for_check:find", "--json", code=1)[0])
-    assert (found["gate"]["outcome"], [one["metric"] for one in found["gate"]["failures"]]) == ("fail", ["RR@10"])
-    assert found["scores"]["runs"][0]["measures"]["RR@10"]["mean"] == pytest.approx(0.15)
-    assert found["golden"]["errors"] == 0
+    verdict = found["verdict"]
+    assert (verdict["outcome"], [one["metric"] for one in verdict["failures"]]) == ("fail", ["RR@10"])
+    assert [one["mean"] for one in found["measures"] if one["name"] == "RR@10"] == [pytest.approx(0.15)]
+    assert found["lint"]["errors"] == 0
 
 
 def test_a_broken_golden_set_is_not_asked(run: Run, folder: Path) -> None:
@@ -109,14 +110,17 @@ def test_a_strict_policy_is_four(run: Run, folder: Path) -> None:
 
 
 def test_reports_are_written_for_people(run: Run, folder: Path) -> None:
-    """Markdown and HTML beside the runs, unless they are not wanted; what a document says is text in both."""
+    """Markdown, HTML and the decision beside the runs, unless not wanted; what a document says is text in them."""
     evil = replace(SET.queries[0], text="<script>alert(1)</script> pool")
     golden.write(replace(SET, queries=(evil, *SET.queries[1:])), folder / "evil")
     (folder / "karat.toml").write_text(CONFIG.replace('"set"', '"evil"'))
     run(".", "--no-report")
     assert not (folder / "reports").exists()
     _, err = run(".")
-    markdown, page = sorted((folder / "reports").iterdir(), key=lambda path: path.suffix, reverse=True)
-    assert (markdown.suffix, page.suffix) == (".md", ".html")
+    page, decision, markdown = sorted((folder / "reports").iterdir())
+    assert (page.suffix, decision.suffix, markdown.suffix) == (".html", ".json", ".md")
     assert f"report saved as reports/{page.name}" in err
+    assert json.loads(decision.read_text())["lint"]["errors"] == 0
+    run(".", "--reports", "elsewhere/new")
+    assert len(list((folder / "elsewhere" / "new").iterdir())) == 3
     assert "<script>alert(1)" not in markdown.read_text() + page.read_text()

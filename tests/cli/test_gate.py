@@ -89,7 +89,7 @@ class TestOutcomes:
         out, _ = run(new, code=4)
         assert "INCONCLUSIVE" in out
         assert "passes with a warning" not in out
-        assert json.loads(run(new, "--json", code=4)[0])["passed"] is False
+        assert json.loads(run(new, "--json", code=4)[0])["verdict"]["passed"] is False
 
     def test_without_a_baseline(self, run: Run, folder: Path) -> None:
         """It is inconclusive, and said how to record one; a floor that does not hold fails all the same."""
@@ -126,14 +126,13 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
     out, _ = run(new, "--json", code=1)
     assert out.isascii()
     found = json.loads(out)
-    assert list(found) == [
-        "outcome", "exit_code", "passed", "policy", "on_inconclusive", "run", "golden", "fingerprint", "baseline",
-        "changes", "checks", "failures", "caveats", "movers", "below",
-    ]  # fmt: skip
-    assert (found["outcome"], found["exit_code"], found["passed"], found["run"]) == ("fail", 1, False, "new")
-    assert found["golden"]["fingerprint"] == golden.fingerprint(make_set())
-    assert found["baseline"] == {"name": "old", "recorded": "2026-11-16", "forced": ""}
-    assert found["changes"] == [{"key": "chunk.size", "now": 384, "was": 512}]
+    verdict = found["verdict"]
+    assert (verdict["outcome"], verdict["exit_code"], verdict["passed"]) == ("fail", 1, False)
+    assert (found["run"]["name"], found["golden"]["fingerprint"]) == ("new", golden.fingerprint(make_set()))
+    assert found["baseline"] == {
+        "name": "old", "recorded": "2026-11-16", "forced": "",
+        "changes": [{"key": "chunk.size", "now": 384, "was": 512}],
+    }  # fmt: skip
     assert [
         (check.get("metric", check.get("query")), check["kind"], check["outcome"]) for check in found["checks"]
     ] == [
@@ -144,18 +143,20 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
         ("q01", "must_pass", "pass"),
         ("q12", "must_pass", "fail"),
     ]
-    assert found["failures"] == [
+    assert verdict["failures"] == [
         {"metric": "RR@10", "current": 8 / 12, "threshold": 0.7, "message": "0.6667 is below 0.7"},
         {"metric": "RR@10", "current": 8 / 12, "baseline": 1.0, "degradation": "33.3%",
          "message": "dropped by 0.333, more than 0.05 (p = 0.00781)"},
         {"metric": "q12", "current": None, "threshold": None, "message": "nothing relevant was found"},
     ]  # fmt: skip
     assert found["movers"][0] == {
-        "query": "q12", "text": "What of 12?", "measure": "RR@10", "baseline": 1.0, "candidate": 0.0,
+        "query": "q12", "measure": "RR@10", "baseline": 1.0, "candidate": 0.0,
         "moved": ["d01 2 to 1", "d12 out, was 1", "x01 3 to 2", "d02 4 to 3"],
     }  # fmt: skip
     assert len(found["movers"]) == 7
-    assert found["below"] == {"RR@10": ["q12"]}
+    assert found["failures"] == [{"query": "q12", "reasons": [
+        "must pass: nothing relevant was found", "nothing relevant was found"
+    ]}]  # fmt: skip
     assert all("RR@10" in told for told in found["caveats"])
 
 
@@ -541,7 +542,7 @@ class TestSameBytes:
         one, other, third, _ = outputs.values()
         assert one == other == third
         found = json.loads(one)
-        assert [change["key"] for change in found["changes"]] == [
+        assert [change["key"] for change in found["baseline"]["changes"]] == [
             "lexical.a.c", "dense.a.c", "rerank.a.c", "chunk.a.c", "fusion.z",
         ]  # fmt: skip
         assert any(check.get("p", 1) not in (0, 1) for check in found["checks"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +65,49 @@ def test_json_is_the_document(run: Run, file: Path) -> None:
     assert (found["karat"], found["created"], found["verdict"]["outcome"]) == ("report", "2026-11-16", "fail")
 
 
+FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
+
+
+def test_a_decision_is_rendered_as_its_run(run: Run, file: Path, tmp_path: Path) -> None:
+    """In every format the same bytes, although run, golden set and baseline are gone by then."""
+    day = ("--date", "2026-11-16", "--output", "-")
+    wanted = {name: run(file, "--format", name, *day)[0] for name in FORMATS}
+    decision = tmp_path.parent / f"{tmp_path.name}-decision.json"
+    decision.write_text(wanted["json"])
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+    assert {name: run(decision, "--format", name, "--output", "-")[0] for name in FORMATS} == wanted
+    assert run(decision, "--date", "2026-11-17")[0] == wanted["md"].replace("2026-11-16", "2026-11-17", 1)
+
+
+def test_a_decision_is_not_made_again(run: Run, file: Path, tmp_path: Path) -> None:
+    """What would change it is refused, and it is not written over."""
+    decision = tmp_path / "decision.json"
+    run(file, "--json", "--output", decision)
+    for option in ("--golden", "--baseline", "--policy"):
+        _, err = run(decision, option, tmp_path, code=2)
+        assert f"{option} is for a run, and this is a decision" in err
+    before = decision.read_bytes()
+    assert "a part of what the report is made from" in run(decision, "--output", decision, code=2)[1]
+    assert decision.read_bytes() == before
+    _, err = run(decision, "--format", "html", "--date", "2026-11-16")
+    assert err == f"karat: report saved as {tmp_path / 'rag-eval-2026-11-16.html'}\n"
+
+
+def test_a_decision_from_standard_input(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As karat gate prints it; anything else is refused."""
+    text, _ = run(file, "--json")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert run("-", "--json")[0] == text
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    assert "standard input: is no decision" in run("-", code=2)[1]
+
+
+def test_the_schema_is_printed(run: Run) -> None:
+    """Without a run."""
+    assert json.loads(run("--schema")[0])["title"] == "karat report"
+
+
 def test_every_format_is_of_its_kind(run: Run, file: Path) -> None:
     """JUnit parses with its failures, CSV has a row for each query, LaTeX is a table."""
     junit = ET.fromstring(run(file, "--format", "junit")[0].encode())
@@ -101,7 +146,7 @@ def test_output_makes_its_folder(run: Run, file: Path, tmp_path: Path) -> None:
     assert out == ""
     assert err == f"karat: report saved as {target}\n"
     assert target.read_text("utf-8") == run(file, "--date", "2026-11-16")[0]
-    _, err = run(file, "--output", file / "report.md", code=2)
+    _, err = run(file, "--output", target / "report.md", code=2)
     assert "cannot be written" in err
 
 

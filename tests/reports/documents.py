@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from karat.reports import conclude
+
 ATTACKS = (
     "a|b",
     "`code` *bold* _line_ [link](https://evil.example) ![img](x)",
@@ -52,7 +54,7 @@ def make_query(id_: str, now: float, was: float | None = None, **fields: Any) ->
 def make_measure(name: str = "RR@10", now: float = 0.75, was: float | None = 0.8, **fields: Any) -> dict[str, Any]:
     """Give a measure, compared with the baseline if there is one."""
     found = {
-        "name": name, "definition": name, "mean": now, "n": 4, "baseline": was, "floor": 0.5,
+        "name": name, "definition": name, "mean": now, "interval": [0.5, 1.0], "n": 4, "baseline": was, "floor": 0.5,
         "status": "PASS" if was is None or now >= was else "DEGRADED", "values": [0.5, 0.5, 1.0, 1.0],
     }  # fmt: skip
     if was is not None:
@@ -79,13 +81,14 @@ def make_document(**fields: Any) -> dict[str, Any]:
         make_query("q4", 0.5, 0.75),
     ]
     stage = {"n": 4, "mean": 12.0, "p50": 12.0, "p95": 12.0, "p99": 12.0}
-    return {
+    return conclude({
         "karat": "report",
+        "kind": "eval.retrieval_report",
         "format": 1,
         "created": "2026-11-16",
         "verdict": {
-            "outcome": outcome, "exit_code": 1 if outcome == "fail" else 0,
-            "policy": "default", "on_inconclusive": "pass",
+            "outcome": outcome, "exit_code": 1 if outcome == "fail" else 0, "passed": outcome != "fail",
+            "policy": "default", "on_inconclusive": "pass", "failures": [],
         },
         "run": {
             "name": "new", "fingerprint": "sha256:0123456789abcdef", "system": {"kind": "test", "chunk": {"size": 256}},
@@ -103,6 +106,7 @@ def make_document(**fields: Any) -> dict[str, Any]:
         "measures": [make_measure()],
         "checks": [make_check(), make_check("non_inferior", baseline=0.8, difference=-0.05, limit=0.1)],
         "caveats": [],
+        "movers": [],
         "segments": [
             {
                 "field": "category", "value": "prices", "queries": 4,
@@ -116,7 +120,7 @@ def make_document(**fields: Any) -> dict[str, Any]:
         "queries": queries,
         "passages": {"x1": {"title": "", "snippet": "text"}},
         **fields,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def attacked(text: str) -> dict[str, Any]:
@@ -139,12 +143,14 @@ def attacked(text: str) -> dict[str, Any]:
         make_check("min", "fail", reason=text, where={"category": text}),
         make_check("must_pass", "fail", reason=text, query=text, metric=None, current=None, limit=None),
     ]
-    return made
+    return conclude(made)
 
 
 def without_baseline() -> dict[str, Any]:
     """Give the document of a first run."""
-    made = make_document(baseline=None, measures=[make_measure(was=None)], outcome="inconclusive")
+    made = make_document(
+        baseline=None, measures=[make_measure(was=None, status="INCONCLUSIVE")], outcome="inconclusive"
+    )
     made["checks"] = [
         make_check(),
         make_check("non_inferior", "inconclusive", limit=None, reason="there is no baseline"),
@@ -152,4 +158,4 @@ def without_baseline() -> dict[str, Any]:
     made["segments"][0]["baseline"] = None
     made["latency"]["baseline"] = {}
     made["queries"] = [make_query(one["id"], one["scores"]["RR@10"]) for one in made["queries"]]
-    return made
+    return conclude(made)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from karat.reports import conclude
+
 MEASURES = ("nDCG@5", "RR@10")
 ATTACK = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"
 
@@ -19,11 +21,15 @@ def sample(queries: int = 12, *, seed: int = 1, hits: int = 10, snippet: int = 3
     for one in rows[2]["expected"]:
         one["rank"] = None
     words = " ".join(rng.choice(("price", "page", "of", "hotel", "breakfast", "lift")) for _ in range(snippet))
-    return {
+    return conclude({
         "karat": "report",
+        "kind": "eval.retrieval_report",
         "format": 1,
         "created": "2026-11-16",
-        "verdict": {"outcome": "fail", "exit_code": 1, "policy": "default", "on_inconclusive": "pass"},
+        "verdict": {
+            "outcome": "fail", "exit_code": 1, "passed": False, "policy": "default", "on_inconclusive": "pass",
+            "failures": [],
+        },
         "run": {
             "name": "bm25", "fingerprint": "sha256:00", "system": {"kind": "bm25", "chunk": {"size": 256}},
             "settings": {"k": 10}, "versions": {"karat": "0.1.0"}, "queries": queries, "failed": 1,
@@ -41,6 +47,7 @@ def sample(queries: int = 12, *, seed: int = 1, hits: int = 10, snippet: int = 3
             {"metric": "RR@10", "kind": "must_pass", "outcome": "fail", "query": "q0003", "reason": ATTACK},
         ],
         "caveats": [f"few queries {ATTACK}"],
+        "movers": [],
         "segments": [
             {"field": "category", "value": value, "queries": 3, "means": dict.fromkeys(MEASURES, 0.4),
              "baseline": dict.fromkeys(MEASURES, 0.5)}
@@ -57,20 +64,20 @@ def sample(queries: int = 12, *, seed: int = 1, hits: int = 10, snippet: int = 3
             for row in rows
             for hit in row["hits"]
         },
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def without_baseline(document: dict[str, Any]) -> dict[str, Any]:
     """Give the report of a first run, which has nothing to be held against."""
-    kept = ("name", "definition", "mean", "n", "floor", "status", "values")
-    return document | {
+    kept = ("name", "definition", "mean", "interval", "n", "floor", "status", "values")
+    return conclude(document | {
         "baseline": None,
         "measures": [{key: one[key] for key in kept} | {"baseline": None} for one in document["measures"]],
         "segments": [one | {"baseline": None} for one in document["segments"]],
         "queries": [
             one | {"baseline": {}, "hits": [hit | {"was": None} for hit in one["hits"]]} for one in document["queries"]
         ],
-    }
+    })  # fmt: skip
 
 
 def _query(number: int, rng: random.Random, hits: int) -> dict[str, Any]:
@@ -97,7 +104,7 @@ def _query(number: int, rng: random.Random, hits: int) -> dict[str, Any]:
 def _measure(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     values = sorted(row["scores"][name] for row in rows if row["scores"])
     return {
-        "name": name, "definition": name, "mean": sum(values) / len(values), "n": len(values), "baseline": 0.5,
-        "floor": 0.4, "status": "FAIL", "values": values, "difference": -0.05, "low": -0.1, "high": 0.01, "p": 0.04,
-        "p_corrected": 0.08, "p_t": 0.05, "effect": -0.2, "wins": 3, "ties": 1, "losses": 8, "significant": False,
+        "name": name, "definition": name, "mean": sum(values) / len(values), "interval": [0.3, 0.6], "n": len(values),
+        "baseline": 0.5, "floor": 0.4, "status": "FAIL", "values": values, "difference": -0.05, "low": -0.1,
+        "high": 0.01, "p": 0.04, "p_corrected": 0.08, "p_t": 0.05, "effect": -0.2, "wins": 3, "ties": 1, "losses": 8, "significant": False,
     }  # fmt: skip

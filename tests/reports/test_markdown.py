@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from karat.reports import render_markdown
+from karat.reports import conclude, render_markdown
 from karat.reports._markdown import COMMENT, markdown
 from reports.documents import ATTACKS, attacked, make_check, make_document, make_measure, make_query, without_baseline
 
@@ -77,7 +77,7 @@ def test_latency_is_held_against_its_rule() -> None:
     checks = [make_check("max", "fail", metric="latency.p95", current=12.0, limit=10)]
     text = render_markdown(make_document(checks=checks, outcome="fail"))
     assert "| Latency p95 | 12.0 ms | 12.0 ms | 10 ms | ❌ FAIL (+0.0%) |" in text
-    assert "| Latency p50 | 12.0 ms | 12.0 ms | - | no rule (+0.0%) |" in text
+    assert "| Latency p50 | 12.0 ms | 12.0 ms | - | ⬜ UNCHECKED (+0.0%) |" in text
 
 
 def test_the_overall_line_says_what_it_rests_on() -> None:
@@ -89,7 +89,7 @@ def test_the_overall_line_says_what_it_rests_on() -> None:
     assert "**Overall**: ❌ FAIL by policy default (1 of 2 checks failed: RR@10)\n" in render_markdown(failed)
     first = render_markdown(without_baseline())
     assert "(too little is known of RR@10; the policy lets this pass)" in first
-    assert "✅ PASS (no baseline)" in first
+    assert "| RR@10 | 0.7500 | - | 0.5 | ⚠️ INCONCLUSIVE |" in first
     assert "Differences" not in first
 
 
@@ -97,7 +97,7 @@ def test_differences_and_distribution_are_those_of_the_document() -> None:
     """Change, interval, p with its mark, wins, losses and ties; the spread is computed from the values."""
     text = render_markdown(make_document())
     assert "| RR@10 | 0.7500 | 0.8000 | -0.0500 | -0.1000 to +0.0100 | 0.04 \\* | 1 | 2 | 1 |" in text
-    assert "| RR@10 | 4 | 0.7500 | 0.2887 | 0.7500 | 1.0000 | 0.5000 | 1.0000 |" in text
+    assert "| RR@10 | 4 | 0.7500 | 0.5000 to 1.0000 | 0.2887 | 0.7500 | 1.0000 | 0.5000 | 1.0000 |" in text
     assert "| prices | 4 | 0.7500 (-0.0500) |" in text
 
 
@@ -134,7 +134,7 @@ def test_failures_are_counted_and_say_why() -> None:
     assert "| q4 | What of q4? | failed: Timeout: 3 s |" in text
     limited = make_document(queries=queries)
     limited["verdict"]["list_below"] = {"RR@10": 0.1}
-    assert "## Failures (2)\n" in render_markdown(limited)
+    assert "## Failures (2)\n" in render_markdown(conclude(limited))
 
 
 def test_a_comment_begins_with_its_mark_and_is_short_enough() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
 @click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
 @click.option("--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
-@click.option("--no-report", is_flag=True, help="Write no reports; else Markdown and HTML in DIR/reports.")
+@click.option("--reports", metavar="DIR", help="Where the reports go.  [default: DIR/reports]")
+@click.option("--no-report", is_flag=True, help="Write no reports; else Markdown, HTML, and JSON for karat report.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: what was found wrong, the decision and the scores.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, and what the golden set lacks.")
 @click.pass_context
 def command(context: click.Context, /, folder: str, **options: Any) -> None:
     """Check the golden set of DIR, ask its system every question, score the answers and decide by the gate.
@@ -33,41 +36,33 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
 
     Example: karat check examples/hotel
     """
-    from karat.experiments import find_baseline, gate_run, open_project, policy_of
+    from karat.experiments import find_baseline, gate_run, open_project, policy_of, report_document
     from karat.golden import check
+    from karat.reports import render_json
 
     project = open_project(folder)
     report = check(project.golden)
     if report.errors:
-        emit(
-            json.dumps({"golden": report.to_dict()}, allow_nan=False) if options["as_json"] else _errors(report, folder)
-        )
+        emit(json.dumps({"lint": report.to_dict()}, allow_nan=False) if options["as_json"] else _errors(report, folder))
         context.exit(2)
     policy_of(project, options["policy"])  # a mistake in either is told before anything is asked
     find_baseline(project, options["baseline"])
     run = ask_project(project, project.settings(), output=options["output"], system=options["system"])
     gated = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    document = {**report_document(gated), "lint": report.to_dict()}
     if not options["no_report"]:
-        _report(gated)
-    emit(json.dumps(_document(report, gated), allow_nan=False) if options["as_json"] else _text(report, gated))
+        _write(Path(options["reports"] or project.config.folder / "reports"), document)
+    emit(render_json(document).rstrip() if options["as_json"] else _text(report, gated))
     context.exit(gated.decision.exit_code)
 
 
-def _report(gated: Gated) -> None:
-    """Write what people read, beside the runs."""
+def _write(folder: Path, document: Mapping[str, Any]) -> None:
+    """Write what people read, and what every other report is rendered from."""
     from karat.cli._report import report_path, write_report
-    from karat.experiments import report_document
-    from karat.reports import render_html, render_markdown
+    from karat.reports import render_html, render_json, render_markdown
 
-    document = report_document(gated)
-    for suffix, text in (("md", render_markdown(document)), ("html", render_html(document))):
-        write_report(report_path(gated.project, document, suffix), text)
-
-
-def _document(report: Report, gated: Gated) -> dict[str, Any]:
-    from karat.cli._gate import gate_document
-
-    return {"golden": report.to_dict(), "gate": gate_document(gated), "scores": gated.evaluation.to_dict()}
+    for suffix, render in (("md", render_markdown), ("html", render_html), ("json", render_json)):
+        write_report(report_path(folder, document, suffix), render(document))
 
 
 def _errors(report: Report, folder: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +26,7 @@ _COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
 @click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, which karat report renders.")
 @click.pass_context
 def command(context: click.Context, /, run: str, **options: Any) -> None:
     """Decide on RUN, a file that karat eval wrote, by the rules of a policy and against a baseline.
@@ -37,60 +36,14 @@ def command(context: click.Context, /, run: str, **options: Any) -> None:
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
     """
-    from karat.experiments import gate_run, open_project, project_of, read_answers
+    from karat.experiments import gate_run, open_project, project_of, read_answers, report_document
+    from karat.reports import render_json
 
     project = open_project(options["folder"] or project_of(run))
     answers = read_answers(run, project.golden, say=say)
     gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    emit(json.dumps(gate_document(gated), allow_nan=False) if options["as_json"] else gate_text(gated))
+    emit(render_json(report_document(gated)).rstrip() if options["as_json"] else gate_text(gated))
     context.exit(gated.decision.exit_code)
-
-
-def gate_document(gated: Gated) -> dict[str, Any]:
-    """Give the decision as JSON has it."""
-    from karat.gate import changes, moved, movers
-
-    decision, baseline = gated.decision, gated.baseline
-    found = [] if baseline is None else movers(decision.candidate, baseline.snapshot, decision.policy.measures)
-    texts = {query.id: query.text for query in gated.project.golden.queries}
-    return {
-        "outcome": decision.outcome.value,
-        "exit_code": decision.exit_code,
-        "passed": decision.exit_code == 0,
-        "policy": decision.policy.name,
-        "on_inconclusive": decision.policy.on_inconclusive,
-        "run": decision.candidate.name,
-        "golden": dict(decision.candidate.golden),
-        "fingerprint": decision.candidate.fingerprint,
-        "baseline": None if baseline is None else {
-            "name": baseline.snapshot.name, "recorded": baseline.recorded, "forced": baseline.forced
-        },
-        "changes": [] if baseline is None else [
-            {"key": key, "now": now, "was": was} for key, now, was in changes(decision.candidate, baseline.snapshot)
-        ],
-        "checks": [check.to_dict() for check in decision.checks],
-        "failures": [_failure(check) for check in decision.failures],
-        "caveats": list(gated.caveats),
-        "movers": [
-            {"query": one.query, "text": texts.get(one.query, ""), "measure": one.measure,
-             "baseline": one.baseline, "candidate": one.candidate,
-             "moved": list(moved(decision.candidate, baseline.snapshot, one.query)) if baseline else []}
-            for one in found
-        ],
-        "below": {name: [query for query, _ in rows] for name, rows in _below(gated).items()},
-    }  # fmt: skip
-
-
-def _failure(check: Check) -> dict[str, Any]:
-    """Give a failure as source 000 records it: what it is held against is a threshold, or the baseline."""
-    found = {"metric": check.name, "current": check.current}
-    if check.baseline is None:
-        found["threshold"] = check.limit
-    else:
-        found["baseline"] = check.baseline
-        if check.baseline and check.difference is not None:
-            found["degradation"] = f"{abs(check.difference / check.baseline):.1%}"
-    return {**found, "message": check.reason}
 
 
 def gate_text(gated: Gated) -> str:

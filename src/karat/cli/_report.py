@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from karat.cli._progress import say
 from karat.cli._table import emit
 
-if TYPE_CHECKING:
-    from karat.experiments import Project
-
 _GOLDEN = ("golden.toml", "queries.jsonl", "documents.jsonl", "judgments.jsonl")
+_CONFIG = ("karat.toml", "pyproject.toml")
 FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
 
 
+def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from karat.reports import schema
+
+        emit(schema(), nl=False)
+        context.exit()
+
+
 @click.command("report", short_help="Report on a run: Markdown, HTML, JUnit and others.")
-@click.argument("run", metavar="RUN")
+@click.argument("path", metavar="RUN|DECISION")
 @click.option("--format", type=click.Choice(FORMATS), help="What to write.  [default: md]")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
@@ -36,49 +42,73 @@ FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
 @click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
 @click.option("--date", metavar="YYYY-MM-DD", help="The day that the report bears.  [default: today]")
-def command(run: str, **options: Any) -> None:
+@click.option("--schema", is_flag=True, is_eager=True, expose_value=False, callback=_schema,
+              help="Print the JSON Schema of a decision, and do nothing else.")  # fmt: skip
+def command(path: str, **options: Any) -> None:
     """Report on RUN, a file that karat eval wrote: what the gate says of it, and all that it rests on.
+
+    Or on DECISION, which karat check wrote as reports/rag-eval-DATE.json, or karat gate RUN --json printed (- reads it
+    from standard input): it holds everything, and nothing is decided again.
 
     A report is no gate: the exit code is 0 whatever the verdict. With --format github the annotations are printed, and
     the summary is added to the file that GITHUB_STEP_SUMMARY names.
 
     Example: karat report examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --format html
     """
-    from karat.experiments import gate_run, open_project, project_of, read_answers, report_document
+    from karat.reports import read_document
 
     chosen, day = _format(options), _day(options["date"])
-    project = open_project(options["folder"] or project_of(run))
-    answers = read_answers(run, project.golden, say=say)
-    gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
-    document = report_document(gated, created=day)
+    document = read_document(path)
+    if document is None:
+        document, folder, inputs = _decided(path, day, options)
+    else:
+        _refuse_gate(options)
+        document |= {"created": day} if day else {}
+        folder, inputs = Path() if path == "-" else Path(path).parent, [Path(path)]
     text = _renderer(chosen, comment=options["comment"])(document)
-    path = options["output"] or (report_path(project, document, "html") if chosen == "html" else "-")
-    if path == "-":
+    target = options["output"] or (report_path(folder, document, "html") if chosen == "html" else "-")
+    if target == "-":
         emit(text, nl=False)
     else:
-        _spare(path, run, project, options["baseline"])
-        write_report(path, text)
+        _spare(target, inputs)
+        write_report(target, text)
     if chosen == "github":
         _summarise(document)
 
 
-def _spare(path: str, run: str, project: Project, baseline: str | None) -> None:
+def _decided(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[dict[str, Any], Path, list[Path]]:
+    """Decide on a run; give the document, the folder of its reports, and what it was made from."""
+    from karat.experiments import baseline_path, gate_run, open_project, project_of, read_answers, report_document
+
+    project = open_project(options["folder"] or project_of(run))
+    answers = read_answers(run, project.golden, say=say)
+    gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
+    config = project.config
+    inputs = [Path(run), baseline_path(project, options["baseline"]), *(config.folder / name for name in _CONFIG)]
+    # Where the project lies in its golden set, the reports lie there too, beside its files.
+    inputs += [config.golden / name for name in _GOLDEN] if config.golden == config.folder else [config.golden]
+    return report_document(gated, created=day), config.folder / "reports", inputs
+
+
+def _refuse_gate(options: Mapping[str, Any]) -> None:
+    """Say that a decision is made: what would change it comes too late."""
+    from karat.core import UsageError
+
+    for name, value in (
+        ("golden", options["folder"]),
+        ("baseline", options["baseline"]),
+        ("policy", options["policy"]),
+    ):
+        if value is not None:
+            raise UsageError(f"--{name} is for a run, and this is a decision; name the run to decide again")
+
+
+def _spare(target: str, inputs: Sequence[Path]) -> None:
     """Refuse to write over what the report is made from."""
     from karat.core import UsageError
-    from karat.experiments import baseline_path
 
-    config = project.config
-    inputs = [
-        Path(run),
-        baseline_path(project, baseline),
-        config.folder / "karat.toml",
-        config.folder / "pyproject.toml",
-    ]
-    target = Path(path).resolve()
-    golden = config.golden.resolve()
-    own = target == golden or (golden != config.folder.resolve() and target.is_relative_to(golden))
-    if own or target in {one.resolve() for one in inputs} or target.name in _GOLDEN:
-        raise UsageError(f"--output {path} is a part of what the report is made from; choose another name")
+    if any(Path(target).resolve().is_relative_to(one.resolve()) for one in inputs):
+        raise UsageError(f"--output {target} is a part of what the report is made from; choose another name")
 
 
 def _format(options: Mapping[str, Any]) -> str:
@@ -125,9 +155,9 @@ def _renderer(format: str, *, comment: bool) -> Callable[[Mapping[str, Any]], st
     return found
 
 
-def report_path(project: Project, document: Mapping[str, Any], suffix: str) -> str:
+def report_path(folder: Path, document: Mapping[str, Any], suffix: str) -> str:
     """Name the file of a report by its day, as source 000 does."""
-    return str(project.config.folder / "reports" / f"rag-eval-{document['created']}.{suffix}")
+    return str(folder / f"rag-eval-{document['created']}.{suffix}")
 
 
 def write_report(path: str, text: str) -> None:

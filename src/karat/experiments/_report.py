@@ -1,4 +1,4 @@
-"""One document of all that is known of a gated run; every report is rendered from it."""
+"""The document of a decision: all that it rests on, as plain data; every report is rendered from it."""
 
 from __future__ import annotations
 
@@ -12,32 +12,35 @@ import numpy as np
 from karat.core import GoldenSet, Hit, Trace
 from karat.experiments._gating import Gated
 from karat.experiments._segments import groups
-from karat.gate import Check, Compared, Snapshot, changes, compare, lower_is_better
-from karat.stats import Outcome
+from karat.gate import Check, Compared, Snapshot, changes, compare, generator, lower_is_better, moved, movers
+from karat.reports import FORMAT, conclude
+from karat.stats import Outcome, bootstrap
 
-VERSION = 1
 _SNIPPET = 300  # characters of a hit's document, so that a report can be read without the documents
 _BINS = 24
 
 
 def report_document(gated: Gated, *, created: str | None = None) -> dict[str, Any]:
-    """Give everything that a report may show, as plain data; ``docs/report.schema.json`` describes it.
+    """Give a decision and everything that a report may show of it; :func:`karat.reports.schema` describes it.
 
     Two identical runs give the same document, apart from ``created``, the day.
     """
     decision, taken, golden = gated.decision, gated.snapshot, gated.project.golden
     before = gated.baseline.snapshot if gated.baseline else None
     compared = _compared(taken, before)
-    return {
+    facts = {
         "karat": "report",
-        "format": VERSION,
+        "kind": "eval.retrieval_report",
+        "format": FORMAT,
         "created": created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
         "verdict": {
             "outcome": decision.outcome.value,
             "exit_code": decision.exit_code,
+            "passed": decision.exit_code == 0,
             "policy": decision.policy.name,
             "on_inconclusive": decision.policy.on_inconclusive,
             "list_below": dict(decision.policy.list_below),
+            "failures": [_failure(check) for check in decision.failures],
         },
         "run": _run(taken),
         "golden": {
@@ -57,11 +60,41 @@ def report_document(gated: Gated, *, created: str | None = None) -> dict[str, An
         "measures": [_measure(gated, name, compared.get(name)) for name in taken.means],
         "checks": [check.to_dict() for check in decision.checks],
         "caveats": list(gated.caveats),
+        "movers": _movers(gated),
         "segments": _segments(golden, taken, before),
         "latency": _latency(gated),
         "queries": _queries(gated, before),
         "passages": _passages(gated),
     }  # fmt: skip
+    return conclude(facts)
+
+
+def _failure(check: Check) -> dict[str, Any]:
+    """Give a failure as source 000 records it: what it is held against is a threshold, or the baseline."""
+    found = {"metric": check.name, "current": check.current}
+    if check.baseline is None:
+        found["threshold"] = check.limit
+    else:
+        found["baseline"] = check.baseline
+        if check.baseline and check.difference is not None:
+            found["degradation"] = f"{abs(check.difference / check.baseline):.1%}"
+    return {**found, "message": check.reason}
+
+
+def _movers(gated: Gated) -> list[dict[str, Any]]:
+    if gated.baseline is None:
+        return []
+    taken, before = gated.snapshot, gated.baseline.snapshot
+    return [
+        {
+            "query": one.query,
+            "measure": one.measure,
+            "baseline": one.baseline,
+            "candidate": one.candidate,
+            "moved": list(moved(taken, before, one.query)),
+        }
+        for one in movers(taken, before, gated.decision.policy.measures)
+    ]
 
 
 def _run(taken: Snapshot) -> dict[str, Any]:
@@ -86,23 +119,25 @@ def _compared(taken: Snapshot, before: Snapshot | None) -> dict[str, Compared]:
 
 
 def _measure(gated: Gated, name: str, compared: Compared | None) -> dict[str, Any]:
-    """Give a measure with its status: FAIL if a check of it failed, DEGRADED if it fell, else PASS."""
+    """Give a measure with what it is held against, and how it compares."""
     taken = gated.snapshot
     checks = [
         check for check in gated.decision.checks if check.metric == name and check.where is None and not check.query
     ]
     floor = next((check.limit for check in checks if check.kind == "min"), None)
     was = gated.baseline.snapshot.mean(name) if gated.baseline else math.nan
+    values = sorted(taken.scores(name).values())
     found: dict[str, Any] = {
         "name": name,
         "definition": taken.definitions.get(name, name),
         "lower_is_better": lower_is_better(name),
         "mean": _number(taken.mean(name)),
-        "n": len(taken.scores(name)),
+        "interval": _interval(name, values),
+        "n": len(values),
         "baseline": _number(was),
         "floor": floor,
         "status": _status(checks, compared),
-        "values": [round(value, 6) for value in sorted(taken.scores(name).values())],
+        "values": [round(value, 6) for value in values],
     }
     if compared is not None:
         found |= {
@@ -113,10 +148,23 @@ def _measure(gated: Gated, name: str, compared: Compared | None) -> dict[str, An
     return found
 
 
+def _interval(name: str, values: Sequence[float]) -> list[float] | None:
+    """Give the 95 % interval of a mean."""
+    if len(values) < 2:
+        return None
+    found = bootstrap(values, rng=generator(0, name), method="bca")
+    return [found.low, found.high]
+
+
 def _status(checks: Sequence[Check], compared: Compared | None) -> str:
+    """Say what became of a measure; to call a pass what nothing was proved of would be a promise."""
     if any(check.outcome is Outcome.FAIL for check in checks):
         return "FAIL"
-    return "DEGRADED" if compared is not None and compared.gain < -1e-9 else "PASS"
+    if compared is not None and compared.gain < -1e-9:
+        return "DEGRADED"
+    if any(check.outcome is Outcome.INCONCLUSIVE for check in checks):
+        return "INCONCLUSIVE"
+    return "PASS" if checks else "UNCHECKED"
 
 
 def _segments(golden: GoldenSet, taken: Snapshot, before: Snapshot | None) -> list[dict[str, Any]]:
@@ -140,12 +188,15 @@ def _latency(gated: Gated) -> dict[str, Any]:
     ]
     counts, edges = np.histogram(times, bins=_BINS) if times else (np.zeros(0, int), np.zeros(0))
     return {
-        "stages": {stage: dict(values) for stage, values in gated.snapshot.latency.items()},
-        "baseline": {
-            stage: dict(values) for stage, values in (gated.baseline.snapshot.latency if gated.baseline else {}).items()
-        },
+        "stages": _stages(gated.snapshot),
+        "baseline": _stages(gated.baseline.snapshot) if gated.baseline else {},
         "histogram": {"edges": [round(float(edge), 4) for edge in edges], "counts": [int(count) for count in counts]},
     }
+
+
+def _stages(taken: Snapshot) -> dict[str, dict[str, float]]:
+    """Give the stages of which all is known: a baseline may have been written by hand."""
+    return {stage: dict(one) for stage, one in taken.latency.items() if all(map(math.isfinite, one.values()))}
 
 
 def _queries(gated: Gated, before: Snapshot | None) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from karat.gate._comparison import (
     compare,
     compare_all,
     differences,
+    generator,
     lower_is_better,
 )
 from karat.gate._decision import Check, Decision, decide
@@ -48,6 +49,7 @@ __all__ = [
     "decide",
     "differences",
     "flat",
+    "generator",
     "lower_is_better",
     "moved",
     "movers",

@@ -50,6 +50,8 @@ def compare_document(
         snapshots, wanted, segments=segments, correction=correction, seed=seed, progress=progress
     )  # fmt: skip
     return {
+        "karat": "comparison",
+        "kind": "eval.regression_diff",
         "runs": [_run(i, snapshot, wanted) for i, snapshot in enumerate(snapshots)],
         "golden": dict(snapshots[-1].golden),
         "measures": wanted,

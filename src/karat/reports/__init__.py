@@ -1,6 +1,7 @@
-"""Reports: the document of :func:`karat.experiments.report_document` as Markdown, HTML, JUnit, CSV and LaTeX."""
+"""Reports: the document of a decision, and that document as Markdown, HTML, JUnit, CSV and LaTeX."""
 
 from karat.reports._csv import render_csv
+from karat.reports._document import FORMAT, conclude, read_document, schema
 from karat.reports._failures import Failure, failures
 from karat.reports._github import render_github, render_summary
 from karat.reports._html import render_html
@@ -12,13 +13,16 @@ from karat.reports._recommendations import RULES, Recommendation, recommendation
 from karat.reports._sparkline import Chart, Sparkline, bars, render_sparklines
 
 __all__ = [
+    "FORMAT",
     "RULES",
     "Chart",
     "Failure",
     "Recommendation",
     "Sparkline",
     "bars",
+    "conclude",
     "failures",
+    "read_document",
     "recommendations",
     "render_csv",
     "render_github",
@@ -29,4 +33,5 @@ __all__ = [
     "render_markdown",
     "render_sparklines",
     "render_summary",
+    "schema",
 ]

@@ -8,5 +8,5 @@ from typing import Any
 
 
 def render_json(document: Mapping[str, Any]) -> str:
-    """Give the document as one line of ASCII; ``docs/report.schema.json`` describes it."""
+    """Give the document as one line of ASCII; ``karat report --schema`` describes it."""
     return json.dumps(document, allow_nan=False) + "\n"

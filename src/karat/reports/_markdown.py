@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.reports._distribution import spread
-from karat.reports._failures import Failure, failures, limits, moves
-from karat.reports._recommendations import recommendations
+from karat.reports._failures import limits, moves
 from karat.reports._words import check_name, counted, figure, gain, percent, plain, rule_words, signed
 
 COMMENT = 60_000
 """Bytes that a comment on GitHub may take for certain; the limit is 65,536 characters."""
 MARK = "karat-report"
-_ICONS = {"PASS": "✅", "DEGRADED": "⚠️", "FAIL": "❌", "INCONCLUSIVE": "⚠️"}
+_ICONS = {"PASS": "✅", "DEGRADED": "⚠️", "FAIL": "❌", "INCONCLUSIVE": "⚠️", "UNCHECKED": "⬜"}
 _SHOWN = 10
 _AROUND = 500  # bytes for the headings around the queries
 Document = Mapping[str, Any]
@@ -29,12 +28,11 @@ def render_markdown(document: Document, *, marker: bool = False, limit: int | No
     """
     if marker and limit is None:
         limit = COMMENT
-    failed = failures(document)
     head = [mark(document) + "\n"] if marker else []
     head += [*_head(document), *_summary(document), *_checks(document), *_differences(document), *_segments(document)]
-    tail = [*_failures(document, failed), *_recommendations(document)]
+    tail = [*_failures(document), *_recommendations(document)]
     room = None if limit is None else limit - len("\n".join([*head, *tail]).encode()) - _AROUND
-    queries = _queries(document, failed, room, few=marker)
+    queries = _queries(document, room, few=marker)
     text = "\n".join([*head, *queries, *tail])
     return text if limit is None or len(text.encode()) <= limit else _cut(text, limit)
 
@@ -119,14 +117,14 @@ def _latency(document: Document) -> Iterator[list[str]]:
         names = (f"latency.{key}", f"latency.total.{key}")
         checks = [one for one in document["checks"] if one.get("metric") in names]
         ceiling = next((one["limit"] for one in checks if one["kind"] == "max" and one.get("limit") is not None), None)
-        status = "FAIL" if any(one["outcome"] == "fail" for one in checks) else "PASS" if checks else ""
-        change = percent(now[key], was.get(key))
+        outcomes = {one["outcome"].upper() for one in checks} or {"UNCHECKED"}
+        status = next(one for one in ("FAIL", "INCONCLUSIVE", "PASS", "UNCHECKED") if one in outcomes)
         yield [
             f"Latency {key}",
             f"{now[key]:.1f} ms",
             f"{was[key]:.1f} ms" if key in was else "-",
             "-" if ceiling is None else f"{ceiling:g} ms",
-            _status(status, change, "") if status else f"no rule{f' ({change})' if change else ''}",
+            _status(status, percent(now[key], was.get(key)), ""),
         ]
 
 
@@ -137,8 +135,6 @@ def _standing(document: Document, name: str) -> str:
         for one in document["checks"]
         if one.get("metric") == name and one["kind"] not in ("min", "max", "must_pass") and not one.get("where")
     ]
-    if document["baseline"] is None:
-        return "no baseline"
     if any(one["outcome"] == "inconclusive" for one in checks):
         return "inconclusive"
     return "within tolerance" if checks else "no rule on its fall"
@@ -146,7 +142,7 @@ def _standing(document: Document, name: str) -> str:
 
 def _status(status: str, change: str, standing: str) -> str:
     notes = [change] if change else []
-    if standing and (status == "DEGRADED" or (status == "PASS" and standing in ("inconclusive", "no baseline"))):
+    if status == "DEGRADED":
         notes.append(standing)
     return f"{_ICONS[status]} {status}" + (f" ({', '.join(notes)})" if notes else "")
 
@@ -206,11 +202,13 @@ def _differences(document: Document) -> Iterator[str]:
         head = ["Metric", "Current", "Baseline", "Change", "95 % interval", "p (Holm)", "Win", "Lose", "Same"]
         yield _table(head, [_difference(one) for one in compared])
     yield "## Distribution\n"
-    head = ["Metric", "n", "Mean", "Std dev", "p50", "p95", "Min", "Max"]
-    yield _table(head, [
-        [markdown(one["name"]), f"{one['n']:,}", figure(one["mean"]), *map(figure, spread(one["values"]))]
-        for one in document["measures"]
-    ])  # fmt: skip
+    head = ["Metric", "n", "Mean", "95 % interval", "Std dev", "p50", "p95", "Min", "Max"]
+    yield _table(head, [_spread(one) for one in document["measures"]])
+
+
+def _spread(one: Mapping[str, Any]) -> list[str]:
+    interval = "-" if one["interval"] is None else " to ".join(map(figure, one["interval"]))
+    return [markdown(one["name"]), f"{one['n']:,}", figure(one["mean"]), interval, *map(figure, spread(one["values"]))]
 
 
 def _difference(one: Mapping[str, Any]) -> list[str]:
@@ -240,7 +238,7 @@ def _segment_cell(now: float | None, was: float | None) -> str:
     return figure(now) if now is None or was is None else f"{figure(now)} ({signed(now - was)})"
 
 
-def _queries(document: Document, failed: Sequence[Failure], room: int | None, *, few: bool) -> Iterator[str]:
+def _queries(document: Document, room: int | None, *, few: bool) -> Iterator[str]:
     """Give the queries one by one; where few are wanted, or not all fit, those that failed or lost, as many as fit."""
     every: list[Mapping[str, Any]] = list(document["queries"])
     yield "## Per-Query Analysis\n"
@@ -249,21 +247,21 @@ def _queries(document: Document, failed: Sequence[Failure], room: int | None, *,
         if room is None or sum(len(block.encode()) + 1 for block in blocks) <= room:
             yield from blocks
             return
-    shown = _fitting((_query(document, one) for one in _telling(document, failed)), room or 0)
+    shown = _fitting((_query(document, one) for one in _telling(document)), room or 0)
     yield f"<details><summary>{len(shown):,} of {counted(len(every), 'query', 'queries')}</summary>\n"
     yield from shown
     yield "</details>\n"
 
 
-def _telling(document: Document, failed: Sequence[Failure]) -> list[Mapping[str, Any]]:
+def _telling(document: Document) -> list[Mapping[str, Any]]:
     """Give the queries that failed, then those that moved, the worst first."""
     by = {one["id"]: one for one in document["queries"]}
     worst: dict[str, float] = {}
     for measure in document["measures"]:
         for id_, change in moves(document, measure["name"]).items():
             worst[id_] = min(change, worst.get(id_, change))
-    order = dict.fromkeys([one.query for one in failed] + sorted(worst, key=lambda id_: worst[id_]))
-    return [by[id_] for id_ in order]
+    order = dict.fromkeys([one["query"] for one in document["failures"]] + sorted(worst, key=lambda id_: worst[id_]))
+    return [by[id_] for id_ in order if id_ in by]
 
 
 def _fitting(blocks: Iterable[str], room: int) -> list[str]:
@@ -304,7 +302,8 @@ def _score(measure: Mapping[str, Any], query: Mapping[str, Any]) -> str:
     return f"{shown} (was {was:.3f}, {'better' if gain(measure, now - was) > 0 else 'worse'})"
 
 
-def _failures(document: Document, failed: Sequence[Failure]) -> Iterator[str]:
+def _failures(document: Document) -> Iterator[str]:
+    failed = document["failures"]
     yield f"## Failures ({len(failed):,})\n"
     below = ", ".join(f"{markdown(name)} below {limit:g}" for name, limit in limits(document).items())
     asked = "an error, nothing relevant found, a must-pass that is missed" + (f", {below}" if below else "")
@@ -314,7 +313,11 @@ def _failures(document: Document, failed: Sequence[Failure]) -> Iterator[str]:
     yield f"A query fails by {asked}.\n"
     texts = {one["id"]: one["text"] for one in document["queries"]}
     rows = [
-        [markdown(one.query, 80), markdown(texts[one.query], 120), "; ".join(markdown(why) for why in one.reasons)]
+        [
+            markdown(one["query"], 80),
+            markdown(texts.get(one["query"], ""), 120),
+            "; ".join(markdown(why) for why in one["reasons"]),
+        ]
         for one in failed[:100]
     ]
     yield _table(["Query", "Text", "Why"], rows)
@@ -323,13 +326,13 @@ def _failures(document: Document, failed: Sequence[Failure]) -> Iterator[str]:
 
 
 def _recommendations(document: Document) -> Iterator[str]:
-    found = recommendations(document)
+    found = document["recommendations"]
     yield "## Recommendations\n"
     if not found:
         yield "None: no rule found anything in these numbers.\n"
     for number, one in enumerate(found, 1):
-        ids = _some([markdown(id_, 60) for id_ in one.queries])
-        yield f"{number}. {markdown(one.finding)}.\n   - {markdown(one.advice)}.\n   - Queries: {ids}\n"
+        ids = _some([markdown(id_, 60) for id_ in one["queries"]])
+        yield f"{number}. {markdown(one['finding'])}.\n   - {markdown(one['advice'])}.\n   - Queries: {ids}\n"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

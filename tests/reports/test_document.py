@@ -1,0 +1,195 @@
+"""The document of a decision: what karat writes fits its schema, and what is not whole is refused by its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cli.gate_project import accept, make_project, make_run
+from karat import reports
+from karat.core import InputError
+from karat.experiments import gate_run, open_project, read_answers, report_document
+from karat.reports import conclude, read_document, render_json
+from reports.documents import attacked, make_document, without_baseline
+
+SCHEMA: dict[str, Any] = json.loads(reports.schema())
+DRAFT = jsonschema.Draft202012Validator(SCHEMA)
+RENDERERS = [getattr(reports, name) for name in dir(reports) if name.startswith("render_") and "spark" not in name]
+
+
+def mistakes(value: Any) -> list[str]:
+    """Give the places at which another implementation of JSON Schema finds something wrong."""
+    return [one.json_path for one in DRAFT.iter_errors(value)]
+
+
+def saved(folder: Path, document: Any, name: str = "decision.json") -> str:
+    """Write a document as it is."""
+    path = folder / name
+    path.write_text(json.dumps(document), "utf-8")
+    return str(path)
+
+
+def test_the_schema_is_one() -> None:
+    """By the meta-schema that it names; every keyword means the same in drafts 7 and 2020-12, which we check by."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("document", [make_document(), without_baseline(), attacked("<b>")])
+def test_documents_of_the_tests_fit(document: dict[str, Any], tmp_path: Path) -> None:
+    """What the other tests render is what karat may write, and is read back as it was."""
+    assert mistakes(document) == []
+    assert read_document(saved(tmp_path, document)) == document
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_karat_writes_fits(tmp_path: Path, alone: bool) -> None:
+    """A real run with a baseline, an error, a query that finds nothing, a limit on a part, queries that must pass."""
+    made = make_project(
+        tmp_path,
+        '[gate]\nmust_pass = ["q01", {query = "q02", metric = "RR@10", min = 0.5}]\n'
+        '[[gate.rules]]\nmetric = "latency.p95"\nmax = 500\n'
+        '[[gate.rules]]\nmetric = "RR@10"\nwhere = {category = "prices"}\nmax_drop_abs = 0.1\n',
+    )
+    accept(tmp_path, make_run(tmp_path, made, [1] * 12, "old"))
+    run = make_run(tmp_path, made, [0, 2, 3, *[1] * 9], errors={"q05": "Timeout"})
+    project = open_project(tmp_path)
+    document = report_document(gate_run(project, read_answers(run, project.golden), alone=alone))
+    path = tmp_path / "decision.json"
+    path.write_text(render_json(document))
+    found = read_document(str(path))
+    assert found is not None
+    assert (mistakes(found), found["baseline"] is None) == ([], alone)
+    for render in RENDERERS:
+        assert render(found) == render(document)
+
+
+def place(document: Any, path: str, value: Any) -> Any:
+    """Put a value into a document, and give the document."""
+    *parents, name = path.split(".")
+    inner = document
+    for parent in parents:
+        inner = inner[parent]
+    inner[name] = value
+    return document
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("created", "today"),
+        ("verdict.outcome", "maybe"),
+        ("run.queries", -1),
+        ("run.queries", True),
+        ("queries", {}),
+        ("baseline", "old"),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_place(path: str, value: Any, tmp_path: Path) -> None:
+    """In one line, by both implementations."""
+    made = place(make_document(), path, value)
+    assert mistakes(made) == [f"$.{path}"]
+    with pytest.raises(InputError) as caught:
+        read_document(saved(tmp_path, made))
+    assert f"decision.json: is no whole decision: {path} must" in str(caught.value)
+
+
+def test_what_is_missing_or_not_known_is_told(tmp_path: Path) -> None:
+    """Every key of the document has to be there, and no other."""
+    for name in make_document():
+        made = make_document()
+        del made[name]
+        assert mistakes(made) == ["$"]
+        if name == "karat":
+            assert read_document(saved(tmp_path, made)) is None
+            continue
+        with pytest.raises(InputError, match=name):
+            read_document(saved(tmp_path, made))
+    with pytest.raises(InputError, match="more"):
+        read_document(saved(tmp_path, {**make_document(), "more": 1}))
+
+
+def test_a_newer_format_needs_a_newer_karat(tmp_path: Path) -> None:
+    """It is not called damaged."""
+    with pytest.raises(InputError, match=r"has format 2, and this version of karat knows 1; a newer karat"):
+        read_document(saved(tmp_path, make_document(format=2)))
+
+
+def test_what_is_cut_off_or_no_text_is_refused(tmp_path: Path) -> None:
+    """A file that was damaged on its way is no run, and no decision."""
+    text = render_json(make_document())
+    path = tmp_path / "decision.json"
+    for data in (text[:-100].encode(), b"\xff" + text.encode(), text.replace("0.75", "NaN", 1).encode(), b"[" * 9999):
+        path.write_bytes(data + b'{"karat": "report"}' if data[:1] == b"[" else data)
+        with pytest.raises(InputError, match=r"decision\.json"):
+            read_document(str(path))
+
+
+def test_what_is_no_decision_is_left_to_others(tmp_path: Path) -> None:
+    """A run of another tool may be JSON too; a name without .json is not even opened."""
+    assert read_document(saved(tmp_path, {"q1": {"d1": 1.0}})) is None
+    assert read_document(str(tmp_path / "none.jsonl")) is None
+    with pytest.raises(InputError, match=r"none\.json: no such file"):
+        read_document(str(tmp_path / "none.json"))
+
+
+def test_in_another_order_and_packed(tmp_path: Path) -> None:
+    """As other tools write it again, or an archive keeps it."""
+    made = make_document()
+    packed = tmp_path / "decision.json.gz"
+    packed.write_bytes(gzip.compress(json.dumps(made, sort_keys=True, indent=2).encode()))
+    assert read_document(str(packed)) == made
+
+
+TEXT = st.text(max_size=20)
+NUMBER = st.floats(allow_nan=False, allow_infinity=False, width=32)
+ODD = {
+    "failures": st.lists(st.fixed_dictionaries({"query": TEXT, "reasons": st.lists(TEXT, max_size=2)}), max_size=3),
+    "recommendations": st.lists(
+        st.fixed_dictionaries({"rule": TEXT, "finding": TEXT, "advice": TEXT, "queries": st.lists(TEXT, max_size=2)}),
+        max_size=2,
+    ),
+    "queries": st.just([]),
+    "measures": st.just([]),
+    "checks": st.just([]),
+    "segments": st.just([]),
+    "passages": st.just({}),
+    "latency": st.just({"stages": {}, "baseline": {}, "histogram": {"edges": [], "counts": []}}),
+    "golden": st.fixed_dictionaries(
+        {"name": TEXT, "documents": st.just(0), "queries": st.just(0), "judgments": st.just(0)}
+    ),
+}
+
+
+@settings(max_examples=60)
+@given(st.fixed_dictionaries({}, optional=ODD))
+def test_every_document_that_fits_can_be_rendered(changes: dict[str, Any]) -> None:
+    """A file that was edited by hand may say odd things; it never ends in a traceback."""
+    made = {**make_document(), **changes}
+    if mistakes(made):
+        return
+    for render in RENDERERS:
+        assert render(made)
+
+
+def test_conclusions_come_from_the_facts() -> None:
+    """The queries that failed and the recommendations are those of the rules, as plain data."""
+    made = attacked("x")
+    assert made["failures"][0] == {"query": "x", "reasons": ["must pass: x", "failed: x"]}
+    assert {one["rule"] for one in made["recommendations"]} >= {"failed-queries"}
+    assert conclude(made) == made
+
+
+def test_json_is_one_line_of_ascii() -> None:
+    """Whatever the content is, a terminal or a log cannot be misled by it."""
+    text = render_json(attacked("é\u202e\n\x1b"))
+    assert text.isascii()
+    assert text.count("\n") == 1
+    assert json.loads(text) == attacked("é\u202e\n\x1b")
