@@ -106,5 +106,6 @@ def _measure(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "name": name, "definition": name, "mean": sum(values) / len(values), "interval": [0.3, 0.6], "n": len(values),
         "baseline": 0.5, "floor": 0.4, "status": "FAIL", "values": values, "difference": -0.05, "low": -0.1,
-        "high": 0.01, "p": 0.04, "p_corrected": 0.08, "p_t": 0.05, "effect": -0.2, "wins": 3, "ties": 1, "losses": 8, "significant": False,
+        "high": 0.01, "p": 0.04, "p_corrected": 0.08, "p_t": 0.05, "effect": -0.2, "wins": 3, "ties": 1, "losses": 8,
+        "significant": False,
     }  # fmt: skip

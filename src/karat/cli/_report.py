@@ -141,16 +141,16 @@ def _day(given: str | None) -> str | None:
 def _renderer(format: str, *, comment: bool) -> Callable[[Mapping[str, Any]], str]:
     from karat import reports
 
-    if format == "md":
-        return lambda document: reports.render_markdown(document, marker=comment)
-    if format == "html":
-        return reports.render_html
+    if format == "md" and comment:
+        return reports.render_comment
     found: Callable[[Mapping[str, Any]], str] = {
         "csv": reports.render_csv,
         "github": reports.render_github,
+        "html": reports.render_html,
         "json": reports.render_json,
         "junit": reports.render_junit,
         "latex": reports.render_latex,
+        "md": reports.render_markdown,
     }[format]
     return found
 

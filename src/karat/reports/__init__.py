@@ -1,5 +1,6 @@
 """Reports: the document of a decision, and that document as Markdown, HTML, JUnit, CSV and LaTeX."""
 
+from karat.reports._comment import render_comment
 from karat.reports._csv import render_csv
 from karat.reports._document import FORMAT, conclude, read_document, schema
 from karat.reports._failures import Failure, failures
@@ -24,6 +25,7 @@ __all__ = [
     "failures",
     "read_document",
     "recommendations",
+    "render_comment",
     "render_csv",
     "render_github",
     "render_html",

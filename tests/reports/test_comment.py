@@ -1,0 +1,72 @@
+"""The comment on a pull request: the verdict first, short enough, and found again by its mark."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from karat.reports import conclude, render_comment
+from karat.reports._comment import COMMENT
+from reports.documents import make_check, make_document, make_query, without_baseline
+
+
+def test_the_verdict_and_why_come_first() -> None:
+    """Then the numbers and what did not pass; everything else is behind a title."""
+    document = make_document(outcome="fail", checks=[make_check("min", "fail", reason="too low"), make_check()])
+    document["recommendations"] = [{"rule": "r", "finding": "It fell", "advice": "look", "queries": ["q3"]}]
+    mark, _, title, _, why, *_ = text = render_comment(document).splitlines()
+    assert mark == "<!-- karat-report turns -->"
+    assert title == "## ❌ FAIL: turns 1.0.0"
+    assert why == "1 of 2 checks failed: RR@10"
+    assert "Run new (0123456789ab), 4 queries, 0 failed, against the baseline of 2026-11-01, by policy default." in text
+    headings = [line for line in text if line.startswith("#") and not line.startswith("### Query")]
+    assert headings == [title, "### Checks that did not pass", "### Recommendations"]
+    assert [line for line in text if line.startswith("<details>")] == [
+        f"<details><summary>{name}</summary>"
+        for name in (
+            "Queries that failed or moved (3)", "Segments", "Differences from the baseline", "Distribution",
+            "Configuration",
+        )
+    ]  # fmt: skip
+
+
+def test_without_a_baseline_nothing_is_compared() -> None:
+    """A first run says so, and has no differences."""
+    text = render_comment(without_baseline())
+    assert "## ⚠️ INCONCLUSIVE: turns 1.0.0\n" in text
+    assert ", without a baseline, by policy" in text
+    assert "Differences" not in text
+
+
+@pytest.mark.parametrize("queries", [11, 3000])
+def test_of_the_queries_it_shows_the_worst_ten(queries: int) -> None:
+    """Those that failed come first, then those that lost most."""
+    made = [make_query(f"q{i}", 0.5, 1.0, text="why " * 200) for i in range(queries)]
+    made[7] = make_query("q7", 0.0, 1.0, error="Timeout")
+    text = render_comment(conclude(make_document(queries=made)))
+    assert f"<summary>Queries that failed or moved (10 of {queries:,})</summary>" in text
+    assert re.findall(r"### Query (q\d+):", text)[0] == "q7"
+    assert text.count("### Query") == 10
+    assert len(text.encode()) <= COMMENT
+
+
+def test_what_is_too_long_is_cut_and_closed() -> None:
+    """Whatever is in it, GitHub takes it, and nothing after it stays folded."""
+    long = [make_query(f"q{i}", 0.0, 1.0, text="why " * 200, error="no " * 300) for i in range(200)]
+    checks = [make_check("min", "fail", reason="because " * 200) for _ in range(300)]
+    text = render_comment(conclude(make_document(outcome="fail", queries=long, checks=checks)))
+    assert len(text.encode()) <= COMMENT
+    assert text.endswith("The rest is left out: it does not fit here.\n")
+    assert text.count("<details>") == text.count("</details>")
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [("a b", "<!-- karat-report a-b -->"), ("--> x", "<!-- karat-report x -->"), ("é", "<!-- karat-report -->")],
+)
+def test_no_name_ends_the_mark(name: str, mark: str) -> None:
+    """The mark is a comment whatever the golden set is called."""
+    document = make_document()
+    document["golden"]["name"] = name
+    assert render_comment(document).splitlines()[0] == mark
