@@ -490,7 +490,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             b'{"qid": "q1", "topk": []}\n{"qid": "\xff", "topk": []}\n',
             2,
             "byte 0xff is not UTF-8",
-            "convert the file with iconv, or name its --format",
+            "convert it to UTF-8, as with iconv",
         ),
         (b'{"qid": "q1", "topk": []}\n[]\n', 2, "[] is no object", ""),
         (
@@ -565,7 +565,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             "document 'pool' stands twice for query 'q1'",
             "keep its best score; chunks are collapsed to their document before scoring",
         ),
-        (b"q1 Q0 p\xff 1 2 x\n", 1, "byte 0xff is not UTF-8", "convert the file with iconv, or name its --format"),
+        (b"q1 Q0 p\xff 1 2 x\n", 1, "byte 0xff is not UTF-8", "convert it to UTF-8, as with iconv"),
         (b'{"karat":"run","format":1}\n', 1, "the run was not finished", "run 'karat eval' again to go on"),
     ],
 )

@@ -50,15 +50,11 @@ def command(document: str, blocks: bool, as_json: bool) -> None:
 
 
 def _read(document: str) -> tuple[bytes, str]:
-    from karat.core import InputError, decode, read_bytes
+    from karat.core import decode, read_bytes
 
     name = "standard input" if document == "-" else document
     data = read_bytes(document)
-    try:
-        return data, decode(data, name)
-    except InputError as error:
-        # No option could help here.
-        raise InputError(error.what, source=name, line=error.line, hint="convert it to UTF-8, as with iconv") from None
+    return data, decode(data, name)
 
 
 def _count(number: int, noun: str) -> str:

@@ -33,7 +33,7 @@ def decode(data: bytes, source: str) -> str:
         if at < 0:
             return text
     line = data.count(b"\n", 0, at) + 1
-    raise InputError(what, source=source, line=line, hint="convert the file with iconv, or name its --format")
+    raise InputError(what, source=source, line=line, hint="convert it to UTF-8, as with iconv")
 
 
 def json_lines(data: bytes, source: str) -> Iterator[tuple[int, object]]:
