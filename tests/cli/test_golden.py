@@ -58,7 +58,7 @@ def test_convert_overwrites_nothing(run: Run, folder: Path) -> None:
         (("convert", "none", "x"), "none: no such file or folder"),
         (("convert", "run.txt", "x", "--from", "beer"), "unknown format 'beer', did you mean 'beir'?"),
         (("convert", "set", "x", "--to", "attack"), "karat reads attack and does not write it"),
-        (("convert", "set", "x", "--documents", "set"), "set holds documents itself; leave --documents set out"),
+        (("convert", "set", "x", "--documents", "set"), "set holds documents itself; name no others (set)"),
         (("sample", "set", "x", "--n", "9"), "n=9; the set has 4 queries"),
         (("synth", "x"), "give DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
         (("synth", "set", "x", "--needles", "3"), "give DOCUMENTS and DESTINATION, or --needles and DESTINATION"),

@@ -271,7 +271,7 @@ def _must(candidate: Snapshot, must: Must) -> Check:
     if must.query not in candidate.queries:
         raise InputError(
             f"must_pass names query {shorten(must.query)}, which was not asked", source="[gate]",
-            hint="correct the id, or evaluate without --sample",
+            hint="correct the id, or evaluate all queries",
         )  # fmt: skip
     if not must.metric:
         held = must.query not in candidate.unfound

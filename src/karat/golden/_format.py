@@ -58,7 +58,7 @@ def read(path: str | Path, format: str | None = None, *, documents: str | Path |
     reading.finish()
     if documents is not None:
         if golden.documents:
-            raise UsageError(f"{path} holds documents itself; leave --documents {documents} out")
+            raise UsageError(f"{path} holds documents itself; name no others ({documents})")
         golden = replace(golden, documents=read_documents(Path(documents), reading))
         reading.finish()
     return replace(golden, notes=reading.notes())

@@ -59,7 +59,7 @@ def _rows(source: Source) -> Iterator[_Row]:
             raise InputError(
                 "TREC files have no named columns",
                 source=source.name,
-                hint="give a JSONL, CSV, TSV or Parquet file (--queries)",
+                hint="give a JSONL, CSV, TSV or Parquet file",
             )
 
 

@@ -204,25 +204,25 @@ def load(path: str) -> object:
     """
     module, _, name = path.partition(":")
     if not module or not name:
-        raise UsageError(f"--system {path}: write package.module:name")
+        raise UsageError(f"system {path}: write package.module:name")
     found = _imported(module, path)
     for part in name.split("."):
         if not hasattr(found, part):
-            raise UsageError(f"--system {path}: {module} has no {part!r}")
+            raise UsageError(f"system {path}: {module} has no {part!r}")
         found = getattr(found, part)
     if not _is_factory(found):
         return found
-    with _own_words(f"--system {path}: {name}() failed"):
+    with _own_words(f"system {path}: {name}() failed"):
         return finished(found())
 
 
 def _imported(module: str, path: str) -> Any:
-    with _own_words(f"--system {path}: {module} cannot be imported"):
+    with _own_words(f"system {path}: {module} cannot be imported"):
         try:
             return import_module(module)
         except ModuleNotFoundError as error:
             hint = "is it installed, or in the current folder?" if error.name in (module, module.split(".")[0]) else ""
-            raise UsageError(f"--system {path}: {error}{'; ' + hint if hint else ''}") from None
+            raise UsageError(f"system {path}: {error}{'; ' + hint if hint else ''}") from None
 
 
 def _is_factory(found: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from golden.formats.golden_strategies import golden_sets, ids, quick, round_trip, texts
 from karat import golden
@@ -227,6 +227,13 @@ bare_ids = ids.filter(lambda name: fields(name) == [name] and "\0" not in name a
 
 @quick
 @given(one=golden_sets(bare_ids))
+@example(
+    one=GoldenSet(
+        documents=(Document(id="d", text="a"),),
+        queries=(Query(id="<top>", text="b"),),
+        judgments=(Judgment(query="<top>", target=Target(document="d"), grade=0),),
+    )
+)
 def test_what_is_kept_goes_round(one: GoldenSet) -> None:
     """Texts, titles and grades come back, and so do ids without blanks."""
     again = round_trip(one, "trec")

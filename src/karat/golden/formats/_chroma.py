@@ -187,7 +187,7 @@ def _rows(golden: GoldenSet) -> Iterator[tuple[Query, str, list[dict[str, Any]]]
         document = golden.document_by_id.get(target.document)
         if document is None:
             what = f"query {shorten(query)}: document {shorten(target.document)} is not in the set"
-            raise InputError(what, hint="add its text with --documents")
+            raise InputError(what, hint="give the set its texts first: 'karat golden convert --documents'")
         text = offsets.setdefault(document.id, Offsets(document.text))
         found[query].setdefault(document.id, []).append(_reference(query, target, text))
     nowhere = golden.documents[0].id if golden.documents else ""

@@ -124,7 +124,7 @@ def _golden(query: Query, contexts: dict[str, str | None]) -> dict[str, Any]:
     missing = next((name for name, text in contexts.items() if text is None), None)
     if missing is not None:
         what = f"query {shorten(query.id)}: document {shorten(missing)} is not in the set, and deepeval holds texts"
-        raise InputError(what, hint="add its text with --documents")
+        raise InputError(what, hint="give the set its texts first: 'karat golden convert --documents'")
     if contexts and isinstance(metadata.get(_IDS), list):
         what = f"query {shorten(query.id)}: metadata has {_IDS!r}, which is where the ids of contexts go"
         raise InputError(what, hint="rename it")

@@ -105,6 +105,9 @@ def _kind(file: Path) -> _Kind:
     seen = head(file)
     if file.suffix in _OTHERS:
         return ""
+    lines = seen.lines[:_SAMPLE]
+    if _are_qrels(lines):  # first: the id of a query may be <top>
+        return "qrels"
     start = seen.text.lstrip()[:200].lower()
     if re.match(r"<doc>", start):
         return "documents"
@@ -112,10 +115,9 @@ def _kind(file: Path) -> _Kind:
         return "topics"
     if {"id", "_id", "docid", "doc_id"} & seen.keys and {"text", "contents", "content"} & seen.keys:
         return "rows"
-    lines = seen.lines[:_SAMPLE]
     if lines and all(line.count("\t") == 1 and line.split("\t")[0].strip() for line in lines):
         return "lines"
-    return "qrels" if _are_qrels(lines) or _is_empty_qrels(file, seen) else ""
+    return "qrels" if _is_empty_qrels(file, seen) else ""
 
 
 def _are_qrels(lines: tuple[str, ...]) -> bool:
