@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli.gate_project import make_project, make_run
+from cli.gate_project import edited, make_project, make_run
 from karat.core import GoldenSet
 
 VERB = "trend"
@@ -34,6 +35,11 @@ def three(tmp_path: Path, made: GoldenSet) -> GoldenSet:
     return made
 
 
+def aged(path: Path) -> Path:
+    """Let a run be one of an older karat, which says no time."""
+    return edited(path, lambda line: {key: value for key, value in line.items() if key != "begun"})
+
+
 def test_the_table_and_the_bars(run: Run, three: GoldenSet) -> None:
     """A row for each run with what changed since the one before, then each metric in one line."""
     out, err = run()
@@ -50,6 +56,50 @@ def test_the_table_and_the_bars(run: Run, three: GoldenSet) -> None:
     )
 
 
+def test_times_are_shown_where_a_day_has_several_runs(run: Run, made: GoldenSet, tmp_path: Path) -> None:
+    """In UTC, in the table and in the file; a star where it is only that of the file; a day with one run is a day."""
+    for day, letter, time in (("02", "b", "23:00:07"), ("02", "a", "23:15:00"), ("03", "a", "01:00:00")):
+        path = make_run(tmp_path, made, FIRST, f"p-2026-01-{day}-{letter * 8}")
+        edited(path, lambda line, at=f"2026-01-{day}T{time}Z": line | {"begun": at} if "karat" in line else line)
+    old = aged(make_run(tmp_path, made, FIRST, "p-2026-01-02-cccccccc"))
+    os.utime(old, (1767390000, 1767390000))
+    out, _ = run("--svg", "trend.svg")
+    rows = [line.rpartition(".jsonl")[0] for line in out.splitlines() if ".jsonl" in line]
+    assert rows == [
+        "2026-01-02 21:40:00*  p-2026-01-02-cccccccc",
+        "2026-01-02 23:00:07   p-2026-01-02-bbbbbbbb",
+        "2026-01-02 23:15:00   p-2026-01-02-aaaaaaaa",
+        "2026-01-03            p-2026-01-03-aaaaaaaa",
+    ]
+    assert out.endswith("\n* when the file was last changed: it does not say when the run was made\n")
+    text = (tmp_path / "trend.svg").read_text()
+    assert "2026-01-02 23:00:07 p-2026-01-02-bbbbbbbb.jsonl: 1.0000" in text
+    assert "2026-01-03 p-2026-01-03-aaaaaaaa.jsonl: 1.0000" in text
+
+
+def test_runs_of_another_folder_belong_to_the_project_that_is_named(run: Run, three: GoldenSet, tmp_path: Path) -> None:
+    """As with the report: ``--golden`` says which."""
+    (tmp_path / "runs").rename(tmp_path.parent / f"{tmp_path.name}-kept")
+    kept = tmp_path.parent / f"{tmp_path.name}-kept"
+    for arguments in ([kept], sorted(kept.iterdir())):
+        assert run(*arguments, "--golden", ".")[0].count(".jsonl") == 3
+    assert run("--golden", ".", code=2)[1] == "karat: .: there are no runs yet; 'karat eval' makes them\n"
+
+
+@pytest.mark.parametrize(
+    ("ms", "shown"), [(1.5e17, "1.5e+17"), (4.21e-7, "4.21e-07"), (0.004, "0.004"), (123456.789, "123456.79")]
+)
+def test_latencies_of_any_size_are_short(run: Run, made: GoldenSet, tmp_path: Path, ms: float, shown: str) -> None:
+    """No cell has more digits than one can read, and none says 0 of what took time."""
+    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa", ms=ms)
+    make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa", ms=2 * ms)
+    out, _ = run("--svg", "trend.svg")
+    assert f"  {shown}  -\n" in out
+    assert max(map(len, out.replace("changed since the run before", "").split())) == len("p-2026-01-01-aaaaaaaa.jsonl")
+    assert shown in out.splitlines()[-1]
+    assert f"lowest {shown}," in (tmp_path / "trend.svg").read_text()
+
+
 def test_json_has_all_of_it(run: Run, three: GoldenSet) -> None:
     """The same as plain numbers, at full precision, for the measures that were asked for."""
     record = json.loads(run(".", "--json", "-m", "P@1", "-m", "RR@10", "--last", "2")[0])
@@ -59,8 +109,8 @@ def test_json_has_all_of_it(run: Run, three: GoldenSet) -> None:
     assert first["changes"] is None
     assert second == {
         "run": "p-2026-01-03-aaaaaaaa.jsonl", "path": "runs/p-2026-01-03-aaaaaaaa.jsonl", "date": "2026-01-03",
-        "date_from": "name", "queries": 12, "failed": 0, "measures": {"P@1": 0.0, "RR@10": 0.5}, "p95": 10.0,
-        "changes": [],
+        "date_from": "name", "time": None, "time_from": None, "queries": 12, "failed": 0,
+        "measures": {"P@1": 0.0, "RR@10": 0.5}, "p95": 10.0, "changes": [],
     }  # fmt: skip
 
 
@@ -78,12 +128,25 @@ def test_the_file_has_a_line_for_each_metric(run: Run, three: GoldenSet, tmp_pat
 
 
 def test_a_run_is_never_written_over(run: Run, three: GoldenSet, tmp_path: Path) -> None:
-    """``--svg runs/*`` is refused before anything is read, and a folder that is not there is told."""
-    before = {path: path.read_bytes() for path in (tmp_path / "runs").iterdir()}
-    _, err = run("--svg", *sorted(before), code=2)
+    """``--svg runs/*`` is refused before anything is read; so are a run of such a name, a link to one, a document."""
+    runs = sorted((tmp_path / "runs").iterdir())
+    (tmp_path / "run.svg").write_bytes(runs[0].read_bytes())
+    (tmp_path / "link.svg").symlink_to(runs[0])
+    before = {path: path.read_bytes() for path in (*runs, tmp_path / "run.svg", *(tmp_path / "set").iterdir())}
+    _, err = run("--svg", *runs, code=2)
     assert "name a file that ends with .svg" in err
-    assert {path: path.read_bytes() for path in (tmp_path / "runs").iterdir()} == before
-    assert "cannot be written" in run("--svg", "nowhere/trend.svg", code=2)[1]
+    for arguments in (["run.svg", "--svg", "./run.svg"], ["--svg", "link.svg"], ["--svg", "set/picture.svg"]):
+        _, err = run(*arguments, code=2)
+        assert err.endswith(f"--svg {arguments[-1]} is a part of what the trend is made from; choose another name\n")
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_folder_for_the_file_is_made(run: Run, three: GoldenSet, tmp_path: Path) -> None:
+    """As the report makes it; where that cannot be it is told."""
+    _, err = run("--svg", "new/folder/trend.svg")
+    assert err == "karat: report saved as new/folder/trend.svg\n"
+    assert (tmp_path / "new" / "folder" / "trend.svg").exists()
+    assert "cannot be written" in run("--svg", "karat.toml/trend.svg", code=2)[1]
 
 
 def test_one_run_has_no_trend(run: Run, made: GoldenSet, tmp_path: Path) -> None:
@@ -104,13 +167,13 @@ def test_what_is_in_no_history_is_told(run: Run, three: GoldenSet, tmp_path: Pat
     """Other golden sets in a list of their own, what cannot be read with its reason, and days that are not certain."""
     other = replace(three, name="older", version="0.9", documents=three.documents[:-1])
     make_run(tmp_path, other, FIRST, "p-2025-12-31-aaaaaaaa")
-    make_run(tmp_path, three, FIRST, "mine", errors={"q01": "timed out"})
+    aged(make_run(tmp_path, three, FIRST, "mine", errors={"q01": "timed out"}))
     (tmp_path / "runs" / "p-2026-01-04-aaaaaaaa.jsonl").write_text("{")
     out, _ = run()
     apart, _, rest = out.partition("on another golden set")[2].partition("\n\n")
     assert "2025-12-31  p-2025-12-31-aaaaaaaa.jsonl  older 0.9 sha256:" in apart
     assert rest.startswith("not used\n  runs/p-2026-01-04-aaaaaaaa.jsonl, line 1: is no valid JSON")
-    assert out.endswith("\n* no day in the file's name: it is the one on which the file was last changed\n")
+    assert out.endswith("\n* when the file was last changed: it does not say when the run was made\n")
     assert out.count("12 (1 failed)") == 1
     assert "*  mine.jsonl" in out
     assert "older" not in out.partition("on another golden set")[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.core import GoldenSet, Hit, InputError, Place, Run, Span, SystemFailed, Trace
-from karat.experiments import RunWriter, make_run, read_run_file
-from karat.experiments._runfile import trace_record
-from karat.systems import hits_of
+from karat.experiments import RunWriter, Settings, make_run, read_run_file
+from karat.experiments._evaluate import begun
+from karat.experiments._project import run_path
+from karat.experiments._runfile import header, read_begun, trace_record
+from karat.systems import adapt, hits_of
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(), max_size=8)  # with halves of surrogate pairs
@@ -123,3 +127,87 @@ def test_any_answer_is_hits_that_can_be_kept_or_a_failure(answer: object) -> Non
         return
     record = trace_record(Trace(query="q", text="t", hits=hits))
     assert json.loads(json.dumps(record, allow_nan=False)) == record
+
+
+def _head(path: Path) -> dict[str, object]:
+    head: dict[str, object] = json.loads(path.read_bytes().splitlines()[0])
+    return head
+
+
+def test_a_run_says_when_it_was_begun(tmp_path: Path, letters: GoldenSet) -> None:
+    """In UTC, to the second, in the first line of its file, packed or not; the run itself knows nothing of it."""
+    path = tmp_path / "run.jsonl"
+    before = datetime.now(tz=UTC).replace(microsecond=0)
+    made = make_run(letters, lambda query, k: [query[0]], output=path)
+    found = read_begun(path)
+    assert found is not None
+    assert before <= found <= datetime.now(tz=UTC)
+    assert _head(path)["begun"] == f"{found:%Y-%m-%dT%H:%M:%SZ}"
+    assert read_run_file(path) == made
+    assert "begun" not in header(made)
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_begun(packed) == found
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, 5, "", "yesterday", "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01", "2026-01-01T00:00:00"],
+)
+def test_a_file_that_does_not_say_it_is_a_run_too(tmp_path: Path, letters: GoldenSet, said: object) -> None:
+    """One from before, and one in which it is no time."""
+    path = tmp_path / "run.jsonl"
+    made = make_run(letters, lambda query, k: [query[0]], output=path)
+    head, rest = path.read_text().split("\n", 1)
+    record = json.loads(head) | {"begun": said}
+    if said is None:
+        del record["begun"]
+    path.write_text(json.dumps(record) + "\n" + rest)
+    assert read_begun(path) is None
+    assert read_run_file(path) == made
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"[]\n", b"[" * 200_000, b"\x1f\x8b\x08", b"\x1f\x8b" + b"x" * 99])
+def test_what_is_no_run_was_begun_at_no_time(tmp_path: Path, data: bytes) -> None:
+    """It is not for this to complain of it."""
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(data)
+    assert read_begun(path) is None
+    assert read_begun(tmp_path) is None
+    assert read_begun(tmp_path / "gone") is None
+
+
+def test_a_run_that_is_taken_up_was_begun_when_it_was(tmp_path: Path, letters: GoldenSet) -> None:
+    """Its first time stays, also where the file has none because an older karat began it."""
+    path, part = tmp_path / "run.jsonl", tmp_path / "run.jsonl.part"
+    asked: list[str] = []
+
+    def find(query: str, k: int) -> list[str]:
+        asked.append(query)
+        return [query[0]]
+
+    make_run(letters, find, output=path)
+    first, second, *_ = path.read_text().splitlines(keepends=True)
+    for old in ({"begun": "2001-02-03T04:05:06Z"}, {}):
+        asked.clear()
+        head = {key: value for key, value in json.loads(first).items() if key != "begun"} | old
+        part.write_text(json.dumps(head, ensure_ascii=False, separators=(",", ":")) + "\n" + second)
+        make_run(letters, find, output=path)
+        assert {key: value for key, value in _head(path).items() if key == "begun"} == old
+        assert len(asked) == len(letters.queries)  # one of them to warm up
+
+
+def test_when_a_run_was_begun_is_no_part_of_what_it_is(tmp_path: Path, letters: GoldenSet) -> None:
+    """The name of its file does not change by it, so that a run that was begun yesterday is taken up today."""
+    system = adapt(lambda query, k: [query[0]], name="mine")
+    path = run_path(tmp_path, letters, system, Settings())
+    with RunWriter(path, begun(letters, system, Settings())) as writer:
+        writer.write(Trace(query=letters.queries[0].id, text=letters.queries[0].text))
+    head, answer, _ = path.read_text().splitlines(keepends=True)
+    path.unlink()
+    part = path.with_name(path.name + ".part")
+    part.write_text(head.replace(json.loads(head)["begun"], "2001-02-03T04:05:06Z") + answer)
+    assert run_path(tmp_path, letters, system, Settings()) == path
+    with RunWriter(path, begun(letters, system, Settings())) as writer:
+        assert len(writer.done) == 1
+    assert _head(path)["begun"] == "2001-02-03T04:05:06Z"

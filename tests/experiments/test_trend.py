@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,17 @@ def names(trend: Trend, history: int = 0) -> list[str]:
     return [point.file.path.name.removesuffix(".jsonl") for point in trend.histories[history].points]
 
 
-def at(path: Path, day: str) -> Path:
-    """Let a file be changed on a day."""
-    seconds = date.fromisoformat(day).toordinal() - date(1970, 1, 1).toordinal()
-    os.utime(path, (seconds * 86400 + 3600,) * 2)
+def at(path: Path, moment: str) -> Path:
+    """Let a run be one of an older karat, which says no time, and its file be changed at some."""
+    edited(path, lambda line: {key: value for key, value in line.items() if key != "begun"})
+    seconds = datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp()
+    os.utime(path, (seconds, seconds))
     return path
+
+
+def begun(path: Path, moment: str) -> Path:
+    """Let a run say when it was begun; its file is changed later."""
+    return edited(path, lambda line: line | {"begun": moment} if "karat" in line else line)
 
 
 def test_runs_are_scored_and_told_what_changed(tmp_path: Path, made: GoldenSet) -> None:
@@ -53,20 +59,58 @@ def test_runs_are_scored_and_told_what_changed(tmp_path: Path, made: GoldenSet) 
     assert record[1]["changes"] == [{"key": "chunk.size", "now": 9, "was": 8}]
 
 
-def test_runs_of_one_day_stand_in_the_order_of_names_and_numbers(tmp_path: Path, made: GoldenSet) -> None:
-    """The tenth comes after the second, the one without a number first, and a name only after the day."""
+def test_runs_of_one_day_stand_in_the_order_in_which_they_were_begun(tmp_path: Path, made: GoldenSet) -> None:
+    """Whatever their names are, which a hash decides, and whatever happened to their files since."""
+    times = {"d": "01:00:00", "b": "01:00:01", "a": "09:30:00", "c": "23:59:59"}
+    for letter in reversed(times):
+        path = make_run(tmp_path, made, FIRST, f"p-2026-01-02-{letter * 8}")
+        begun(path, f"2026-01-02T{times[letter]}Z")
+    make_run(tmp_path, made, FIRST, "a-2026-01-03-aaaaaaaa")
+    found = read_trend([tmp_path])
+    assert names(found) == [*(f"p-2026-01-02-{letter * 8}" for letter in times), "a-2026-01-03-aaaaaaaa"]
+    first, *_ = found.to_dict()["histories"][0]["runs"]
+    assert (first["time"], first["time_from"]) == ("2026-01-02T01:00:00Z", "begun")
+    assert names(read_trend([tmp_path], last=2)) == ["p-2026-01-02-cccccccc", "a-2026-01-03-aaaaaaaa"]
+
+
+def test_where_a_run_says_no_time_that_of_its_file_counts(tmp_path: Path, made: GoldenSet) -> None:
+    """Also among runs that do, and also where it was finished after midnight."""
+    begun(make_run(tmp_path, made, FIRST, "p-2026-01-02-bbbbbbbb"), "2026-01-02T12:00:00Z")
+    at(make_run(tmp_path, made, FIRST, "p-2026-01-02-cccccccc"), "2026-01-02T08:00:00")
+    at(make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa"), "2026-01-03T00:10:00")
+    found = read_trend([tmp_path])
+    assert names(found) == ["p-2026-01-02-cccccccc", "p-2026-01-02-bbbbbbbb", "p-2026-01-02-aaaaaaaa"]
+    assert [run["time_from"] for run in found.to_dict()["histories"][0]["runs"]] == ["modified", "begun", "modified"]
+
+
+@pytest.mark.parametrize("made_old", [False, True])
+def test_a_time_that_is_not_of_the_day_says_nothing(tmp_path: Path, made: GoldenSet, made_old: bool) -> None:
+    """A file that was copied or renamed stands by its name: the tenth after the second, one without a number first."""
     stems = ["a-2026-01-03-cccccccc", "p-2026-01-02-bbbbbb99", *(f"p-2026-01-02-bbbbbb99-{n}" for n in (2, 10))]
-    for stem in reversed(stems):
-        make_run(tmp_path, made, FIRST, stem)
-    assert names(read_trend([tmp_path])) == [*stems[1:], stems[0]]
+    for hour, stem in enumerate(reversed(stems)):
+        path = make_run(tmp_path, made, FIRST, stem)
+        at(path, f"2026-01-07T0{hour}:00:00") if made_old else begun(path, f"2025-01-01T0{hour}:00:00Z")
+    found = read_trend([tmp_path])
+    assert names(found) == [*stems[1:], stems[0]]
+    assert {run["time"] for run in found.to_dict()["histories"][0]["runs"]} == {None}
+
+
+def test_the_day_in_a_name_counts_before_the_one_that_the_run_says(tmp_path: Path, made: GoldenSet) -> None:
+    """Who gives a file a day of his own wants to see it there; one without a day has that of its run."""
+    begun(make_run(tmp_path, made, FIRST, "p-2026-01-05-aaaaaaaa"), "2026-01-01T00:00:00Z")
+    begun(make_run(tmp_path, made, FIRST, "mine"), "2026-01-03T10:00:00Z")
+    runs = read_trend([tmp_path]).to_dict()["histories"][0]["runs"]
+    assert [(run["run"], run["date"], run["date_from"]) for run in runs] == [
+        ("mine.jsonl", "2026-01-03", "begun"), ("p-2026-01-05-aaaaaaaa.jsonl", "2026-01-05", "name"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "stem", ["mine", "p-2026-02-30-aaaaaaaa", "p-2026-01-02", "p-2026-01-02-nothexno", "p-2026-01-02-aaaaaaaa-new"]
 )
-def test_without_a_day_in_the_name_that_of_the_file_counts(tmp_path: Path, made: GoldenSet, stem: str) -> None:
+def test_without_a_day_that_of_the_file_counts(tmp_path: Path, made: GoldenSet, stem: str) -> None:
     """Also where the name only looks like one of karat's; it is said where the day is from."""
-    at(make_run(tmp_path, made, FIRST, stem), "2025-12-31")
+    at(make_run(tmp_path, made, FIRST, stem), "2025-12-31T01:00:00")
     make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
     first, second = read_trend([tmp_path]).to_dict()["histories"][0]["runs"]
     assert (first["run"], first["date"], first["date_from"]) == (f"{stem}.jsonl", "2025-12-31", "modified")
@@ -155,7 +199,7 @@ def test_a_file_that_is_no_run_is_told_and_the_others_are_shown(
 
 
 def test_only_the_newest_are_read_where_that_is_asked(tmp_path: Path, made: GoldenSet) -> None:
-    """Damaged files and other sets between them do not count; older files are not even opened."""
+    """Damaged files and other sets between them do not count; of older files nothing but the first line is read."""
     for day in range(1, 6):
         make_run(tmp_path, made, FIRST, f"p-2026-01-0{day}-aaaaaaaa")
     for day in (1, 4):
@@ -176,7 +220,25 @@ def test_runs_can_be_named(tmp_path: Path, made: GoldenSet) -> None:
     packed.write_bytes(gzip.compress(other.read_bytes()))
     found = read_trend([packed, one, one])
     assert names(found) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-02-aaaaaaaa.jsonl.gz"]
-    assert all(point.file.named for point in found.histories[0].points)
+    assert all(point.file.day_from == "name" for point in found.histories[0].points)
+
+
+def test_runs_that_were_kept_elsewhere(tmp_path: Path) -> None:
+    """Files, a folder of them, or one with ``runs`` in it; the project is the one that is named."""
+    project, kept = tmp_path / "project", tmp_path / "kept"
+    project.mkdir()
+    made = make_project(project)
+    run = make_run(kept, made, FIRST, "p-2026-01-01-aaaaaaaa")
+    for paths in ([run], [kept], [kept / "runs"]):
+        found = read_trend(paths, golden=project)
+        assert names(found) == ["p-2026-01-01-aaaaaaaa"]
+        assert found.project.config.folder == project
+    with pytest.raises(InputError, match=r"project/runs: there are no runs yet|project: there are no runs yet"):
+        read_trend([project], golden=project)
+    with pytest.raises(InputError, match="no such file or folder"):
+        read_trend([run], golden=tmp_path / "nowhere")
+    with pytest.raises(InputError):
+        read_trend([kept])
 
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path, made: GoldenSet) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +54,33 @@ def test_a_cell_is_never_a_formula(text: str) -> None:
     assert not cell(text).startswith(
         ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", " ")
     )
+
+
+def test_lines_and_fields_are_as_rfc_4180_says() -> None:
+    """Lines end with CR and LF, the last too; quotation marks are doubled; every line has the fields of the first."""
+    made = make_document(queries=[make_query("a", 1.0, text='say "x", then\ny'), make_query("b", 0.5, 1.0)])
+    text = render_csv(made)
+    assert text.endswith("\r\n")
+    head, first, second, rest = text.split("\r\n")
+    assert rest == ""
+    assert first.startswith('"a","say ""x"", then y",')
+    assert second == (
+        '"b","What of b?","prices","","","","yes",12.0,0.5,1.0,-0.5,"x1; d-b; x3; x4; x5","d-b"'
+    )  # fmt: skip
+    assert {len(row) for row in csv.reader([head, first, second], strict=True)} == {13}
+
+
+def test_two_readers_read_the_same() -> None:
+    """Python's and polars', of all attacks; numbers are numbers, and nothing is null but a number that is not there."""
+    queries = [make_query(f"{i} {text}", 0.5, None if i % 2 else 1.0, text=text) for i, text in enumerate(ATTACKS)]
+    text = render_csv(make_document(queries=queries))
+    read = polars.read_csv(io.BytesIO(text.encode()), infer_schema=False).fill_null("")
+    assert read.to_dicts() == rows(text)
+    assert [row["text"] for row in rows(text)] == [cell(one) for one in ATTACKS]
+    typed = polars.read_csv(io.BytesIO(text.encode()))
+    assert typed["RR@10 change"].to_list() == [None if i % 2 else -0.5 for i in range(len(ATTACKS))]
+    assert typed["ms"].dtype == polars.Float64
+    assert typed["text"].dtype == polars.String
 
 
 def test_the_same_document_gives_the_same_bytes() -> None:

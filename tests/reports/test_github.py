@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from karat.reports import render_github, render_markdown, render_summary
 from karat.reports._github import SUMMARY, annotation
-from reports.documents import ATTACKS, attacked, make_check, make_document, make_query, without_baseline
+from reports.documents import ATTACKS, attacked, make_check, make_document, make_measure, make_query, without_baseline
 
 COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
 
@@ -51,6 +53,36 @@ def test_a_command_holds_what_was_put_in() -> None:
     match = COMMAND.fullmatch(annotation("error", title, message))
     assert match
     assert (unescaped(match[2]), unescaped(match[3])) == (title, message)
+
+
+@given(st.text(st.characters(), max_size=40), st.text(st.characters(), max_size=40))
+def test_any_text_is_one_command_that_holds_it(title: str, message: str) -> None:
+    """As the runner reads it: up to the next two colons it is properties, each up to a comma, the rest the message."""
+    line = annotation("error", title, message)
+    assert line.startswith("::error ")
+    properties, _, rest = line.removeprefix("::error ").partition("::")
+    (pair,) = properties.split(",")
+    name, _, value = pair.partition("=")
+    assert (name, unescaped(value), unescaped(rest)) == ("title", title, message)
+    assert not {"\r", "\n"} & set(line)
+
+
+def test_nothing_is_longer_than_github_takes() -> None:
+    """Of a title 255 characters, of a message 4096, counted after the escapes are undone; what is cut says so."""
+    long = ("%" * 60 + ":,") * 200
+    made = make_document(
+        outcome="fail",
+        measures=[make_measure(long)],
+        checks=[make_check("must_pass", "fail", query=f"{long}{i}", metric=None, reason=long) for i in range(12)],
+    )
+    made["verdict"]["policy"] = long
+    for line in render_github(made).splitlines():
+        match = COMMAND.fullmatch(line)
+        assert match
+        assert len(unescaped(match[2])) <= 255
+        assert len(unescaped(match[3])) <= 4096
+    title, message = annotation("error", long, long).removeprefix("::error title=").split("::")
+    assert (title[-3:], message[-3:]) == ("...", "...")
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

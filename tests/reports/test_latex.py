@@ -3,18 +3,63 @@
 from __future__ import annotations
 
 import re
+import string
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.reports import render_latex
-from karat.reports._latex import latex
+from karat.reports._latex import _EVERYWHERE, _LETTER, latex
+from reports.debian import program
 from reports.documents import ATTACKS, attacked, make_document, make_measure, without_baseline
+
+WORLD = "naïve Łódź ąę « » „q“ поиск Δ 検索 😀 👩\u200d👩 e\u0301 \u00ad \u200b \u2028 \ufe0f"
+Compiled = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def pdflatex() -> str:
+    """LaTeX, which Debian has."""
+    return program("LaTeX", "texlive-latex-base", "texlive-latex-recommended", names=("pdflatex",))
+
+
+@pytest.fixture
+def compiled(pdflatex: str, tmp_path: Path) -> Compiled:
+    """Compile the body of a paper twice, as a paper is, but for the file; give what the log says."""
+
+    def call(body: str, preamble: str = "") -> str:
+        source = (
+            "\\documentclass{article}\n\\usepackage{booktabs}\n"
+            f"{preamble}\n\\begin{{document}}\n{body}\n\\listoftables\n\\end{{document}}\n"
+        )
+        (tmp_path / "paper.tex").write_text(source, encoding="utf-8")
+        for _ in range(2):
+            subprocess.run(
+                [pdflatex, "-no-shell-escape", "-draftmode", "-interaction=nonstopmode", "paper.tex"],
+                cwd=tmp_path, capture_output=True, timeout=120, check=False,
+            )  # fmt: skip
+        log = (tmp_path / "paper.log").read_text("latin-1")
+        assert set(re.findall(r"^! .*", log, re.MULTILINE)) <= {"! OK."}  # after what it was asked to show
+        assert "PDF statistics" in log, log[-300:]  # it came to its end
+        return log
+
+    return call
 
 
 def body(text: str) -> list[str]:
     return [line.strip() for line in text[text.index("\\midrule") : text.index("\\bottomrule")].splitlines()[1:-1]]
+
+
+def named(name: str) -> dict[str, Any]:
+    """Give a document in which everything that has a name has this one."""
+    made = make_document(measures=[make_measure(name), make_measure()])
+    made["run"]["name"] = made["golden"]["name"] = made["baseline"]["name"] = name
+    return made
 
 
 @pytest.mark.parametrize(
@@ -22,21 +67,27 @@ def body(text: str) -> list[str]:
     [
         (0.2, ""),
         (None, ""),
-        (0.05, r"\textsuperscript{*}"),
-        (0.01, r"\textsuperscript{**}"),
-        (0.0005, r"\textsuperscript{***}"),
+        (0.05, r" \textsuperscript{*}"),
+        (0.01, r" \textsuperscript{**}"),
+        (0.0005, r" \textsuperscript{***}"),
     ],
 )
 def test_a_mark_says_how_small_p_is(p: float | None, mark: str) -> None:
-    """One star at 0.05, two at 0.01, three at 0.001; the better number is bold."""
+    """One star at 0.05, two at 0.01, three at 0.001, in a column of their own; the better number is bold."""
     (row,) = body(render_latex(make_document(measures=[make_measure(p_corrected=p)])))
-    assert row == rf"RR@10 & \textbf{{0.8000}} & 0.7500 & $-0.0500${mark} & $[-0.1000, +0.0100]$ \\"
+    assert row == rf"RR@10 & \textbf{{0.8000}} & 0.7500 & $-0.0500$ &{mark} & $[-0.1000, +0.0100]$ \\"
 
 
 def test_where_less_is_better_the_smaller_is_bold() -> None:
     """The direction is that of the measure."""
     (row,) = body(render_latex(make_document(measures=[make_measure(lower_is_better=True)])))
     assert row.startswith(r"RR@10 & 0.8000 & \textbf{0.7500} &")
+
+
+def test_no_change_has_no_minus() -> None:
+    """What is rounded to nothing is +0.0000."""
+    (row,) = body(render_latex(make_document(measures=[make_measure(difference=-0.00001, low=-0.00002)])))
+    assert r"& $+0.0000$ & \textsuperscript{*} & $[+0.0000, +0.0100]$ \\" in row
 
 
 def test_without_a_baseline_there_are_means_only() -> None:
@@ -47,10 +98,18 @@ def test_without_a_baseline_there_are_means_only() -> None:
     assert "Marks" not in text
 
 
+def test_the_list_of_tables_has_the_names_only_and_labels_differ() -> None:
+    """A paper holds several of them."""
+    text = render_latex(named("two sets_1"))
+    assert r"\caption[{two sets\_1 on two sets\_1 1.0.0}]{two sets\_1 on two sets\_1 1.0.0, 4 queries. Base" in text
+    assert r"\label{tab:karat-two-sets-1-two-sets-1}" in text
+    assert r"\label{tab:karat-turns-new}" in render_latex(make_document())
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_content_is_a_command(attack: str) -> None:
-    """Braces balance, the commands are those of harmless words and of escapes, and no line more."""
-    text, calm = render_latex(attacked(attack)), render_latex(attacked("calm"))
+    """Braces balance, the commands are those of harmless words and of escapes, and no line more but for letters."""
+    text, calm = render_latex(attacked(attack)).replace(f"{_LETTER}\n", ""), render_latex(attacked("calm"))
     assert len(text.splitlines()) == len(calm.splitlines())
     bare = re.sub(r"\\[{}$&#%_]", "", text)
     assert bare.count("{") == bare.count("}")
@@ -58,12 +117,53 @@ def test_no_content_is_a_command(attack: str) -> None:
         map(calm.replace("\\,\\%", "").count, "$&%#")
     )
     new = set(re.findall(r"\\[a-z]+", text)) - set(re.findall(r"\\[a-z]+", calm))
-    assert all(name.startswith("\\text") for name in new)
+    assert all(name.startswith("\\text") or name in ("\\kern", "\\karatletter") for name in new)
 
 
-@given(st.text(alphabet=st.sampled_from("\\{}$&#%_~^<>|\"`[]*-'ab \n")))
+@given(st.text(alphabet=st.sampled_from("\\{}$&#%_~^<>|\"`[]*-,'ab \né検")))
 def test_escaped_text_has_no_bare_special(text: str) -> None:
-    """After the escapes are taken away nothing special is left."""
-    left = re.sub(r"\\text[a-z]+\{\}|\\[{}$&#%_]|\{''\}|\{[\[\]*]\}|-\{\}(?=-)", "", latex(text))
-    assert not re.search(r"[\\{}$&#%_~^<>|\"`\[\]*\n]", left)
-    assert "--" not in latex(text)
+    """After the escapes are taken away nothing special is left, and nothing is said to TeX in other signs."""
+    left = re.sub(
+        r"\\text[a-z]+\{\}|\\[{}$&#%_]|\{''\}|\{[\[\]*]\}|\{\\kern0pt\}|\\karatletter\{26908\}\{検\}", "", latex(text)
+    )
+    assert not re.search(r"[\\{}$&#%_~^<>|\"`\[\]*\n検]", left)
+    assert not re.search("--|,,", latex(text))
+
+
+def test_tables_compile_without_a_complaint(compiled: Compiled) -> None:
+    """With and without a baseline, and without measures: no error, no warning, and nothing too wide for the page."""
+    tables = [make_document(), without_baseline(), make_document(measures=[])]
+    tables[1]["run"]["name"], tables[2]["run"]["name"] = "first", "empty"
+    log = compiled("\n".join(map(render_latex, tables)))
+    assert not re.search(r"Warning|Overfull|Missing character", log)
+
+
+@pytest.mark.parametrize("preamble", ["", r"\usepackage[T1]{fontenc}"], ids=["plain", "T1"])
+def test_whatever_is_in_a_name_compiles(compiled: Compiled, preamble: str) -> None:
+    """Every attack, all that is special in ASCII, and letters that the fonts lack, in captions, rows and the list."""
+    names = [*ATTACKS, string.printable, WORLD, "".join(_EVERYWHERE), "*", "[1em]", "--", r"\\[1em]", "\\", "%", "{"]
+    # LaTeX holds eighteen tables before it wants a page.
+    tables = [f"{render_latex(named(name)).replace('tab:karat', f'{i}')}\\clearpage" for i, name in enumerate(names)]
+    log = compiled("\n".join(tables), preamble)
+    assert not re.search(r"LaTeX Warning|Missing character|Runaway", log)
+
+
+def printed(compiled: Compiled, text: str, preamble: str = "") -> list[str]:
+    """Give TeX's own account of the signs that it set; two that became one are told as such."""
+    log = compiled(
+        f"{_LETTER}\n\\showboxbreadth=999 \\showboxdepth=9 \\setbox0\\hbox{{{latex(text)}}}\\showbox0", preamble
+    )
+    return re.findall(r"^\.+\\\w+/cmr/m/n/10 (.+)$", log[log.index("> \\box0") :], re.MULTILINE)
+
+
+def test_every_sign_is_printed_as_itself(compiled: Compiled) -> None:
+    """None is lost, and no two became one, such as a dash or a quotation mark."""
+    text = "".join(sign for sign in string.punctuation if sign != '"') + "a--b---c,,d''e<<f>>g?`h!`i"
+    assert "".join(printed(compiled, text, r"\usepackage[T1]{fontenc}")) == text
+
+
+def test_a_letter_is_printed_where_the_document_has_it(compiled: Compiled) -> None:
+    """One that its encoding has not is a question mark, and so is one that the author chose no encoding for."""
+    assert printed(compiled, "ę検") == ["?", "?"]
+    (first, second) = printed(compiled, "ę検", r"\usepackage[T1]{fontenc}")
+    assert first != "?" == second

@@ -30,6 +30,11 @@ def path(tree: ElementTree.Element) -> str:
     return next((one.attrib["d"] for one in tree.iter(f"{SVG}path") if one.attrib["class"] == "line"), "")
 
 
+def told(tree: ElementTree.Element) -> list[str | None]:
+    """Give what a browser tells where the mouse rests."""
+    return [one[0].text for one in tree.iter(f"{SVG}rect") if one.get("class") == "run"]
+
+
 def test_bars_stand_between_the_lowest_and_the_highest() -> None:
     """Seven eighths apart, counted by hand; the same value gives the same bar."""
     assert bars([0.0, 1.0, 0.5, 2 / 7, 1.0]) == "▁█▅▃█"
@@ -66,13 +71,58 @@ def test_a_value_that_is_missing_is_a_gap() -> None:
     assert "no value in the newest of 5 runs" in next(tree.iter(f"{SVG}g"))[1].text  # type: ignore[operator]
 
 
+def test_many_runs_are_a_line_without_dots() -> None:
+    """But for the newest, and for one that nothing joins; each is told all the same, in a field that can be hit."""
+    values: list[float | None] = [i / 500 for i in range(500)]
+    values[100] = values[102] = None
+    tree = drawn(*values)
+    dots = [float(dot.attrib["cx"]) for dot in tree.iter(f"{SVG}circle")]
+    assert dots == pytest.approx([200 + 370 * 101 / 499, 570], abs=0.1)
+    assert len(told(tree)) == 498
+    fields = [one for one in tree.iter(f"{SVG}rect") if one.get("class") == "run"]
+    assert {float(one.attrib["height"]) for one in fields} == {48}
+    assert len(list(drawn(*range(40)).iter(f"{SVG}circle"))) == 40
+
+
+@pytest.mark.parametrize(
+    ("values", "beside"),
+    [
+        ([0.5], {"RR": 117, "0.5000": 117}),
+        ([0.5, 0.5], {"RR": 107, "always the same": 125, "0.5000": 107, "+0.0000 since first": 125}),
+        ([0.5, 0.25], {"RR": 107, "0.2500 to 0.5000": 125, "0.2500": 107, "-0.2500 since first": 125}),
+        ([None, 0.5], {"RR": 117, "0.5000": 117}),
+        ([None, None], {"RR": 107, "no value": 125, "-": 117}),
+    ],
+)
+def test_what_stands_beside_a_line(values: list[float | None], beside: dict[str, float]) -> None:
+    """Name and range, newest value and change; a word without one below it stands at the height of the line."""
+    group = next(drawn(*values).iter(f"{SVG}g"))
+    assert {one.text: float(one.attrib["y"]) for one in group.iter(f"{SVG}text")} == beside
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1e17, "1e+17"), (1.7976931348623157e308, "1.8e+308"), (99999999.0, "99999999.00"), (1234.5, "1234.50"),
+        (0.005, "0.01"), (0.0049, "0.0049"), (1.2345e-9, "1.23e-09"), (0.0, "0.00"),
+    ],
+)  # fmt: skip
+def test_numbers_of_any_size_are_short(value: float, shown: str) -> None:
+    """Neither seventeen digits, nor 0 of what is more; where that is not asked for, too small is 0."""
+    line = Sparkline(name="p95 ms", values=[value], digits=2, tiny=True)
+    assert line.shown(value) == shown
+    assert len(line.shown(-value, signed=True)) <= 12
+    assert math.isfinite(line.known[0])
+    assert Sparkline(name="RR", values=()).shown(1.2e-9) == "0.0000"
+
+
 def test_a_difference_that_no_number_shows_is_not_drawn() -> None:
     """The last bit of a mean makes no mountain."""
     assert len({point.split()[1] for point in path(drawn(0.25, 0.25 + 1e-12)).split("L")}) == 1
 
 
 def test_every_line_is_told_in_words() -> None:
-    """Each has a title and a description that its group points to, and each dot has a title."""
+    """Each has a title and a description that its group points to, and each run a field with a title."""
     tree = drawn(0.5, 0.75)
     group = next(tree.iter(f"{SVG}g"))
     by_id = {one.attrib["id"]: one.text for one in tree.iter() if "id" in one.attrib}
@@ -80,7 +130,7 @@ def test_every_line_is_told_in_words() -> None:
     assert by_id[group.attrib["aria-labelledby"]] == "RR"
     words = "0.7500 in the newest of 2 runs, +0.2500 since the first; lowest 0.5000, highest 0.7500."
     assert by_id[group.attrib["aria-describedby"]] == words
-    assert [dot[0].text for dot in tree.iter(f"{SVG}circle")] == ["run 0: 0.5000", "run 1: 0.7500"]
+    assert told(tree) == ["run 0: 0.5000", "run 1: 0.7500"]
     assert by_id[tree.attrib["aria-labelledby"]] == "set"
 
 
@@ -129,6 +179,7 @@ def test_a_long_name_is_cut_where_it_is_drawn_and_whole_in_the_title() -> None:
     tree = drawn(1.0, name="n" * 40)
     assert "n" * 21 + "…" in [one.text for one in tree.iter(f"{SVG}text")]
     assert next(tree.iter(f"{SVG}g"))[0].text == "n" * 40
+    assert "検" * 10 + "…" in [one.text for one in drawn(1.0, name="検" * 12).iter(f"{SVG}text")]
 
 
 @given(VALUES, st.text(), st.text())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +14,7 @@ from karat.cli._progress import Progress
 from karat.cli._table import bold, emit, escaped, printable, render
 
 if TYPE_CHECKING:
+    from karat.experiments import Trend
     from karat.reports import Chart, Sparkline
 
 _BARS = 60  # more runs than these have no room beside their numbers
@@ -24,33 +27,57 @@ _CHANGES = 3
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."
 )
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the newest N runs.  [default: all]")
+@click.option("--golden", metavar="DIR", help="The project of the runs.  [default: the folder that they lie in]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--svg", metavar="FILE", help="Draw a line for each metric into a file; its name ends with .svg.")
 def command(
-    paths: tuple[str, ...], measures: tuple[str, ...], last: int | None, as_json: bool, svg: str | None
+    paths: tuple[str, ...],
+    measures: tuple[str, ...],
+    last: int | None,
+    golden: str | None,
+    as_json: bool,
+    svg: str | None,
 ) -> None:
-    """Score the runs that are kept in DIR/runs, or those that are named, and show them in the order of their days.
+    """Score the runs that are kept in DIR/runs, or those that are named, and show them from the first to the newest.
 
     Runs on another golden set are listed apart, and files that cannot be read are told.
 
     Example: karat trend examples/hotel -m nDCG@5 --svg trend.svg
     """
-    from karat.core import InputError, UsageError, write_file
+    from karat.cli._report import write_report
+    from karat.core import InputError, UsageError
     from karat.experiments import read_trend
     from karat.reports import render_sparklines
 
     if svg is not None and not svg.lower().endswith(".svg"):  # --svg runs/* would write over a run
         raise UsageError(f"--svg {svg}: name a file that ends with .svg")
     with Progress() as progress:
-        found = read_trend(paths or (".",), measures, last=last, progress=lambda *far: progress("scoring", *far))
+        found = read_trend(
+            paths or (golden or ".",),
+            measures,
+            golden=golden,
+            last=last,
+            progress=lambda *far: progress("scoring", *far),
+        )
     document = found.to_dict()
     if svg is not None:
-        golden = found.project.golden
-        title = f"{' '.join(part for part in (golden.name, golden.version) if part)}: quality over time"
-        write_file(svg, render_sparklines(title, _charts(document)))
+        _spare(svg, paths, found)
+        write_report(svg, render_sparklines(f"{_name(document['golden'])}: quality over time", _charts(document)))
     emit(json.dumps(document, allow_nan=False) if as_json else _text(document))
     if not found.histories and not found.apart:
-        raise InputError("no run could be read", source=paths[0] if paths else ".")
+        raise InputError("no run could be read", source=paths[0] if paths else golden or ".")
+
+
+def _spare(svg: str, paths: Iterable[str], found: Trend) -> None:
+    """Refuse to write over what the trend is made from: a run may be called anything, and so may a document."""
+    from karat.core import UsageError
+
+    target, config = Path(svg).resolve(), found.project.config
+    folders = {one.resolve() for one in (config.golden, config.documents) if one} - {config.folder.resolve()}
+    runs = {Path(path).resolve() for path in paths}
+    # A link may lead to a run.
+    if target in runs or target.suffix.lower() != ".svg" or any(target.is_relative_to(one) for one in folders):
+        raise UsageError(f"--svg {svg} is a part of what the trend is made from; choose another name")
 
 
 def _charts(document: dict[str, Any]) -> list[Chart]:
@@ -60,7 +87,9 @@ def _charts(document: dict[str, Any]) -> list[Chart]:
     return [
         Chart(
             title=f"{_asked(one)}{_span(one['runs'])}",
-            labels=[f"{run['date']} {run['run']}" for run in one["runs"]],
+            labels=[
+                f"{day.rstrip('*')} {run['run']}" for day, run in zip(_days(one["runs"]), one["runs"], strict=True)
+            ],
             lines=_lines(one["runs"], document["measures"]),
         )
         for one in document["histories"]
@@ -71,7 +100,7 @@ def _lines(runs: Sequence[dict[str, Any]], measures: Sequence[str]) -> list[Spar
     from karat.reports import Sparkline
 
     found = [Sparkline(name=name, values=[run["measures"][name] for run in runs]) for name in measures]
-    return [*found, Sparkline(name="p95 ms", values=[run["p95"] for run in runs], digits=2)]
+    return [*found, Sparkline(name="p95 ms", values=[run["p95"] for run in runs], digits=2, tiny=True)]
 
 
 def _span(runs: Sequence[dict[str, Any]]) -> str:
@@ -91,13 +120,11 @@ def _text(document: dict[str, Any]) -> str:
 
 def _history(history: dict[str, Any], measures: Sequence[str]) -> str:
     """Show the runs of a history, a row each, and below them each metric as a row of bars."""
-    runs = history["runs"]
-    rows = [["date", "run", "queries", *measures, "p95 ms", "changed since the run before"]]
-    rows += [
-        [_date(run), printable(run["run"]), _queries(run),
-         *(_number(run["measures"][name]) for name in measures), _number(run["p95"], 2), _changed(run["changes"])]
-        for run in runs
-    ]  # fmt: skip
+    runs, lines = history["runs"], _lines(history["runs"], measures)
+    rows = [["date", "run", "queries", *(line.name for line in lines), "changed since the run before"]]
+    for i, (day, run) in enumerate(zip(_days(runs), runs, strict=True)):
+        numbers = ["-" if (value := line.values[i]) is None else line.shown(value) for line in lines]
+        rows.append([day, printable(run["run"]), _queries(run), *numbers, _changed(run["changes"])])
     rows = _left_aligned(rows)
     head = f"{bold(_asked(history).removesuffix('; '))}\n" if history["asked"] else ""
     return f"{head}{render(rows, left=2)}" + (f"\n\n{_trends(runs, measures)}" if len(runs) > 1 else "")
@@ -125,7 +152,8 @@ def _trends(runs: Sequence[dict[str, Any]], measures: Sequence[str]) -> str:
 def _apart(runs: Sequence[dict[str, Any]]) -> str:
     rows = [["date", "run", "golden set", "queries"]]
     rows += [
-        [_date(run), printable(run["run"]), printable(_golden(run["golden"])), f"{run['queries']:,}"] for run in runs
+        [day, printable(run["run"]), printable(_golden(run["golden"])), f"{run['queries']:,}"]
+        for day, run in zip(_days(runs), runs, strict=True)
     ]
     title = bold("on another golden set, and not scored: scores on different sets are not one history")
     return f"{title}\n{render(rows, left=3)}" if runs else ""
@@ -136,15 +164,18 @@ def _skipped(files: Sequence[dict[str, Any]]) -> str:
 
 
 def _footnote(document: dict[str, Any]) -> str:
-    listed = [*(run for one in document["histories"] for run in one["runs"]), *document["apart"]]
-    guessed = any(run["date_from"] != "name" for run in listed)
-    return "* no day in the file's name: it is the one on which the file was last changed" if guessed else ""
+    tables = [*(one["runs"] for one in document["histories"]), document["apart"]]
+    guessed = any(day.endswith("*") for runs in tables for day in _days(runs))
+    return "* when the file was last changed: it does not say when the run was made" if guessed else ""
 
 
 def _golden(golden: dict[str, Any]) -> str:
     """Name a golden set, with the beginning of its fingerprint: two versions may have the same name."""
-    known = [golden.get("name"), golden.get("version"), str(golden.get("fingerprint") or "unknown")[:15]]
-    return " ".join(str(part) for part in known if part)
+    return f"{_name(golden)} {str(golden.get('fingerprint') or 'unknown')[:15]}".lstrip()
+
+
+def _name(golden: dict[str, Any]) -> str:
+    return " ".join(str(part) for part in (golden.get("name"), golden.get("version")) if part)
 
 
 def _asked(history: dict[str, Any]) -> str:
@@ -154,8 +185,15 @@ def _asked(history: dict[str, Any]) -> str:
     return f"asked with {said}; " if said else ""
 
 
-def _date(run: dict[str, Any]) -> str:
-    return f"{run['date']}{'' if run['date_from'] == 'name' else '*'}"
+def _days(runs: Sequence[dict[str, Any]]) -> list[str]:
+    """Give the day of each run, with the time (UTC) where several are of one day; a star says that it is the file's."""
+    shared = Counter(run["date"] for run in runs)
+    found = []
+    for run in runs:
+        timed = shared[run["date"]] > 1 and (run["time"] or "").startswith(run["date"])
+        guessed = "modified" in (run["date_from"], run["time_from"] if timed else "")
+        found.append(f"{run['date']}{' ' + run['time'][11:19] if timed else ''}{'*' if guessed else ''}")
+    return found
 
 
 def _queries(run: dict[str, Any]) -> str:
@@ -173,7 +211,3 @@ def _changed(changes: Sequence[dict[str, Any]] | None) -> str:
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else "-" if value is None else json.dumps(value, ensure_ascii=False)
     return printable(text, 30)
-
-
-def _number(value: float | None, digits: int = 4) -> str:
-    return "-" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"

@@ -8,10 +8,14 @@ lock on that file, so that two at once do not write into each other's.
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import math
 import os
+import re
+import zlib
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -41,12 +45,16 @@ T = TypeVar("T")
 
 VERSION = 1
 _END = {"end": True}
+_BEGUN = "begun"
+_HEAD = 1_000_000  # bytes that a header may take, where only that is read
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant")
 
 
 def header(run: Run) -> dict[str, Any]:
-    """Give what a run says of itself before its traces."""
+    """Give what a run says of itself before its traces; in its file there is also when it was begun, which is no part
+    of what it is.
+    """
     return {
         "karat": "run",
         "format": VERSION,
@@ -110,7 +118,7 @@ class RunWriter:
             self._file.truncate(kept)
             self._file.seek(kept)
             if not kept:
-                self._put(self._header)
+                self._put(_line({**json.loads(self._header), _BEGUN: f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%SZ}"}))
         except OSError as error:
             self._close()
             raise _unwritable(error, self._name) from None
@@ -150,7 +158,7 @@ class RunWriter:
         """Find how much of a run that was begun can be kept."""
         end = data.rfind(b"\n") + 1  # a line that was cut off is asked again
         first, *lines = data[:end].splitlines(keepends=True) or [b""]
-        if first != self._header:
+        if _timeless(first) != self._header:
             if lines:
                 raise InputError(
                     "another run was begun there, and not finished",
@@ -226,6 +234,39 @@ def _line(record: Mapping[str, Any]) -> bytes:
         return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair, in what a system wrote
         return json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _timeless(line: bytes) -> bytes:
+    """Give a header without the time at which the run was begun."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):  # it is no header, and so that of another run
+        return line
+    return _line({key: value for key, value in record.items() if key != _BEGUN}) if isinstance(record, dict) else line
+
+
+def read_begun(path: Path) -> datetime | None:
+    """Read when a run was begun, and nothing else of it; None of one that does not say it, and of what is no run."""
+    said = _head(path).get(_BEGUN) if path.is_file() else None  # of a pipe nothing would be left for who reads the run
+    if not isinstance(said, str) or not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z", said):
+        return None
+    try:
+        return datetime.fromisoformat(said)
+    except ValueError:  # such as the 30th of February
+        return None
+
+
+def _head(path: Path) -> dict[str, Any]:
+    """Read the first line of a file; nothing if that is no record, of which who reads all of it is told."""
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            with gzip.open(file) if packed else file as lines:
+                head = json.loads(lines.readline(_HEAD))
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
+        return {}
+    return head if isinstance(head, dict) else {}
 
 
 def read_run_file(path: str | Path) -> Run:

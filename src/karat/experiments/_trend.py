@@ -1,4 +1,4 @@
-"""Quality over time: the saved runs of a project in the order of their days, scored alike."""
+"""Quality over time: the saved runs of a project in the order in which they were made, scored alike."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from karat.core import InputError, Measure, Run, UsageError, guarded
 from karat.experiments._evaluation import MEASURES
 from karat.experiments._gating import check_complete, project_of
 from karat.experiments._project import Project, open_project
-from karat.experiments._runfile import read_run_file
+from karat.experiments._runfile import read_begun, read_run_file
 from karat.experiments._snapshot import snapshot_run
 from karat.gate import Snapshot, changes, check_comparable
 from karat.golden import fingerprint
@@ -27,18 +27,22 @@ _NUMBERS = re.compile(r"([0-9]+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFile:
-    """A file that a run may be in, with the day that it was made."""
+    """A file that a run may be in, with the day that it was made, and the time as far as that is known."""
 
     path: Path
     day: date
-    named: bool
-    """Whether the day stands in the file's name; else it is the day on which the file was last changed."""
+    day_from: str
+    """``name`` if the day stands in the file's name, ``begun`` if the file says it, else ``modified``."""
+    time: datetime | None = None
+    """When the run was begun, or the file last changed; None where that is on another day, as that of a copy is."""
+    time_from: str | None = None
 
     @property
-    def order(self) -> tuple[date, list[str | int], str]:
-        """The place in a history: by day, then by name, in which numbers count as numbers."""
+    def order(self) -> tuple[date, datetime, list[str | int], str]:
+        """The place in a history: by day, by time, then by name, in which numbers count as numbers."""
         parts = _NUMBERS.split(_stem(self.path))
-        return self.day, [int(part) if i % 2 else part for i, part in enumerate(parts)], str(self.path)
+        names = [int(part) if i % 2 else part for i, part in enumerate(parts)]
+        return self.day, self.time or datetime.min.replace(tzinfo=UTC), names, str(self.path)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON has it."""
@@ -46,7 +50,9 @@ class RunFile:
             "run": self.path.name,
             "path": str(self.path),
             "date": self.day.isoformat(),
-            "date_from": "name" if self.named else "modified",
+            "date_from": self.day_from,
+            "time": None if self.time is None else f"{self.time:%Y-%m-%dT%H:%M:%SZ}",
+            "time_from": self.time_from,
         }
 
 
@@ -119,29 +125,38 @@ def read_trend(
     paths: Sequence[str | Path] = (".",),
     measures: Sequence[str] = (),
     *,
+    golden: str | Path | None = None,
     last: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trend:
     """Read the runs of a project, a folder whose ``runs`` are meant, or of some files, and score each once.
 
-    With ``last`` no more than so many of the newest runs on the project's golden set. A file that is damaged or not
-    finished is no reason to show nothing: it is in ``skipped``.
+    ``golden`` is the project of runs that were kept elsewhere: files, or a folder of them. With ``last`` no more than
+    so many of the newest runs on the project's golden set. A file that is damaged or not finished is no reason to show
+    nothing: it is in ``skipped``.
     """
     if last is not None and last < 1:
         raise UsageError(f"last={last}; choose at least 1")
     folders = [Path(path) for path in paths if Path(path).is_dir()]
     if not paths or (folders and len(paths) > 1):
         raise UsageError("name one project, or the files of its runs")
-    project = open_project(folders[0] if folders else project_of(paths[0]))
-    files = _found(folders[0] / "runs") if folders else [_dated(path) for path in dict.fromkeys(map(Path, paths))]
+    project = open_project(golden or (folders[0] if folders else project_of(paths[0])))
+    files = (
+        _found(folders[0], bare=golden is not None)
+        if folders
+        else [_dated(path) for path in dict.fromkeys(map(Path, paths))]
+    )
     said: Any = measures or project.config.eval.get("measures") or MEASURES
     wanted = tuple(dict.fromkeys(str(Measure.parse(one)) for one in said))
     newest_first = sorted(files, key=lambda file: file.order, reverse=True)
     return _Reader(project, wanted).read(newest_first, last, progress)
 
 
-def _found(folder: Path) -> list[RunFile]:
-    """Give the runs of a folder, those that were begun and not finished with them."""
+def _found(project: Path, *, bare: bool) -> list[RunFile]:
+    """Give the runs of a folder, those that were begun and not finished with them; a bare one may have no ``runs``."""
+    folder = project / "runs"
+    if bare and not folder.exists():
+        folder = project
     paths = guarded(str(folder), lambda: list(folder.iterdir())) if folder.exists() else []
     files = [_dated(path) for path in paths if path.name.endswith(_ENDINGS)]
     if not files:
@@ -150,14 +165,30 @@ def _found(folder: Path) -> list[RunFile]:
 
 
 def _dated(path: Path) -> RunFile:
-    """Find the day of a run; a link that leads nowhere has one of its own."""
-    if named := _DATED.search(_stem(path)):
-        try:
-            return RunFile(path=path, day=date.fromisoformat(named[1]), named=True)
-        except ValueError:  # such as the 30th of February: no day
-            pass
+    """Find when a run was made: on the day in its name, at the time that it says, or as far as its file tells."""
+    begun = read_begun(path)
+    # A link that leads nowhere has a time of its own.
     changed = guarded(str(path), lambda: path.stat() if path.exists() else path.lstat()).st_mtime
-    return RunFile(path=path, day=datetime.fromtimestamp(changed, tz=UTC).date(), named=False)
+    time, source = (begun, "begun") if begun else (datetime.fromtimestamp(changed, tz=UTC), "modified")
+    named = _day(path)
+    day = named or time.date()
+    near = timedelta() <= time.date() - day <= timedelta(days=1)  # a run that goes past midnight ends on the next
+    return RunFile(
+        path=path,
+        day=day,
+        day_from="name" if named else source,
+        time=time if near else None,
+        time_from=source if near else None,
+    )
+
+
+def _day(path: Path) -> date | None:
+    """Find the day in the name of a file, as karat eval writes it."""
+    named = _DATED.search(_stem(path))
+    try:
+        return date.fromisoformat(named[1]) if named else None
+    except ValueError:  # such as the 30th of February: no day
+        return None
 
 
 def _stem(path: Path) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from karat.reports._words import plain
@@ -17,23 +15,33 @@ _FIELDS = ("category", "type", "intent")
 def render_csv(document: Mapping[str, Any]) -> str:
     """Give a row for each query: what it is, its scores with those of the baseline, what came and what was expected.
 
-    Text is quoted and on one line; text that a spreadsheet would take for a formula begins with an apostrophe.
+    It is as RFC 4180 says. Text is quoted and on one line; text that a spreadsheet would take for a formula begins with
+    an apostrophe.
     """
+    return "".join(",".join(map(_field, row)) + "\r\n" for row in _rows(document))
+
+
+def _rows(document: Mapping[str, Any]) -> Iterator[list[str | float | None]]:
     names = [one["name"] for one in document["measures"]]
-    out = io.StringIO()
-    writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     columns = [column for name in names for column in (name, f"{name} baseline", f"{name} change")]
-    head = ["query", "text", *_FIELDS, "error", "found", "ms", *columns, "retrieved", "expected"]
-    writer.writerow([cell(name) for name in head])
+    yield [
+        cell(name) for name in ("query", "text", *_FIELDS, "error", "found", "ms", *columns, "retrieved", "expected")
+    ]
     for query in document["queries"]:
-        row: list[Any] = [cell(query["id"]), cell(query["text"]), *(cell(query.get(field, "")) for field in _FIELDS)]
-        row += [cell(query["error"]), "no" if query["unfound"] else "yes", _number(query["ms"])]
+        row: list[str | float | None] = [cell(query[name]) for name in ("id", "text")]
+        row += [cell(query.get(field, "")) for field in _FIELDS]
+        row += [cell(query["error"]), "no" if query["unfound"] else "yes", query["ms"]]
         for name in names:
             now, was = query["scores"].get(name), query["baseline"].get(name)
-            row += [_number(now), _number(was), _number(None if now is None or was is None else now - was)]
-        row += [_ids(query["hits"]), _ids(query["expected"])]
-        writer.writerow(row)
-    return out.getvalue()
+            row += [now, was, None if now is None or was is None else now - was]
+        yield [*row, _ids(query["hits"]), _ids(query["expected"])]
+
+
+def _field(value: str | float | None) -> str:
+    """Quote text, also none; a number that is not there is an empty field, so that its column is one of numbers."""
+    if value is None:
+        return ""
+    return '"{}"'.format(value.replace('"', '""')) if isinstance(value, str) else str(round(value, 6) + 0.0)
 
 
 def cell(value: object) -> str:
@@ -48,7 +56,3 @@ def cell(value: object) -> str:
 
 def _ids(ones: list[Mapping[str, Any]]) -> str:
     return cell("; ".join(plain(one["document"]) for one in ones))
-
-
-def _number(value: float | None) -> float | str:
-    return "" if value is None else round(value, 6) + 0.0

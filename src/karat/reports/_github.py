@@ -11,6 +11,7 @@ from karat.reports._words import check_name, counted, figure, plain, signed
 SUMMARY = 1_000_000
 """Bytes that the summary of a step may take for certain; the limit is 1 MiB, and what is larger is not shown at all."""
 _MOST = 10  # annotations of a kind that GitHub shows for a step
+_TITLE, _MESSAGE = 250, 4000  # characters; GitHub takes 255 of a title, and its runner cuts a message at 4096
 Document = Mapping[str, Any]
 
 
@@ -41,7 +42,12 @@ def annotation(kind: str, title: str, message: str) -> str:
     >>> annotation("error", "a: b", "50 %\n::warning::x")
     '::error title=a%3A b::50 %25%0A::warning::x'
     """
-    return f"::{kind} title={_escaped(title).replace(':', '%3A').replace(',', '%2C')}::{_escaped(message)}"
+    name = _escaped(_cut(title, _TITLE)).replace(":", "%3A").replace(",", "%2C")
+    return f"::{kind} title={name}::{_escaped(_cut(message, _MESSAGE))}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _escaped(text: str) -> str:

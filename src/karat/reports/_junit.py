@@ -41,8 +41,9 @@ def _suite(document: Document, name: str, checks: Sequence[Mapping[str, Any]]) -
     for key, value in _properties(document):
         ET.SubElement(properties, "property", name=key, value=plain(value))
     taken: set[str] = set()
+    queries = {query["id"]: query for query in document["queries"]}
     for check in checks:
-        suite.append(_case(document, check, name, taken))
+        suite.append(_case(document, check, queries.get(check.get("query", "")), name, taken))
     suite.set("tests", str(len(checks)))
     for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(key, str(len(suite.findall(f"testcase/{tag}"))))
@@ -63,7 +64,7 @@ def _properties(document: Document) -> Iterator[tuple[str, object]]:
         yield "baseline.recorded", document["baseline"]["recorded"]
 
 
-def _case(document: Document, check: Mapping[str, Any], suite: str, taken: set[str]) -> ET.Element:
+def _case(document: Document, check: Document, query: Document | None, suite: str, taken: set[str]) -> ET.Element:
     name = base = f"{check_name(check)}: {rule_words(check)}"
     number = 1
     while name in taken:
@@ -71,9 +72,6 @@ def _case(document: Document, check: Mapping[str, Any], suite: str, taken: set[s
         name = f"{base} ({number})"
     taken.add(name)
     case = ET.Element("testcase", classname=suite, name=name)
-    query = (
-        next((one for one in document["queries"] if one["id"] == check["query"]), None) if check.get("query") else None
-    )
     if query is not None and query["ms"] is not None:
         case.set("time", f"{query['ms'] / 1000:.4f}")
     message = plain(check["reason"])

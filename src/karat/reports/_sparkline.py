@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import html
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TypeGuard
+from unicodedata import east_asian_width
 
 _BARS = "▁▂▃▄▅▆▇█"
 _NONE = "·"
 _WIDTH, _LEFT, _RIGHT, _ROW, _HEAD = 720, 200, 570, 64, 40
-_MARGIN, _PLOT = 16, 32
-_DOTS = 60  # more than these would run into each other
+_MARGIN, _PLOT, _APART = 16, 32, 16
+_HUGE = 1e8  # from here on digits are counted instead of read
+_DOTS = 40  # more than these would run into each other
 _STYLE = """\
 text{font:13px system-ui,sans-serif;fill:#1f2328}.small{font-size:11px}.small,.note{fill:#59636e}
 .strong{font-weight:600}.number{font-variant-numeric:tabular-nums}.ground{fill:#fff}.rule{stroke:#d1d9e0}
 .line{fill:none;stroke:#0969da;stroke-width:1.5;stroke-linejoin:round}.dot{fill:#0969da}.last{fill:#1f2328}
+.run{fill:transparent}.run:hover{fill:#0969da;fill-opacity:.2}
 @media(prefers-color-scheme:dark){text{fill:#f0f6fc}.small,.note{fill:#9198a1}.ground{fill:#0d1117}
-.rule{stroke:#3d444d}.line{stroke:#58a6ff}.dot{fill:#58a6ff}.last{fill:#f0f6fc}}"""
+.rule{stroke:#3d444d}.line{stroke:#58a6ff}.dot{fill:#58a6ff}.last{fill:#f0f6fc}
+.run:hover{fill:#58a6ff}}"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +35,13 @@ class Sparkline:
     values: Sequence[float | None]
     """At least one, the oldest first; None, or NaN, where there is none."""
     digits: int = 4
+    tiny: bool = False
+    """Whether a number that these digits do not show is told by its own first ones; else it is 0."""
 
     @property
     def drawn(self) -> list[float | None]:
         """The values as they are printed, so that a difference that no number shows is not drawn either."""
-        return [round(value, self.digits) + 0.0 if _is_number(value) else None for value in self.values]
+        return [self._printed(value) if _is_number(value) else None for value in self.values]
 
     @property
     def known(self) -> list[float]:
@@ -48,16 +56,24 @@ class Sparkline:
         0.25
         """
         ends = [value for value in (*self.drawn[:1], *self.drawn[-1:]) if value is not None]
-        return ends[1] - ends[0] if len(ends) == 2 and len(self.values) > 1 else None
+        change = ends[1] - ends[0] if len(ends) == 2 and len(self.values) > 1 else None
+        return change if _is_number(change) else None
 
     def shown(self, value: float, *, signed: bool = False) -> str:
-        """Give a value as it is printed; a change with its sign, and none as 0, not -0.
+        """Give a value as it is printed, in few characters; a change with its sign, and none as 0, not -0.
 
-        >>> Sparkline(name="p95 ms", values=(), digits=1).shown(-0.04, signed=True)
-        '+0.0'
+        >>> line = Sparkline(name="p95 ms", values=(), digits=2, tiny=True)
+        >>> line.shown(12.345), line.shown(-0.0, signed=True), line.shown(3e-5), line.shown(123456789012.3)
+        ('12.35', '+0.00', '3e-05', '1.23e+11')
         """
-        rounded = round(value, self.digits) + 0.0
-        return f"{rounded:{'+' if signed else ''}.{self.digits}f}"
+        sign = "+" if signed else ""
+        if abs(value) >= _HUGE or (self.tiny and 0 < abs(value) < 0.5 * 10**-self.digits):
+            return f"{value:{sign}.3g}"
+        return f"{round(value, self.digits) + 0.0:{sign}.{self.digits}f}"
+
+    def _printed(self, value: float) -> float:
+        printed = float(self.shown(value))
+        return printed if math.isfinite(printed) else value  # the largest of all, rounded, is too large
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +104,7 @@ def render_sparklines(title: str, charts: Sequence[Chart]) -> str:
 
     Every line has a title and a description, so that who does not see it is told the same.
     """
-    height = _HEAD + sum(_HEAD + _ROW * len(chart.lines) for chart in charts) + _MARGIN
+    height = _HEAD + sum(_HEAD + _ROW * len(chart.lines) + _APART for chart in charts)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
         'role="group" aria-labelledby="trend-title" aria-describedby="trend-about">',
@@ -109,26 +125,46 @@ def render_sparklines(title: str, charts: Sequence[Chart]) -> str:
         for line in chart.lines:
             parts.append(_drawn(line, chart.labels, top, f"trend-{number}-{len(parts)}"))
             top += _ROW
+        top += _APART
     return "\n".join([*parts, "</svg>", ""])
 
 
 def _drawn(line: Sparkline, labels: Sequence[str], top: float, name: str) -> str:
     """Draw one metric in its row: its name and range, the line, and the newest value with the change."""
-    known = line.known
-    low, high = (min(known), max(known)) if known else (0.0, 0.0)
-    spread = f"{line.shown(low)} to {line.shown(high)}" if low < high else "" if known else "no value"
     return "\n".join(
         [
             f'<g role="img" aria-labelledby="{name}-t" aria-describedby="{name}-d">',
             f'<title id="{name}-t">{_text(line.name)}</title>',
             f'<desc id="{name}-d">{_text(described(line))}</desc>',
-            _words(_MARGIN, top + 27, line.name, "strong", 22),
-            _words(_MARGIN, top + 45, spread, "small number"),
+            *_pair(_MARGIN, top, line.name, _spread(line)),
             *_plot(line, labels, top + (_ROW - _PLOT) / 2),
-            *_newest(line, top),
+            *_pair(_RIGHT + _MARGIN, top, *_newest(line)),
             "</g>",
         ]
     )
+
+
+def _spread(line: Sparkline) -> str:
+    known = line.known
+    if not known or len(line.values) == 1:
+        return "" if known else "no value"
+    low, high = line.shown(min(known)), line.shown(max(known))
+    return f"{low} to {high}" if low != high else "always the same" if len(known) > 1 else ""
+
+
+def _newest(line: Sparkline) -> tuple[str, str]:
+    newest, change = line.drawn[-1], line.change
+    return (
+        "-" if newest is None else line.shown(newest),
+        "" if change is None else f"{line.shown(change, signed=True)} since first",
+    )
+
+
+def _pair(x: float, top: float, strong: str, small: str) -> list[str]:
+    """Put a word and a smaller one below it beside a line; one alone stands where the line does."""
+    if not small:
+        return [_words(x, top + 37, strong, "strong number", 22)]
+    return [_words(x, top + 27, strong, "strong number", 22), _words(x, top + 45, small, "small number")]
 
 
 def described(line: Sparkline) -> str:
@@ -147,36 +183,34 @@ def described(line: Sparkline) -> str:
     return f"{now}{since}; lowest {line.shown(min(known))}, highest {line.shown(max(known))}{lacking}."
 
 
-def _newest(line: Sparkline, top: float) -> Iterator[str]:
-    newest = line.drawn[-1]
-    yield _words(_RIGHT + _MARGIN, top + 27, "-" if newest is None else line.shown(newest), "strong number")
-    if line.change is not None:
-        change = f"{line.shown(line.change, signed=True)} since first"
-        yield _words(_RIGHT + _MARGIN, top + 45, change, "small number")
-
-
 def _plot(line: Sparkline, labels: Sequence[str], top: float) -> Iterator[str]:
-    """Draw lines between neighbours that both have a value, so that a gap is seen as one, and a dot for each run."""
-    known, count = line.known, len(line.values)
-    low, high = min(known, default=0.0), max(known, default=0.0)
-    path, dots, pen = "", list[str](), "M"
-    for i, (value, label) in enumerate(zip(line.drawn, labels, strict=True)):
+    """Draw lines between neighbours that both have a value, so that a gap is seen as one, and a dot for each run.
+
+    Where there are too many runs for dots, the newest has one, and what has no neighbour to be joined with. A field as
+    high as the plot tells the run that stands there: a dot is hard to hit.
+    """
+    drawn, count = line.drawn, len(line.values)
+    low, high = min(line.known, default=0.0), max(line.known, default=0.0)
+    step = (_RIGHT - _LEFT) / max(count - 1, 1)
+    path, dots, fields = "", list[str](), list[str]()
+    for i, (value, label) in enumerate(zip(drawn, labels, strict=True)):
         if value is None:
-            pen = "M"
             continue
-        x = (_LEFT + _RIGHT) / 2 if count == 1 else _LEFT + (_RIGHT - _LEFT) * i / (count - 1)
+        x = (_LEFT + _RIGHT) / 2 if count == 1 else _LEFT + step * i
         y = top + _PLOT * (1 - _share(value, low, high))
-        path += f"{pen}{x:.1f} {y:.1f}"
+        before, after = (0 <= k < count and drawn[k] is not None for k in (i - 1, i + 1))
+        path += f"{'L' if before else 'M'}{x:.1f} {y:.1f}"
         newest = i == count - 1
-        dots.append(
-            f'<circle class="dot{" last" if newest else ""}" cx="{x:.1f}" cy="{y:.1f}" '
-            f'r="{3.5 if newest else 2.5 if count <= _DOTS else 1}"><title>{_text(label)}: {line.shown(value)}</title>'
-            "</circle>"
+        if newest or count <= _DOTS or not (before or after):
+            kind, radius = ("dot last", 3.5) if newest else ("dot", 2.5)
+            dots.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>')
+        fields.append(
+            f'<rect class="run" x="{x - min(step, 24) / 2:.1f}" y="{top - 8:g}" width="{min(step, 24):.1f}" '
+            f'height="{_PLOT + 16}"><title>{_text(label)}: {line.shown(value)}</title></rect>'
         )
-        pen = "L"
     if path:
         yield f'<path class="line" d="{path}"/>'
-    yield from dots
+    yield from (*dots, *fields)
 
 
 def _is_number(value: float | None) -> TypeGuard[float]:
@@ -191,7 +225,8 @@ def _share(value: float, low: float, high: float) -> float:
 
 def _words(x: float, y: float, text: str, kind: str, most: int = 90) -> str:
     """Put words at a place; of a text that would run into what stands beside it the beginning."""
-    short = text if len(text) <= most else f"{text[: most - 1]}…"
+    widths = list(accumulate(2 if east_asian_width(c) in "WF" else 1 for c in text))
+    short = text if not text or widths[-1] <= most else f"{text[: bisect_right(widths, most - 1)]}…"
     return f'<text class="{kind}" x="{x:g}" y="{y:g}">{_text(short)}</text>'
 
 
