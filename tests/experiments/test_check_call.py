@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from karat import golden
-from karat.core import Document, GateFailed, InputError
+from karat.core import Document, GateFailed, InputError, KaratError
 from karat.experiments import check, read_answers
 
 WORDS = ("pool", "wifi", "dogs")
@@ -103,3 +105,56 @@ def test_a_golden_set_with_errors_is_not_asked(project: Path) -> None:
         file.write(json.dumps({"id": "pool_q0", "text": "again"}) + "\n")
     with pytest.raises(InputError, match=r"the golden set has errors: duplicate-query.*karat golden check"):
         check(find, project)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"golden": 3}, "golden=3; name a file or folder"),
+        ({"baseline": 3}, "baseline=3; name a file or folder"),
+        ({"output": 3}, "output=3; name a file or folder"),
+        ({"policy": []}, "policy=[]; name a policy, or a file"),
+        ({"policy": Path("gone")}, "gone: no such file"),
+        ({"seed": "x"}, "seed='x'; it is a whole number"),
+        ({"k": "ten"}, "k='ten'; it is a whole number"),
+        ({"k": True}, "k=True; it is a whole number"),
+        ({"k": 2.0}, "k=2.0; it is a whole number"),
+        ({"k": 0}, "k=0; choose at least 1"),
+        ({"paraphrases": 1}, "paraphrases=1; it is True or False"),
+        ({"timeout": "soon"}, "timeout='soon'; it is a number of seconds"),
+        ({"sample": 4}, "sample=4; the golden set has 3 queries"),
+        ({"polcy": "fit"}, "there is no setting 'polcy'; known: k, paraphrases, repeat, sample, concurrency"),
+        ({"concurency": 2}, "there is no setting 'concurency', did you mean 'concurrency'?"),
+    ],
+)
+def test_what_makes_no_sense_is_told_before_anything_is_asked(
+    given: dict[str, object], message: str, project: Path
+) -> None:
+    """A wrong type or name is a mistake of the user's, by its name, and no error of Python's from deep inside."""
+    asked: list[str] = []
+
+    def never(query: str, k: int) -> list[str]:
+        asked.append(query)
+        return []
+
+    arguments: dict[str, Any] = {"golden": project, **given}
+    with pytest.raises(KaratError, match=re.escape(message)):
+        check(never, **arguments)
+    assert not asked
+
+
+def test_a_policy_can_be_a_path(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is one however it is called, if it is given as a path."""
+    monkeypatch.chdir(project)
+    (project / "lax").write_text('[[rules]]\nmetric = "RR@10"\nmin = 0.1\n')
+    assert check(lambda query, k: ["pool"], ".", policy=Path("lax")).decision.exit_code == 0
+
+
+def test_the_seed_draws_the_sample(project: Path) -> None:
+    """The same seed asks the same queries; without a sample it is no part of what is asked."""
+    (project / "karat.toml").write_text(CONFIG + FLOOR)
+    drawn = {seed: check(find, project, sample=1, seed=seed).evaluation.run for seed in range(6)}
+    assert len({run.traces[0].query for run in drawn.values()}) > 1
+    assert [run.settings["seed"] for run in drawn.values()] == list(range(6))
+    assert check(find, project, sample=1, seed=5).evaluation.run.traces[0].query == drawn[5].traces[0].query
+    assert check(find, project, seed=5).evaluation.run.settings["seed"] == 0

@@ -61,12 +61,15 @@ def test_what_is_too_long_is_cut_and_closed() -> None:
     assert text.count("<details>") == text.count("</details>")
 
 
-@pytest.mark.parametrize(
-    ("name", "mark"),
-    [("a b", "<!-- karat-report a-b -->"), ("--> x", "<!-- karat-report x -->"), ("é", "<!-- karat-report -->")],
-)
-def test_no_name_ends_the_mark(name: str, mark: str) -> None:
-    """The mark is a comment whatever the golden set is called."""
-    document = make_document()
-    document["golden"]["name"] = name
-    assert render_comment(document).splitlines()[0] == mark
+@pytest.mark.parametrize("name", ["a b", "--> x", "é", "検", "", "a--b", "x -->"])
+def test_no_name_ends_the_mark(name: str) -> None:
+    """The mark is a comment whatever the golden set is called, and another one for another name."""
+
+    def mark(name: str) -> str:
+        document = make_document()
+        document["golden"]["name"] = name
+        return render_comment(document).splitlines()[0]
+
+    assert re.fullmatch(r"<!-- karat-report [A-Za-z0-9._-]+ -->", mark(name)) or not name
+    assert "-->" not in mark(name)[:-3]
+    assert len({mark(other) for other in ("a b", "a-b", "a c", name + "é", name + "ü")}) == 5

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ _CI = ("github", "gitlab", "both", "none")
 )
 @click.option("--system", metavar="MODULE:NAME", help="Your retriever.  [default: the built-in pipeline]")
 @click.option("--ci", type=click.Choice(_CI), help="Whose workflow to write.  [default: github]")
+@click.option("--karat", metavar="SPEC", help="What CI installs: a version, requirement, wheel or git+https://...")
 @click.option("--yes", is_flag=True, help="Ask nothing; take the defaults for what is not given.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: what became of each file. Asks nothing.")
 def command(folder: str, **options: Any) -> None:
@@ -42,6 +45,7 @@ def command(folder: str, **options: Any) -> None:
         documents=Path(options["documents"]) if options["documents"] else None,
         system=options["system"] or "",
         ci=options["ci"] or "github",
+        karat=options["karat"] or "",
     )
     made = start_project(start)
     emit(json.dumps(_document(made), allow_nan=False) if options["as_json"] else _text(start, made))
@@ -49,22 +53,33 @@ def command(folder: str, **options: Any) -> None:
 
 def _answers(options: dict[str, Any]) -> dict[str, str]:
     """Ask for what was not given."""
-    found = {}
-    if options["documents"] is None:
-        found["documents"] = click.prompt("Your documents, a folder or JSONL (empty: an example)", default="", err=True)
-    if options["system"] is None:
-        found["system"] = click.prompt("Your retriever, MODULE:NAME (empty: the built-in)", default="", err=True)
-    if options["ci"] is None:
-        found["ci"] = click.prompt("CI", type=click.Choice(_CI), default="github", err=True)
-    return found
+    from karat.core import UsageError
+
+    questions: dict[str, dict[str, Any]] = {
+        "documents": {"text": "Your documents, a folder or JSONL (empty: an example)", "default": ""},
+        "system": {"text": "Your retriever, MODULE:NAME (empty: the built-in)", "default": ""},
+        "ci": {"text": "CI", "type": click.Choice(_CI), "default": "github"},
+    }
+    left = {name: how for name, how in questions.items() if options[name] is None}
+    nobody = UsageError("nobody answers; give --yes, or --documents, --system and --ci")
+    if left and sys.stdin is None:
+        raise nobody
+    try:
+        return {name: click.prompt(**how, err=True) for name, how in left.items()}
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise  # somebody changed their mind
+        click.echo(err=True)  # the question stands there without an answer
+        raise nobody from None
 
 
 def _document(made: list[Made]) -> dict[str, Any]:
-    return {
-        "files": [
-            {"path": str(one.path), "state": one.state, **({"diff": one.diff} if one.diff else {})} for one in made
-        ]
-    }
+    return {"files": [_record(one) for one in made]}
+
+
+def _record(one: Made) -> dict[str, Any]:
+    more = {"diff": one.diff, "notes": list(one.notes)}
+    return {"path": str(one.path), "state": one.state, **{name: value for name, value in more.items() if value}}
 
 
 def _text(start: Start, made: list[Made]) -> str:
@@ -72,11 +87,12 @@ def _text(start: Start, made: list[Made]) -> str:
     lines = []
     for one in made:
         lines.append(f"{bold(printable(_shown(one.path), 80))}: {words[one.state]}")
-        lines += [f"  {escaped(line)}" for line in one.diff.split("\n") if line]
-    folder = printable(str(start.folder), 80)
+        lines += [f"  {escaped(line)}" for line in (*one.diff.split("\n"), *one.notes) if line]
+    folder = start.folder
+    check, run = (shlex.quote(printable(str(path), 80)) for path in (folder, folder / "runs"))
     lines += [
         "",
-        f"next: karat check {folder}, then karat baseline update with the run that it saves, and commit baseline.json.",
+        f"next: karat check {check}, then karat baseline update {run}/*.jsonl, and commit baseline.json with the rest.",
         "The queries are sentences of the documents: they show that all works. Replace them with what people ask.",
     ]
     return "\n".join(lines)

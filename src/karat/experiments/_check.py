@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from karat.core import GateFailed, InputError
-from karat.experiments._evaluate import make_run
+from karat.core import GateFailed, InputError, UsageError, did_you_mean, shorten
+from karat.experiments._evaluate import Settings, make_run
 from karat.experiments._failure import explain
 from karat.experiments._gating import Gated, find_baseline, gate_run, policy_of
 from karat.experiments._project import Project, open_project
 from karat.golden import check as lint
 from karat.stats import Outcome
+
+CHOICES = tuple(name for name in get_type_hints(Settings) if name != "seed")
+"""What can be chosen besides the seed, which the gate has too."""
+_KINDS = {int: "a whole number", float: "a number of seconds", bool: "True or False"}
 
 
 def check(
@@ -19,7 +24,7 @@ def check(
     golden: str | Path = ".",
     *,
     baseline: str | Path | None = None,
-    policy: str | None = None,
+    policy: str | Path | None = None,
     output: str | Path | None = None,
     seed: int = 0,
     **settings: Any,
@@ -28,12 +33,13 @@ def check(
 
     ``golden`` is a folder with karat.toml, or a golden set. ``system`` is an object with ``retrieve(query, k)`` or such
     a function, and without one the project's own. ``baseline`` and ``policy`` are those of the project unless others
-    are named. With ``output`` the run is kept in that file. ``settings`` are those of :class:`Settings`.
+    are named. With ``output`` the run is kept in that file. ``seed`` draws the sample, if there is one, and is that of
+    the tests. The other ``settings`` are those of :class:`Settings`.
     """
     __tracebackhide__ = True  # pytest shows the line of the test, not ours
-    gated = check_project(
-        checked_project(golden), system, baseline=baseline, policy=policy, output=output, seed=seed, **settings
-    )
+    project = checked_project(as_path("golden", golden))
+    policy = as_policy(Path(), policy)
+    gated = check_project(project, system, baseline=baseline, policy=policy, output=output, seed=seed, **settings)
     if gated.decision.exit_code:
         refusal = GateFailed(verdict(gated))
         refusal.exit_code = gated.decision.exit_code
@@ -52,6 +58,53 @@ def checked_project(folder: str | Path) -> Project:
     return project
 
 
+def as_path(name: str, value: object) -> Path:
+    """Take what was given as a path, or refuse it by its name."""
+    if not isinstance(value, str | os.PathLike):
+        raise UsageError(f"{name}={shorten(value)}; name a file or folder")
+    return Path(value)
+
+
+def as_policy(root: Path, value: object) -> str | None:
+    """Take a policy by name as it is, and one in a file by its path from a folder."""
+    if value is None or (isinstance(value, str) and not value.endswith(".toml") and "/" not in value):
+        return value
+    if not isinstance(value, str | os.PathLike):
+        raise UsageError(f"policy={shorten(value)}; name a policy, or a file")
+    return os.path.join(root, value)  # noqa: PTH118 (./strict is a file; pathlib would make it strict, a name)
+
+
+def chosen_settings(
+    project: Project,
+    *,
+    baseline: str | Path | None = None,
+    policy: str | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> Settings:
+    """Give how a system is to be asked; a mistake in what was chosen is told here, before anything is asked."""
+    _check_kind("seed", seed, int)
+    hints = get_type_hints(Settings)
+    for name, value in settings.items():
+        if name not in hints:
+            raise UsageError(
+                f"there is no setting {name!r}{did_you_mean(name, CHOICES) or '; known: ' + ', '.join(CHOICES)}"
+            )
+        if value is not None:  # which leaves it as it is
+            _check_kind(name, value, (get_args(hints[name]) or (hints[name],))[0])
+    policy_of(project, policy)
+    find_baseline(project, None if baseline is None else as_path("baseline", baseline))
+    size = settings.get("sample")
+    if size is not None and not 1 <= size <= len(project.golden.queries):
+        raise UsageError(f"sample={size}; the golden set has {len(project.golden.queries):,} queries")
+    return project.settings(**settings, seed=None if size is None else seed)
+
+
+def _check_kind(name: str, value: object, kind: type) -> None:
+    if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool) != (kind is bool):
+        raise UsageError(f"{name}={shorten(value)}; it is {_KINDS[kind]}")
+
+
 def check_project(
     project: Project,
     system: object = None,
@@ -63,10 +116,9 @@ def check_project(
     **settings: Any,
 ) -> Gated:
     """Ask a system every question of a project and gate its answers, whatever comes of it."""
-    policy_of(project, policy)  # a mistake in either is told before anything is asked
-    find_baseline(project, baseline)
+    how = chosen_settings(project, baseline=baseline, policy=policy, seed=seed, **settings)
     asked = project.system() if system is None else system
-    run = make_run(project.golden, asked, project.settings(**settings), output=None if output is None else Path(output))
+    run = make_run(project.golden, asked, how, output=None if output is None else as_path("output", output))
     return gate_run(project, run, policy=policy, baseline=baseline, seed=seed)
 
 

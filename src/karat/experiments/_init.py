@@ -7,26 +7,22 @@ import json
 import os
 import re
 import shlex
-import tempfile
+import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-import karat
-from karat import golden as sets
-from karat.core import Document, GoldenSet, InputError, UsageError, decode, read_bytes, write_file
+from karat.config import Config, read_config
+from karat.core import InputError, UsageError, decode, read_bytes, write_file
+from karat.experiments._repository import Repository
+from karat.experiments._starter import Starter, example, has_documents, same_set, starter, write_set
 from karat.experiments._workflows import GITHUB, GITLAB, Workflow
 
 CI = Literal["github", "gitlab", "both", "none"]
 State = Literal["written", "same", "kept"]
 _SYSTEM = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_IGNORED = (".karat/", "runs/", "reports/")
-_EXAMPLE = {
-    "breakfast": "Breakfast is served from seven to ten. It costs twelve euros for guests.",
-    "pool": "The pool opens at six in the morning. Children swim with an adult.",
-    "wifi": "The wireless network is free for guests. The desk hands out the password.",
-}
+_IGNORED = (".karat", "runs", "reports", "karat-report")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +34,8 @@ class Made:
     """written, same as what would be written, or kept because it is there and differs."""
     diff: str = ""
     """From the file that is there to the one that would have been written."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +48,9 @@ class Start:
     system: str = ""
     """``package.module:name`` of a retriever; without one the built-in pipeline is the system."""
     ci: CI = "github"
+    karat: str = ""
+    """What CI installs: a version, a requirement, a wheel or an address. Without it, what the repository requires, and
+    where that says nothing this version."""
 
     def __post_init__(self) -> None:
         if self.system and not _SYSTEM.fullmatch(self.system):
@@ -57,65 +58,124 @@ class Start:
         if self.ci not in get_args(CI):
             raise UsageError(f"{self.ci!r} is no CI; choose {', '.join(get_args(CI))}")
         for path in (self.folder, self.documents):
-            if path is not None and (not str(path).isprintable() or "${{" in str(path)):
-                raise UsageError(f"{str(path)!r} cannot stand in a workflow; rename the folder")
+            if not str(path or "").isprintable():
+                raise UsageError(f"{str(path)!r} cannot stand in a configuration; rename it")
 
     @property
-    def root(self) -> Path:
-        """The repository: the nearest folder with .git, or the project itself."""
-        folder = self.folder.resolve()
-        return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+    def repository(self) -> Repository:
+        """The repository that the project lies in."""
+        return Repository.around(self.folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _There:
+    """The configuration that is there already: what else is written has to fit it."""
+
+    path: Path | None = None
+    config: Config | None = None
+    """None where there is none, and where it cannot be read."""
+    wrong: str = ""
+
+    @property
+    def place(self) -> Path | None:
+        """Where the golden set belongs."""
+        return self.config.golden if self.config else None
 
 
 def start_project(start: Start) -> list[Made]:
     """Write what a project needs, and say for each file what became of it; one that is there stays as it is.
 
-    A golden set that is there is kept whole, because a mix of two sets would be none.
+    A golden set that is there is kept whole, because a mix of two sets would be none. Whatever can be known to go wrong
+    is raised before anything is written.
     """
-    made = _golden_set(start)  # first: documents that cannot be read are better known before anything is written
+    _check_place(start.folder / "karat.toml")
+    there = _there(start.folder)
+    place = there.place or start.folder / "golden"
+    refers = _refers(start, there, place)
+    made = _starter(start, there, place, refers=refers)
+    files = [(start.folder / "karat.toml", _config(start, refers=refers)), *_around(start, place)]
+    if not os.path.lexists(place) and start.repository.path_of(place) is None:
+        raise InputError("is not there, and lies outside of the repository", source=str(place))
+    for path in (place, *(path for path, _ in files)):
+        _check_place(path)
+    first = _placed(*files[0]) if there.path in (None, files[0][0]) else _shared(there.path)
+    first = replace(first, notes=(*first.notes, there.wrong)) if there.wrong else first
+    return [first, _placed_set(place, made), *(_placed(path, text) for path, text in files[1:])]
+
+
+def _shared(path: Path | None) -> Made:
+    assert path is not None
+    return Made(path=path, state="kept", notes=("its [tool.karat] is the configuration; karat.toml would hide it",))
+
+
+def _there(folder: Path) -> _There:
+    """Find the configuration of a folder, as karat check does."""
+    own, shared = folder / "karat.toml", folder / "pyproject.toml"
+    path = own if os.path.lexists(own) else shared if _has_table(shared) else None
+    if path is None or not path.is_file():  # a pipe would be waited for
+        return _There(path=path)
     try:
-        start.folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}", source=str(start.folder)) from None
-    found = [_placed(start.folder / "karat.toml", _config(start))]
-    found.append(_placed_set(start.folder / "golden", made))
-    found.append(_placed(start.root / ".gitignore", _ignoring(start)))
-    workflow = _workflow(start)
-    if start.ci in ("github", "both"):
-        found.append(_placed(start.root / GITHUB, workflow.github()))
-    if start.ci in ("gitlab", "both"):
-        found.append(_placed(start.root / GITLAB, workflow.gitlab()))
-    return found
+        return _There(path=path, config=read_config(folder))
+    except InputError as error:
+        return _There(path=path, wrong=str(error))
 
 
-def _golden_set(start: Start) -> GoldenSet:
+def _has_table(path: Path) -> bool:
+    try:
+        return bool(tomllib.loads(_text(path) or "").get("tool", {}).get("karat"))
+    except (tomllib.TOMLDecodeError, AttributeError):  # then it configures nothing
+        return False
+
+
+def _refers(start: Start, there: _There, place: Path) -> bool:
+    """Say whether the configuration names the documents, so that the golden set holds none.
+
+    A part that is there decides for the other. A retriever of one's own reads the documents by itself: with a copy in
+    the set, a changed document is measured, and what was measured before can still be compared.
+    """
     if start.documents is None:
-        documents = tuple(Document(id=id_, text=text, format="text") for id_, text in _EXAMPLE.items())
-        return sets.synthesise(documents, 2, name="example")
-    reading = sets.Reading()
-    if not start.documents.exists():
-        raise InputError("no such file or folder", source=str(start.documents))
-    found = sets.read_documents(start.documents, reading)
-    reading.finish()
-    made = sets.synthesise(found, name="starter")
-    if not made.queries:
-        raise InputError(
-            "holds no sentence to ask for", source=str(start.documents), hint="write a few, or give others"
-        )
-    return made
+        return False
+    if there.path is not None:
+        return there.config is not None and there.config.documents is not None
+    return not start.system and not has_documents(place) and not _apart(start)
 
 
-def _config(start: Start) -> str:
+def _apart(start: Start) -> str:
+    """Say why the documents cannot be read where they are; empty if they can."""
+    if start.documents is None:
+        return ""
+    if start.repository.path_of(start.documents) is None:
+        return "lies outside of the repository"
+    inside = start.folder.resolve().is_relative_to(start.documents.resolve())
+    return "holds the project itself, with its reports" if inside else ""
+
+
+def _starter(start: Start, there: _There, place: Path, *, refers: bool) -> Starter:
+    if start.documents is None:
+        return example()
+    made = starter(start.documents, start.folder.resolve().name)
+    if refers:
+        return made.referring()
+    apart = "" if start.system or there.path or has_documents(place) else _apart(start)
+    note = f"holds a copy of {start.documents}, which {apart}; a change there is not measured"
+    return replace(made, notes=(*made.notes, note)) if apart else made
+
+
+def _config(start: Start, *, refers: bool) -> str:
+    documents = ""
+    if refers and start.documents is not None:
+        relative = os.path.relpath(start.documents.resolve(), start.folder.resolve())
+        documents = f"documents = {json.dumps(Path(relative).as_posix(), ensure_ascii=False)}\n"
     asked = (
-        f"# Your retriever; it has to know the documents by the ids in golden/documents.jsonl.\n"
-        f"system = {json.dumps(start.system)}\n"
+        f"# Your retriever; it has to know the documents by the ids in golden/judgments.jsonl.\n"
+        f"system = {json.dumps(start.system, ensure_ascii=False)}\n"
         if start.system
         else ""
     )
     pipeline = "" if start.system else "\n[pipeline]\nlexical = true\ndense = true # needs karat[dense]\n"
     return (
         "# What karat measures here, and what has to hold; docs/eval.md and docs/gate.md of karat have every key.\n"
-        f'[golden]\npath = "golden"\n{pipeline}\n[eval]\n{asked}k = 10\n'
+        f'[golden]\npath = "golden"\n{documents}{pipeline}\n[eval]\n{asked}k = 10\n'
         'measures = ["R@5", "RR@10", "nDCG@5"]\n\n'
         "[gate]\n"
         "# No fall that is larger than tolerated, against baseline.json: karat baseline update RUN records it.\n"
@@ -124,70 +184,103 @@ def _config(start: Start) -> str:
     )
 
 
+def _around(start: Start, place: Path) -> Iterator[tuple[Path, str]]:
+    """Give the files of the repository: what git ignores, and what CI does."""
+    root = start.repository.root
+    yield root / ".gitignore", _ignoring(start)
+    if start.ci == "none":
+        return
+    workflow = _workflow(start, place)
+    if start.ci in ("github", "both"):
+        yield root / GITHUB, workflow.github()
+    if start.ci in ("gitlab", "both"):
+        yield root / GITLAB, workflow.gitlab()
+
+
 def _ignoring(start: Start) -> str:
-    """Give what is in .gitignore, with what karat writes."""
-    path = start.root / ".gitignore"
-    there = decode(read_bytes(path), str(path)) if path.is_file() else ""
-    missing = [line for line in _IGNORED if line not in there.splitlines()]
-    return there + ("\n" if there and not there.endswith("\n") else "") + "".join(f"{line}\n" for line in missing)
+    """Give what is in .gitignore, with what karat writes: by its place, since others have folders of such names too."""
+    path = start.repository.root / ".gitignore"
+    there = _text(path) or ""
+    known = {line.strip().strip("/") for line in there.splitlines()}
+    folder = start.repository.path_of(start.folder) or "."
+    inside = "" if folder == "." else re.sub(r"[\\*?\[]", r"\\\g<0>", folder) + "/"
+    wanted = {name: name if name == "karat-report" else f"{inside}{name}" for name in _IGNORED}
+    missing = [f"/{line}/\n" for name, line in wanted.items() if not {name, line} & known]
+    return there + ("\n" if there and not there.endswith("\n") else "") + "".join(missing)
 
 
-def _workflow(start: Start) -> Workflow:
-    root, folder = start.root, start.folder.resolve()
+def _workflow(start: Start, place: Path) -> Workflow:
+    repository = start.repository
+    code = ("**/*.py", *repository.needs()) if start.system else ()
     return Workflow(
-        folder=folder.relative_to(root).as_posix(), watched=tuple(_watched(start)), install=tuple(_install(start))
+        folder=repository.path_of(start.folder) or ".",
+        golden=_from_root(start, place),
+        documents=_from_root(start, start.documents) if start.documents is not None else "",
+        watched=code,
+        install=tuple(_install(start)),
+        branch=repository.branch(),
     )
 
 
-def _watched(start: Start) -> Iterator[str]:
-    """Name what changes retrieval, apart from the project's own files."""
-    if start.documents is not None and start.documents.resolve().is_relative_to(start.root):
-        inside = start.documents.resolve().relative_to(start.root).as_posix()
-        yield inside if not start.documents.is_dir() else "**" if inside == "." else f"{inside}/**"
-    if start.system:
-        yield "**/*.py"
-        yield from _needs(start.root)
-
-
-def _needs(root: Path) -> list[str]:
-    return [name for name in ("requirements.txt", "pyproject.toml") if (root / name).is_file()]
+def _from_root(start: Start, path: Path) -> str:
+    """Give a path as a workflow wants it: with a slash behind a folder, and empty if it lies outside."""
+    found = start.repository.path_of(path)
+    return "" if found is None else found if path.is_file() else f"{found}/"
 
 
 def _install(start: Start) -> Iterator[str]:
-    extra = "" if start.system else "[dense]"
-    yield f"python -m pip install {shlex.quote(f'karat{extra}=={karat.__version__}')}"
+    repository = start.repository
+    yield f"python -m pip install {shlex.quote(repository.install('' if start.system else 'dense', spec=start.karat))}"
     if start.system:
         words = {"requirements.txt": "-r requirements.txt", "pyproject.toml": "."}
-        yield from (f"python -m pip install {words[name]}" for name in _needs(start.root)[:1])
+        yield from (f"python -m pip install {words[name]}" for name in repository.needs()[:1])
+
+
+def _check_place(path: Path) -> None:
+    """Refuse a place where nothing can be written, if nothing is there yet."""
+    if os.path.lexists(path):
+        return
+    above = next(folder for folder in path.parents if os.path.lexists(folder))
+    if not above.is_dir():
+        raise InputError("cannot be made: a file is in its place", source=str(above))
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError("cannot be written into: permission denied", source=str(above))
+
+
+def _text(path: Path) -> str | None:
+    """Read a file that may be there; None where it is none, or no text."""
+    try:
+        return decode(read_bytes(path), str(path)) if path.is_file() else None
+    except (InputError, OSError):  # as of a folder that may not be entered
+        return None
 
 
 def _placed(path: Path, text: str) -> Made:
-    """Write a file, unless there is one."""
-    if os.path.lexists(path):
-        there = decode(read_bytes(path), str(path))
-        if there == text:
-            return Made(path=path, state="same")
-        lines = difflib.unified_diff(
-            there.splitlines(), text.splitlines(), f"{path} (yours)", f"{path} (karat init)", lineterm=""
-        )
-        return Made(path=path, state="kept", diff="\n".join(lines))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror}", source=str(path.parent)) from None
-    write_file(path, text)
-    return Made(path=path, state="written")
+    """Write a file, unless there is something."""
+    if not os.path.lexists(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be made: {error.strerror}", source=str(path.parent)) from None
+        write_file(path, text)
+        return Made(path=path, state="written")
+    there = _text(path)
+    if there is None:
+        return Made(path=path, state="kept", notes=("is no file with text that can be read",))
+    if there.splitlines() == text.splitlines():  # a checkout may have given it other line ends
+        return Made(path=path, state="same")
+    lines = difflib.unified_diff(
+        there.splitlines(), text.splitlines(), f"{path} (yours)", f"{path} (karat init)", lineterm=""
+    )
+    return Made(path=path, state="kept", diff="\n".join(lines))
 
 
-def _placed_set(folder: Path, made: GoldenSet) -> Made:
-    if not os.path.lexists(folder):
-        sets.write(made, folder)
-        return Made(path=folder, state="written")
-    with tempfile.TemporaryDirectory() as other:
-        sets.write(made, Path(other) / "golden")
-        new = {file.name: file.read_text("utf-8") for file in sorted((Path(other) / "golden").iterdir())}
-    there = {name: folder / name for name in new if (folder / name).is_file()}
-    if there.keys() == new.keys() and all(new[name] == there[name].read_text("utf-8") for name in new):
-        return Made(path=folder, state="same")
-    ids = {query.id for query in made.queries}
-    return Made(path=folder, state="kept", diff=f"it would have got {len(ids):,} queries made from the documents")
+def _placed_set(folder: Path, made: Starter) -> Made:
+    empty = folder.is_dir() and not any(folder.iterdir())
+    if empty or not os.path.lexists(folder):
+        write_set(made.golden, folder)
+        return Made(path=folder, state="written", notes=made.notes)
+    if same_set(made.golden, folder):
+        return Made(path=folder, state="same", notes=made.notes)
+    note = f"it would have got {len(made.golden.queries):,} queries made from the documents"
+    return Made(path=folder, state="kept", notes=(note,))

@@ -8,17 +8,20 @@ from itertools import islice
 from random import Random
 
 from karat.core import Document, GoldenSet, Judgment, Query, Span, Target, UsageError
+from karat.golden._prose import prose
 
 Generate = Callable[[Document, int], Iterable[str]]
 """Makes at most so many queries for a document; an LLM can be one."""
 
-_END = re.compile(r"(?<=[.!?])\s+")
+_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])\s*")
 _SHORT = 10
 """A sentence of at most so many characters asks nothing."""
+_LONG = 300
+"""One of more is a list, a log or data rather than a sentence."""
 
 
 def sentences(text: str) -> list[str]:
-    """Split after ``.``, ``!`` and ``?`` where a blank follows, so that 3.5 stays whole.
+    """Split after ``.``, ``!`` and ``?`` where a blank follows, so that 3.5 stays whole; in Chinese also without one.
 
     >>> sentences("Wow! That is amazing. Really great! It weighs 3.5 kg.")
     ['Wow!', 'That is amazing.', 'Really great!', 'It weighs 3.5 kg.']
@@ -27,8 +30,20 @@ def sentences(text: str) -> list[str]:
 
 
 def sentence_queries(document: Document, n: int) -> Iterable[str]:
-    """Take the first sentences that are long enough to ask something."""
-    return islice((sentence for sentence in sentences(document.text) if len(sentence) > _SHORT), n)
+    """Take the first sentences of the document's prose that ask something; its markup is left out."""
+    found: dict[str, None] = {}  # a sentence that stands twice asks once
+    for paragraph in prose(document):  # one after the other: no more is read than is needed
+        found.update(dict.fromkeys(filter(_asks, sentences(paragraph))))
+        if len(found) >= n:
+            break
+    return islice(found, n)
+
+
+def _asks(sentence: str) -> bool:
+    """Say whether it is a sentence that somebody could search for: neither a stub nor data nor an address."""
+    if not _SHORT < len(sentence) <= _LONG or "://" in sentence or sentence.endswith(":"):
+        return False
+    return any(map(str.isalpha, sentence))
 
 
 def synthesise(

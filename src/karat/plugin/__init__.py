@@ -7,6 +7,7 @@ from karat.plugin._hooks import (
     pytest_configure_node,
     pytest_generate_tests,
     pytest_pyfunc_call,
+    pytest_runtest_setup,
     pytest_terminal_summary,
     pytest_unconfigure,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "pytest_configure_node",
     "pytest_generate_tests",
     "pytest_pyfunc_call",
+    "pytest_runtest_setup",
     "pytest_terminal_summary",
     "pytest_unconfigure",
 ]

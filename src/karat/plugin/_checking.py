@@ -6,240 +6,198 @@ import functools
 import hashlib
 import inspect
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from karat.core import KaratError, UsageError
+from karat.core import InputError, KaratError, UsageError, write_file
 from karat.experiments import (
-    SETTINGS,
     Gated,
-    Project,
     check_project,
-    checked_project,
     explain,
     folder_lock,
     gate_run,
-    policy_of,
     read_answers,
+    report_document,
     run_path,
-    verdict,
 )
-from karat.gate import Check, Must, Policy
-from karat.plugin._names import PARAMETER, PROPERTY
+from karat.experiments._check import chosen_settings
+from karat.plugin._names import PROPERTY
+from karat.plugin._rules import Asked, Rule, item_id, name_of, names_of, rule_of, told
 from karat.stats import Outcome
 from karat.systems import adapt
 
-_NAMES = ("golden", "baseline", "policy", "seed")
+_GATE = ("baseline", "policy", "seed")
 _RANK = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+_GATED: pytest.StashKey[dict[str, Gated | str]] = pytest.StashKey()
+"""By test: the answers and what the gate says of them, or why there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a mark says; paths are relative to the root of the test suite, wherever pytest was started."""
+class Test:
+    """A test that gives a system."""
 
-    root: Path
-    golden: str = "."
-    baseline: str | None = None
-    policy: str | None = None
-    seed: int = 0
-    settings: dict[str, Any] = field(default_factory=dict)
+    key: str
+    """What no other test is called."""
+    name: str
+    """What people call it."""
 
     @property
-    def gate(self) -> dict[str, Any]:
-        """The arguments of the gate."""
-        policy = self.policy
-        if policy is not None and (policy.endswith(".toml") or "/" in policy):
-            policy = str(self.root / policy)
-        baseline = None if self.baseline is None else self.root / self.baseline
-        return {"baseline": baseline, "policy": policy, "seed": self.seed}
+    def stem(self) -> str:
+        """What its files are called on any system; a hash tells apart what would be alike."""
+        safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in self.name)
+        short = "-".join(part for part in safe.split("-") if part)[-80:].strip("-.")
+        return f"{short}-{_digest(self.key)[:8]}"
 
 
-@dataclass(slots=True)
-class _Session:
-    """What this process has read and asked."""
-
-    projects: dict[Path, Project] = field(default_factory=dict)
-    gated: dict[str, Gated | str] = field(default_factory=dict)
-    """By test: the answers and what the gate says of them, or why there are none."""
-
-    def project(self, asked: Asked) -> Project:
-        path = asked.root / asked.golden
-        if path not in self.projects:
-            self.projects[path] = checked_project(path)
-        return self.projects[path]
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()  # a path may hold what is no UTF-8
 
 
-_SESSION: pytest.StashKey[_Session] = pytest.StashKey()
-
-
-def _session(config: pytest.Config) -> _Session:
-    return config.stash.setdefault(_SESSION, _Session())
-
-
-def read_mark(config: pytest.Config, mark: pytest.Mark) -> Asked:
-    """Read the arguments of a mark; one that is unknown is a mistake."""
-    said: dict[str, Any] = {**dict(zip(("golden",), mark.args, strict=False)), **mark.kwargs}
-    unknown = [name for name in said if name not in (*_NAMES, *SETTINGS)]
-    if unknown or len(mark.args) > 1:
-        what = f"has no {unknown[0]!r}" if unknown else f"takes one folder, not {len(mark.args)}"
-        raise UsageError(f"pytest.mark.karat {what}; it has {', '.join((*_NAMES, *SETTINGS))}")
-    known: dict[str, Any] = {name: said.pop(name) for name in _NAMES if name in said}
-    for name in ("golden", "baseline"):
-        if known.get(name) is not None:
-            known[name] = str(known[name])
-    return Asked(root=config.rootpath, settings=said, **known)
-
-
-def rules(config: pytest.Config, mark: pytest.Mark) -> list[str]:
-    """Name what a marked test is made into; what is wrong with the mark or the project is an error of collection."""
-    try:
-        asked = read_mark(config, mark)
-        policy = policy_of(_session(config).project(asked), asked.gate["policy"])
-    except KaratError as error:
-        raise pytest.Collector.CollectError(f"karat: {error}") from None
-    return _names(policy)
-
-
-def _names(policy: Policy) -> list[str]:
-    return list(dict.fromkeys([*(rule.name for rule in policy.rules), *map(_must_name, policy.must_pass)]))
-
-
-def _must_name(must: Must | Check) -> str:
-    return f"must pass: {must.query} {must.metric}".rstrip()
-
-
-def _name(check: Check) -> str:
-    return _must_name(check) if check.query else check.name
-
-
-def checking(item: pytest.Function, mark: pytest.Mark) -> Callable[..., None]:
+def checking(item: pytest.Function) -> Callable[..., None]:
     """Give what is called in place of a marked test: it asks the system that the test returns, once, and judges."""
-    given = item.obj
+    given, rule = item.obj, rule_of(item)
+    assert rule is not None
 
     @functools.wraps(given)
     def judge(*arguments: Any, **fixtures: Any) -> None:
         __tracebackhide__ = True
-        session, key = _session(item.config), _key(item)
-        if key not in session.gated:
-            asked = read_mark(item.config, mark)
-            session.gated[key] = _evaluated(item.config, key, asked, lambda: given(*arguments, **fixtures))
-        found = session.gated[key]
+        known, test = item.config.stash.setdefault(_GATED, {}), _test(item, rule)
+        if test.key not in known:
+            known[test.key] = _evaluated(item.config, test, rule.asked, lambda: given(*arguments, **fixtures))
+        found = known[test.key]
         if isinstance(found, str):
             pytest.fail(found, pytrace=False)
-        _judge(item, found)
+        _judge(item, rule, found)
 
     return judge
 
 
-def item_id(name: str) -> str:
-    """Give the part of an item's name that stands for a rule, in characters that pytest leaves as they are."""
-    return "".join(c if c.isascii() and c.isprintable() and c != "\\" else f"%{ord(c):X}" for c in name)
-
-
-def _key(item: pytest.Function) -> str:
+def _test(item: pytest.Function, rule: Rule) -> Test:
     """Name a test and its other parameters, which make other systems, but not its rule; all workers name it alike."""
-    others = item.callspec.id.removesuffix(item_id(str(item.callspec.params[PARAMETER])))
-    return f"{item.nodeid.partition('[')[0]}[{others}"
+    own = item_id(rule.name)
+    # pytest's private list tells a-b and c from a and b-c, which are both a-b-c in the name of an item.
+    ids = list(getattr(item.callspec, "_idlist", ())) or [item.callspec.id.removesuffix(own), own]
+    others = [one for place, one in enumerate(ids) if place != len(ids) - 1 - ids[::-1].index(own)]
+    name = f"{item.parent.nodeid if item.parent else ''}::{item.originalname}"
+    return Test(key=f"{name}{others}", name="-".join([name, *others]))
 
 
-def _evaluated(config: pytest.Config, key: str, asked: Asked, system: Callable[[], object]) -> Gated | str:
+def _evaluated(config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object]) -> Gated | str:
     """Ask the system, or take what another worker has asked; give the reason where it cannot be asked.
 
     What a test itself raises is its own, with its traceback.
     """
-    shared = getattr(config, "workerinput", {}).get("karat_shared")
     try:
-        if shared is None:
-            return _ask(config, asked, system(), None)
-        folder = Path(shared) / hashlib.sha256(key.encode()).hexdigest()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = _shared(config, test.key)
+        if folder is None:
+            return ask(config, test, asked, _returned(system()))
         with folder_lock(folder):
-            return _shared(config, asked, system, folder)
+            return _asked_once(config, test, asked, system, folder)
     except KaratError as error:
-        return f"karat: {error}"
+        return told(error)
 
 
-def _shared(config: pytest.Config, asked: Asked, system: Callable[[], object], folder: Path) -> Gated | str:
+def _shared(config: pytest.Config, key: str) -> Path | None:
+    """Give the folder in which xdist's workers share what is known by a key; without workers there is none."""
+    shared = getattr(config, "workerinput", {}).get("karat_shared")
+    if shared is None:
+        return None
+    folder = Path(shared) / _digest(key)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _asked_once(
+    config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object], folder: Path
+) -> Gated | str:
     run, failed = folder / "run.jsonl", folder / "failed.txt"
     if failed.exists():
         return failed.read_text("utf-8")
-    if not run.exists():
-        try:
-            _ask(config, asked, system(), run)
-        except KaratError as error:
-            failed.write_text(f"karat: {error}", "utf-8")
-            raise
-    project = _session(config).project(asked)
-    return gate_run(project, read_answers(run, project.golden), **asked.gate)
+    if run.exists():
+        choices: dict[str, Any] = {name: asked.choices[name] for name in _GATE if name in asked.choices}
+        return gate_run(asked.project, read_answers(run, asked.project.golden), **choices)
+    try:
+        return ask(config, test, asked, _returned(system()), run)
+    except KaratError as error:
+        failed.write_text(told(error), "utf-8")
+        raise
 
 
-def _ask(config: pytest.Config, asked: Asked, system: object, run: Path | None) -> Gated:
+def _returned(system: object) -> object:
     if inspect.iscoroutine(system):
         system.close()
         raise UsageError("a test marked with karat cannot be async; its retriever can")
     if system is None:
         raise UsageError("the test returned nothing; a test marked with karat returns the retriever that is asked")
-    project = _session(config).project(asked)
-    kept = config.getoption("--karat-runs")
-    if kept is not None:
-        path = run_path(config.rootpath / kept, project.golden, adapt(system), project.settings(**asked.settings))
-        gated = check_project(project, system, output=path, **asked.gate, **asked.settings)
+    return system
+
+
+def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Path | None = None) -> Gated:
+    """Ask a system and gate its answers; keep the run and write the reports where the command line says so."""
+    project, kept, reports = asked.project, config.getoption("--karat-runs"), _reports(config)
+    # What a test gives is its own to close: fixtures do that, and the next test may need it.
+    own = project.system() if system is None else replace(adapt(system), close=None)
+    if kept is None:
+        gated = check_project(project, own, output=run, **asked.choices)
+    else:
+        with _alone(config, own.name):
+            path = run_path(Path(kept), project.golden, own, chosen_settings(project, **asked.choices))
+            gated = check_project(project, own, output=path, **asked.choices)
         if run is not None:
             shutil.copy(path, run)
-        return gated
-    return check_project(project, system, output=run, **asked.gate, **asked.settings)
+    if reports is not None:
+        _write(reports / test.stem, gated)
+    return gated
 
 
-def _judge(item: pytest.Function, gated: Gated) -> None:
+@contextmanager
+def _alone(config: pytest.Config, system: str) -> Iterator[None]:
+    """Let no other worker ask a system of that name: two runs of the same system would want the same file."""
+    folder = _shared(config, f"\n{system}")
+    if folder is None:
+        yield
+        return
+    with folder_lock(folder):
+        yield
+
+
+def _reports(config: pytest.Config) -> Path | None:
+    """Give the folder of the reports; that there can be none is better known before a system is asked than after."""
+    if (folder := config.getoption("--karat-reports")) is None:
+        return None
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", source=f"--karat-reports {folder}") from None
+    return Path(folder)
+
+
+def _write(stem: Path, gated: Gated) -> None:
+    """Write the reports that ``karat check`` writes."""
+    from karat.reports import render_html, render_json, render_markdown
+
+    document = report_document(gated)
+    for suffix, render in (("html", render_html), ("md", render_markdown), ("json", render_json)):
+        write_file(f"{stem}.{suffix}", render(document))
+
+
+def _judge(item: pytest.Function, rule: Rule, gated: Gated) -> None:
     """Pass or fail by the checks of the item's rule; those that belong to no rule are the first item's."""
     __tracebackhide__ = True
-    wanted = item.callspec.params[PARAMETER]
-    names = _names(gated.decision.policy)
-    checks = [one for one in gated.decision.checks if (_name(one) if _name(one) in names else names[0]) == wanted]
+    names = names_of(gated.decision.policy)
+    checks = [
+        one for one in gated.decision.checks if (name_of(one) if name_of(one) in names else names[0]) == rule.name
+    ]
     worst = next(one for one in _RANK if one is Outcome.PASS or any(check.outcome is one for check in checks))
-    told = [check for check in checks if check.outcome is worst]
-    reasons = "; ".join(explain(gated, [check]).splitlines()[0] for check in told)
+    of_it = [check for check in checks if check.outcome is worst]
+    reasons = "; ".join(explain(gated, [check]).splitlines()[0] for check in of_it)
     item.user_properties.append((PROPERTY, f"{worst.value}: {reasons}"))
     if worst is Outcome.FAIL:
-        pytest.fail(explain(gated, told), pytrace=False)
+        pytest.fail(explain(gated, of_it), pytrace=False)
     if worst is Outcome.INCONCLUSIVE and gated.decision.policy.on_inconclusive == "fail":
-        pytest.fail(f"inconclusive, which the policy does not let pass\n{explain(gated, told)}", pytrace=False)
-
-
-class Fixture:
-    """The ``karat`` fixture."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-
-    def check(
-        self,
-        system: object = None,
-        golden: str | Path = ".",
-        *,
-        baseline: str | Path | None = None,
-        policy: str | None = None,
-        seed: int = 0,
-        **settings: Any,
-    ) -> Gated:
-        """Ask a system every question and fail the test by the gate; give the scores and the decision if it passes.
-
-        As :func:`karat.check`, with paths relative to the root of the test suite.
-        """
-        __tracebackhide__ = True
-        asked = read_mark(
-            self._config,
-            pytest.mark.karat(golden=golden, baseline=baseline, policy=policy, seed=seed, **settings).mark,
-        )
-        try:
-            project = _session(self._config).project(asked)
-            gated = check_project(project, system, **asked.gate, **asked.settings)
-        except KaratError as error:
-            pytest.fail(f"karat: {error}", pytrace=False)
-        if gated.decision.exit_code:
-            pytest.fail(verdict(gated), pytrace=False)
-        return gated
+        pytest.fail(f"inconclusive, which the policy does not let pass\n{explain(gated, of_it)}", pytrace=False)

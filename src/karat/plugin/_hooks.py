@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from karat.plugin._names import PARAMETER, PROPERTY
+from karat.plugin._names import FOLDERS, MARK, PARAMETER, PROPERTY
 
 if TYPE_CHECKING:
-    from karat.plugin._checking import Fixture
+    from karat.plugin._fixture import Fixture
 
 _SHARED: pytest.StashKey[str] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that keeps the runs."""
+    """Add the options that keep what was found."""
     group = parser.getgroup("karat", "retrieval quality (karat)")
-    group.addoption("--karat-runs", metavar="DIR", help="Keep the runs of the tests marked with karat in this folder.")
+    for name, text in FOLDERS.items():
+        group.addoption(name, metavar="DIR", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark."""
+    """Register the mark; folders of the command line are from where pytest was started, in its workers too."""
+    for name in FOLDERS:
+        if (folder := config.getoption(name)) is not None:
+            setattr(config.option, name[2:].replace("-", "_"), str(config.invocation_params.dir / folder))
     config.addinivalue_line(
         "markers",
         "karat(golden='.', *, baseline=None, policy=None, seed=0, **settings): the test returns a retriever, and "
@@ -52,26 +56,32 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)  # so that the rule stands last in the name of an item
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item of each rule and of each query that must pass."""
-    mark = metafunc.definition.get_closest_marker("karat")
-    if mark is None:
+    if metafunc.definition.get_closest_marker(MARK) is None:
         return
-    from karat.plugin._checking import item_id, rules
+    from karat.plugin._rules import item_id, rules_of
 
-    names = rules(metafunc.config, mark)
+    rules = rules_of(metafunc.definition)
     metafunc.fixturenames.append(PARAMETER)
-    metafunc.parametrize(PARAMETER, names, ids=map(item_id, names))
+    metafunc.parametrize(PARAMETER, rules, ids=[item_id(rule.name) for rule in rules])
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let no marked test pass that was not made into its rules."""
+    if isinstance(item, pytest.Function) and item.get_closest_marker(MARK) is not None:
+        from karat.plugin._rules import refuse_unmade
+
+        refuse_unmade(item)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Let a marked test give its system instead of a verdict, and hold the answers against the rule of the item."""
-    mark = pyfuncitem.get_closest_marker("karat")
-    if mark is None:
+    if pyfuncitem.get_closest_marker(MARK) is None:
         return (yield)
     from karat.plugin._checking import checking
 
     given = pyfuncitem.obj
-    pyfuncitem.obj = checking(pyfuncitem, mark)
+    pyfuncitem.obj = checking(pyfuncitem)
     try:
         return (yield)
     finally:
@@ -81,20 +91,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """List what passed without being decided, since a passing test shows nothing of it."""
     found = [
-        value
+        f"{report.nodeid}: {str(value).partition(': ')[2]}"
         for report in terminalreporter.stats.get("passed", ())
         for name, value in getattr(report, "user_properties", ())
         if name == PROPERTY and str(value).startswith("inconclusive")
     ]
     if found:
         terminalreporter.section("karat: inconclusive, which the policy lets pass")
-        for value in found:
-            terminalreporter.write_line(value)
+        for line in found:
+            terminalreporter.write_line(line)
 
 
-@pytest.fixture(name="karat", scope="session")
+@pytest.fixture(name=MARK, scope="session")
 def karat_fixture(request: pytest.FixtureRequest) -> Fixture:
     """``karat.check(system=..., golden=...)``: ask a retriever all questions, and fail by the rules of the gate."""
-    from karat.plugin._checking import Fixture
+    from karat.plugin._fixture import Fixture
 
     return Fixture(request.config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -53,8 +54,11 @@ def render_comment(document: Document) -> str:
 
 def mark(document: Document) -> str:
     """Give the hidden line by which the comment of one golden set is found again."""
-    name = re.sub(r"[^A-Za-z0-9._]+", "-", str(document["golden"]["name"])).strip("-")
-    return f"<!-- {MARK} {name} -->".replace("  ", " ")
+    name = str(document["golden"]["name"])
+    plain = re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-")
+    if plain != name:  # two names may become one
+        plain = f"{plain}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}".strip("-")
+    return f"<!-- {MARK} {plain} -->"
 
 
 def _behind(document: Document) -> dict[str, str]:

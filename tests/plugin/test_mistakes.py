@@ -1,0 +1,198 @@
+"""What the pytest plugin says of marks, calls and retrievers that are wrong: one line each, and never a pass."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from plugin_suites import Pytest, search
+
+NAMES = (
+    "golden, baseline, policy, seed, k, paraphrases, repeat, sample, concurrency, batch, timeout, warm_up, fail_fast, "
+    "ready_timeout"
+)
+WRONG = {
+    "golden=3": "golden=3; name a file or folder",
+    "None": "golden=None; name a file or folder",
+    "b'project'": "golden=b'project'; name a file or folder",
+    "'nowhere'": "{suite}/nowhere: no such file or folder; paths are relative to pytest's root folder, "
+    "which is {suite}",
+    "'n' * 3000": "{suite}/" + "n" * 3000 + ": no such file or folder; paths are relative to pytest's root folder, "
+    "which is {suite}",
+    "'empty'": "{suite}/empty: is no golden set that karat recognises; name its format: ",
+    "'finder.py'": "{suite}/finder.py: is no golden set that karat recognises; name its format: ",
+    "'project', 'twice'": "the mark takes one folder",
+    "'project', golden='twice'": "the mark takes one folder",
+    "'project', polcy='fit'": "there is no argument 'polcy', did you mean 'policy'?",
+    "'project', output='x'": f"there is no argument 'output'; it has {NAMES}",
+    "'project', policy='fitt'": "unknown policy 'fitt', did you mean 'fit'?",
+    "'project', policy=[]": "policy=[]; name a policy, or a file",
+    "'project', policy='gone.toml'": "{suite}/gone.toml: no such file",
+    "'project', policy=pathlib.Path('gone')": "{suite}/gone: no such file",
+    "'project', baseline=3": "baseline=3; name a file or folder",
+    "'project', baseline='gone.json'": "{suite}/gone.json: no such file; 'karat baseline update RUN' records a "
+    "baseline",
+    "'project', seed='x'": "seed='x'; it is a whole number",
+    "'project', seed=True": "seed=True; it is a whole number",
+    "'project', k='ten'": "k='ten'; it is a whole number",
+    "'project', k=0": "k=0; choose at least 1",
+    "'project', sample=11": "sample=11; the golden set has 10 queries",
+    "'project', paraphrases='no'": "paraphrases='no'; it is True or False",
+    "'project', timeout='soon'": "timeout='soon'; it is a number of seconds",
+    "'project', timeout=float('nan')": "timeout=nan; choose seconds above 0, or none",
+}
+
+
+def test_a_wrong_mark_is_an_error_of_collection(suite: Path, run_pytest: Pytest) -> None:
+    """One line says what is wrong and in which test of which file, before anything runs; pytest's exit code is 2."""
+    (suite / "empty").mkdir()
+    for number, mark in enumerate(WRONG):
+        (suite / f"test_{number}.py").write_text(
+            "import pathlib, pytest, finder\n\nclass TestIt:\n"
+            f"    @pytest.mark.karat({mark})\n    def test_search(self):\n        return finder.good\n"
+        )
+    done = run_pytest("--color=no")
+    assert done.returncode == 2
+    assert not (suite / "asked.log").exists()
+    found = dict(re.findall(r"^__* ERROR collecting (\S+) __*\n(.*)\n(?=[_=])", done.stdout, re.MULTILINE))
+    assert len(found) == len(WRONG), done.stdout
+    for number, (mark, message) in enumerate(WRONG.items()):
+        told = found[f"test_{number}.py"]
+        assert told.startswith(f"karat: {message.format(suite=suite)}"), mark
+        assert told.endswith(f" (test_{number}.py::TestIt::test_search)"), mark
+
+
+def test_a_wrong_call_of_the_fixture_is_told_in_one_line(suite: Path, run_pytest: Pytest) -> None:
+    """What is wrong with a mark is wrong with a call, and is told in the same words."""
+    (suite / "empty").mkdir()
+    calls = [mark for mark in WRONG if not mark.startswith("'project', 'twice'") and "'project', golden" not in mark]
+    lines = ["import pathlib, finder"]
+    lines += [f"def test_{number}(karat):\n    karat.check(finder.good, {call})" for number, call in enumerate(calls)]
+    (suite / "test_it.py").write_text("\n".join(lines) + "\n")
+    done = run_pytest("--color=no")
+    assert f"{len(calls)} failed" in done.stdout.splitlines()[-1]
+    assert not (suite / "asked.log").exists()
+    found = dict(re.findall(r"^__* test_(\d+) __*\n(.*)\n(?=[_=])", done.stdout, re.MULTILINE))
+    for number, call in enumerate(calls):
+        assert found[str(number)].startswith(f"karat: {WRONG[call].format(suite=suite)}"), call
+
+
+def test_the_golden_set_is_checked_first(suite: Path, run_pytest: Pytest) -> None:
+    """A set with errors is no measure of anything."""
+    with (suite / "project" / "set" / "queries.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "q-pool", "text": "again"}) + "\n")
+    (suite / "test_fixture.py").write_text("def test_it(karat):\n    karat.check(golden='project')\n")
+    done = run_pytest("--continue-on-collection-errors")
+    assert done.returncode == 1
+    told = f"karat: {suite / 'project'}: the golden set has errors: duplicate-query: "
+    assert done.stdout.count(f"\n{told}") == 2, done.stdout
+    assert f"'karat golden check {suite / 'project'}' says how to mend them (test_it.py::test_search)\n" in done.stdout
+
+
+def test_a_mark_that_does_not_make_rules_does_not_pass(suite: Path, run_pytest: Pytest) -> None:
+    """A test that was not made into its rules would pass, whatever it returns: unittest, parameters, late marks."""
+    (suite / "conftest.py").write_text(
+        "import pytest\n\ndef pytest_collection_modifyitems(items):\n"
+        "    [item.add_marker(pytest.mark.karat('project')) for item in items if 'late' in item.name]\n"
+    )
+    (suite / "test_it.py").write_text(
+        "import unittest\nimport pytest\nimport finder\n\nuse = pytest.mark.karat('project')\n\n"
+        "class TestOld(unittest.TestCase):\n    @use\n    def test_method(self):\n        return finder.stuck\n\n"
+        "@pytest.mark.parametrize('n', [pytest.param(1, marks=use)])\ndef test_one(n):\n    return finder.stuck\n\n"
+        "@use\n@pytest.mark.parametrize('n', [pytest.param(1, marks=use)])\n"
+        "def test_both(n):\n    return finder.stuck\n"
+        "\ndef test_late():\n    return finder.stuck\n"
+    )
+    done = run_pytest()
+    assert "5 errors" in done.stdout.splitlines()[-1], done.stdout
+    assert "passed" not in done.stdout.splitlines()[-1]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("karat: ")]
+    assert lines[0] == (
+        "karat: a method of unittest.TestCase cannot be made into its rules; write a function, or a class without a "
+        "base (test_it.py::TestOld::test_method)"
+    )
+    late = "karat: a mark came too late to make the test into its rules; put one on the function, its class or module"
+    assert [line.removeprefix(late) for line in lines[1:]] == [
+        " (test_it.py::test_one[1])",
+        " (test_it.py::test_both[1-RR@10])",
+        " (test_it.py::test_both[1-must pass: q-bar])",
+        " (test_it.py::test_late)",
+    ]
+
+
+def test_two_marks_on_one_test_are_a_mistake(suite: Path, run_pytest: Pytest) -> None:
+    """Which golden set would it be? A class has the marks of its bases too."""
+    (suite / "test_it.py").write_text(
+        "import pytest\nimport finder\n\n@pytest.mark.karat('project')\n@pytest.mark.karat('other')\n"
+        "def test_search():\n    return finder.good\n"
+    )
+    (suite / "test_class.py").write_text(
+        "import pytest\nimport finder\n\n"
+        "@pytest.mark.karat('project')\nclass TestBase:\n    def test_it(self):\n        return finder.good\n\n"
+        "@pytest.mark.karat('project', k=3)\nclass TestMore(TestBase):\n    pass\n"
+    )
+    done = run_pytest()
+    assert done.returncode == 2
+    told = "\nkarat: the mark is given twice (a class has those of its bases); write a test for each"
+    assert f"{told} (test_it.py::test_search)\n" in done.stdout
+    assert f"{told} (test_class.py::TestMore::test_it)\n" in done.stdout
+
+
+def test_what_a_test_gives_instead_of_a_system(suite: Path, run_pytest: Pytest) -> None:
+    """A forgotten return does not pass; what the test itself raises has its traceback, and none of karat's."""
+    bodies = {
+        "def test_0():\n    pass": "karat: the test returned nothing; ",
+        "async def test_1():\n    pass": "karat: a test marked with karat cannot be async",
+        "def test_2():\n    return 7": "karat: 7 is no system: ",
+        "def test_3():\n    return lambda query: []": "karat: test_it:test_3.<locals>.<lambda>(query) cannot be ",
+        "def test_4():\n    return 1 / 0": "E       ZeroDivisionError: division by zero",
+        "def test_5():\n    raise SystemExit(3)": "E       SystemExit: 3",
+    }
+    tests = [f"@pytest.mark.karat('project')\n{body}\n" for body in bodies]
+    (suite / "test_it.py").write_text("\n".join(["import pytest\n", *tests]))
+    done = run_pytest("--color=no")
+    assert "12 failed" in done.stdout.splitlines()[-1], done.stdout
+    for body, message in bodies.items():
+        assert sum(line.startswith(message) for line in done.stdout.splitlines()) == 2, body
+    assert "karat/plugin" not in done.stdout
+
+
+def test_what_a_retriever_may_do(suite: Path, run_pytest: Pytest) -> None:
+    """One that raises, exits, hangs or gives nonsense is told in one line with its own words; async ones are asked."""
+    (suite / "test_it.py").write_text(
+        "import sys, time, pytest, finder\n\n"
+        "class Found:\n    async def retrieve(self, query, k):\n        return finder.good(query, k)\n"
+        "async def asynchronous(query, k):\n    return finder.good(query, k)\n"
+        "def raises(query, k):\n    raise OSError('gone\\x1b[2J\\nfor good')\n"
+        "def exits(query, k):\n    sys.exit(3)\n"
+        "def interrupts(query, k):\n    raise KeyboardInterrupt\n"
+        "def hangs(query, k):\n    time.sleep(60)\n"
+        "def number(query, k):\n    return 42\n"
+        "def nothing(query, k):\n    return None\n"
+        "WAYS = [Found(), asynchronous, raises, exits, interrupts, hangs, number, nothing]\n\n"
+        "@pytest.mark.karat('project', timeout=0.1, policy='threshold')\n"
+        "@pytest.mark.parametrize('way', WAYS, ids=lambda way: getattr(way, '__name__', 'object'))\n"
+        "def test_search(way):\n    return way\n"
+    )
+    done = run_pytest("-k", "q-bar", "--color=no")
+    assert "6 failed, 2 passed" in done.stdout, done.stdout
+    found = dict(re.findall(r"^_+ test_search\[(\w+)-must pass: q-bar\] _+\n(.*)\n(?=[_=])", done.stdout, re.MULTILINE))
+    assert {name: line.removeprefix("karat: every one of 10 queries failed: ") for name, line in found.items()} == {
+        "raises": "OSError: gone\\x1b[2J for good",
+        "exits": "SystemExit: 3",
+        "interrupts": "KeyboardInterrupt",
+        "hangs": "no answer within 0.1 s",
+        "number": "the system returned 42, not a list of hits",
+        "nothing": "the system returned None, not a list of hits",
+    }
+
+
+def test_a_missing_folder_names_the_root(suite: Path, run_pytest: Pytest) -> None:
+    """Paths are from pytest's root folder, wherever it is started, and the message says which that is."""
+    search(suite, "good")
+    (suite / "tests").mkdir()
+    (suite / "test_it.py").rename(suite / "tests" / "test_it.py")
+    assert "2 passed" in run_pytest(folder=suite / "tests", PYTHONPATH=str(suite)).stdout
+    done = run_pytest("--rootdir=.", folder=suite / "tests", PYTHONPATH=str(suite))
+    assert f"paths are relative to pytest's root folder, which is {suite / 'tests'} (test_it.py" in done.stdout
