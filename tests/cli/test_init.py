@@ -18,7 +18,8 @@ import yaml
 
 from karat import golden
 from karat.core import UsageError
-from karat.experiments import Start, open_project, start_project
+from karat.experiments import open_project
+from karat.start import Start, start_project
 
 VERB = "init"
 Run = Callable[..., tuple[str, str]]

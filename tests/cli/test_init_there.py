@@ -151,7 +151,7 @@ AS_NOBODY = """
 import os, sys
 from pathlib import Path
 from karat.core import InputError
-from karat.experiments import Start, start_project
+from karat.start import Start, start_project
 
 warm, *locked = map(Path, sys.argv[1:])
 start_project(Start(folder=warm))  # all that is imported late is imported now

@@ -16,7 +16,7 @@ import yaml
 
 from karat import golden
 from karat.core import Document
-from karat.experiments import Start, start_project
+from karat.start import Start, start_project
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / "action.yml"

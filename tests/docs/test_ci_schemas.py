@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.experiments import Start, start_project
+from karat.start import Start, start_project
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.experiments import Start, start_project
+from karat.start import Start, start_project
 
 CONFIG = """\
 repos:

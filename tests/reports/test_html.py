@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.reports import render_html
+from reports.documents import make_check, make_document, make_measure
 from reports.report_samples import ATTACK, sample, without_baseline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,13 +51,53 @@ class Page(HTMLParser):
 
 
 def test_verdict_and_its_reasons_are_in_the_page_without_any_script() -> None:
-    """The verdict, the counts and the failing checks are markup, the failing ones only."""
+    """The verdict, what changed and every check with its reason are markup; only what passed is folded."""
     page = Page(render_html(sample()))
-    assert [text for _, text in page.all("span")] == ["✗"]
-    assert re.search(r"</span>\s+Fail</h1>", render_html(sample()))
     assert page.all("title") == [({}, "Fail: bm25 on hotel")]
-    assert [text for _, text in page.all("li")] == ["✗ fail: ", "✗ fail: "]
-    assert "3 checks of policy default: 2 fail, 1 pass. Exit code 1." in render_html(sample())
+    assert ({"class": "lead"}, "2 of 3 checks failed.") in page.all("p")
+    assert [text for attributes, text in page.all("span") if attributes.get("class") == "why"] == [
+        "0.1 is below 0.5", ATTACK, "ruled out",
+    ]  # fmt: skip
+    assert [attributes for attributes, _ in page.all("details")][:2] == [
+        {"class": "fail", "open": None},
+        {"class": "pass"},
+    ]
+    assert ({}, "chunk.size") in page.all("code")
+    assert {"href": "#q=q0003"} in [attributes for attributes, _ in page.all("a")]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "exit_code", "baseline", "said"),
+    [
+        ("pass", 0, {}, "All 2 checks passed."),
+        ("inconclusive", 0, {}, "1 of 2 checks could not be decided: the queries do not tell enough. Nothing failed, "
+         "and the policy lets that pass."),
+        ("inconclusive", 4, None, "1 of 2 checks could not be decided: there is no baseline to compare with. Nothing "
+         "failed, and the policy does not let that pass."),
+        ("fail", 1, None, "1 of 2 checks failed."),
+    ],
+)  # fmt: skip
+def test_lead_says_what_was_proved(outcome: str, exit_code: int, baseline: dict[str, Any] | None, said: str) -> None:
+    """The sentence under the verdict says why something is undecided, and never calls that a pass."""
+    document = make_document(outcome=outcome)
+    document["verdict"]["exit_code"] = exit_code
+    document["checks"][1]["outcome"] = outcome
+    if baseline is None:
+        document["baseline"] = None
+    assert [text for attributes, text in Page(render_html(document)).all("p") if attributes.get("class") == "lead"] == [
+        said
+    ]
+
+
+def test_long_lists_of_checks_are_folded_not_lost() -> None:
+    """Of thirty failures twelve are seen at once, and the others behind a line that counts them."""
+    document = sample()
+    document["checks"] = [
+        {"metric": f"P@{n}", "kind": "min", "outcome": "fail", "reason": f"no {n}"} for n in range(30)
+    ]
+    page = Page(render_html(document))
+    assert sum(attributes.get("class") == "why" for attributes, _ in page.all("span")) == 30
+    assert "18 more" in [text for _, text in page.all("summary")]
 
 
 def test_no_content_becomes_markup() -> None:
@@ -64,7 +105,7 @@ def test_no_content_becomes_markup() -> None:
     plain = json.loads(json.dumps(sample()).replace(json.dumps(ATTACK)[1:-1], "harmless"))
     tags = [tag for tag, _, _ in Page(render_html(sample())).elements]
     assert tags == [tag for tag, _, _ in Page(render_html(plain)).elements]
-    assert tags.count("script") == 2
+    assert tags.count("script") == 3
     assert "img" not in tags
 
 
@@ -81,8 +122,79 @@ def test_data_says_what_the_document_says() -> None:
     assert (score, grade, was, dense, lexical) == (0.3333, 3, 8, 4, 3)
     assert data["queries"][0]["expected"] == [[place, 3, 3]]
     assert data["queries"][1]["scores"] == [None, None]
+    assert {one["id"]: one["failure"] for one in data["queries"] if one["failure"]} == {
+        one["query"]: one["reasons"] for one in document["failures"]
+    }
+    assert [one["id"] for one in data["queries"] if one["grave"]] == ["q0001", "q0003"]
+    ids = [[data["queries"][place]["id"] for place in one["queries"]] for one in data["recommendations"]]
+    assert ids == [one["queries"] for one in document["recommendations"]]
 
 
+@pytest.mark.parametrize(
+    ("status", "checks", "compared", "standing"),
+    [
+        ("PASS", ["min pass"], True, ["pass", "pass"]),
+        ("FAIL", ["min fail"], True, ["fail", "fail"]),
+        ("UNCHECKED", [], True, ["none", "no rule"]),
+        ("INCONCLUSIVE", ["min pass", "non_inferior inconclusive"], False, ["inconclusive", "no baseline"]),
+        ("INCONCLUSIVE", ["non_inferior inconclusive"], True, ["inconclusive", "inconclusive"]),
+        ("DEGRADED", ["min pass", "max_drop_abs pass"], True, ["degraded", "fell, within tolerance"]),
+        ("DEGRADED", ["non_inferior inconclusive"], True, ["inconclusive", "fell, inconclusive"]),
+        ("DEGRADED", ["min pass"], True, ["degraded", "fell, no rule on it"]),
+    ],
+)
+def test_card_does_not_call_a_pass_what_nothing_proved(
+    status: str, checks: list[str], compared: bool, standing: list[str]
+) -> None:
+    """A card's words follow from the checks on its measure: without a baseline, a rule on its fall proves nothing."""
+    made = [make_check(*one.split()) for one in checks]
+    document = make_document(measures=[make_measure(status=status)], checks=made)
+    document["baseline"] = document["baseline"] if compared else None
+    assert Page(render_html(document)).data["measures"][0]["standing"] == standing
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "lower", "drawn"),
+    [
+        ("min", 0.4, False, (["min", 0.4], None)),
+        ("max", 0.4, True, (["max", 0.4], None)),
+        ("non_inferior", 0.02, False, (None, 0.78)),
+        ("max_drop_rel", 0.1, False, (None, 0.72)),
+        ("max_rise_abs", 0.1, True, (None, 0.9)),
+    ],
+)
+def test_card_draws_the_limits_of_its_rules(kind: str, limit: float, lower: bool, drawn: tuple[Any, Any]) -> None:
+    """A floor or ceiling, and how far the number may get worse than the baseline's 0.8, whichever way worse is."""
+    document = make_document(measures=[make_measure(lower_is_better=lower)], checks=[make_check(kind, limit=limit)])
+    measure = Page(render_html(document)).data["measures"][0]
+    assert (measure["limit"], measure["tolerated"]) == drawn
+
+
+NAMES = st.sampled_from(("__proto__", "constructor", "toString", "</script>", "\u2028", "")) | st.text(max_size=5)
+
+
+@settings(deadline=None)
+@given(st.lists(NAMES, min_size=1, max_size=4, unique=True), st.data())
+def test_any_name_is_a_name(names: list[str], draw: st.DataObject) -> None:
+    """Whatever measures, segments and stages are called, each number stays with its name."""
+    numbers = {name: draw.draw(st.floats(0, 1).map(lambda value: round(value, 4))) for name in names}
+    document = make_document(measures=[make_measure(name) for name in names])
+    document["queries"][0] |= {"scores": numbers, "baseline": {}}
+    document["segments"][0] |= {"field": names[0], "value": names[-1], "means": numbers, "baseline": None}
+    stage = document["latency"]["stages"]["total"]
+    document["latency"] |= {"stages": {name: stage | {"mean": value} for name, value in numbers.items()}}
+    data = Page(render_html(document)).data
+    columns = [one["name"] for one in data["measures"]]
+    assert dict(zip(columns, data["queries"][0]["scores"], strict=True)) == numbers
+    assert dict(zip(columns, data["segments"][0]["means"], strict=True)) == numbers
+    assert data["segments"][0]["baseline"] == [None] * len(names)
+    assert {name: now["mean"] for name, now, _ in data["stages"]} == numbers
+    assert all(
+        not isinstance(value, dict) or value.keys() <= {"n", "mean", "p50", "p95", "p99"} for value in data.values()
+    )
+
+
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_survives(text: str) -> None:
     """Every string comes back from the page as it went in, lone surrogates and line separators too."""
@@ -101,10 +213,10 @@ def test_policy_allows_only_the_page_s_own_script_and_style() -> None:
     policy = next(a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
-    script = next(text for attributes, text in page.all("script") if not attributes)
+    scripts = [_hash(text) for attributes, text in page.all("script") if not attributes]
     assert rules == {
         "default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "img-src": "data:",
-        "script-src": _hash(script), "style-src": _hash(page.all("style")[0][1]),
+        "script-src": " ".join(scripts), "style-src": _hash(page.all("style")[0][1]),
     }  # fmt: skip
 
 
@@ -115,11 +227,11 @@ def _hash(text: str) -> str:
 def test_nothing_is_loaded_from_outside() -> None:
     """No element refers to an address, the style imports none, and the script knows only the name of SVG."""
     page = Page(render_html(sample()))
-    addresses = [a[key] for _, a, _ in page.elements for key in ("src", "href", "action", "srcset") if key in a]
-    assert addresses == ["data:,"]
+    addresses = {a[key] for _, a, _ in page.elements for key in ("src", "href", "action", "srcset") if key in a}
+    assert addresses == {"data:,", "#q=q0003"}
     assert "url(" not in page.all("style")[0][1]
     assert "@import" not in page.all("style")[0][1]
-    script = next(text for attributes, text in page.all("script") if not attributes)
+    script = "".join(text for attributes, text in page.all("script") if not attributes)
     assert re.findall(r"https?://[^\"\s]+", script) == ["http://www.w3.org/2000/svg"]
     assert not re.search(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\bfetch\(", script
@@ -136,13 +248,15 @@ def test_three_hundred_queries_stay_below_two_megabytes(text: str) -> None:
 
 
 def test_snippets_are_whole_where_there_is_room() -> None:
-    """Only a report that would grow too large shortens its snippets, and shows that it did."""
-    few, many = sample(3), sample(1500, hits=4)
+    """Only a report that would grow too large shortens its snippets, and a cut one shows that it is."""
+    few, many, cut = sample(3, snippet=200), sample(1500, hits=4), sample(3, snippet=300)
     assert [text for _, text in Page(render_html(few)).data["passages"]] == [
         passage["snippet"] for passage in few["passages"].values()
     ]
     assert {len(text) for _, text in Page(render_html(many)).data["passages"]} == {160}
-    assert all(text.endswith("…") for _, text in Page(render_html(many)).data["passages"])
+    assert all(
+        text.endswith("…") for document in (many, cut) for _, text in Page(render_html(document)).data["passages"]
+    )
 
 
 def test_same_document_same_bytes() -> None:
@@ -155,9 +269,9 @@ def test_same_document_same_bytes() -> None:
 
 def test_first_run_has_no_baseline() -> None:
     """Without a baseline the page says so."""
-    page = render_html(without_baseline(sample()))
-    assert "no baseline" in page
-    assert Page(page).data["baseline"] is None
+    page = Page(render_html(without_baseline(sample())))
+    assert ({}, "none yet") in page.all("dd")
+    assert page.data["baseline"] is False
 
 
 def test_only_the_first_hits_are_carried() -> None:
@@ -171,5 +285,7 @@ def test_wheel_carries_the_assets(tmp_path: Path) -> None:
     from hatchling.builders.wheel import WheelBuilder
 
     wheel = next(iter(WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])))
-    names = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("karat/reports/assets/")}
-    assert names == {"dom.js", "plots.js", "query.js", "table.js", "report.js", "report.css"}
+    names = {name.removeprefix("karat/") for name in zipfile.ZipFile(wheel).namelist() if "/assets/" in name}
+    kept = {f"reports/assets/{path.name}" for path in (ROOT / "src/karat/reports/assets").iterdir()}
+    assert "reports/assets/report.css" in kept
+    assert kept <= names

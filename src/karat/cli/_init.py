@@ -13,7 +13,7 @@ import click
 from karat.cli._table import bold, emit, escaped, printable
 
 if TYPE_CHECKING:
-    from karat.experiments import Made, Start
+    from karat.start import Made, Start
 
 _CI = ("github", "gitlab", "both", "none")
 
@@ -36,7 +36,7 @@ def command(folder: str, **options: Any) -> None:
 
     Example: karat init --documents docs --ci github --yes
     """
-    from karat.experiments import Start, start_project
+    from karat.start import Start, start_project
 
     if not options["yes"] and not options["as_json"]:
         options = {**options, **_answers(options)}

@@ -1,12 +1,20 @@
 """Evaluate: ask a system, keep what it answered, score it."""
 
 from karat.experiments._advice import advice
-from karat.experiments._check import check, check_project, checked_project, verdict
+from karat.experiments._check import (
+    CHOICES,
+    as_path,
+    as_policy,
+    check,
+    check_project,
+    checked_project,
+    chosen_settings,
+    verdict,
+)
 from karat.experiments._evaluate import Settings, make_run, same_golden
 from karat.experiments._evaluation import MEASURES, Evaluation, deepest, score_run, trials
 from karat.experiments._failure import explain
 from karat.experiments._gating import Gated, baseline_path, find_baseline, gate_run, policy_of, project_of
-from karat.experiments._init import CI, Made, Start, start_project
 from karat.experiments._latency import Latency, latency
 from karat.experiments._lock import folder_lock
 from karat.experiments._log import LOG, Experiment, append_log, find_experiment, read_log
@@ -23,7 +31,7 @@ from karat.experiments._traces import read_answers
 from karat.experiments._trend import History, Point, RunFile, Trend, read_trend
 
 __all__ = [
-    "CI",
+    "CHOICES",
     "FIELDS",
     "LIMIT",
     "LOG",
@@ -34,13 +42,11 @@ __all__ = [
     "Gated",
     "History",
     "Latency",
-    "Made",
     "Point",
     "Project",
     "RunFile",
     "RunWriter",
     "Settings",
-    "Start",
     "Subject",
     "Subjects",
     "Sweep",
@@ -51,10 +57,13 @@ __all__ = [
     "Variant",
     "advice",
     "append_log",
+    "as_path",
+    "as_policy",
     "baseline_path",
     "check",
     "check_project",
     "checked_project",
+    "chosen_settings",
     "deepest",
     "evaluate",
     "explain",
@@ -82,7 +91,6 @@ __all__ = [
     "score_run",
     "snapshot",
     "snapshot_run",
-    "start_project",
     "sweep_document",
     "trials",
     "verdict",

@@ -18,6 +18,7 @@ from karat.core import InputError, KaratError, UsageError, write_file
 from karat.experiments import (
     Gated,
     check_project,
+    chosen_settings,
     explain,
     folder_lock,
     gate_run,
@@ -25,7 +26,6 @@ from karat.experiments import (
     report_document,
     run_path,
 )
-from karat.experiments._check import chosen_settings
 from karat.plugin._names import PROPERTY
 from karat.plugin._rules import Asked, Rule, item_id, name_of, names_of, rule_of, told
 from karat.stats import Outcome

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from karat.core import InputError, KaratError, UsageError, did_you_mean
-from karat.experiments import Project, checked_project, policy_of
-from karat.experiments._check import CHOICES, as_path, as_policy, chosen_settings
+from karat.experiments import CHOICES, Project, as_path, as_policy, checked_project, chosen_settings, policy_of
 from karat.gate import Check, Must, Policy
 from karat.plugin._names import MARK, PARAMETER
 

@@ -6,36 +6,38 @@ import base64
 import hashlib
 import html
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
-from karat.reports._failures import failures
-from karat.reports._recommendations import recommendations
-from karat.reports._words import check_name, rule_words
+from karat.reports._html_data import payload
+from karat.reports._words import check_name, counted, rule_words
 
-_SCRIPTS = ("dom.js", "plots.js", "query.js", "table.js", "report.js")  # in this order: each uses those before it
-_REASONS = 12  # that the verdict gives; the section of the checks has all
-_HITS = 20  # of a query; what is expected carries its rank, however deep it came
-_SNIPPETS = 1_000_000  # bytes for all of them: a report of 300 queries stays below 2 MB
-_LONGEST, _SHORTEST, _STEP = 300, 80, 20  # characters of a snippet
-_TAGS = ("category", "type", "intent")
+_SCRIPTS = (  # in this order: each uses those before it
+    "dom.js", "numbers.js", "scales.js", "measures.js", "dots.js", "plots.js", "rankings.js", "query.js", "table.js",
+    "failures.js", "sections.js", "report.js",
+)  # fmt: skip
+_CHECKS = 12  # of an outcome that are seen at once, before one asks for the rest
+_CHANGES = 8
+_WIDE = 200  # characters of a setting
 _SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
+_HEADS = {"fail": "failed", "inconclusive": "inconclusive", "pass": "passed"}  # the worst first
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_LONE = re.compile("[\ud800-\udfff]")
+Document = Mapping[str, Any]
 
 
-def render_html(document: Mapping[str, Any]) -> str:
+def render_html(document: Document) -> str:
     """Give the report as one HTML page that opens offline; the same document gives the same page.
 
     Nothing of the document is markup: what the page says at once is escaped, and the rest travels as JSON, from which
     the script makes text nodes only. The policy in the head lets no other script or style run and nothing be loaded.
     """
-    style, script = _asset("report.css"), "".join(map(_asset, _SCRIPTS))
+    style, early, script = _asset("report.css"), _asset("theme.js"), "".join(map(_asset, _SCRIPTS))
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
+        f"default-src 'none'; script-src {_hash(early)} {_hash(script)}; style-src {_hash(style)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return f"""<!doctype html>
@@ -48,12 +50,20 @@ def render_html(document: Mapping[str, Any]) -> str:
 <title>{_title(document)}</title>
 <link rel="icon" href="data:,">
 <style>{style}</style>
+<script>{early}</script>
 </head>
 <body>
-{_opening(document)}
-<main id="report"><noscript><p>The plots, the failures and the table of queries need JavaScript.</p></noscript></main>
+<header class="bar"><p class="brand">karat</p></header>
+<main>
+{_verdict(document)}
+{_checks(document)}
+{_caveats(document)}
+<div id="report"><noscript><p class="callout">The measures, the plots and the queries need JavaScript: \
+open this file in a browser.</p></noscript></div>
+{_about(document)}
+</main>
 <dialog id="query" aria-labelledby="query-title"></dialog>
-<script type="application/json" id="data">{_json(_payload(document))}</script>
+<script type="application/json" id="data">{_json(payload(document))}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -79,127 +89,165 @@ def _json(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    return html.escape(str(value).encode(errors="replace").decode())
+    return html.escape(_LONE.sub("\ufffd", str(value)))
 
 
-def _title(document: Mapping[str, Any]) -> str:
+# What the page says before any script has run, and where none may: the verdict and why, caveats, and the facts.
+
+
+def _title(document: Document) -> str:
     outcome = _text(document["verdict"]["outcome"].capitalize())
-    return f"{outcome}: {_text(document['run']['name'])} on {_text(document['golden']['name'])}"
+    return f"{outcome}: {_text(document['run']['name'])} on {_text(document['golden'].get('name', 'a golden set'))}"
 
 
-def _opening(document: Mapping[str, Any]) -> str:
-    """Give the verdict and why, as markup: it is there before any script has run, and where none may."""
-    verdict, run, golden, checks = document["verdict"], document["run"], document["golden"], document["checks"]
-    outcome = _text(verdict["outcome"])
-    counts = Counter(check["outcome"] for check in checks)
-    told = ", ".join(f"{counts[name]} {name}" for name in ("fail", "inconclusive", "pass") if counts[name])
-    against = f"baseline of {_text(document['baseline']['recorded'])}" if document["baseline"] else "no baseline"
-    reasons = [_reason(check) for worse in ("fail", "inconclusive") for check in checks if check["outcome"] == worse]
-    if len(reasons) > _REASONS:
-        reasons[_REASONS:] = [f"<li>and {len(reasons) - _REASONS} more, under Checks</li>"]
-    shown = f'<ul class="reasons">{"".join(reasons)}</ul>' if reasons else ""
-    return f"""<header class="top">
-<p class="brand">karat report</p>
-<p class="facts"><b>{_text(run["name"])}</b> on {_text(golden["name"])} {_text(golden.get("version", ""))},
-{_text(run["queries"])} queries, {against}, report of {_text(document["created"])}</p>
-</header>
-<section class="verdict {outcome}" aria-labelledby="verdict">
-<h1 id="verdict"><span class="sign" aria-hidden="true">{_SIGNS.get(verdict["outcome"], "")}</span> \
-{outcome.capitalize()}</h1>
-<p>{len(checks)} checks of policy {_text(verdict["policy"])}: {told or "none"}. \
-Exit code {_text(verdict["exit_code"])}.</p>
-{shown}
+def _verdict(document: Document) -> str:
+    outcome = document["verdict"]["outcome"]
+    facts = "".join(f"<div><dt>{name}</dt><dd>{_text(fact)}</dd></div>" for name, fact in _facts(document))
+    return f"""<section class="verdict {_text(outcome)}" aria-labelledby="verdict">
+<div class="said">
+<h1 id="verdict"><span class="sign" aria-hidden="true">{_SIGNS.get(outcome, "")}</span> \
+{_text(outcome.capitalize())}</h1>
+<p class="lead">{_text(_lead(document))}</p>
+{_changes(document)}
+</div>
+<dl class="facts">{facts}</dl>
 </section>"""
 
 
-def _reason(check: Mapping[str, Any]) -> str:
-    sign = _SIGNS.get(check["outcome"], "")
-    return f"<li>{sign} {_text(check['outcome'])}: <b>{_text(check_name(check))}</b> {_text(check['reason'])}</li>"
+def _lead(document: Document) -> str:
+    """Give the verdict in a sentence or two."""
+    verdict, checks = document["verdict"], document["checks"]
+    count = {name: sum(check["outcome"] == name for check in checks) for name in _HEADS}
+    if not checks:
+        return "The policy has no rule, so nothing was checked."
+    if verdict["outcome"] == "pass":
+        return f"All {len(checks):,} checks passed." if len(checks) > 1 else "The one check passed."
+    why = "there is no baseline to compare with" if document["baseline"] is None else "the queries do not tell enough"
+    of, unsure = f"of {counted(len(checks), 'check')}", f"could not be decided: {why}"
+    if verdict["outcome"] == "fail":
+        rest = f"; {count['inconclusive']:,} {unsure}" if count["inconclusive"] else ""
+        return f"{count['fail']:,} {of} failed{rest}."
+    ends = "lets that pass" if verdict["exit_code"] == 0 else "does not let that pass"
+    return f"{count['inconclusive']:,} {of} {unsure}. Nothing failed, and the policy {ends}."
 
 
-def _payload(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the document as the page reads it: the same facts, with lists where the document repeats its keys."""
-    measures = [{key: value for key, value in one.items() if key != "values"} for one in document["measures"]]
-    passages, snippets = document["passages"], _shortened(document["passages"])
-    channels = sorted({name for hit in _hits(document) for name in hit.get("channels", ())})
-    documents = _documents(document)
-    places = {id_: place for place, id_ in enumerate(documents)}
-    numbers = {id_: number for number, id_ in enumerate(passages)}
-    names = [one["name"] for one in measures]
-    failed = {one.query: "; ".join(one.reasons) for one in failures(document)}
-    return {
-        **{key: value for key, value in document.items() if key not in ("measures", "queries", "passages")},
-        "measures": measures,
-        "checks": [{**check, "name": check_name(check), "rule": rule_words(check)} for check in document["checks"]],
-        "recommendations": [
-            {"finding": one.finding, "advice": one.advice, "queries": one.queries} for one in recommendations(document)
-        ],
-        "channels": channels,
-        "documents": list(documents.items()),
-        "passages": list(zip(passages, snippets, strict=True)),
-        "queries": [
-            _query(query, names, channels, places, numbers) | {"failure": failed.get(query["id"], "")}
-            for query in document["queries"]
-        ],
-    }
+def _facts(document: Document) -> Iterator[tuple[str, str]]:
+    run, golden, baseline = document["run"], document["golden"], document["baseline"]
+    yield "Candidate", run["name"]
+    yield "Baseline", f"{baseline['name']}, recorded {baseline['recorded']}" if baseline else "none yet"
+    size = f"{counted(golden['queries'], 'query', 'queries')}, {counted(golden['documents'], 'document')}"
+    yield "Golden set", f"{golden.get('name', '')} {golden.get('version', '')} ({size})".strip()
+    yield "Answered", f"{run['queries'] - run['failed']:,} of {counted(run['queries'], 'query', 'queries')}"
+    yield "Policy", f"{document['verdict']['policy']}, exit code {document['verdict']['exit_code']}"
+    yield "Report of", document["created"]
 
 
-def _query(
-    query: Mapping[str, Any], names: Sequence[str], channels: Sequence[str],
-    places: Mapping[str, int], numbers: Mapping[str, int],
-) -> dict[str, Any]:  # fmt: skip
-    return {
-        "id": query["id"],
-        "text": query["text"],
-        "tags": {name: query[name] for name in _TAGS if query.get(name)},
-        "scores": [_round(query["scores"].get(name)) for name in names],
-        "baseline": [_round(query["baseline"].get(name)) for name in names],
-        "error": query["error"],
-        "unfound": query["unfound"],
-        "ms": _round(query["ms"]),
-        "found": len(query["hits"]),
-        "hits": [
-            [numbers.get(hit["id"]), places[hit["document"]], _round(hit["score"]), hit["grade"], hit["was"]]
-            + [hit.get("channels", {}).get(name) for name in channels]
-            for hit in query["hits"][:_HITS]
-        ],
-        "left": [[places[one["document"]], one["was"], one["grade"]] for one in query.get("left", ())],
-        "expected": [[places[one["document"]], one["grade"], one["rank"]] for one in query["expected"]],
-    }
+def _changes(document: Document) -> str:
+    """Give what differs in the system, which is the first thing to ask after the verdict."""
+    found = (document["baseline"] or {}).get("changes", [])
+    if not found:
+        return ""
+    shown = "".join(
+        f"<li><code>{_text(one['key'])}</code> {_value(one['was'])} <span aria-label='became'>→</span> "
+        f"<b>{_value(one['now'])}</b></li>"
+        for one in found[:_CHANGES]
+    )
+    more = f"<li>and {len(found) - _CHANGES:,} more, under Run</li>" if len(found) > _CHANGES else ""
+    return f'<h2>Changed since the baseline</h2><ul class="changes">{shown}{more}</ul>'
 
 
-def _hits(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return (hit for query in document["queries"] for hit in query["hits"][:_HITS])
+def _value(value: object) -> str:
+    text = value if isinstance(value, str) else "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return _text((text or "empty") if len(text) <= _WIDE else f"{text[: _WIDE - 1]}…")
 
 
-def _documents(document: Mapping[str, Any]) -> dict[str, str]:
-    """Give the title of every document that a query found, expected or lost."""
-    found: dict[str, str] = {}
-    for query in document["queries"]:
-        for hit in query["hits"][:_HITS]:
-            found.setdefault(hit["document"], document["passages"].get(hit["id"], {}).get("title", ""))
-        for one in (*query["expected"], *query.get("left", ())):
-            found[one["document"]] = found.get(one["document"]) or one.get("title", "")
-    return found
+def _checks(document: Document) -> str:
+    """Give every check, those that failed first; only those that passed are folded away."""
+    groups = [(name, [one for one in document["checks"] if one["outcome"] == name]) for name in _HEADS]
+    shown = "".join(_group(outcome, list(map(_check, checks))) for outcome, checks in groups if checks)
+    return (
+        shown
+        and f"""<section id="checks" aria-labelledby="checks-title">
+<h2 id="checks-title">Checks</h2>
+<div class="checks">{shown}</div>
+</section>"""
+    )
 
 
-def _shortened(passages: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Give the snippets, all cut to the greatest length at which they fit into the page together."""
-    snippets = [passage["snippet"] for passage in passages.values()]
-    for length in range(_LONGEST, _SHORTEST, -_STEP):
-        if _size(snippet[:length] for snippet in snippets) <= _SNIPPETS:
-            return [_cut(snippet, length) for snippet in snippets]
-    return [_cut(snippet, _SHORTEST) for snippet in snippets]
+def _group(outcome: str, items: Sequence[str]) -> str:
+    sign = f'<span class="sign" aria-hidden="true">{_SIGNS[outcome]}</span>'
+    first, rest = "".join(items[:_CHECKS]), "".join(items[_CHECKS:])
+    more = f"<details><summary>{len(items) - _CHECKS:,} more</summary><ul>{rest}</ul></details>" if rest else ""
+    return (
+        f'<details class="{outcome}"{"" if outcome == "pass" else " open"}>'
+        f"<summary>{sign} {len(items):,} {_HEADS[outcome]}</summary><ul>{first}</ul>{more}</details>"
+    )
 
 
-def _size(texts: Iterable[str]) -> int:
-    return sum(len(text.encode(errors="replace")) for text in texts)
+def _check(check: Mapping[str, Any]) -> str:
+    outcome, name = check["outcome"], _text(check_name(check))
+    timed = check.get("metric", "").startswith("latency.") and "limit" in check and not check["kind"].endswith("_rel")
+    unit = " ms" if timed else ""
+    if check.get("query"):
+        address = quote(_LONE.sub("\ufffd", check["query"]), safe="")
+        name = f'<a href="#q={address}">{name}</a>'
+    return (
+        f'<li><span class="sign" role="img" aria-label="{outcome}">{_SIGNS[outcome]}</span>'
+        f'<span class="what"><b>{name}</b> {_text(rule_words(check))}{unit}</span> '
+        f'<span class="why">{_text(check["reason"])}</span></li>'
+    )
 
 
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def _caveats(document: Document) -> str:
+    if not document["caveats"]:
+        return ""
+    shown = "".join(f"<li>{_text(text)}</li>" for text in document["caveats"])
+    return f"""<section id="caveats" class="callout" aria-labelledby="caveats-title">
+<h2 id="caveats-title">Read with care</h2>
+<ul>{shown}</ul>
+</section>"""
 
 
-def _round(value: float | None) -> float | None:
-    """Give four decimals, which is more than the page shows; a number that is none is left out."""
-    return None if value is None or math.isnan(value) else round(value, 4)
+def _about(document: Document) -> str:
+    run, baseline = document["run"], document["baseline"]
+    kept = ("name", "fingerprint", "queries", "failed", "coverage")
+    facts = {"run": {key: run[key] for key in kept}, "golden": document["golden"]}
+    if baseline:
+        facts["baseline"] = {key: baseline[key] or "no" for key in ("name", "recorded", "forced")}
+    changes = [(one["key"], _value(one["was"]), _value(one["now"])) for one in (baseline or {}).get("changes", ())]
+    tables = [_table("Changed since the baseline", ("Setting", "Baseline", "Candidate"), changes)] if changes else []
+    parts = {"Run, golden set and baseline": facts, "System": run["system"]}
+    for name, part in (parts | {"Settings": run["settings"], "Versions": run["versions"]}).items():
+        rows = [(key, _value(value)) for key, value in _flat(part)]
+        tables += [_table(name, ("Name", "Value"), rows)] if rows else []
+    return f"""<section id="about" aria-labelledby="about-title">
+<h2 id="about-title">Run</h2>
+<p class="caption">What was measured, exactly enough to do it again.</p>
+{"".join(tables)}
+</section>"""
+
+
+def _table(name: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Give a folded table whose first cells are text and whose others are markup."""
+    body = "".join(
+        f'<tr><th scope="row"><code>{_text(first)}</code></th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+    return f"""<details><summary>{name}</summary>
+<div class="scroll" tabindex="0" role="group" aria-label="{name}"><table><thead><tr>{head}</tr></thead>\
+<tbody>{body}</tbody></table></div></details>
+"""
+
+
+def _flat(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """Give nested settings as dotted names and values.
+
+    >>> list(_flat({"chunk": {"size": 256}, "dense": None}))
+    [('chunk.size', 256), ('dense', None)]
+    """
+    if not isinstance(value, Mapping):
+        yield name, value
+        return
+    for key, inner in value.items():
+        yield from _flat(inner, f"{name}.{key}" if name else str(key))

@@ -306,7 +306,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Cut text at the end of a line where it is too long; that something is left out is said, and nothing stays open."""
+    """Cut text at the end of a line where it is too long; that is said, and nothing stays folded."""
     if len(text.encode()) <= limit:
         return text
     note, close = "\n\nThe rest is left out: it does not fit here.\n", "\n</details>\n"

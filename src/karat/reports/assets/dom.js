@@ -1,5 +1,5 @@
 "use strict";
-// Making elements and writing numbers. Text of the data only ever becomes a text node or an attribute's value.
+// Making elements. Text of the data only ever becomes a text node or an attribute's value.
 
 const SVG = "http://www.w3.org/2000/svg"; // the name of the vocabulary; nothing is fetched from there
 
@@ -23,10 +23,30 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** A drawing with its text alternative: `label` says in words what is to be seen. */
-function drawing(width, height, label, ...children) {
+function known(value) {
+  return value !== null && value !== undefined;
+}
+
+function button(text, onclick, kind = null, name = null) {
+  return el("button", { type: "button", class: kind, onclick, "aria-label": name }, text);
+}
+
+/** A text of unknown direction, which must not turn what stands around it. */
+function bdi(text, kind = null) {
+  return el("bdi", { class: kind }, text);
+}
+
+/** A choice among [value, text] pairs, with its name before it. */
+function choice(id, name, options, onchange) {
+  const select = el("select", { id, onchange: () => onchange(select.value) },
+    options.map(([value, text]) => el("option", { value }, text)));
+  return el("label", { for: id }, name, select);
+}
+
+/** A drawing with its text alternative: `said` says in words what is to be seen. */
+function drawing(width, height, said, ...children) {
   const size = { viewBox: `0 0 ${width} ${height}`, width, height };
-  return svg("svg", { ...size, role: "img", "aria-label": label }, svg("title", {}, label), ...children);
+  return svg("svg", { ...size, role: "img", "aria-label": said }, ...children);
 }
 
 function label(x, y, text, anchor = "start", kind = "tick") {
@@ -37,13 +57,12 @@ function line(x1, y1, x2, y2, kind) {
   return svg("line", { x1, y1, x2, y2, class: kind });
 }
 
-/** A table with a caption; `rows` are lists of cells. Some columns hold numbers; some give way on a narrow screen. */
-function table(caption, heads, rows, numeric = [], wide = []) {
-  const kinds = Object.entries({ number: numeric, wide });
-  const kind = (column) => kinds.filter(([, columns]) => columns.includes(column)).map(([name]) => name).join(" ") || null;
+/** A table; `rows` are lists of cells. Some columns hold numbers; some give way on a narrow screen. */
+function table(name, heads, rows, numeric = [], wide = []) {
+  const kind = (column) => [numeric.includes(column) ? "number" : "", wide.includes(column) ? "wide" : ""]
+    .filter(Boolean).join(" ") || null;
   const cells = (row) => row.map((cell, i) => el(i ? "td" : "th", { class: kind(i), scope: i ? null : "row" }, cell));
-  return scrollable(caption, el("table", {},
-    el("caption", {}, caption),
+  return scrollable(name, el("table", {},
     el("thead", {}, el("tr", {}, heads.map((head, i) => el("th", { scope: "col", class: kind(i) }, head)))),
     el("tbody", {}, rows.map((row) => el("tr", {}, cells(row))))));
 }
@@ -53,43 +72,38 @@ function scrollable(name, ...children) {
   return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name }, ...children);
 }
 
-function section(id, title, ...children) {
-  return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...children);
+/** A section with its heading and a sentence that says how to read it. */
+function section(id, title, caption, ...children) {
+  return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title),
+    caption ? el("p", { class: "caption" }, caption) : null, ...children);
 }
 
-function known(value) {
-  return value !== null && value !== undefined;
+/** A key to the signs of a plot: pairs of a swatch's class and what it means. */
+function key(pairs) {
+  return el("p", { class: "key" }, pairs.map(([kind, text]) =>
+    el("span", {}, el("span", { class: `swatch ${kind}`, "aria-hidden": "true" }), text)));
 }
 
-function fixed(value, digits = 3) {
-  return known(value) ? value.toFixed(digits) : "–";
-}
-
-/** A change with its sign: +0.120, −0.030, 0.000. */
-function signed(value, digits = 3) {
-  if (!known(value)) return "–";
-  const shown = Math.abs(value).toFixed(digits);
-  if (Number(shown) === 0) return shown;
-  return (value > 0 ? "+" : "−") + shown;
-}
-
-function chance(p) {
-  return p < 0.001 ? "< 0.001" : `= ${fixed(p)}`;
-}
-
-function counted(count, one, many = `${one}s`) {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-}
-
-/** The value at a share of sorted numbers, such as the median at 0.5. */
-function quantile(sorted, share) {
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+/** A list that shows some of its items, more on demand, and on paper as many as `paper`. */
+function growing(list, items, make, first, paper, noun) {
+  const more = button("", () => grow(Math.max(first, 10)), "more");
+  function grow(by) {
+    const from = list.children.length;
+    list.append(...items.slice(from, from + by).map(make));
+    const shown = list.children.length;
+    more.hidden = shown >= items.length;
+    more.textContent = `Show more (${shown} of ${counted(items.length, noun)} are shown)`;
+  }
+  grow(first);
+  addEventListener("beforeprint", () => grow(Math.max(0, paper - list.children.length)));
+  return [list, more];
 }
 
 // A status is a sign and a word; its colour only repeats them.
-const SIGNS = { pass: "✓", fail: "✗", inconclusive: "?", degraded: "▼", better: "▲", worse: "▼", same: "=" };
+const SIGNS = {
+  pass: "✓", fail: "✗", inconclusive: "?", degraded: "▼", none: "·", better: "▲", worse: "▼", same: "=",
+};
 
-function badge(status) {
-  const word = status.toLowerCase();
-  return el("span", { class: `badge ${word}` }, `${SIGNS[word] ?? "·"} ${word}`);
+function badge(kind, words) {
+  return el("span", { class: `badge ${kind}` }, `${SIGNS[kind]} ${words}`);
 }

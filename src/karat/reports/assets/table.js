@@ -1,49 +1,101 @@
 // The table of queries: sorted, filtered and shown a page at a time, so that ten thousand are as quick as ten.
 
 const PAGE = 25;
+const collator = new Intl.Collator("en", { numeric: true }); // made once: comparing through it is far quicker
 
-/**
- * Make the table; `open` is called with the index of the query that is chosen. Returned are the element, and functions
- * to show rows, to show only some queries, and to know the order in which they stand.
- */
-function queryTable(queries, open) {
-  const view = { rows: [], order: [], sort: "index", down: false, page: 0, only: null };
-  const columns = [
-    { key: "id", head: "Query", cell: (row) => el("button",
-      { type: "button", class: "link", onclick: () => open(row.index) },
-      el("span", { class: "small quiet" }, row.id), el("span", { class: "text" }, row.text)) },
-    { key: "tag", head: "Segment", cell: (row) => row.tag, kind: "wide" },
-    { key: "was", head: "Was", cell: (row) => fixed(row.was), kind: "number wide" },
-    { key: "now", head: "Now", cell: (row) => fixed(row.now), kind: "number" },
-    { key: "change", head: "Change", kind: "number", cell: (row) =>
-      el("span", { class: row.state }, `${SIGNS[row.state] ?? ""} ${signed(row.change)}`) },
-    { key: "ms", head: "ms", cell: (row) => fixed(row.ms, 1), kind: "number wide" },
+/** The columns; without a baseline there is nothing to compare with. */
+function tableColumns(compared, open) {
+  const number = (name, head, kind = "number") => ({ key: name, head, kind, cell: (row) => figure(row[name]) });
+  const change = { key: "change", head: "Change", kind: "number", cell: (row) => changed(row.was, row.now, row.lower) };
+  const failed = () => el("span", { class: "failure", title: "failed" }, "✗ ");
+  const query = (row) => button([el("span", { class: "id" }, row.failed ? failed() : null, bdi(row.id)),
+    el("span", { class: "text", dir: "auto" }, row.text)], () => open(row.index), "link");
+  return [
+    { key: "id", head: "Query", cell: query },
+    { key: "tag", head: "Segment", cell: (row) => bdi(row.tag, "clamp"), kind: "wide" },
+    ...(compared ? [number("was", "Baseline", "number wide")] : []), number("now", "Candidate"),
+    ...(compared ? [change] : []),
+    { key: "ms", head: "Time", cell: (row) => duration(row.ms), kind: "number wide" },
   ];
-  const search = el("input", { type: "search", id: "search", oninput: () => refresh() });
-  const states = el("select", { id: "state", onchange: () => refresh() },
-    [["", "all"], ["worse", "worse"], ["better", "better"], ["same", "the same"], ["failure", "failures"]]
-      .map(([value, text]) => el("option", { value }, text)));
-  const segments = segmentSelect(queries, () => refresh());
-  const only = el("button", { type: "button", hidden: true, onclick: () => { view.only = null; refresh(); } });
+}
+
+/** The order of two cells; what is missing counts as the least. */
+function compareCells(a, b) {
+  if (!known(a) || !known(b)) return Number(known(a)) - Number(known(b));
+  return typeof a === "string" ? collator.compare(a, b) : a - b;
+}
+
+/** The rows of a measure. */
+function tableRows(queries, column, lower) {
+  return queries.map((query, index) => {
+    const [was, now] = [query.baseline[column], query.scores[column]];
+    const change = known(was) && known(now) ? now - was : null;
+    const { id, text, ms, tags: [[, tag = ""] = []], failure } = query;
+    return { index, id, text, ms, tag, was, now, lower, change, how: state(was, now, lower), failed: failure.length > 0 };
+  });
+}
+
+/** A choice of the values that the queries' fields have; a value is its field and itself, as JSON. */
+function segmentOptions(queries) {
+  const found = new Map();
+  for (const { tags } of queries) {
+    for (const [field, value] of tags) {
+      if (!found.has(field)) found.set(field, new Set());
+      found.get(field).add(value);
+    }
+  }
+  return [...found].map(([field, values]) => el("optgroup", { label: field },
+    [...values].sort(collator.compare).map((value) => el("option", { value: JSON.stringify([field, value]) }, value))));
+}
+
+/** The filters: what is typed, a state, a segment, and queries that another part of the page chose. */
+function tableFilters(data, changed) {
+  const search = el("input", { type: "search", id: "search", placeholder: "id, words or segment", oninput: changed });
+  const moves = data.baseline ? [["worse", "worse"], ["better", "better"], ["same", "the same"]] : [];
+  const state = choice("state", "Show", [["", "all"], ...moves, ["failed", "failures"]], changed);
+  const segment = choice("segment", "Segment", [["", "all"]], changed);
+  segment.lastChild.append(...segmentOptions(data.queries));
+  const only = button("", () => { filters.only = null; changed(); }, "only");
+  const filters = { only: null, state: state.lastChild, segment: segment.lastChild, search,
+    element: el("div", { class: "filters" }, el("label", { for: "search" }, "Search", search, el("kbd", {}, "/")),
+      state, segment, only) };
+  const texts = data.queries.map(({ id, text, tags }) => [id, text, ...tags.map((tag) => tag[1])].join("\n").toLowerCase());
+  /** Whether a row passes, made once for all rows. */
+  filters.test = () => {
+    const wanted = search.value.trim().toLowerCase(), how = filters.state.value;
+    const [field, value] = filters.segment.value ? JSON.parse(filters.segment.value) : [];
+    only.hidden = !filters.only;
+    only.textContent = filters.only ? `Only ${queryCount(filters.only.size)} ${filters.why} ✕` : "";
+    only.title = "Show all";
+    return (row) => (!filters.only || filters.only.has(row.index))
+      && (!wanted || texts[row.index].includes(wanted))
+      && (!how || (how === "failed" ? row.failed : row.how === how))
+      && (!field || data.queries[row.index].tags.some(([name, tag]) => name === field && tag === value));
+  };
+  filters.set = (values) => {
+    search.value = values.text ?? "";
+    filters.state.value = values.state ?? "";
+    filters.segment.value = values.segment ?? "";
+    [filters.only, filters.why] = [values.only ? new Set(values.only) : null, values.why ?? ""];
+    changed();
+  };
+  return filters;
+}
+
+/** Make the table; `open` is called with the index of the query that is chosen. */
+function queryTable(data, open) {
+  const view = { rows: [], order: [], sort: data.baseline ? "change" : "now", down: false, page: 0 };
+  const columns = tableColumns(data.baseline, open);
+  const filters = tableFilters(data, () => refresh());
   const status = el("p", { role: "status", class: "quiet" });
   const body = el("tbody");
   const heads = columns.map((column) => el("th", { scope: "col", class: column.kind },
-    el("button", { type: "button", class: "sort", onclick: () => sortBy(column.key) }, column.head)));
-  const before = el("button", { type: "button", onclick: () => turn(-1) }, "← Previous page");
-  const after = el("button", { type: "button", onclick: () => turn(1) }, "Next page →");
+    button(column.head, () => sortBy(column.key), "sort")));
+  const before = button("← Previous page", () => turn(-1)), after = button("Next page →", () => turn(1));
 
-  function matches(row) {
-    const text = search.value.trim().toLowerCase();
-    const [field, value] = segments.value ? JSON.parse(segments.value) : [];
-    return (!view.only || view.only.has(row.index))
-      && (!text || row.id.toLowerCase().includes(text) || row.text.toLowerCase().includes(text))
-      && (!states.value || (states.value === "failure" ? row.failure : row.state === states.value))
-      && (!field || queries[row.index].tags[field] === value);
-  }
-
-  function sortBy(key) {
-    view.down = view.sort === key ? !view.down : false;
-    view.sort = key;
+  function sortBy(name) {
+    view.down = view.sort === name ? !view.down : false;
+    view.sort = name;
     refresh();
   }
 
@@ -54,8 +106,8 @@ function queryTable(queries, open) {
 
   function refresh() {
     const sign = view.down ? -1 : 1;
-    view.order = view.rows.filter(matches)
-      .sort((a, b) => sign * compared(a[view.sort], b[view.sort]) || a.index - b.index);
+    view.order = view.rows.filter(filters.test())
+      .sort((a, b) => sign * compareCells(a[view.sort], b[view.sort]) || a.index - b.index);
     view.page = 0;
     draw();
   }
@@ -63,53 +115,31 @@ function queryTable(queries, open) {
   function draw() {
     const from = view.page * PAGE;
     const shown = view.order.slice(from, from + PAGE);
-    body.replaceChildren(...shown.map((row) => el("tr", {},
-      columns.map((column) => el("td", { class: column.kind }, column.cell(row))))));
-    columns.forEach((column, i) => {
-      if (column.key === view.sort) heads[i].setAttribute("aria-sort", view.down ? "descending" : "ascending");
+    body.replaceChildren(...shown.map((row) => el("tr", { onclick: (event) => {
+      if (!event.target.closest("button")) open(row.index);
+    } }, columns.map((column) => el("td", { class: column.kind }, column.cell(row))))));
+    columns.forEach(({ key }, i) => {
+      if (key === view.sort) heads[i].setAttribute("aria-sort", view.down ? "descending" : "ascending");
       else heads[i].removeAttribute("aria-sort");
     });
-    status.textContent = shown.length
-      ? `${(from + 1).toLocaleString("en")} to ${(from + shown.length).toLocaleString("en")} of `
-        + counted(view.order.length, "query", "queries")
-      : "No query matches.";
-    only.hidden = !view.only;
-    only.textContent = `Only ${counted(view.only?.size ?? 0, "query", "queries")} of the plot: show all`;
+    const [first, last] = [from + 1, from + shown.length].map((place) => place.toLocaleString("en"));
+    status.textContent = !shown.length ? "No query matches." : shown.length === view.order.length
+      ? queryCount(shown.length) : `${first} to ${last} of ${queryCount(view.order.length)}`;
     before.disabled = view.page === 0;
     after.disabled = from + PAGE >= view.order.length;
+    pages.hidden = view.order.length <= PAGE;
   }
 
-  const element = el("div", {},
-    el("div", { class: "filters" },
-      el("label", { for: "search" }, "Search", search), el("label", { for: "state" }, "Show", states),
-      el("label", { for: "segment" }, "Segment", segments), only),
-    status,
-    scrollable("Table of queries", el("table", { class: "queries" }, el("thead", {}, el("tr", {}, heads)), body)),
-    el("div", { class: "pages" }, before, after));
+  const pages = el("div", { class: "pages" }, before, after);
+  const shown = el("table", { class: "queries" }, el("thead", {}, el("tr", {}, heads)), body);
+  const element = el("div", {}, filters.element, status,
+    el("div", { class: "panel" }, scrollable("Table of queries", shown)), pages);
   return {
     element,
+    tags: new Set(Array.from(filters.segment.options, ({ value }) => value)),
+    filter: filters.set,
+    focus: () => filters.search.focus(),
     order: () => view.order.map((row) => row.index),
     show: (rows) => { view.rows = rows; refresh(); },
-    showOnly: (indexes) => { view.only = new Set(indexes); refresh(); },
   };
-}
-
-/** The order of two cells; what is missing counts as the least. */
-function compared(a, b) {
-  if (!known(a) || !known(b)) return Number(known(a)) - Number(known(b));
-  return typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
-}
-
-/** A choice of the values that the queries' fields have. */
-function segmentSelect(queries, onchange) {
-  const found = new Map();
-  for (const query of queries) {
-    for (const [field, value] of Object.entries(query.tags)) {
-      if (!found.has(field)) found.set(field, new Set());
-      found.get(field).add(value);
-    }
-  }
-  return el("select", { id: "segment", onchange }, el("option", { value: "" }, "all"),
-    [...found].map(([field, values]) => el("optgroup", { label: field },
-      [...values].sort().map((value) => el("option", { value: JSON.stringify([field, value]) }, value)))));
 }

@@ -13,8 +13,8 @@ import yaml
 
 import karat
 from karat.core import UsageError
-from karat.experiments import Start, start_project
-from karat.experiments._repository import Repository
+from karat.start import Start, start_project
+from karat.start._repository import Repository
 
 WORKFLOW = ".github/workflows/karat.yml"
 

@@ -15,9 +15,9 @@ from typing import Literal, get_args
 
 from karat.config import Config, read_config
 from karat.core import InputError, UsageError, decode, read_bytes, write_file
-from karat.experiments._repository import Repository
-from karat.experiments._starter import Starter, example, has_documents, same_set, starter, write_set
-from karat.experiments._workflows import GITHUB, GITLAB, Workflow
+from karat.start._golden import Starter, example, has_documents, same_set, starter, write_set
+from karat.start._repository import Repository
+from karat.start._workflows import GITHUB, GITLAB, Workflow
 
 CI = Literal["github", "gitlab", "both", "none"]
 State = Literal["written", "same", "kept"]

@@ -1,0 +1,54 @@
+// What went wrong and what to do: the queries that failed, and what the rules over the numbers advise.
+
+const FAILURES = 6, ADVICE = 6; // that are seen at once
+const LINKS = 8;
+
+/** The beginning of what was expected, for a failure. */
+function expectedList(data, query) {
+  if (!query.expected.length) return el("p", { class: "quiet" }, "No document is judged relevant.");
+  const shown = query.expected.slice(0, 3), more = query.expected.length - shown.length;
+  return el("ul", { class: "plain" },
+    shown.map(([place, , rank]) => el("li", {}, bdi(short(titleOf(data, place), 100, 25)), " ",
+      el("b", {}, known(rank) ? `came at rank ${rank}` : "did not come"))),
+    more ? el("li", { class: "quiet" }, `and ${more} more`) : null);
+}
+
+/** The beginning of what came, for a failure. */
+function cameList(data, query) {
+  const hits = query.hits.slice(0, 3).map((hit, rank) => hitOf(data, hit, rank));
+  if (!hits.length) return el("p", { class: "quiet" }, "Nothing came.");
+  return el("ol", { class: "plain" }, hits.map((hit) =>
+    el("li", {}, `${hit.rank}. `, bdi(short(hit.title, 100, 25)), " ", gradeBadge(hit.grade, data.relevant))));
+}
+
+function failureItem(data, index, open) {
+  const query = data.queries[index];
+  return el("li", {},
+    el("h3", {}, el("button", { type: "button", class: "link", onclick: () => open(index) },
+      el("span", { class: "small quiet" }, bdi(query.id)), el("span", { class: "text", dir: "auto" }, query.text))),
+    el("p", { class: "failure small" }, `✗ ${query.failure.join("; ")}`),
+    el("div", { class: "pair small" },
+      el("div", {}, el("h4", {}, "Expected"), expectedList(data, query)),
+      el("div", {}, el("h4", {}, "Came first"), cameList(data, query))));
+}
+
+/** The queries that failed, the grave ones first, a few at a time. */
+function failureList(data, open) {
+  const failed = [...data.queries.keys()].filter((index) => data.queries[index].failure.length)
+    .sort((a, b) => data.queries[b].grave - data.queries[a].grave);
+  const list = growing(el("ul", { class: "failures" }), failed, (index) => failureItem(data, index, open), FAILURES, 20,
+    "failure");
+  const share = `${failed.length.toLocaleString("en")} of ${queryCount(data.queries.length)}`;
+  const how = "got an error, found nothing relevant, missed what they must reach, or lie below a limit of their own";
+  return section("failures", "Failures", failed.length ? `${share} ${how}.` : "No query failed.", ...list);
+}
+
+/** What the rules over the numbers advise, with the queries that it rests on. */
+function recommendationList(data, open, only) {
+  const link = (index) => button(bdi(data.queries[index].id), () => open(index), "link");
+  const item = ({ finding, advice, queries }) => el("li", {},
+    el("p", {}, el("b", {}, sentence(finding)), el("br"), sentence(advice)),
+    el("p", { class: "small links" }, queries.slice(0, LINKS).map(link), queries.length <= LINKS ? null
+      : button(`all ${queries.length.toLocaleString("en")}`, () => only(queries, "of this advice"), "link")));
+  return growing(el("ol", { class: "advice" }), data.recommendations, item, ADVICE, Infinity, "finding");
+}
