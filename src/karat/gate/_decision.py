@@ -291,4 +291,4 @@ def _must(candidate: Snapshot, must: Must) -> Check:
 
 
 def _shown(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1e7 else f"{value:.3g}"

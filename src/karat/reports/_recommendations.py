@@ -195,7 +195,7 @@ def _segment(document: Document) -> Iterator[Recommendation]:
         )
         shown = ", ".join(
             f"{measure['name']} by {-_falls(document, measure)[field, value]:.3f} "
-            f"(on all by {max(0.0, -gain(measure, measure.get('difference'))):.3f})"
+            f"({_overall(measure)})"
             for measure in measures
         )
         yield Recommendation(
@@ -204,6 +204,11 @@ def _segment(document: Document) -> Iterator[Recommendation]:
             advice=f"look at this {field} first: {len(lost):,} of its {counted(len(within), 'query', 'queries')} lost",
             queries=tuple(lost),
         )
+
+
+def _overall(measure: Mapping[str, Any]) -> str:
+    change = gain(measure, measure.get("difference"))
+    return f"on all by {-change:.3f}" if change < 0 else "on all it did not fall"
 
 
 @rule("fusion-hides")
@@ -268,8 +273,8 @@ def _slower(document: Document) -> Iterator[Recommendation]:
     most = min(stages, key=lambda name: (-stages[name], name)) if stages else ""
     yield Recommendation(
         rule="slower",
-        finding=f"95 % of the queries took at most {now:.0f} ms" + (f", {was:.0f} ms in the baseline" if was else ""),
-        advice=(f"{plain(most, 40)} takes most of it ({stages[most]:.0f} ms); " if most else "")
+        finding=f"95 % of the queries took at most {now:,.0f} ms" + (f", {was:,.0f} ms in the baseline" if was else ""),
+        advice=(f"{plain(most, 40)} takes most of it ({stages[most]:,.0f} ms); " if most else "")
         + "look at the slowest queries, and measure again on the same machine",
         queries=tuple(query["id"] for query in slow),
     )

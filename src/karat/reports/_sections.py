@@ -104,8 +104,8 @@ def _latency(document: Document) -> Iterator[list[str]]:
         status = next(one for one in ("FAIL", "INCONCLUSIVE", "PASS", "UNCHECKED") if one in outcomes)
         yield [
             f"Latency {key}",
-            f"{now[key]:.1f} ms",
-            f"{was[key]:.1f} ms" if key in was else "-",
+            f"{figure(now[key])} ms",
+            f"{figure(was[key])} ms" if key in was else "-",
             "-" if ceiling is None else f"{ceiling:g} ms",
             _status(status, percent(now[key], was.get(key)), ""),
         ]
@@ -187,7 +187,7 @@ def checks(document: Document) -> str:
 def differences(document: Document) -> str:
     """Give how each measure differs from the baseline; nothing without one."""
     compared = [one for one in document["measures"] if one.get("difference") is not None]
-    head = ["Metric", "Current", "Baseline", "Change", "95 % interval", "p (Holm)", "Win", "Lose", "Same"]
+    head = ["Metric", "Current", "Baseline", "Change", "95 % interval", "p (two-sided, Holm)", "Win", "Lose", "Same"]
     return _table(head, [_difference(one) for one in compared]) if compared else ""
 
 

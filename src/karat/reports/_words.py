@@ -28,10 +28,12 @@ def plain(value: object, width: int | None = None) -> str:
 def figure(value: float | None) -> str:
     """Give a number as tables show it, ``-`` where there is none.
 
-    >>> figure(0.52941), figure(410.27), figure(None)
-    ('0.5294', '410.3', '-')
+    >>> figure(0.52941), figure(4281.27), figure(4e12), figure(None)
+    ('0.5294', '4,281.3', '4e+12', '-')
     """
-    return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1e7 else f"{value:.3g}"
 
 
 def signed(value: float | None) -> str:
@@ -40,7 +42,9 @@ def signed(value: float | None) -> str:
     >>> signed(-0.01758), signed(0.0)
     ('-0.0176', '+0.0000')
     """
-    return "-" if value is None else f"{value + 0.0:+.4f}" if abs(value) < 10 else f"{value:+.1f}"
+    if value is None:
+        return "-"
+    return f"{value + 0.0:+.4f}" if abs(value) < 10 else f"{value:+,.1f}" if abs(value) < 1e7 else f"{value:+.3g}"
 
 
 def percent(now: float | None, was: float | None) -> str:
