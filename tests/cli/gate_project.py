@@ -56,7 +56,7 @@ def make_run(
     asked = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, **settings}
     run = Run(
         name=name,
-        golden={"name": made.name, "version": made.version, "fingerprint": golden.fingerprint(made)},
+        golden=golden.identify(made),
         system=system or {"kind": "test"},
         fingerprint="sha256:0",
         settings=asked,

@@ -145,6 +145,92 @@ class TestUpdate:
         assert (folder / "baseline.json").exists()
 
 
+class TestNewest:
+    """Which run is meant by a project, and what is said of several."""
+
+    @pytest.fixture
+    def dated(self, folder: Path) -> Path:
+        """Give the runs of the project days in their names, the good one the newest of those on its golden set."""
+        for day, name in enumerate(("bad", "few", "good"), 1):
+            (folder / "runs" / f"{name}.jsonl").rename(folder / "runs" / f"{name}-2026-11-0{day}-00000000.jsonl")
+        return folder
+
+    @pytest.mark.parametrize("arguments", [(".",), ("runs",), ("runs", "--golden", "."), (".", "--golden", ".")])
+    def test_a_project(self, run: Run, dated: Path, arguments: tuple[str, ...]) -> None:
+        """The newest run is taken, and it is said which that is; the folder of the runs says the same."""
+        _, err = run("update", *arguments)
+        first, second = err.splitlines()
+        assert first.startswith("karat: the newest complete run is ")
+        assert first.endswith("runs/good-2026-11-03-00000000.jsonl")
+        assert second.endswith("baseline.json now holds good with 12 queries")
+        assert read_baseline("baseline.json").snapshot.name == "good"
+
+    def test_from_elsewhere(self, run: Run, dated: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+        """A project is named by its path; its runs may be kept in another place."""
+        elsewhere = tmp_path_factory.mktemp("elsewhere")
+        (dated / "runs" / "few-2026-11-02-00000000.jsonl").rename(elsewhere / "few-2026-11-02-00000000.jsonl")
+        run("update", elsewhere, "--golden", dated)
+        assert read_baseline(dated / "baseline.json").snapshot.name == "few"
+        run("update", dated)
+        assert read_baseline(dated / "baseline.json").snapshot.name == "good"
+
+    def test_what_is_newer_and_cannot_be_taken(self, run: Run, dated: Path) -> None:
+        """Unfinished, damaged, incomplete and on another golden set: each is passed over, and told."""
+        good = (dated / "runs" / "good-2026-11-03-00000000.jsonl").read_text()
+        (dated / "runs" / "new-2026-11-04-00000000.jsonl.part").write_text(good)
+        (dated / "runs" / "new-2026-11-05-00000000.jsonl").write_text(good[:-40])
+        more = Judgment(query="q01", target=Target(document="x01"), grade=0)
+        other = replace(make_set(), judgments=(*make_set().judgments, more))
+        make_run(dated, other, GOOD, "new-2026-11-06-00000000")
+        make_run(dated, make_set(), GOOD[:5], "new-2026-11-07-00000000")
+        _, err = run("update", ".")
+        told = [line.removeprefix("karat: passed over: runs/new-2026-11-0") for line in err.splitlines()[:-2]]
+        assert len(told) == 4
+        assert "6-00000000.jsonl: is on another golden set" in told
+        assert "4-00000000.jsonl.part: the run was not finished; run 'karat eval' again to go on" in told
+        assert any(line.startswith("7-00000000.jsonl: run ") and "lacks answers to 7 of" in line for line in told)
+        assert any(line.startswith("5-00000000.jsonl") for line in told)
+        assert read_baseline("baseline.json").snapshot.name == "good"
+
+    def test_none_that_can_be_taken(self, run: Run, dated: Path) -> None:
+        """Nothing is recorded: no run yet, or the golden set is another by now."""
+        make_project(dated, FLOOR, made=replace(make_set(), judgments=make_set().judgments[1:]))
+        _, err = run("update", ".", code=2)
+        assert err == (
+            "karat: .: no complete run on the golden set as it is now; not runs/good-2026-11-03-00000000.jsonl: is on "
+            "another golden set, nor 2 more; 'karat eval' makes one\n"
+        )
+        for path in (dated / "runs").iterdir():
+            path.unlink()
+        assert run("update", ".", code=2)[1] == "karat: runs: there are no runs yet; 'karat eval' makes them\n"
+        assert not (dated / "baseline.json").exists()
+
+    @pytest.mark.parametrize("verb", ["update", "diff"])
+    def test_several(self, run: Run, dated: Path, verb: str) -> None:
+        """A shell's pattern may give more than one: the newest is named with the command that takes it."""
+        found = sorted(path.relative_to(dated) for path in (dated / "runs").iterdir())
+        good = "runs/good-2026-11-03-00000000.jsonl"
+        assert run(verb, *found, code=2)[1] == (
+            f"karat: 3 runs were given, and one is wanted; the newest is {good}: karat baseline {verb} {good}\n"
+        )
+        assert f"karat baseline {verb} {good} --golden .\n" in run(verb, *found, "--golden", ".", code=2)[1]
+        _, err = run(verb, "karat.toml", "set/queries.jsonl", code=2)
+        assert err == "karat: 2 runs were given, and one is wanted; give its name, or its project for the newest\n"
+        assert not (dated / "baseline.json").exists()
+
+    def test_the_same_twice_is_one(self, run: Run, dated: Path) -> None:
+        """A name that stands twice means one run."""
+        run("update", *["runs/good-2026-11-03-00000000.jsonl"] * 2)
+        assert read_baseline("baseline.json").snapshot.name == "good"
+
+    def test_diff(self, run: Run, dated: Path) -> None:
+        """It compares the newest run too; what is printed is that of the run by its name."""
+        run("update", "runs/few-2026-11-02-00000000.jsonl")
+        out, err = run("diff", ".")
+        assert err == "karat: the newest complete run is runs/good-2026-11-03-00000000.jsonl\n"
+        assert out == run("diff", "runs/good-2026-11-03-00000000.jsonl")[0]
+
+
 class TestOtherBaselines:
     """What stands in the place of the baseline."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -124,3 +125,26 @@ def test_reports_are_written_for_people(run: Run, folder: Path) -> None:
     run(".", "--reports", "elsewhere/new")
     assert len(list((folder / "elsewhere" / "new").iterdir())) == 3
     assert "<script>alert(1)" not in markdown.read_text() + page.read_text()
+
+
+def test_on_github_an_end_without_a_decision_is_annotated(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No report tells why; elsewhere nothing is added."""
+    (folder / "karat.toml").write_text("[golden]\npath = 'none'\n")
+    _, plain = run(".", code=2)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    _, err = run(".", code=2)
+    assert err.startswith(plain)
+    assert err[len(plain) :].startswith("::error title=karat::")
+
+
+def test_a_retriever_beside_its_configuration_is_found(
+    run: Run, folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a repository with several projects, where the command is given at the root."""
+    (folder / "beside_it.py").write_text("def find(query, k):\n    return []\n")
+    monkeypatch.chdir(tmp_path_factory.mktemp("root"))
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(folder)])
+    _, err = run(folder, "--system", "beside_it:find", "--policy", "beluga", code=1)
+    assert "run saved as" in err

@@ -58,7 +58,11 @@ class Cli:
 
     def __call__(self, *arguments: str | Path, code: int = 0) -> str:
         """Run ``karat golden check`` until it ends with ``code``; give all that it prints."""
-        self._patch.setattr(sys, "argv", ["karat", "golden", "check", *map(str, arguments)])
+        return self.karat("golden", "check", *arguments, code=code)
+
+    def karat(self, *arguments: str | Path, code: int = 0) -> str:
+        """Run any verb."""
+        self._patch.setattr(sys, "argv", ["karat", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
         out, err = self._capture.readouterr()
@@ -280,3 +284,65 @@ def test_a_large_set_says_on_a_terminal_that_it_is_being_checked(tmp_path: Path)
         assert done.returncode == 0
         assert b"checking" not in done.stdout
     assert notes == {"small": "", "large": "karat: checking 0 documents and 100,001 judgments\r\n"}
+
+
+@pytest.fixture
+def project(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Start a project whose golden set lies in a folder of its own, and its documents in another."""
+    monkeypatch.chdir(tmp_path)
+    texts = tmp_path / "docs"
+    texts.mkdir()
+    for i, text in enumerate(TEXTS):
+        (texts / f"d{i}.md").write_text(text)
+    (tmp_path / ".git").mkdir()
+    cli.karat("init", "quality", "--documents", "docs", "--ci", "none", "--yes")
+    return tmp_path / "quality"
+
+
+def break_judgment(project: Path) -> None:
+    """Judge a document for a query that the set of a project does not have."""
+    judgments = project / "golden" / "judgments.jsonl"
+    lost = {"query": "nobody", "document": "d1", "grade": 1}
+    judgments.write_text(judgments.read_text() + json.dumps(lost) + "\n")
+
+
+def test_what_karat_check_says_to_run_shows_the_error(cli: Cli, project: Path) -> None:
+    """The command that karat check prints checks the set of the project, with its documents, as the set itself."""
+    break_judgment(project)
+    printed = cli.karat("check", "quality", code=2)
+    said = printed.split("; karat ")[1].split(" says")[0]
+    assert said == "golden check quality"
+    text = cli.karat(*said.split(), code=2)
+    assert "error unknown-query: " in text
+    assert "\n  where: nobody\n  fix: " in text
+    assert "4 documents" in text
+    assert text == cli("quality/golden", "--documents", "docs", code=2)
+
+
+def test_a_project_may_be_configured_in_pyproject(cli: Cli, project: Path) -> None:
+    """[tool.karat] is read as karat.toml is; one of other tools makes no project."""
+    (project / "karat.toml").unlink()
+    (project / "pyproject.toml").write_text("[tool.ruff]\n")
+    assert "quality: is no golden set that karat recognises" in cli("quality", code=2)
+    (project / "pyproject.toml").write_text("[tool.karat.golden]\npath = 'golden'\ndocuments = '../docs'\n")
+    assert cli("quality") == cli("quality/golden", "--documents", "docs")
+
+
+def test_options_win_over_the_project(cli: Cli, project: Path, tmp_path: Path) -> None:
+    """Documents and format that are named stand for those of karat.toml."""
+    (tmp_path / "more").mkdir()
+    for name in ("d0", "d1", "d2", "d3", "d4"):
+        (tmp_path / "more" / f"{name}.md").write_text(f"This is the text of {name}.")
+    assert cli.json("quality")["documents"] == 4
+    assert cli.json("quality", "--documents", "more")["documents"] == 5
+    assert "unknown format 'kart'" in cli("quality", "--format", "kart", code=2)
+
+
+def test_a_project_whose_set_is_missing_or_damaged(cli: Cli, project: Path) -> None:
+    """The path of the set is told, not that of the project; a mistake in karat.toml is told as one."""
+    (project / "golden" / "queries.jsonl").write_text("[]\n")
+    assert "quality/golden/queries.jsonl, line 1: [] is no object" in cli("quality", code=2)
+    (project / "karat.toml").write_text("[golden]\npath = 'gone'\n")
+    assert "quality/gone: no such file or folder" in cli("quality", code=2)
+    (project / "karat.toml").write_text("[goldn]\n")
+    assert "there is no table 'goldn'" in cli("quality", code=2)

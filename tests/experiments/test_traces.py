@@ -117,7 +117,7 @@ def test_what_a_run_is_called_and_made_on(tmp_path: Path) -> None:
     again = read_answers(written(tmp_path, answer("q1", "wifi", index_hash="a", reranker="x")), HOTEL)
     other = read_answers(written(tmp_path, answer("q1", "pool", index_hash="a", reranker="y")), HOTEL)
     assert first.name == "traces.jsonl"
-    assert first.golden == {"name": "hotel", "version": "1.2.0", "fingerprint": golden.fingerprint(HOTEL)}
+    assert first.golden == golden.identify(HOTEL)
     assert first.versions == {}
     assert first.fingerprint == again.fingerprint != other.fingerprint
     assert first.fingerprint.startswith("sha256:")

@@ -25,7 +25,7 @@ def test_the_verdict_and_why_come_first() -> None:
     assert [line for line in text if line.startswith("<details>")] == [
         f"<details><summary>{name}</summary>"
         for name in (
-            "Queries that failed or moved (3)", "Segments", "Differences from the baseline", "Distribution",
+            "Queries that moved (3), the worst first", "Segments", "Differences from the baseline", "Distribution",
             "Configuration",
         )
     ]  # fmt: skip
@@ -39,16 +39,30 @@ def test_without_a_baseline_nothing_is_compared() -> None:
     assert "Differences" not in text
 
 
-@pytest.mark.parametrize("queries", [11, 3000])
-def test_of_the_queries_it_shows_the_worst_ten(queries: int) -> None:
-    """Those that failed come first, then those that lost most."""
+@pytest.mark.parametrize("queries", [12, 3000])
+def test_of_the_queries_that_moved_it_shows_the_worst_ten(queries: int) -> None:
+    """The greatest losses first; one that failed as before is only among the failures."""
     made = [make_query(f"q{i}", 0.5, 1.0, text="why " * 200) for i in range(queries)]
-    made[7] = make_query("q7", 0.0, 1.0, error="Timeout")
+    made[7], made[8] = make_query("q7", 0.25, 1.0), make_query("q8", 0.0, 0.0, text="old")
     text = render_comment(conclude(make_document(queries=made)))
-    assert f"<summary>Queries that failed or moved (10 of {queries:,})</summary>" in text
+    assert f"<summary>Queries that moved (10 of {queries - 1:,}), the worst first</summary>" in text
     assert re.findall(r"### Query (q\d+):", text)[0] == "q7"
     assert text.count("### Query") == 10
+    assert "### Query q8:" not in text
+    assert "| q8 | old |" in text
     assert len(text.encode()) <= COMMENT
+
+
+def test_what_to_do_with_an_intended_change_is_said() -> None:
+    """Where the run is held against a baseline; and that a baseline was forced."""
+    document = make_document(outcome="fail")
+    document["baseline"]["forced"] = "new corpus"
+    document["verdict"]["failures"] = [{"metric": "RR@10", "current": 0.7, "baseline": 0.8, "message": "dropped"}]
+    text = render_comment(document)
+    assert "Intended? `karat baseline update . --force 'why'`" in text
+    assert "against the baseline of 2026-11-01 (forced: new corpus), by policy" in text
+    document["verdict"]["failures"] = [{"metric": "RR@10", "current": 0.7, "threshold": 0.8, "message": "below"}]
+    assert "Intended?" not in render_comment(document)
 
 
 def test_what_is_too_long_is_cut_and_closed() -> None:

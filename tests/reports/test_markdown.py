@@ -89,7 +89,7 @@ def test_the_overall_line_says_what_it_rests_on() -> None:
     failed = make_document(outcome="fail", checks=[make_check("min", "fail"), make_check()])
     assert "**Overall**: ❌ FAIL by policy default (1 of 2 checks failed: RR@10)\n" in render_markdown(failed)
     first = render_markdown(without_baseline())
-    assert "(too little is known of RR@10; the policy lets this pass)" in first
+    assert "(there is no baseline to compare RR@10 with; the policy lets this pass)" in first
     assert "| RR@10 | 0.7500 | - | 0.5 | ⚠️ INCONCLUSIVE |" in first
     assert "Differences" not in first
 

@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from karat.experiments import Project, Settings
 
 
+def importable(folder: Path) -> None:
+    """Let a system be named by its module: one in the current folder, or in that of the project."""
+    sys.path[:0] = dict.fromkeys((str(Path.cwd()), str(folder.resolve())))
+
+
 def ask_project(project: Project, settings: Settings, *, output: str | None, system: str | None, **options: Any) -> Run:
     """Make the run of a project; ``options`` are those of :meth:`Project.system`."""
     from karat.experiments import make_run, run_path
 
-    sys.path.insert(0, str(Path.cwd()))
+    importable(project.config.folder)
     # Whatever the system prints is none of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
         asked = project.system(system, say=say, progress=progress, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ _GOLDEN = click.option(
 _FILE = click.option(
     "--baseline", "file", metavar="FILE", help="The baseline.  [default: baseline.json of the project]"
 )
+_RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1, required=True)
 
 
 @click.group("baseline", short_help="Record, show or compare the accepted run.")
@@ -39,7 +41,7 @@ def command() -> None:
 
 
 @command.command("update", short_help="Accept a run: it becomes the baseline.")
-@click.argument("run", metavar="RUN")
+@_RUN
 @_GOLDEN
 @_FILE
 @click.option(
@@ -49,8 +51,8 @@ def command() -> None:
 @click.option(
     "--format", type=click.Choice(["karat", "fit"]), default="karat", help="fit: 000's baseline-metrics.json."
 )
-def update(run: str, **options: Any) -> None:
-    """Make RUN the baseline, if it passes its own gate.
+def update(runs: tuple[str, ...], **options: Any) -> None:
+    """Make RUN the baseline, if it passes its own gate; of a project DIR it is the newest complete run in DIR/runs.
 
     It is held against the floors of the policy and against the baseline that it replaces. One that fails is refused,
     unless --force says why it is accepted.
@@ -58,12 +60,13 @@ def update(run: str, **options: Any) -> None:
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
     from karat.core import UsageError
-    from karat.experiments import baseline_path, open_project, project_of, read_answers
+    from karat.experiments import baseline_path, open_project, read_answers
     from karat.gate import Baseline, write_baseline, write_fit
 
     if options["force"] is not None and not options["force"].strip():
         raise UsageError("--force needs a reason")
-    project = open_project(options["folder"] or project_of(run))
+    run, folder = _one_run("update", runs, options["folder"])
+    project = open_project(folder)
     path = baseline_path(project, options["file"])
     answers = read_answers(run, project.golden, say=say)
     decision, refused = _decision(project, answers, path, options)
@@ -79,6 +82,42 @@ def update(run: str, **options: Any) -> None:
         if check.outcome.value == "inconclusive":
             say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
     say(f"{path} now holds {decision.candidate.name} with {len(decision.candidate.queries):,} queries")
+
+
+def _one_run(verb: str, runs: tuple[str, ...], folder: str | None) -> tuple[str, str | Path]:
+    """Give the run that is meant, and its project; of a folder it is the newest, and it is said which that is."""
+    from karat.core import UsageError
+    from karat.experiments import newest_run, project_of
+
+    one, *others = dict.fromkeys(runs)
+    if others:
+        raise UsageError(_which(verb, (one, *others), folder))
+    if not Path(one).is_dir():
+        return one, folder or project_of(one)
+    place = Path(one).resolve()
+    kept = place.name == "runs" and not (place / "runs").is_dir()  # the folder of the runs says as well what is meant
+    project = folder or (place.parent if kept else None)
+    file, passed_over = newest_run([one], golden=project)
+    for reason in passed_over[:_NAMED]:
+        say(f"passed over: {reason}")
+    if len(passed_over) > _NAMED:
+        say(f"passed over: {len(passed_over) - _NAMED:,} more")
+    say(f"the newest complete run is {file.path}")
+    return str(file.path), project or one
+
+
+def _which(verb: str, runs: tuple[str, ...], folder: str | None) -> str:
+    """Say that one run is wanted, and as far as that can be found which of them is the newest."""
+    from karat.core import KaratError
+    from karat.experiments import newest_run
+
+    what = f"{len(runs):,} runs were given, and one is wanted"
+    try:
+        newest = newest_run(runs, golden=folder)[0].path
+    except KaratError:  # they are of no project, or another kind of file: then nobody knows
+        return f"{what}; give its name, or its project for the newest"
+    golden = f" --golden {shlex.quote(folder)}" if folder else ""
+    return f"{what}; the newest is {newest}: karat baseline {verb} {shlex.quote(str(newest))}{golden}"
 
 
 def _decision(project: Project, run: Run, path: Path, options: dict[str, Any]) -> tuple[Decision, KaratError | None]:
@@ -148,19 +187,20 @@ def show(as_json: bool, **options: Any) -> None:
 
 
 @command.command("diff", short_help="Show what changed since the baseline, without a verdict.")
-@click.argument("run", metavar="RUN")
+@_RUN
 @_GOLDEN
 @_FILE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def diff(run: str, as_json: bool, **options: Any) -> None:
-    """Compare RUN with the baseline, measure by measure and query by query, without a verdict.
+def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Compare RUN, or the newest complete run of a project DIR, with the baseline, without a verdict.
 
     Example: karat baseline diff examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl
     """
     from karat.cli._compare import comparison_document, comparison_text
-    from karat.experiments import open_project, project_of, read_answers, same_golden, snapshot_run
+    from karat.experiments import open_project, read_answers, same_golden, snapshot_run
 
-    project = open_project(options["folder"] or project_of(run))
+    run, folder = _one_run("diff", runs, options["folder"])
+    project = open_project(folder)
     path, found = _read(project, options)
     answers = read_answers(run, project.golden, say=say)
     same_golden(project.golden, answers)

@@ -173,12 +173,17 @@ def _listed(gated: Gated) -> str:
 def _verdict(gated: Gated) -> str:
     decision = gated.decision
     outcome = decision.outcome.value
-    text = {
-        "pass": "it may ship",
-        "fail": f"{len(decision.failures)} of {len(decision.checks)} checks failed",
-        "inconclusive": "too little is known: more queries, or repeats, would tell"
-        + (" (policy: this passes with a warning)" if decision.exit_code == 0 else ""),
-    }[outcome]
+    update = f"karat baseline update {printable(str(gated.project.config.folder), 200)}"
+    if outcome == "fail":
+        text = f"{len(decision.failures)} of {len(decision.checks)} checks failed"
+        if any(check.baseline is not None for check in decision.failures):
+            text += f"\nif that is intended: {update} --force 'why', and commit the baseline"
+    elif outcome == "inconclusive":
+        known = decision.baseline is not None
+        text = "too little is known: more queries, or repeats, would tell" if known else "there is no baseline yet"
+        text += " (policy: this passes with a warning)" if decision.exit_code == 0 else ""
+    else:
+        text = "it may ship"
     if decision.baseline is None and outcome != "fail":
-        text += "; no baseline yet: karat baseline update RUN"
+        text += f"\n{update} records this run as the first"
     return f"{bold(coloured(outcome.upper(), _COLOURS[outcome]))} by policy {printable(decision.policy.name)}: {text}"

@@ -35,6 +35,8 @@ _LARGE = 100_000  # documents and judgments; checking fewer takes no time worth 
 def command(context: click.Context, /, path: str | None, **options: Any) -> None:
     """Check the golden set SET: errors, warnings with their fix, and what the set can decide.
 
+    SET may be a project: then it is the set that karat.toml names, with its documents, as karat check reads it.
+
     The ceiling is the best mean that any ranking can reach, for each gated measure: those of the set and of --gate, or
     else R@5, P@5, RR@10 and nDCG@5. The resolution is the smallest drop that the set can tell from chance.
     Exits with 0, or with 2 when there is an error.
@@ -56,6 +58,9 @@ def command(context: click.Context, /, path: str | None, **options: Any) -> None
 
 def _report(path: str, options: dict[str, Any]) -> Report:
     """Check a set, or say why it cannot be read."""
+    from pathlib import Path
+
+    from karat.config import read_config
     from karat.core import InputError
     from karat.golden import read
     from karat.golden.lint import check, find_rule, read_gate, read_index, unread
@@ -66,10 +71,15 @@ def _report(path: str, options: dict[str, Any]) -> Report:
         find_rule(rule)  # before anything is read
     chosen["index"] = read_index(options["index"]) if options["index"] else None
     chosen["chunks"] = _chunks(options["chunks"]) if options["chunks"] else ()
+    config = read_config(Path(path))  # where there is none, the path is the set
     try:
-        golden = read(path, options["format"], documents=options["documents"])
+        golden = read(
+            config.golden,
+            options["format"] or config.golden_format,
+            documents=options["documents"] or config.documents,
+        )
     except InputError as error:
-        return unread(error, path)
+        return unread(error, str(config.golden))
     _progress(golden)
     return check(golden, **chosen)
 

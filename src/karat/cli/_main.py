@@ -79,6 +79,10 @@ def _run(arguments: list[str]) -> int:
         return error.exit_code
     except KaratError as error:
         click.echo("karat: " + "\n".join(map(escaped, error.lines)), err=True)
+        if arguments[:1] == ["check"] and os.environ.get("GITHUB_ACTIONS") == "true":
+            from karat.reports import annotation  # where there is no decision, no report tells why
+
+            click.echo(annotation("error", "karat", "\n".join(map(escaped, error.lines))), err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return 130

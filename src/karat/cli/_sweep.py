@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._asking import importable
 from karat.cli._progress import Progress, say
 from karat.cli._table import bold, coloured, emit, escaped, number, printable, render
 
@@ -50,7 +51,7 @@ def command(context: click.Context, /, file: str, **options: Any) -> None:
     if options["dry_run"]:
         emit(_listed(sweep, as_json=options["as_json"]))
         return
-    sys.path.insert(0, str(Path.cwd()))
+    importable(sweep.project)
     settings = SweepSettings(
         baseline=options["baseline"],
         runs=None if options["output"] is None else Path(options["output"]),

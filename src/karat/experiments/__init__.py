@@ -28,7 +28,7 @@ from karat.experiments._sweep import Swept, Trial, run_sweep, sweep_document
 from karat.experiments._sweep_bench import SweepSettings
 from karat.experiments._sweepfile import LIMIT, Sweep, Variant, objective_name, read_sweep
 from karat.experiments._traces import read_answers
-from karat.experiments._trend import History, Point, RunFile, Trend, read_trend
+from karat.experiments._trend import History, Point, RunFile, Trend, newest_run, read_trend
 
 __all__ = [
     "CHOICES",
@@ -74,6 +74,7 @@ __all__ = [
     "groups",
     "latency",
     "make_run",
+    "newest_run",
     "objective_name",
     "open_project",
     "policy_of",

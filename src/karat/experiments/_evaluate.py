@@ -17,7 +17,7 @@ import karat
 from karat.core import GoldenSet, InputError, Run, SystemFailed, Trace, UsageError, shorten
 from karat.experiments._ask import Answer, ask_all
 from karat.experiments._runfile import RunWriter
-from karat.golden import fingerprint, sample
+from karat.golden import fingerprint, identify, sample
 from karat.systems import System, TenantMixed, adapt
 
 _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
@@ -146,7 +146,7 @@ def begun(golden: GoldenSet, system: System, settings: Settings) -> Run:
     described = json.dumps(system.description, sort_keys=True, default=str)
     return Run(
         name=system.name,
-        golden={"name": golden.name, "version": golden.version, "fingerprint": fingerprint(golden)},
+        golden=identify(golden),
         system=json.loads(described),
         fingerprint=f"sha256:{hashlib.sha256(described.encode()).hexdigest()}",
         settings=settings.recorded(),

@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from karat.gate import Baseline, Decision, Policy, Snapshot, caveats, decide, re
 from karat.golden import sample
 
 BASELINE = "baseline.json"
+_MOVED = "the documents changed since the baseline: a difference may come from them, and judgments be out of date"
 _Question = tuple[str, int, int]
 """A query, its wording and the repeat."""
 
@@ -110,14 +111,27 @@ def gate_run(
     wanted = dict.fromkeys((*chosen.measures, *project.config.eval.get("measures", ()), *measures))
     evaluation = score_run(project.golden, run, wanted or None, unit=unit)
     taken = snapshot(evaluation, project.golden, unit=unit)
+    moved = known is not None and chosen.documents_may_change and _only_documents_changed(taken, known.snapshot)
+    if known is not None and moved:
+        known = replace(known, snapshot=replace(known.snapshot, golden=taken.golden))
     decision = decide(taken, known.snapshot if known else None, chosen, groups(project.golden), seed=seed)
+    told = [_MOVED] if moved else []
     return Gated(
         project=project,
         evaluation=evaluation,
         snapshot=taken,
         decision=decision,
         baseline=known,
-        caveats=tuple(caveats(decision, project.golden, unit=unit)),
+        caveats=(*told, *caveats(decision, project.golden, unit=unit)),
+    )
+
+
+def _only_documents_changed(taken: Snapshot, before: Snapshot) -> bool:
+    """Say whether two golden sets ask and judge the same; what was judged inside of a document may have moved in it."""
+    then, now = before.golden, taken.golden
+    same = now.get("questions") is not None and now.get("questions") == then.get("questions")
+    return (
+        same and now["fingerprint"] != then.get("fingerprint") and taken.settings.get("unit", "document") == "document"
     )
 
 

@@ -13,7 +13,7 @@ from karat.core import BOM, GoldenSet, Hit, InputError, Run, Trace, decode, read
 from karat.experiments._parts import Part, Parts
 from karat.experiments._runfile import read_run_file
 from karat.experiments._tracefile import KEYS, Answers, queries_of, read_trace_file
-from karat.golden import fingerprint
+from karat.golden import identify
 from karat.measures import name_of, read_run
 
 NOT_IN_RUN = "not in the run"
@@ -143,7 +143,7 @@ def _run(found: Answers, golden: GoldenSet, *, name: str, digest: str) -> Run:
     described = json.dumps(system, sort_keys=True)
     return Run(
         name=name,
-        golden={"name": golden.name, "version": golden.version, "fingerprint": fingerprint(golden)},
+        golden=identify(golden),
         system=system,
         fingerprint=f"sha256:{hashlib.sha256(described.encode()).hexdigest()}",
         settings={

@@ -152,6 +152,21 @@ def read_trend(
     return _Reader(project, wanted).read(newest_first, last, progress)
 
 
+def newest_run(paths: Sequence[str | Path], *, golden: str | Path | None = None) -> tuple[RunFile, tuple[str, ...]]:
+    """Find the newest complete run on the golden set of a project, among what :func:`read_trend` would read.
+
+    The other value says which newer ones were passed over, and why: damaged, unfinished, or on another golden set.
+    """
+    trend = read_trend(paths, MEASURES[:1], golden=golden, last=1)  # one measure: the score is not looked at
+    apart = [f"{one.file.path}: is on another golden set" for one in reversed(trend.apart)]
+    passed_over = (*apart, *(reason for _, reason in reversed(trend.skipped)))
+    if not trend.histories:
+        more = f", nor {len(passed_over) - 1:,} more" if len(passed_over) > 1 else ""
+        what = f"no complete run on the golden set as it is now; not {passed_over[0]}{more}"
+        raise InputError(what, source=str(paths[0]) if len(paths) == 1 else "", hint="'karat eval' makes one")
+    return trend.histories[0].points[-1].file, passed_over
+
+
 def _found(project: Path, *, bare: bool) -> list[RunFile]:
     """Give the runs of a folder, those that were begun and not finished with them; a bare one may have no ``runs``."""
     folder = project / "runs"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import stdev
 
 from karat.core import GoldenSet, KaratError, Unit, UsageError
-from karat.gate._comparison import differences
+from karat.gate._comparison import differences, lower_is_better
 from karat.gate._decision import Decision
 from karat.gate._policy import Rule
 from karat.golden import ceiling
@@ -19,7 +19,13 @@ _SPREAD = 0.25
 
 def caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
     """Say what else to know: queries that failed, and rules that ask for more than the golden set can give."""
-    return [*_failed(decision), *_unasked(decision, golden), *_unreachable(decision, golden, unit), *_unseen(decision)]
+    return [
+        *_failed(decision),
+        *_unasked(decision, golden),
+        *_floored(decision),
+        *_unreachable(decision, golden, unit),
+        *_unseen(decision),
+    ]
 
 
 def _failed(decision: Decision) -> Iterator[str]:
@@ -34,6 +40,15 @@ def _unasked(decision: Decision, golden: GoldenSet) -> Iterator[str]:
     asked, there = len(decision.candidate.queries), len(golden.queries)
     if asked < there:
         yield f"the run is a sample: {asked:,} of the {there:,} queries were asked, and nothing is known of the others"
+
+
+def _floored(decision: Decision) -> Iterator[str]:
+    """Tell of measures that cannot fall: a baseline of nothing lets everything pass."""
+    before = decision.baseline
+    names = dict.fromkeys(rule.metric for rule in decision.policy.rules if rule.is_measure)
+    for name in names if before is not None else ():
+        if before is not None and before.mean(name) == 0 and not lower_is_better(name):
+            yield f"{name} is 0 in the baseline, and cannot fall: record a better one"
 
 
 def _unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[str]:
@@ -51,11 +66,13 @@ def _unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[
 
 def _unseen(decision: Decision) -> Iterator[str]:
     shown = {
-        (one.metric, one.where) for one in decision.checks if one.kind == "non_inferior" and one.outcome is Outcome.PASS
+        (one.metric, one.where)
+        for one in decision.checks
+        if one.outcome is Outcome.FAIL or (one.kind == "non_inferior" and one.outcome is Outcome.PASS)
     }
     for rule in decision.policy.rules:
         tolerated = _tolerated(rule, decision)
-        if not tolerated or (rule.metric, rule.where) in shown:  # what was ruled out needs no more queries
+        if not tolerated or (rule.metric, rule.where) in shown:  # what is decided needs no more queries
             continue
         n, measured = _spread(rule, decision)
         if not n:

@@ -117,6 +117,8 @@ class Policy:
     """What becomes of a run about which too little is known: a warning, or exit code 4."""
     list_below: Mapping[str, float] = field(default_factory=dict)
     """Queries with less than this of a measure are listed."""
+    documents_may_change: bool = False
+    """Whether a baseline on other documents is compared with, if queries and judgments are the same."""
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -185,7 +187,10 @@ def _canary() -> tuple[Rule, ...]:
     )
 
 
-_KEYS = ("policy", "on_inconclusive", "alpha", "relative", "absolute", "must_pass", "rules", "baseline", "list_below")
+_KEYS = (
+    "policy", "on_inconclusive", "alpha", "relative", "absolute", "must_pass", "rules", "baseline", "list_below",
+    "documents_may_change",
+)  # fmt: skip
 
 
 def read_policy(
@@ -260,8 +265,12 @@ def _overlaid(found: Policy, table: Mapping[str, Any]) -> Policy:
     below = table.get("list_below", found.list_below)
     if not isinstance(below, Mapping):
         raise UsageError(f"list_below = {shorten(below)}; write a table such as {{ RR = 0.3 }}")
+    changing = table.get("documents_may_change", found.documents_may_change)
+    if not isinstance(changing, bool):
+        raise UsageError(f"documents_may_change = {shorten(changing)}; write true or false")
     return replace(
         found,
+        documents_may_change=changing,
         rules=tuple(rules.values()),
         must_pass=tuple(map(_must, _list(table, "must_pass"))),
         drop=replace(found.drop, **limits),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.golden._diff import Change, Diff, diff, next_version
 from karat.golden._documents import read_documents
-from karat.golden._fingerprint import fingerprint
+from karat.golden._fingerprint import fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place, pool_lines
 from karat.golden._pool import Pooled, pool, read_runs
@@ -36,6 +36,7 @@ __all__ = [
     "check",
     "diff",
     "fingerprint",
+    "identify",
     "merge",
     "merge_in_place",
     "needles",

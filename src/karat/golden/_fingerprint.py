@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -22,7 +22,32 @@ def fingerprint(golden: GoldenSet) -> str:
     >>> one == fingerprint(GoldenSet(name="b")), one == fingerprint(GoldenSet(relevant=1))
     (True, False)
     """
+    return _digest(_parts(golden))
+
+
+def identify(golden: GoldenSet) -> dict[str, str]:
+    """Give what a run keeps of a golden set: name, version, its fingerprint, and that of all but the documents.
+
+    >>> from karat.core import Document
+    >>> one, other = (identify(GoldenSet(documents=(Document(id="d", text=text),))) for text in "ab")
+    >>> one["fingerprint"] == other["fingerprint"], one["questions"] == other["questions"]
+    (False, True)
+    """
+    parts = dict(_parts(golden))
+    questions = _digest((name, part) for name, part in parts.items() if name != "documents")
+    version = {"name": golden.name, "version": golden.version}
+    return {**version, "fingerprint": _digest(parts.items()), "questions": questions}
+
+
+def _digest(parts: Iterable[tuple[str, bytes]]) -> str:
     digest = hashlib.sha256()
+    for _, part in parts:
+        digest.update(part)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
+    """Give each field of the content with its digests."""
     for field in fields(golden):
         if field.name in _LISTS:
             rows: Iterable[Any] = (_plain(row) for row in getattr(golden, field.name))
@@ -31,10 +56,8 @@ def fingerprint(golden: GoldenSet) -> str:
         else:
             continue
         # Each row by a digest of its own: sorting a million short digests needs no room for a million texts.
-        parts = sorted(hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest() for row in rows)
-        digest.update(f"{field.name} {len(parts)}\n".encode())
-        digest.update(b"".join(parts))
-    return f"sha256:{digest.hexdigest()}"
+        found = sorted(hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest() for row in rows)
+        yield field.name, f"{field.name} {len(found)}\n".encode() + b"".join(found)
 
 
 def _plain(value: Any) -> Any:

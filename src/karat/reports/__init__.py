@@ -4,7 +4,7 @@ from karat.reports._comment import render_comment
 from karat.reports._csv import render_csv
 from karat.reports._document import FORMAT, conclude, read_document, schema
 from karat.reports._failures import Failure, failures
-from karat.reports._github import render_github, render_summary
+from karat.reports._github import annotation, render_github, render_summary
 from karat.reports._html import render_html
 from karat.reports._json import render_json
 from karat.reports._junit import render_junit
@@ -20,6 +20,7 @@ __all__ = [
     "Failure",
     "Recommendation",
     "Sparkline",
+    "annotation",
     "bars",
     "conclude",
     "failures",

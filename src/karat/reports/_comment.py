@@ -17,11 +17,11 @@ from karat.reports._sections import (
     folded,
     markdown,
     measures,
+    moved,
     one_query,
     recommendations,
     run_words,
     segments,
-    telling,
     verdict,
     version,
     why,
@@ -31,6 +31,7 @@ COMMENT = 60_000
 """Bytes that a comment on GitHub may take for certain; the limit is 65,536 characters."""
 MARK = "karat-report"
 _QUERIES = 10
+_INTENDED = "Intended? `karat baseline update . --force 'why'` in the project's folder, and commit the baseline.\n"
 Document = Mapping[str, Any]
 
 
@@ -38,6 +39,8 @@ def render_comment(document: Document) -> str:
     """Give the comment; its first line, which nobody sees, is the mark by which it is found again."""
     baseline = document["baseline"]
     against = f"against the baseline of {markdown(baseline['recorded'])}" if baseline else "without a baseline"
+    if baseline and baseline["forced"]:
+        against += f" (forced: {markdown(baseline['forced'], 200)})"
     policy = markdown(document["verdict"]["policy"])
     shown = [
         mark(document) + "\n",
@@ -47,6 +50,7 @@ def render_comment(document: Document) -> str:
         measures(document),
         f"### Checks that did not pass\n\n{text}" if (text := checks(document)) else "",
         f"### Recommendations\n\n{recommendations(document)}" if document["recommendations"] else "",
+        _INTENDED if any(one.get("baseline") is not None for one in document["verdict"]["failures"]) else "",
         *(folded(title, text) for title, text in _behind(document).items() if text),
     ]
     return cut("\n".join(part for part in shown if part), COMMENT)
@@ -63,12 +67,12 @@ def mark(document: Document) -> str:
 
 def _behind(document: Document) -> dict[str, str]:
     """Give what is read when the verdict is not believed, by its title."""
-    told = telling(document)
-    blocks = [one_query(document, one) for one in told[:_QUERIES]]
+    by, told = {one["id"]: one for one in document["queries"]}, moved(document)
+    blocks = [one_query(document, by[id_]) for id_ in told[:_QUERIES]]
     count = f"{len(blocks):,} of {len(told):,}" if len(told) > len(blocks) else f"{len(blocks):,}"
     noted = "".join(f"- {markdown(one)}\n" for one in document["caveats"])
     return {
-        f"Queries that failed or moved ({count})": "\n".join(blocks),
+        f"Queries that moved ({count}), the worst first": "\n".join(blocks),
         f"Failures ({len(document['failures']):,})": failures(document) if document["failures"] else "",
         "Segments": segments(document),
         "Differences from the baseline": differences(document),

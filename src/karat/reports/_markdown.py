@@ -14,13 +14,13 @@ from karat.reports._sections import (
     failures,
     folded,
     markdown,
+    moved,
     one_query,
     recommendations,
     run_words,
     segments,
     short,
     summary,
-    telling,
     version,
 )
 from karat.reports._words import counted
@@ -70,7 +70,9 @@ def _queries(document: Document, room: int | None) -> str:
     every = [one_query(document, one) for one in document["queries"]]
     if room is None or sum(len(block.encode()) + 1 for block in every) <= room:
         return "\n".join(every)
-    shown = _fitting((one_query(document, one) for one in telling(document)), room)
+    by = {one["id"]: one for one in document["queries"]}
+    telling = dict.fromkeys([*(one["query"] for one in document["failures"]), *moved(document)])
+    shown = _fitting((one_query(document, by[id_]) for id_ in telling if id_ in by), room)
     return folded(f"{len(shown):,} of {counted(len(every), 'query', 'queries')}", "\n".join(shown))
 
 

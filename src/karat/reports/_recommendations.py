@@ -194,8 +194,7 @@ def _segment(document: Document) -> Iterator[Recommendation]:
             if change < 0 and id_ in within
         )
         shown = ", ".join(
-            f"{measure['name']} by {-_falls(document, measure)[field, value]:.3f} "
-            f"({_overall(measure)})"
+            f"{measure['name']} by {-_falls(document, measure)[field, value]:.3f} ({_overall(measure)})"
             for measure in measures
         )
         yield Recommendation(

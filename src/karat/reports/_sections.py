@@ -152,6 +152,9 @@ def why(document: Document) -> str:
     if outcome == "fail":
         count = sum(one["outcome"] == "fail" for one in checks)
         return f"{count:,} of {counted(len(checks), 'check')} failed: {_some(named['fail'])}"
+    if outcome == "inconclusive" and document["baseline"] is None:
+        passes = "; the policy lets this pass" if document["verdict"]["passed"] else ""
+        return f"there is no baseline to compare {_some(named['inconclusive'])} with{passes}"
     if outcome == "inconclusive":
         passes = "; the policy lets this pass" if document["verdict"]["passed"] else ""
         return f"too little is known of {_some(named['inconclusive'])}{passes}"
@@ -228,15 +231,13 @@ def _segment_cell(now: float | None, was: float | None) -> str:
     return figure(now) if now is None or was is None else f"{figure(now)} ({signed(now - was)})"
 
 
-def telling(document: Document) -> list[Mapping[str, Any]]:
-    """Give the queries that failed, then those that moved, the worst first."""
-    by = {one["id"]: one for one in document["queries"]}
+def moved(document: Document) -> list[str]:
+    """Give the queries that moved, the worst first."""
     worst: dict[str, float] = {}
     for measure in document["measures"]:
         for id_, change in moves(document, measure["name"]).items():
             worst[id_] = min(change, worst.get(id_, change))
-    order = dict.fromkeys([one["query"] for one in document["failures"]] + sorted(worst, key=lambda id_: worst[id_]))
-    return [by[id_] for id_ in order if id_ in by]
+    return sorted(worst, key=lambda id_: worst[id_])
 
 
 def one_query(document: Document, query: Mapping[str, Any]) -> str:

@@ -58,6 +58,8 @@ def percent(now: float | None, was: float | None) -> str:
     change = (now - was) / abs(was)
     if abs(change) < 1e-9:
         return "+0.0%"
+    if change >= 10:
+        return f"{now / was:,.0f} times"
     return f"{change:+.1%}" if abs(change) >= 0.0005 else f"{100 * change:+.1g}%"
 
 

@@ -6,17 +6,14 @@ import os
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import karat
-from karat.core import InputError, UsageError, decode, read_bytes
+from karat.core import InputError, decode, read_bytes
 
 _USUAL = ("main", "master")
-_VERSION = re.compile(r"[0-9][\w.!+*]*")
-_NAMED = re.compile(r"karat(?![\w.-])\s*(?:\[(?P<extras>[\w\s,.-]*)\])?\s*(?P<rest>(?:@|[=<>~!]=?).*)?", re.IGNORECASE)
-_COMMENT = re.compile(r"(?:^|\s)#.*|\s--.*|\s+;.*|\\$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +45,25 @@ class Repository:
         current = self._git("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
         return next((name for name in _USUAL if name in there), current or _USUAL[0])
 
-    def needs(self) -> list[str]:
-        """Name the files that say what the code needs."""
-        return [name for name in ("requirements.txt", "pyproject.toml") if (self.root / name).is_file()]
+    def needs(self, folder: Path) -> list[str]:
+        """Name the files that say what the code of a folder needs: its own first, then those of the repository."""
+        found = (one / name for one in (folder.resolve(), self.root) for name in ("requirements.txt", "pyproject.toml"))
+        named = (self.path_of(path) for path in found if path.is_file() and _says(path))
+        return list(dict.fromkeys(name for name in named if name is not None))
 
-    def install(self, extra: str = "", *, spec: str = "") -> str:
-        """Give what pip has to install to have karat: ``spec``, else what the repository says, else this version."""
-        if spec:
-            return _requirement(spec, extra)
-        found = next(filter(None, (_named(line, extra) for line in self._requirements())), None)
-        return found or _requirement(karat.__version__, extra)
+    def lines(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+        """Give the lines of a requirements.txt, without comments, and those of the lists that it refers to."""
+        for line in _text(self.root / name).splitlines():
+            bare = re.sub(r"(?:^|\s)#.*", "", line).strip()
+            yield bare
+            other = re.fullmatch(r"(?:-r|--requirement)[\s=]*(\S+)", bare)
+            path = self.path_of((self.root / name).parent / other[1]) if other else None
+            if path and path not in seen:
+                yield from self.lines(path, seen | {name, path})
 
-    def _requirements(self) -> Iterator[str]:
-        """Give the requirements that are written down, line by line; a file that cannot be read says nothing."""
-        for name in self.needs():
-            try:
-                text = decode(read_bytes(self.root / name), name)
-                yield from text.splitlines() if name.endswith(".txt") else _declared(tomllib.loads(text))
-            except (InputError, tomllib.TOMLDecodeError):  # whoever it belongs to will tell
-                continue
+    def table(self, name: str) -> dict[str, Any]:
+        """Give what a TOML file holds; one that cannot be read, or is none, holds nothing."""
+        return _table(self.root / name)
 
     def _git(self, *arguments: str) -> str:
         """Ask git; nothing where it is not installed, or knows nothing."""
@@ -78,52 +75,20 @@ class Repository:
         return asked.stdout.decode(errors="replace").strip() if asked.returncode == 0 else ""
 
 
-def _declared(project: dict[str, object]) -> Iterator[str]:
-    """Give the requirements of a pyproject.toml, in whichever table they stand."""
-    table = project.get("project")
-    described = table if isinstance(table, dict) else {}
-    groups: list[object] = [described.get("dependencies")]
-    for many in (described.get("optional-dependencies"), project.get("dependency-groups")):
-        groups += many.values() if isinstance(many, dict) else ()
-    for group in groups:
-        yield from (one for one in (group if isinstance(group, list) else ()) if isinstance(one, str))
+def _says(path: Path) -> bool:
+    """Say whether a file tells what to install: many a pyproject.toml only configures tools."""
+    return path.suffix == ".txt" or bool({"project", "build-system", "dependency-groups"} & _table(path).keys())
 
 
-def _named(line: str, extra: str) -> str | None:
-    """Give a requirement of karat with an extra; None for one of anything else.
-
-    >>> _named("karat >= 0.2, < 1  # the gate", "dense"), _named("karat-tools==1", "")
-    ('karat[dense]>= 0.2, < 1', None)
-    """
-    bare = _COMMENT.sub("", line.strip()).strip()
-    found = _NAMED.fullmatch(bare if "@" in bare else bare.partition(";")[0].strip())
-    if not found:
-        return None
-    rest = found["rest"] or ""
-    return f"karat{_extras((found['extras'] or '').split(','), extra)}{' ' if rest[:1] == '@' else ''}{rest}"
+def _text(path: Path) -> str:
+    try:
+        return decode(read_bytes(path), str(path)) if path.is_file() else ""
+    except InputError:  # whoever it belongs to will tell
+        return ""
 
 
-def _extras(known: Iterable[str], extra: str) -> str:
-    all_ = dict.fromkeys(name.strip() for name in (*known, extra) if name.strip())
-    return f"[{','.join(all_)}]" if all_ else ""
-
-
-def _requirement(spec: str, extra: str) -> str:
-    """Give a version, a requirement, an address or a file as pip takes it, with an extra.
-
-    >>> _requirement("0.4", "dense"), _requirement("git+https://host/karat@v1", ""), _requirement("./k.whl", "dense")
-    ('karat[dense]==0.4', 'karat @ git+https://host/karat@v1', './k.whl[dense]')
-    """
-    spec = spec.strip()
-    if not spec.isprintable() or spec.startswith("-") or "${{" in spec:
-        raise UsageError(f"--karat {spec!r} is nothing that pip installs")
-    if _VERSION.fullmatch(spec):
-        return f"karat{_extras((), extra)}=={spec}"
-    named = _named(spec, extra)
-    if named:
-        return named
-    if "://" in spec:
-        return f"karat{_extras((), extra)} @ {spec}"
-    if "/" in spec or spec.endswith((".whl", ".tar.gz", ".zip")):
-        return spec if spec.endswith("]") else f"{spec}{_extras((), extra)}"
-    raise UsageError(f"--karat {spec!r}: write a version, a requirement such as karat>=1, a wheel, or git+https://...")
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(path)) if path.suffix == ".toml" else {}
+    except tomllib.TOMLDecodeError:  # the same
+        return {}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from karat.core import UsageError
 
-GITHUB = ".github/workflows/karat.yml"
 GITLAB = ".gitlab-ci.yml"
+HEAD = "# Is retrieval still good? Written by `karat init`, and yours to change.\n"
 # A shell finds the decision: there is one in a fresh clone, or none where karat could not decide.
 _DECISION = "karat-report/rag-eval-*.json"
 _REPORTS = (
@@ -21,9 +21,12 @@ _REPORTS = (
 # What means something else in a path filter, an expression or a variable of either CI.
 _MEANS = re.compile(r"[*?+!\[\]{}$\\]|\A[~#]")
 
+_PYTHON = "3.12"
+# A retriever that ends the process itself could otherwise pass for a gate that passed.
+_UNDECIDED = "echo '::error title=karat::karat check ended without a decision'; exit 3"
+
 _GITHUB = """\
-# Is retrieval still good? Written by `karat init`, and yours to change.
-name: karat
+@head@name: @name@
 
 on:
   pull_request:
@@ -33,6 +36,7 @@ on:
     branches: [@branch@]
     paths:
 @paths@
+  merge_group:
   workflow_dispatch:
 
 permissions:
@@ -40,8 +44,8 @@ permissions:
   pull-requests: write # for the comment
 
 concurrency:
-  group: karat-${{ github.ref }}
-  cancel-in-progress: true
+  group: ${{ github.workflow }}-${{ github.ref }}
+  cancel-in-progress: ${{ github.event_name == 'pull_request' }}
 
 jobs:
   gate:
@@ -49,9 +53,11 @@ jobs:
     timeout-minutes: 30
     steps:
       - uses: actions/checkout@v4
+        with:
+          persist-credentials: false
       - uses: actions/setup-python@v5
         with:
-          python-version: "3.12"
+          python-version: "@python@"
       - name: Models and embeddings of earlier runs
         uses: actions/cache@v4
         with:
@@ -60,14 +66,16 @@ jobs:
             ~/.cache/huggingface
             @cache@
           key: >-
-            karat-${{ runner.os }}-${{ hashFiles(@hashed@) }}
-          restore-keys: karat-${{ runner.os }}-
-      - name: Install # karat comes from pip's package index, unless `karat init --karat` says where else
+            @job@-${{ runner.os }}-py@python@-${{ hashFiles(@hashed@) }}
+          restore-keys: "@job@-${{ runner.os }}-py@python@-"
+      - name: Install # karat too: `karat init --karat` says from where
         run: |
 @install@
       - name: Gate
         run: |
+          rm -rf karat-report # there is no decision but that of this run
           @check@
+          ls @decision@ || { @undecided@; }
       - name: Report
         if: ${{ !cancelled() && hashFiles('@decision@') != '' }}
         run: |
@@ -84,30 +92,40 @@ jobs:
           if-no-files-found: ignore
       - name: Comment on the pull request
         # A pull request from a fork has a token that may not write.
-        if: >-
-          ${{ !cancelled() && hashFiles('karat-report/comment.md') != '' &&
-          github.event.pull_request.head.repo.full_name == github.repository }}
+        if: ${{ !cancelled() && github.event.pull_request.head.repo.full_name == github.repository }}
+        continue-on-error: true # the gate decides, and not whether GitHub takes a comment
+        shell: bash
         env:
           GH_TOKEN: ${{ github.token }}
           COMMENTS: repos/${{ github.repository }}/issues/${{ github.event.pull_request.number }}/comments
           COMMENT: repos/${{ github.repository }}/issues/comments
+          COMMIT: ${{ github.event.pull_request.head.sha }}
+          RUN: ${{ github.server_url }}/${{ github.repository }}/actions/runs/${{ github.run_id }}
         run: |
-          # The comment of this golden set is found again by its first line, which nobody sees.
-          MARK=$(head -n 1 karat-report/comment.md)
-          export MARK
+          # The comment of this workflow is found again by its first line, which nobody sees.
+          export MARK="<!-- karat: $GITHUB_WORKFLOW -->"
+          body=$RUNNER_TEMP/karat-comment.md
+          {
+            echo "$MARK"
+            if [ -f karat-report/comment.md ]; then
+              cat karat-report/comment.md
+            else
+              echo "❌ No decision: karat could not evaluate this change; the job says why."
+            fi
+            printf '\\nCommit %s, [this run](%s)\\n' "${COMMIT:0:7}" "$RUN"
+          } >"$body"
           mine='.[] | select(.user.login == "github-actions[bot]" and (.body | startswith(env.MARK))) | .id'
           id=$(gh api --paginate "$COMMENTS" --jq "$mine" | tail -n 1)
           if [ -n "$id" ]; then
-            gh api --silent --method PATCH "$COMMENT/$id" --field body=@karat-report/comment.md
+            gh api --silent --method PATCH "$COMMENT/$id" --field body=@"$body"
           else
-            gh api --silent --method POST "$COMMENTS" --field body=@karat-report/comment.md
+            gh api --silent --method POST "$COMMENTS" --field body=@"$body"
           fi
 """
 
 _GITLAB = """\
-# Is retrieval still good? Written by `karat init`, and yours to change.
-karat:
-  image: python:3.12
+@head@@job@:
+  image: python:@python@
   rules:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
       changes:
@@ -119,14 +137,16 @@ karat:
     PIP_CACHE_DIR: $CI_PROJECT_DIR/.cache/pip
     HF_HOME: $CI_PROJECT_DIR/.cache/huggingface
   cache: # models and embeddings of earlier runs
-    key: karat
+    key: @job@-py@python@
     paths:
       - .cache/
       - @cache@
   before_script:
 @install@
   script:
+    - rm -rf karat-report # there is no decision but that of this run
     - @check@
+    - ls @decision@ # or else karat ended without a decision
   after_script: # also when the gate failed, whose exit code stays that of the job
     - |
       for decision in @decision@; do
@@ -155,7 +175,9 @@ class Workflow:
     documents: str = ""
     """The same of the documents."""
     watched: Sequence[str] = ()
-    """What else a change to retrieval changes, as patterns."""
+    """What else a change to retrieval changes, as patterns of GitHub."""
+    needs: Sequence[str] = ()
+    """The files that say what is installed."""
     install: Sequence[str] = ()
     """The commands that install karat and what the retriever needs."""
     branch: str = "main"
@@ -168,26 +190,59 @@ class Workflow:
                 what = f"where {means[0]} means something else" if means else "which is one line of printable text"
                 raise UsageError(f"{path!r} cannot stand in a workflow, {what}; rename the folder, or choose --ci none")
 
+    @property
+    def job(self) -> str:
+        """The name of the job, and of its file: each project of a repository has its own.
+
+        >>> Workflow().job, Workflow(folder="services/my search").job
+        ('karat', 'karat-services-my-search')
+        """
+        if self.folder == ".":
+            return "karat"
+        return f"karat-{re.sub(r'[^A-Za-z0-9]+', '-', self.folder).strip('-') or 'project'}"
+
+    @property
+    def place(self) -> str:
+        """Where GitHub looks for the workflow."""
+        return f".github/workflows/{self.job}.yml"
+
+    @property
+    def included(self) -> str:
+        """Where the job for GitLab lies in a repository that has a pipeline already."""
+        return f".gitlab/{self.job}.yml"
+
     def github(self) -> str:
         """Give the workflow for GitHub Actions."""
+        hashed = (self._inside("karat.toml"), *self._asked, *self.needs, self.place)
         return _filled(
             _GITHUB,
-            paths=_listed((*self._paths, GITHUB), 6),
+            head=HEAD,
+            name=_quoted("karat" if self.folder == "." else f"karat {self.folder}"),
+            job=self.job,
+            python=_PYTHON,
+            paths=_listed((*self._paths, self.place), 6),
             branch=_quoted(re.sub(r"[+!]", r"\\\g<0>", self.branch)),
             cache=self._inside(".karat"),
-            hashed=", ".join(map(_literal, (self._inside("karat.toml"), *self._asked))),
+            hashed=", ".join(map(_literal, dict.fromkeys(hashed))),
             install="\n".join(f"{' ' * 10}{line}" for line in self.install),
             check=self._check,
+            undecided=_UNDECIDED,
             decision=_DECISION,
             report="\n".join(f"{' ' * 10}karat report {_DECISION} {options}" for options in _REPORTS),
             kept=self._inside("runs"),
         )
 
-    def gitlab(self) -> str:
-        """Give the job for GitLab CI."""
+    def gitlab(self, place: str = GITLAB) -> str:
+        """Give the job for GitLab CI, in the file ``place``.
+
+        GitLab's patterns are those of Ruby, where ``docs/**`` has nothing of the folders in docs.
+        """
         return _filled(
             _GITLAB,
-            paths=_listed((*self._paths, GITLAB), 8),
+            head=HEAD,
+            job=self.job,
+            python=_PYTHON,
+            paths=_listed((re.sub(r"/\*\*$", "/**/*", one) for one in (*self._paths, place)), 8),
             cache=_quoted(self._inside(".karat/")),
             install=_listed(self.install, 4),
             check=_quoted(self._check),
@@ -203,7 +258,7 @@ class Workflow:
 
     @property
     def _paths(self) -> tuple[str, ...]:
-        return (self._inside("karat.toml"), self._inside("baseline.json"), *self._asked, *self.watched)
+        return (self._inside("karat.toml"), self._inside("baseline.json"), *self._asked, *self.watched, *self.needs)
 
     @property
     def _asked(self) -> tuple[str, ...]:
