@@ -58,7 +58,7 @@ class TestOutcomes:
         out, _ = run(new, code=1)
         table, reasons, lost, changed, verdict = out.split("\n\n")
         assert table.endswith("\nRR@10   not worse within 0.05   0.6667    1.0000  -0.3333 (> -0.502)    fail")
-        assert reasons == "fail  RR@10: dropped by 0.333, more than 0.05 (p = 0.00781)"
+        assert reasons == "fail  RR@10: dropped by 0.333, more than 0.05 (one-sided p = 0.00781)"
         assert lost.startswith(
             "lost most (7 in all)\n"
             "  q12  RR@10 1.000 to 0.000  What of 12?\n"
@@ -154,6 +154,12 @@ class TestChangedDocuments:
         assert "documents_may_change = 'yes'; write true or false" in run("runs/old.jsonl", code=2)[1]
 
 
+def test_a_decision_is_no_run(run: Run, folder: Path) -> None:
+    """It is said what renders it."""
+    (folder / "decision.json").write_text(run("runs/old.jsonl", "--json")[0])
+    assert "decision.json: is a decision, and no run; 'karat report' renders it" in run("decision.json", code=2)[1]
+
+
 def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
     """How an intended fall is accepted, how the first baseline is recorded, and that nothing can fall below 0."""
     worse = make_run(folder, make_set(), [0] * 12)
@@ -182,7 +188,7 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
     assert (verdict["outcome"], verdict["exit_code"], verdict["passed"]) == ("fail", 1, False)
     assert (found["run"]["name"], found["golden"]["fingerprint"]) == ("new", golden.fingerprint(make_set()))
     assert found["baseline"] == {
-        "name": "old", "recorded": "2026-11-16", "forced": "",
+        "name": "old", "fingerprint": "sha256:0", "recorded": "2026-11-16", "forced": "",
         "changes": [{"key": "chunk.size", "now": 384, "was": 512}],
     }  # fmt: skip
     assert [
@@ -198,7 +204,7 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
     assert verdict["failures"] == [
         {"metric": "RR@10", "current": 8 / 12, "threshold": 0.7, "message": "0.6667 is below 0.7"},
         {"metric": "RR@10", "current": 8 / 12, "baseline": 1.0, "degradation": "33.3%",
-         "message": "dropped by 0.333, more than 0.05 (p = 0.00781)"},
+         "message": "dropped by 0.333, more than 0.05 (one-sided p = 0.00781)"},
         {"metric": "q12", "current": None, "threshold": None, "message": "nothing relevant was found"},
     ]  # fmt: skip
     assert found["movers"][0] == {
@@ -387,7 +393,7 @@ class TestAttacks:
         """They count as 0: six of twelve are a drop by half, and the message of the system is shown."""
         new = make_run(folder, make_set(), [1] * 12, errors={f"q{i:02}": "kennel\x1b[2J closed" for i in range(1, 7)})
         out, _ = run(new, code=1)
-        assert "dropped by 0.5, more than 0.05 (p = 0.0156)" in out
+        assert "dropped by 0.5, more than 0.05 (one-sided p = 0.0156)" in out
         assert "      failed: kennel\\x1b[2J closed\n" in out
 
     def test_a_measure_that_no_query_has(self, run: Run, folder: Path) -> None:

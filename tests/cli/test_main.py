@@ -224,12 +224,15 @@ def test_shells_can_complete(tmp_path: Path) -> None:
 
 
 def test_a_bug_shows_its_traceback(tmp_path: Path) -> None:
-    """What is no mistake of the user is not hidden."""
+    """What is no mistake of the user is not hidden, and no failed gate, which is exit code 1."""
     code = "import sys, karat.cli, karat.cli._score\nkarat.cli._score.command.callback = lambda **_: 1 / 0\n"
     code += "sys.argv = ['karat', 'score', 'a', 'b']\nkarat.cli.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert "ZeroDivisionError" in done.stderr
+    assert done.stderr.endswith(
+        "karat: this is a defect of karat, and not of your input; please report what stands above\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ import shutil
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cli.gate_project import accept, make_project, make_run
+from cli.gate_project import accept, make_project, make_run, make_set
+from karat import golden
 
 VERB = "report"
 Run = Callable[..., tuple[str, str]]
@@ -101,6 +103,48 @@ def test_a_decision_from_standard_input(run: Run, file: Path, monkeypatch: pytes
     assert run("-", "--json")[0] == text
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
     assert "standard input: is no decision" in run("-", code=2)[1]
+
+
+def test_nothing_that_is_kept_is_written_over(
+    run: Run, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by name, nor as the file of the step's summary; an empty name is a mistake of a script."""
+    decision = tmp_path / "decision.json"
+    run(file, "--json", "--output", decision)
+    for one in (file, decision):
+        for name in ("karat.toml", "baseline.json", "set/golden.toml"):
+            assert "a part of what the report is made from" in run(one, "--output", tmp_path / name, code=2)[1]
+        assert "--output is empty" in run(one, "--output", "", code=2)[1]
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(one))
+        before = one.read_bytes()
+        assert "GITHUB_STEP_SUMMARY" in run(one, "--format", "github", code=2)[1]
+        assert one.read_bytes() == before
+
+
+def test_a_document_of_the_set_is_not_written_over(run: Run, tmp_path: Path) -> None:
+    """Also where the project lies in its golden set, beside the reports."""
+    set_ = tmp_path / "whole"
+    golden.write(replace(make_set(), name="whole"), set_)
+    (set_ / "texts").mkdir()
+    (set_ / "texts" / "a.md").write_text("a")
+    rows = [json.loads(line) for line in (set_ / "documents.jsonl").read_text().splitlines()]
+    del rows[0]["text"]
+    rows[0]["path"] = "texts/a.md"
+    (set_ / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = golden.read(set_)
+    path = make_run(set_, made, [1] * 12)
+    assert "a part of what the report is made from" in run(path, "--output", set_ / "texts" / "a.md", code=2)[1]
+    assert (set_ / "texts" / "a.md").read_text() == "a"
+
+
+def test_what_is_no_run_is_told_by_its_name(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Missing, empty, in no project; each is named."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "alone.jsonl").write_text("q1 Q0 d1 1 1 x\n")
+    assert "none.jsonl: no such file" in run("none.jsonl", code=2)[1]
+    assert "empty.jsonl: the file is empty" in run("empty.jsonl", code=2)[1]
+    assert "alone.jsonl: lies in no project" in run("alone.jsonl", code=2)[1]
 
 
 def test_the_schema_is_printed(run: Run) -> None:

@@ -39,7 +39,12 @@ FIT = {
         },
     ],
 }
-ENTRY = {"description": "more", "config_changes": {}, "results": {"R@5": 0.5}, "verdict": "REJECTED (worse (p = 0.5))"}
+ENTRY = {
+    "description": "more",
+    "config_changes": {},
+    "results": {"R@5": 0.5},
+    "verdict": "REJECTED (worse (one-sided p = 0.5))",
+}
 
 
 @pytest.fixture
@@ -68,7 +73,7 @@ def test_what_is_added_follows_what_is_there(log: Path) -> None:
     assert found["experiments"][:2] == FIT["experiments"]
     assert found["experiments"][2] == {"id": "exp-003", **ENTRY}
     assert "Größe" in log.read_text()
-    assert read_log(log)[2].reason == "worse (p = 0.5)"
+    assert read_log(log)[2].reason == "worse (one-sided p = 0.5)"
 
 
 def test_the_same_is_not_added_twice(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_variants_are_gated_and_judged_together(folder: Path) -> None:
     assert words(found) == {"same": "ACCEPTED", "better": "ACCEPTED", "worse": "REJECTED", "mixed": "REJECTED"}
     same, better, worse, mixed = found.trials
     assert same.judged.reason == "not worse by policy default; no query changed"
-    assert worse.judged.reason.startswith("RR@10: dropped by 0.25, more than 0.0375 (p = ")
+    assert worse.judged.reason.startswith("RR@10: dropped by 0.25, more than 0.0375 (one-sided p = ")
     assert mixed.judged.reason.startswith("inconclusive: RR@10: the mean did not move")
     assert better.snapshot is not None
     assert better.snapshot.means == {"RR@10": 1.0, "P@1": 1.0}

@@ -124,7 +124,7 @@ class TestSignificantDrop:
     def test_a_shown_drop_fails(self) -> None:
         """Six of ten queries fall from 1 to 0: p = 1 / 2^6, and 0.6 is more than 5 % of 1."""
         check = only(run_of({"RR": [1.0] * 4 + [0.0] * 6}), run_of({"RR": [1.0] * 10}), self.RULE)
-        assert said(check) == ("fail", "dropped by 0.6, more than 0.05 (p = 0.0156)")
+        assert said(check) == ("fail", "dropped by 0.6, more than 0.05 (one-sided p = 0.0156)")
         assert (check.p, check.n, check.limit, check.difference) == (1 / 64, 10, 0.05, pytest.approx(-0.6))
 
     def test_what_is_not_shown_passes(self) -> None:
@@ -175,7 +175,7 @@ class TestNonInferior:
     def test_a_shown_drop_fails(self) -> None:
         """Six of ten queries fall from 1 to 0."""
         check = only(run_of({"RR": [1.0] * 4 + [0.0] * 6}), run_of({"RR": [1.0] * 10}), self.RULE)
-        assert said(check) == ("fail", "dropped by 0.6, more than 0.05 (p = 0.0156)")
+        assert said(check) == ("fail", "dropped by 0.6, more than 0.05 (one-sided p = 0.0156)")
 
     def test_few_losses_are_inconclusive(self) -> None:
         """Four losses in ten are never significant, and said to be too few."""

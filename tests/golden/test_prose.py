@@ -13,7 +13,7 @@ from karat.golden._prose import prose
 
 def spoken(text: str, format: str = "markdown") -> list[str]:
     """Give the prose of a text."""
-    return list(prose(Document(id="d", text=text, format=format)))
+    return [paragraph.text for paragraph in prose(Document(id="d", text=text, format=format))]
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def make_document(**fields: Any) -> dict[str, Any]:
             "documents": 9, "queries": 4, "judgments": 4
         },
         "baseline": {
-            "name": "old", "recorded": "2026-11-01", "forced": "",
+            "name": "old", "fingerprint": "sha256:00ff", "recorded": "2026-11-01", "forced": "",
             "changes": [{"key": "chunk.size", "now": 256, "was": 128}],
         },
         "measures": [make_measure()],
@@ -109,7 +109,7 @@ def make_document(**fields: Any) -> dict[str, Any]:
         "movers": [],
         "segments": [
             {
-                "field": "category", "value": "prices", "queries": 4,
+                "field": "category", "value": "prices", "queries": 4, "ids": ["q1", "q2", "q3", "q4"],
                 "means": {"RR@10": 0.75}, "baseline": {"RR@10": 0.8}
             }
         ],

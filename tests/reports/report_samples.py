@@ -37,7 +37,7 @@ def sample(queries: int = 12, *, seed: int = 1, hits: int = 10, snippet: int = 3
         },
         "golden": {"name": "hotel", "version": "1.0.0", "documents": 9, "queries": queries, "judgments": 9},
         "baseline": {
-            "name": "bm25", "recorded": "2026-11-15", "forced": "",
+            "name": "bm25", "fingerprint": "sha256:01", "recorded": "2026-11-15", "forced": "",
             "changes": [{"key": "chunk.size", "now": 256, "was": 128}],
         },
         "measures": [_measure(name, rows) for name in MEASURES],
@@ -49,7 +49,7 @@ def sample(queries: int = 12, *, seed: int = 1, hits: int = 10, snippet: int = 3
         "caveats": [f"few queries {ATTACK}"],
         "movers": [],
         "segments": [
-            {"field": "category", "value": value, "queries": 3, "means": dict.fromkeys(MEASURES, 0.4),
+            {"field": "category", "value": value, "queries": 3, "ids": ["q0000"], "means": dict.fromkeys(MEASURES, 0.4),
              "baseline": dict.fromkeys(MEASURES, 0.5)}
             for value in ("easy", "hard")
         ],

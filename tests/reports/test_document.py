@@ -17,7 +17,7 @@ from karat import reports
 from karat.core import InputError
 from karat.experiments import gate_run, open_project, read_answers, report_document
 from karat.reports import conclude, read_document, render_json
-from reports.documents import attacked, make_document, without_baseline
+from reports.documents import attacked, make_check, make_document, without_baseline
 
 SCHEMA: dict[str, Any] = json.loads(reports.schema())
 DRAFT = jsonschema.Draft202012Validator(SCHEMA)
@@ -90,6 +90,7 @@ def place(document: Any, path: str, value: Any) -> Any:
         ("run.queries", True),
         ("queries", {}),
         ("baseline", "old"),
+        ("measures", None),
     ],
 )
 def test_what_is_wrong_is_told_by_its_place(path: str, value: Any, tmp_path: Path) -> None:
@@ -114,6 +115,50 @@ def test_what_is_missing_or_not_known_is_told(tmp_path: Path) -> None:
             read_document(saved(tmp_path, made))
     with pytest.raises(InputError, match="more"):
         read_document(saved(tmp_path, {**make_document(), "more": 1}))
+
+
+def without(document: Any, path: str) -> Any:
+    """Take a value out of a document, and give the document."""
+    *parents, name = path.split(".")
+    inner = document
+    for parent in parents:
+        inner = inner[int(parent) if parent.isdigit() else parent]
+    del inner[name]
+    return document
+
+
+@pytest.mark.parametrize("name", ["wins", "ties", "losses", "significant", "low", "high", "p_corrected"])
+def test_a_difference_comes_with_all_that_is_said_of_it(name: str, tmp_path: Path) -> None:
+    """Else a table would have half a row."""
+    made = without(make_document(), f"measures.0.{name}")
+    assert mistakes(made) == ["$.measures[0]"]
+    with pytest.raises(InputError, match=name):
+        read_document(saved(tmp_path, made))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"verdict": make_document(outcome="fail")["verdict"]}, "the verdict is fail, and that of its checks pass"),
+        ({"baseline": None}, "it has differences, and no baseline"),
+        ({"queries": [make_document()["queries"][0]] * 2}, "two of its queries have the same id"),
+        ({"created": "2026-02-30"}, "created 2026-02-30 is no day"),
+        ({"format": 10**300}, "larger than any number"),
+        ({"checks": [make_check(where={"a": "b", "c": "d"})]}, "where must contain less than or equal to 1"),
+        ({"segments": [{**make_document()["segments"][0], "means": None}]}, "means must be object"),
+        ({"queries": [{**make_document()["queries"][0], "ms": 10**400}]}, "larger than any number"),
+    ],
+)
+def test_what_says_two_things_is_refused(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """A report of it would say two things, or none."""
+    with pytest.raises(InputError, match=said):
+        read_document(saved(tmp_path, {**make_document(), **change}))
+
+
+def test_a_decision_may_have_any_name(tmp_path: Path) -> None:
+    """It is known by how it begins."""
+    made = make_document()
+    assert read_document(saved(tmp_path, made, "decision.txt")) == made
 
 
 def test_a_newer_format_needs_a_newer_karat(tmp_path: Path) -> None:
@@ -173,8 +218,7 @@ ODD = {
 def test_every_document_that_fits_can_be_rendered(changes: dict[str, Any]) -> None:
     """A file that was edited by hand may say odd things; it never ends in a traceback."""
     made = {**make_document(), **changes}
-    if mistakes(made):
-        return
+    assert mistakes(made) == []
     for render in RENDERERS:
         assert render(made)
 

@@ -35,7 +35,7 @@ def test_the_head_has_date_golden_set_baseline_and_configuration() -> None:
     text = render_markdown(make_document())
     assert text.startswith("# RAG Evaluation Report\n\n**Date**: 2026-11-16  \n")
     assert "**Golden set**: turns 1.0.0, 4 queries, 9 documents, 4 judgments (fedcba)" in text
-    assert "**Baseline**: old, recorded 2026-11-01" in text
+    assert "**Baseline**: old (00ff), recorded 2026-11-01" in text
     assert "**Run**: new (0123456789ab), 4 queries, 0 failed" in text
     assert "- chunk.size: 256 (was 128)\n" in text
 
@@ -108,7 +108,7 @@ def test_a_query_shows_what_came_and_what_was_expected() -> None:
     block = text[text.index("### Query q3") : text.index("### Query q4")]
     assert block == (
         "### Query q3: What of q3?\n\n- Retrieved: x1, **d-q3**, x3, x4, x5\n- Expected: d-q3 (rank 2)\n"
-        "- RR@10: 0.500 (was 0.750, worse)\n- Latency: 12 ms\n\n"
+        "- RR@10: 0.500 (was 0.750, worse)\n- Latency: 12.0 ms\n\n"
     )
 
 
@@ -167,7 +167,8 @@ def test_no_content_can_act(attack: str, render: Callable[[dict], str]) -> None:
 
 def test_escaping_keeps_the_words() -> None:
     """What is shown after the escapes are undone is what was there."""
-    assert markdown("a|b `c` <d> #1 @me x@y $z") == "a\\|b \\`c\\` &lt;d&gt; \\#1 @&#8203;me x@y \\$z"
+    assert markdown("a|b `c` <d> #1 @me x@y $z") == "a\\|b \\`c\\` &lt;d&gt; \\#&#8203;1 @&#8203;me x@y \\$z"
+    assert markdown("a@b.example GH-7 :tada: 10:30") == ("a@&#8203;b.example GH-&#8203;7 :&#8203;tada: 10:30")
     assert markdown("see https://x.example and www.y.example") == (
         "see https:/&#8203;/x.example and www&#8203;.y.example"
     )

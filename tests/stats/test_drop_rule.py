@@ -35,7 +35,7 @@ def test_a_large_drop_fails() -> None:
     assert found.evidence is not None
     assert found.evidence.p == found.adjusted == 1 / 64
     assert (found.evidence.margin, found.evidence.difference) == (0.05, pytest.approx(-0.6))
-    assert found.reason == "dropped by 0.6, more than 0.05 (p = 0.0156)"
+    assert found.reason == "dropped by 0.6, more than 0.05 (one-sided p = 0.0156)"
 
 
 def test_nothing_changed_passes() -> None:
@@ -75,7 +75,8 @@ def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
     (found,) = decide([(before, after)], rng=rng())
     assert found.outcome is Outcome.INCONCLUSIVE
     assert (
-        found.reason == "the mean did not move; a drop by more than 0.0292 is neither shown (p = 0.623) nor ruled out"
+        found.reason
+        == "the mean did not move; a drop by more than 0.0292 is neither shown (one-sided p = 0.623) nor ruled out"
     )
     weighed = found.evidence
     assert weighed is not None

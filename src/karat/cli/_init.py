@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import click
 from karat.cli._table import bold, emit, escaped, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from karat.start import Made, Start
 
 _CI = ("github", "gitlab", "both", "none")
@@ -52,20 +55,20 @@ def command(folder: str, **options: Any) -> None:
 
 
 def _answers(options: dict[str, Any]) -> dict[str, str]:
-    """Ask for what was not given."""
+    """Ask for what was not given; each answer is looked at when it is given."""
     from karat.core import UsageError
 
     questions: dict[str, dict[str, Any]] = {
         "documents": {"text": "Your documents, a folder or JSONL (empty: an example)", "default": ""},
         "system": {"text": "Your retriever, MODULE:NAME (empty: the built-in)", "default": ""},
-        "ci": {"text": "CI", "type": click.Choice(_CI), "default": "github"},
+        "ci": {"text": f"CI ({', '.join(_CI)})", "default": "github"},
     }
     left = {name: how for name, how in questions.items() if options[name] is None}
     nobody = UsageError("nobody answers; give --yes, or --documents, --system and --ci")
     if left and sys.stdin is None:
         raise nobody
     try:
-        return {name: click.prompt(**how, err=True) for name, how in left.items()}
+        return {name: click.prompt(**how, value_proc=_looked_at(name), err=True) for name, how in left.items()}
     except click.Abort:
         if sys.stdin.isatty():
             raise  # somebody changed their mind
@@ -73,13 +76,37 @@ def _answers(options: dict[str, Any]) -> dict[str, str]:
         raise nobody from None
 
 
+def _looked_at(question: str) -> Callable[[str], str]:
+    """Give what takes an answer as it is meant, and has the question asked again where it cannot be."""
+    from karat.core import UsageError
+    from karat.start import Start
+
+    def taken(answer: str) -> str:
+        answer = answer.strip()
+        if question == "documents" and answer:
+            path = Path(answer).expanduser()
+            if not path.exists():
+                raise click.UsageError(f"{path}: no such file or folder")
+            return str(path)
+        if question != "documents":
+            try:
+                given: Any = {question: answer}
+                Start(folder=Path(), **given)
+            except UsageError as error:
+                raise click.UsageError(str(error)) from None
+        return answer
+
+    return taken
+
+
 def _document(made: list[Made]) -> dict[str, Any]:
     return {"files": [_record(one) for one in made]}
 
 
 def _record(one: Made) -> dict[str, Any]:
-    more = {"diff": one.diff, "notes": list(one.notes)}
-    return {"path": str(one.path), "state": one.state, **{name: value for name, value in more.items() if value}}
+    more = {"diff": one.diff, "notes": list(one.notes), "todo": list(one.todo)}
+    path = os.path.abspath(one.path)  # noqa: PTH100 (links stay what they are)
+    return {"path": path, "state": one.state, **{name: value for name, value in more.items() if value}}
 
 
 def _text(start: Start, made: list[Made]) -> str:
@@ -88,13 +115,15 @@ def _text(start: Start, made: list[Made]) -> str:
     for one in made:
         lines.append(f"{bold(printable(_shown(one.path), 80))}: {words[one.state]}")
         lines += [f"  {escaped(line)}" for line in (*one.diff.split("\n"), *one.notes) if line]
-    folder = start.folder
-    check, run = (shlex.quote(printable(str(path), 80)) for path in (folder, folder / "runs"))
-    lines += [
-        "",
-        f"next: karat check {check}, then karat baseline update {run}/*.jsonl, and commit baseline.json with the rest.",
-        "The queries are sentences of the documents: they show that all works. Replace them with what people ask.",
+    folder = shlex.quote(printable(str(start.folder), 80))
+    steps = [
+        *dict.fromkeys(escaped(step) for one in made for step in one.todo),
+        f"karat check {folder}, then karat baseline update {folder}, and commit baseline.json with the rest.",
     ]
+    lines += ["", *(f"next: {step}" for step in steps)]
+    lines.append(
+        "The queries are sentences of the documents: they show that all works. Replace them with what people ask."
+    )
     return "\n".join(lines)
 
 

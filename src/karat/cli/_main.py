@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 
 import click
 
@@ -86,3 +87,10 @@ def _run(arguments: list[str]) -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return 130
+    except BrokenPipeError:
+        raise
+    except Exception:
+        # Python's own exit code would be 1, and a job would take a defect of karat for a gate that failed.
+        traceback.print_exc()
+        click.echo("karat: this is a defect of karat, and not of your input; please report what stands above", err=True)
+        return 3

@@ -13,8 +13,10 @@ import click
 from karat.cli._progress import say
 from karat.cli._table import emit
 
-_GOLDEN = ("golden.toml", "queries.jsonl", "documents.jsonl", "judgments.jsonl")
-_CONFIG = ("karat.toml", "pyproject.toml")
+_KEPT = (
+    "karat.toml", "pyproject.toml", "baseline.json",
+    "golden.toml", "queries.jsonl", "documents.jsonl", "judgments.jsonl",
+)  # fmt: skip
 FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
 
 
@@ -55,9 +57,12 @@ def command(path: str, **options: Any) -> None:
 
     Example: karat report examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --format html
     """
+    from karat.core import UsageError
     from karat.reports import read_document
 
     chosen, day = _format(options), _day(options["date"])
+    if options["output"] == "":
+        raise UsageError("--output is empty; name a file, or - for standard output")
     document = read_document(path)
     if document is None:
         document, folder, inputs = _decided(path, day, options)
@@ -65,12 +70,14 @@ def command(path: str, **options: Any) -> None:
         _refuse_gate(options)
         document |= {"created": day} if day else {}
         folder, inputs = Path() if path == "-" else Path(path).parent, [Path(path)]
+    if chosen == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
+        _spare("GITHUB_STEP_SUMMARY", summary, inputs)
     text = _renderer(chosen, comment=options["comment"])(document)
     target = options["output"] or (report_path(folder, document, "html") if chosen == "html" else "-")
     if target == "-":
         emit(text, nl=False)
     else:
-        _spare(target, inputs)
+        _spare("--output", target, inputs)
         write_report(target, text)
     if chosen == "github":
         _summarise(document)
@@ -84,9 +91,11 @@ def _decided(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[dic
     answers = read_answers(run, project.golden, say=say)
     gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
     config = project.config
-    inputs = [Path(run), baseline_path(project, options["baseline"]), *(config.folder / name for name in _CONFIG)]
-    # Where the project lies in its golden set, the reports lie there too, beside its files.
-    inputs += [config.golden / name for name in _GOLDEN] if config.golden == config.folder else [config.golden]
+    inputs = [Path(run), baseline_path(project, options["baseline"])]
+    inputs += [config.golden / one.path for one in project.golden.documents if one.path]
+    inputs += [config.documents] if config.documents is not None else []
+    if config.golden != config.folder:  # else the reports lie there too, beside the files of the set
+        inputs.append(config.golden)
     return report_document(gated, created=day), config.folder / "reports", inputs
 
 
@@ -103,12 +112,13 @@ def _refuse_gate(options: Mapping[str, Any]) -> None:
             raise UsageError(f"--{name} is for a run, and this is a decision; name the run to decide again")
 
 
-def _spare(target: str, inputs: Sequence[Path]) -> None:
-    """Refuse to write over what the report is made from."""
+def _spare(option: str, target: str, inputs: Sequence[Path]) -> None:
+    """Refuse to write over what the report is made from, and over what no report is called."""
     from karat.core import UsageError
 
-    if any(Path(target).resolve().is_relative_to(one.resolve()) for one in inputs):
-        raise UsageError(f"--output {target} is a part of what the report is made from; choose another name")
+    path = Path(target).resolve()
+    if path.name in _KEPT or any(path.is_relative_to(one.resolve()) for one in inputs):
+        raise UsageError(f"{option} {target} is a part of what the report is made from; choose another name")
 
 
 def _format(options: Mapping[str, Any]) -> str:

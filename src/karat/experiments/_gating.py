@@ -42,12 +42,21 @@ def project_of(path: str | Path) -> Path:
 
     A golden set without a configuration is a project too; a pyproject.toml is one if it has [tool.karat].
     """
-    for folder in Path(path).resolve().parents:
-        if any((folder / name).is_file() for name in ("karat.toml", "golden.toml")):
-            return folder
-        if _configures(folder / "pyproject.toml"):
-            return folder
-    return Path()
+    file = Path(path)
+    if not os.path.lexists(file) and str(path) != "-":
+        raise InputError("no such file", source=str(path))
+    if file.is_file() and not file.stat().st_size:
+        raise InputError("the file is empty", source=str(path))
+    found = next(filter(_is_project, file.resolve().parents), None)
+    if found is None and not _is_project(Path()):
+        what = "lies in no project, and neither is the current folder one"
+        raise InputError(what, source=str(path), hint="name the project that it belongs to (--golden)")
+    return found or Path()
+
+
+def _is_project(folder: Path) -> bool:
+    named = any((folder / name).is_file() for name in ("karat.toml", "golden.toml"))
+    return named or _configures(folder / "pyproject.toml")
 
 
 def _configures(path: Path) -> bool:

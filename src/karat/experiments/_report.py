@@ -51,6 +51,7 @@ def report_document(gated: Gated, *, created: str | None = None) -> dict[str, An
         },
         "baseline": None if gated.baseline is None else {
             "name": gated.baseline.snapshot.name,
+            "fingerprint": gated.baseline.snapshot.fingerprint,
             "recorded": gated.baseline.recorded,
             "forced": gated.baseline.forced,
             "changes": [
@@ -173,6 +174,7 @@ def _segments(golden: GoldenSet, taken: Snapshot, before: Snapshot | None) -> li
             "field": field,
             "value": value,
             "queries": len(queries),
+            "ids": list(queries),
             "means": {name: _number(taken.mean(name, queries)) for name in taken.values},
             "baseline": None
             if before is None

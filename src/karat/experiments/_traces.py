@@ -53,6 +53,8 @@ def read_answers(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
     first = _first_record(start)
     if first.get("karat") == "run":
         return read_run_file(path)
+    if first.get("karat") == "report":
+        raise InputError("is a decision, and no run", source=name, hint="'karat report' renders it")
     if KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
         _check_lines(decode(data, name), name)
         found = read_trace_file(path, golden)

@@ -6,6 +6,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from karat.core import Document
 
@@ -62,24 +63,32 @@ _KEPT = str.maketrans({mark: chr(0xE000 + i) for i, mark in enumerate(_MARKS)})
 _SHOWN = str.maketrans({chr(0xE000 + i): mark for i, mark in enumerate(_MARKS)})
 
 
-def prose(document: Document) -> Iterator[str]:
+class Paragraph(NamedTuple):
+    """What is read in one piece, on one line."""
+
+    text: str
+    item: bool = False
+    """Whether it is an item of a list."""
+
+
+def prose(document: Document) -> Iterator[Paragraph]:
     r"""Give the paragraphs and list items, each on one line, without headings, code, tables, links and other markup.
 
     Of a JSON document these are the texts of more than one word. Only the beginning of a very long document is read.
 
     >>> text = "---\ntitle: Pool\n---\n# The *pool*\n\nIt **opens** at [six](hours.md).\n\n| a | b |\n|---|---|\n"
     >>> list(prose(Document(id="pool", text=text, format="markdown")))
-    ['It opens at six.']
+    [Paragraph(text='It opens at six.', item=False)]
     """
     # JSON is read whole: what is cut off is none.
     found = _values(document.text) if document.format == "json" else _paragraphs(document.text[:_READ])
-    for raw in found:
+    for raw, item in found:
         line = _spoken(raw)
         if any(map(str.isalpha, line)):
-            yield line
+            yield Paragraph(line, item)
 
 
-def _values(text: str) -> Iterator[str]:
+def _values(text: str) -> Iterator[Paragraph]:
     """Give the texts of a JSON document, in its order; none where it is no JSON."""
     try:
         value = json.loads(text)
@@ -95,7 +104,7 @@ def _values(text: str) -> Iterator[str]:
             waiting.extend((one, left - 1) for one in reversed(inner))
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def _paragraphs(text: str) -> Iterator[Paragraph]:
     """Give paragraphs and list items, with the markup that stands within a line."""
     from karat.golden.text import canonical
     from karat.golden.text._lines import MARKER
@@ -104,13 +113,15 @@ def _paragraphs(text: str) -> Iterator[str]:
     text = canonical(_FRONT.sub("", canonical(text), count=1))
     parts = [text[piece.start : piece.end] for piece in pieces(text) if piece.kind == "prose"]
     paragraph: list[str] = []
+    item = False
     for whole in (*_untagged("\n\n".join(parts)).split("\n"), ""):
         line = _QUOTED.sub("", whole)
         marker, left_out = MARKER.match(line), _LEFT_OUT.match(line) is not None
         if paragraph and (marker or left_out or not line.strip()):
-            yield " ".join(paragraph)
+            yield Paragraph(" ".join(paragraph), item)
             paragraph = []
         if line.strip() and not left_out:
+            item = marker is not None or (item and bool(paragraph))
             paragraph.append(_TASK.sub("", line[marker.end() :] if marker else line.strip()).rstrip(" \\"))
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, decode, parse_json, read_bytes
+from karat.core import InputError, decode, parse_json, read_bytes, shorten
 from karat.reports._failures import failures
 from karat.reports._recommendations import recommendations
 from karat.reports._words import plain
 
 FORMAT = 1
+_HEAD = 200  # bytes
 _REPORT = re.compile(rb'"karat"\s*:\s*"report"')
 
 
@@ -41,7 +44,7 @@ def read_document(path: str) -> dict[str, Any] | None:
     ``-`` is standard input, which can be nothing else.
     """
     name = "standard input" if path == "-" else path
-    if path != "-" and not path.lower().endswith((".json", ".json.gz")):
+    if path != "-" and not _may_be_one(Path(path)):
         return None
     data = read_bytes(path)
     if not _REPORT.search(data):
@@ -54,18 +57,52 @@ def read_document(path: str) -> dict[str, Any] | None:
     return document
 
 
+def _may_be_one(path: Path) -> bool:
+    """Say whether to read a file whole: by its name, or, whatever it is called, by how it begins."""
+    if path.name.lower().endswith((".json", ".json.gz")):
+        return True
+    if not path.is_file():  # a pipe is a run, and can be read once only
+        return False
+    with path.open("rb") as file:
+        return _REPORT.search(file.read(_HEAD)) is not None
+
+
 def _check(document: object, name: str) -> None:
     from fastjsonschema import JsonSchemaValueException
 
     found = document.get("format") if isinstance(document, Mapping) else None
     if isinstance(found, int) and found > FORMAT:
-        what = f"has format {found}, and this version of karat knows {FORMAT}"
+        what = f"has format {shorten(found)}, and this version of karat knows {FORMAT}"
         raise InputError(what, source=name, hint="a newer karat reads it")
     try:
         _validator()(document)
     except JsonSchemaValueException as error:
         what = plain(error.message.removeprefix("data.").removeprefix("data "), 200)
-        raise InputError(f"is no whole decision: {what}", source=name, hint="run 'karat check' again") from None
+        raise _broken(what, name) from None
+    assert isinstance(document, Mapping)
+    for wrong in _contradictions(document):
+        raise _broken(wrong, name)
+
+
+def _broken(what: str, name: str) -> InputError:
+    return InputError(f"is no whole decision: {what}", source=name, hint="run 'karat check' again")
+
+
+def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
+    """Give what a schema cannot say; a report of it would say two things."""
+    outcomes = [check["outcome"] for check in document["checks"]]
+    worst = next((one for one in ("fail", "inconclusive") if one in outcomes), "pass")
+    if document["verdict"]["outcome"] != worst:
+        yield f"the verdict is {document['verdict']['outcome']}, and that of its checks {worst}"
+    if document["baseline"] is None and any(one.get("difference") is not None for one in document["measures"]):
+        yield "it has differences, and no baseline"
+    ids = [query["id"] for query in document["queries"]]
+    if len(set(ids)) < len(ids):
+        yield "two of its queries have the same id"
+    try:
+        date.fromisoformat(document["created"])
+    except ValueError:
+        yield f"created {document['created']} is no day"
 
 
 @functools.cache

@@ -25,7 +25,8 @@ _WIDE = 200  # characters of a setting
 _SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
 _HEADS = {"fail": "failed", "inconclusive": "inconclusive", "pass": "passed"}  # the worst first
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-_LONE = re.compile("[\ud800-\udfff]")
+_ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Controls, halves of characters, and what turns the direction of writing: with it a text can look like another."""
 Document = Mapping[str, Any]
 
 
@@ -84,12 +85,21 @@ def _json(value: object) -> str:
     >>> _json(["</script>"])
     '["\\u003c/script\\u003e"]'
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_calm(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _text(value: object) -> str:
-    return html.escape(_LONE.sub("\ufffd", str(value)))
+    return html.escape(_ACTING.sub("\ufffd", str(value)))
+
+
+def _calm(value: Any) -> Any:
+    """Give a value in whose texts nothing turns the direction of writing or controls a terminal."""
+    if isinstance(value, str):
+        return _ACTING.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_calm(key): _calm(inner) for key, inner in value.items()}
+    return list(map(_calm, value)) if isinstance(value, list | tuple) else value
 
 
 # What the page says before any script has run, and where none may: the verdict and why, caveats, and the facts.
@@ -189,7 +199,7 @@ def _check(check: Mapping[str, Any]) -> str:
     timed = check.get("metric", "").startswith("latency.") and "limit" in check and not check["kind"].endswith("_rel")
     unit = " ms" if timed else ""
     if check.get("query"):
-        address = quote(_LONE.sub("\ufffd", check["query"]), safe="")
+        address = quote(_ACTING.sub("\ufffd", check["query"]), safe="")
         name = f'<a href="#q={address}">{name}</a>'
     return (
         f'<li><span class="sign" role="img" aria-label="{outcome}">{_SIGNS[outcome]}</span>'

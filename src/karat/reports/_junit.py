@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ def _suite(document: Document, name: str, checks: Sequence[Mapping[str, Any]]) -
     properties = ET.SubElement(suite, "properties")
     for key, value in _properties(document):
         ET.SubElement(properties, "property", name=key, value=plain(value))
-    taken: set[str] = set()
+    taken: Counter[str] = Counter()
     queries = {query["id"]: query for query in document["queries"]}
     for check in checks:
         suite.append(_case(document, check, queries.get(check.get("query", "")), name, taken))
@@ -64,17 +65,16 @@ def _properties(document: Document) -> Iterator[tuple[str, object]]:
         yield "baseline.recorded", document["baseline"]["recorded"]
 
 
-def _case(document: Document, check: Document, query: Document | None, suite: str, taken: set[str]) -> ET.Element:
-    name = base = f"{check_name(check)}: {rule_words(check)}"
-    number = 1
-    while name in taken:
-        number += 1
-        name = f"{base} ({number})"
-    taken.add(name)
+def _case(document: Document, check: Document, query: Document | None, suite: str, taken: Counter[str]) -> ET.Element:
+    base = f"{check_name(check)}: {rule_words(check)}"
+    taken[base] += 1
+    name = base if taken[base] == 1 else f"{base} ({taken[base]})"
     case = ET.Element("testcase", classname=suite, name=name)
     if query is not None and query["ms"] is not None:
         case.set("time", f"{query['ms'] / 1000:.4f}")
-    message = plain(check["reason"])
+    message = plain(check["reason"]) + (
+        f"; about {check['needed']:,} queries would tell" if check.get("needed") else ""
+    )
     if check["outcome"] == "inconclusive" and document["verdict"]["on_inconclusive"] == "pass":
         ET.SubElement(case, "skipped", message=f"inconclusive: {message}")
     elif check["outcome"] != "pass":
@@ -101,7 +101,8 @@ def _details(document: Document, check: Mapping[str, Any], query: Mapping[str, A
     lost = [id_ for id_, change in moves(document, check.get("metric", "")).items() if change < 0]
     if check.get("where"):
         ((field, value),) = check["where"].items()
-        within = {one["id"] for one in document["queries"] if one.get(field) == value}
+        parts = (one["ids"] for one in document["segments"] if (one["field"], one["value"]) == (field, value))
+        within = set(next(parts, ()))
         lost = [id_ for id_ in lost if id_ in within]
     if lost:
         yield f"lost most: {listed(lost)}"

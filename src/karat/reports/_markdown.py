@@ -61,7 +61,8 @@ def _head(document: Document) -> Iterator[str]:
         yield "**Baseline**: none yet  "
     else:
         forced = f", forced: {markdown(baseline['forced'])}" if baseline["forced"] else ""
-        yield f"**Baseline**: {markdown(baseline['name'])}, recorded {markdown(baseline['recorded'])}{forced}  "
+        name = f"{markdown(baseline['name'])} ({short(baseline['fingerprint'])})"
+        yield f"**Baseline**: {name}, recorded {markdown(baseline['recorded'])}{forced}  "
     yield f"**Run**: {run_words(document)}\n"
 
 

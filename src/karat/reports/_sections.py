@@ -29,8 +29,9 @@ def markdown(value: object, width: int | None = None) -> str:
     """
     text = plain(value, width).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"([\\`*_\[\]|~#$])", r"\\\1", text)
-    # GitHub tells people that they are mentioned, and makes links of addresses; a space without width prevents both.
-    text = re.sub(r"(?<!\w)@(?=\w)", "@&#8203;", text)
+    # GitHub tells people that they are mentioned, and makes links and pictures of addresses, numbers and names between
+    # colons; a space without width prevents it.
+    text = re.sub(r"(?<!\w)@(?=\w)|@(?=[\w-]+\.\w)|\\#(?=\d)|\b[Gg][Hh]-(?=\d)|:(?=[\w+-]+:)", r"\g<0>&#8203;", text)
     return re.sub(r"(?i)\b(https?|ftp)://|\bwww\.", lambda found: found[0][:-1] + "&#8203;" + found[0][-1], text)
 
 
@@ -257,7 +258,7 @@ def one_query(document: Document, query: Mapping[str, Any]) -> str:
     lines += [f"- Retrieved: {', '.join(hits) or 'nothing'}", f"- Expected: {_some(expected) or 'nothing'}"]
     lines += [f"- {_score(one, query)}" for one in document["measures"] if one["name"] in query["scores"]]
     if query["ms"] is not None:
-        lines.append(f"- Latency: {query['ms']:.0f} ms")
+        lines.append(f"- Latency: {query['ms']:,.1f} ms")
     return "\n".join(lines) + "\n"
 
 

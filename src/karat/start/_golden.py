@@ -19,6 +19,8 @@ _EXAMPLE = {
 _FILES = ("documents.jsonl", "golden.toml", "judgments.jsonl", "queries.jsonl")
 _LONG = 5_000_000
 _SHOWN = 5
+_MOST = 200
+"""Queries: enough to see that all works, and few enough to look at before they are replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +42,9 @@ def example() -> Starter:
 
 
 def starter(path: Path, name: str) -> Starter:
-    """Make a set from documents: up to three sentences of each; say which of them gave none, and which are very long.
+    """Make a set from documents: up to three sentences of each, and 200 in all, spread evenly over the documents.
 
+    Say which of the documents gave none, or how many are asked for where there are more, and which are very long.
     What cannot be read is an error: the documents would be read again at every check.
     """
     reading = sets.Reading()
@@ -56,13 +59,17 @@ def starter(path: Path, name: str) -> Starter:
         raise InputError(
             f"several documents would have the id {twice[0]!r}", source=str(path), hint="rename all but one"
         )
-    made = sets.synthesise(found, name=name or "starter")
+    made = sets.synthesise(found, name=name or "starter", most=_MOST)
     if not made.queries:
-        raise InputError("holds no sentence to ask for", source=str(path), hint="write a few, or give others")
+        what = "holds no sentence to ask for" + (
+            ", or only such as stand in several documents" if len(found) > 1 else ""
+        )
+        raise InputError(what, source=str(path), hint="write a few, or give others")
     asked = {judgment.target.document for judgment in made.judgments}
-    silent = [one.id for one in found if one.id not in asked]
+    silent = [one.id for one in found if one.id not in asked] if len(found) <= _MOST else []
     long = [one.id for one in found if len(one.text) > _LONG]
     notes = [*reading.notes()]
+    notes += [f"{len(asked):,} of {len(found):,} documents are asked for"] if len(found) > _MOST else []
     notes += [f"no sentence to ask for in {_some(silent)}"] if silent else []
     notes += [f"very long, and slow to index: {_some(long)}"] if long else []
     return Starter(golden=made, notes=tuple(notes))

@@ -31,6 +31,7 @@ class Install:
 
     lines: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    """What is left to do before that works."""
 
 
 def installing(repository: Repository, needs: list[str], *, spec: str = "", system: bool = False) -> Install:
@@ -57,7 +58,9 @@ def _karat(repository: Repository, needs: list[str], listed: str, extra: str, sp
         return f"python -m pip install {shlex.quote(found)}", ()
     example = f'python -m pip install "karat{_extras((), extra)} @ git+https://..."'
     line = f"echo 'Write here where karat comes from, such as {example}' >&2; exit 1"
-    return line, ("CI cannot install karat yet: write there where it comes from, or give --karat with a new file",)
+    return line, (
+        "CI cannot install karat yet: say where it comes from in the file of CI, or remove that and give --karat",
+    )
 
 
 def _needed(name: str) -> str:
@@ -76,14 +79,15 @@ def _lists(repository: Repository, name: str) -> bool:
 def _from_list(repository: Repository, name: str, extra: str) -> tuple[str, tuple[str, ...]]:
     """Let pip read the list itself: it may hold hashes, variables, addresses and paths.
 
-    An extra is added in the same breath, so that it is one of the karat in the list and of no other.
+    An extra is added in the same breath, so that it is one of the karat in the list and of no other. It stands in a list
+    of its own: what is given as an argument comes first, and would be looked for in the index.
     """
     lines = list(repository.lines(name))
     if not extra or any(_LISTED.search(line) and extra in line for line in lines):
         return _reading(name), ()
     if any("--hash" in line for line in lines):
         return _reading(name), (f"{name} is locked by hashes; the pipeline needs karat[{extra}] there",)
-    return f"{_reading(name)} {shlex.quote(f'karat[{extra}]')}", ()
+    return f"echo 'karat[{extra}]' | {_reading(name)} -r /dev/stdin", ()
 
 
 def _declared(repository: Repository, needs: list[str], extra: str) -> str:

@@ -6,18 +6,19 @@ import difflib
 import json
 import os
 import re
-import shlex
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
 
 from karat.config import Config, read_config
 from karat.core import InputError, UsageError, decode, read_bytes, write_file
 from karat.start._golden import Starter, example, has_documents, same_set, starter, write_set
+from karat.start._install import Install, installing
 from karat.start._repository import Repository
-from karat.start._workflows import GITHUB, GITLAB, Workflow
+from karat.start._workflows import GITLAB, HEAD, Workflow
 
 CI = Literal["github", "gitlab", "both", "none"]
 State = Literal["written", "same", "kept"]
@@ -36,6 +37,8 @@ class Made:
     """From the file that is there to the one that would have been written."""
     notes: tuple[str, ...] = ()
     """What is worth knowing of it."""
+    todo: tuple[str, ...] = ()
+    """What is left to do by hand, because nothing that is there is changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,7 @@ class Start:
     ci: CI = "github"
     karat: str = ""
     """What CI installs: a version, a requirement, a wheel or an address. Without it, what the repository requires, and
-    where that says nothing this version."""
+    where that says nothing, what runs here, if CI can get at it."""
 
     def __post_init__(self) -> None:
         if self.system and not _SYSTEM.fullmatch(self.system):
@@ -91,16 +94,31 @@ def start_project(start: Start) -> list[Made]:
     _check_place(start.folder / "karat.toml")
     there = _there(start.folder)
     place = there.place or start.folder / "golden"
+    _check_kind(place, place.is_dir() or place.is_file())
     refers = _refers(start, there, place)
     made = _starter(start, there, place, refers=refers)
-    files = [(start.folder / "karat.toml", _config(start, refers=refers)), *_around(start, place)]
+    files = [(start.folder / "karat.toml", _config(start, refers=refers)), *_around(start, there, place)]
     if not os.path.lexists(place) and start.repository.path_of(place) is None:
         raise InputError("is not there, and lies outside of the repository", source=str(place))
     for path in (place, *(path for path, _ in files)):
         _check_place(path)
     first = _placed(*files[0]) if there.path in (None, files[0][0]) else _shared(there.path)
-    first = replace(first, notes=(*first.notes, there.wrong)) if there.wrong else first
-    return [first, _placed_set(place, made), *(_placed(path, text) for path, text in files[1:])]
+    first = replace(first, todo=(f"mend {there.wrong}",)) if there.wrong else first
+    first = replace(first, notes=(*first.notes, *_missing(start)))
+    return [first, _placed_set(place, made), *(_told(start, _placed(path, text)) for path, text in files[1:])]
+
+
+def _told(start: Start, made: Made) -> Made:
+    """Say what is left to do about a file of the repository."""
+    root = start.repository.root
+    if made.path == root / ".gitignore" and made.state == "kept":
+        lines = " ".join(line.strip() for line in _unignored(start))
+        return replace(made, todo=(f"add to .gitignore, each on a line of its own: {lines}",) if lines else ())
+    if made.path.parent == root / ".gitlab" and made.path.name not in (_text(root / GITLAB) or ""):
+        made = replace(made, todo=(f"add to {GITLAB}: include: {{ local: .gitlab/{made.path.name} }}",))
+    if made.path.suffix == ".yml" and made.state == "written":
+        return replace(made, todo=(*made.todo, *_installed(start).notes))
+    return made
 
 
 def _shared(path: Path | None) -> Made:
@@ -109,15 +127,23 @@ def _shared(path: Path | None) -> Made:
 
 
 def _there(folder: Path) -> _There:
-    """Find the configuration of a folder, as karat check does."""
+    """Find the configuration of a folder, as karat check does; refuse what can be none, as a pipe or a folder."""
     own, shared = folder / "karat.toml", folder / "pyproject.toml"
     path = own if os.path.lexists(own) else shared if _has_table(shared) else None
-    if path is None or not path.is_file():  # a pipe would be waited for
+    if path is None:
         return _There(path=path)
+    _check_kind(path, path.is_file())
     try:
         return _There(path=path, config=read_config(folder))
     except InputError as error:
         return _There(path=path, wrong=str(error))
+
+
+def _check_kind(path: Path, good: bool) -> None:
+    """Refuse something that is there and cannot be used, before anything is written beside it."""
+    if not good and os.path.lexists(path):
+        kind = "a folder" if path.is_dir() else "a link that leads nowhere" if path.is_symlink() else "no file"
+        raise InputError(f"is {kind}", source=str(path), hint="move it away, and start again")
 
 
 def _has_table(path: Path) -> bool:
@@ -166,6 +192,8 @@ def _config(start: Start, *, refers: bool) -> str:
     if refers and start.documents is not None:
         relative = os.path.relpath(start.documents.resolve(), start.folder.resolve())
         documents = f"documents = {json.dumps(Path(relative).as_posix(), ensure_ascii=False)}\n"
+    moving = "# Documents are edited every day: a run on others is compared all the same, with a caveat.\n"
+    may = f"{moving}documents_may_change = true\n" if documents else ""
     asked = (
         f"# Your retriever; it has to know the documents by the ids in golden/judgments.jsonl.\n"
         f"system = {json.dumps(start.system, ensure_ascii=False)}\n"
@@ -178,62 +206,98 @@ def _config(start: Start, *, refers: bool) -> str:
         f'[golden]\npath = "golden"\n{documents}{pipeline}\n[eval]\n{asked}k = 10\n'
         'measures = ["R@5", "RR@10", "nDCG@5"]\n\n'
         "[gate]\n"
-        "# No fall that is larger than tolerated, against baseline.json: karat baseline update RUN records it.\n"
+        "# No fall that is larger than tolerated, against the baseline: karat baseline update DIR records it.\n"
         'policy = "default"\n'
+        '# baseline = "baseline.json" # without the mark once it is recorded: then the gate fails if it is gone\n'
+        f"{may}"
         '# must_pass = ["a query\'s id"]\n'
     )
 
 
-def _around(start: Start, place: Path) -> Iterator[tuple[Path, str]]:
+def _around(start: Start, there: _There, place: Path) -> Iterator[tuple[Path, str]]:
     """Give the files of the repository: what git ignores, and what CI does."""
     root = start.repository.root
-    yield root / ".gitignore", _ignoring(start)
+    known = _text(root / ".gitignore") or ""
+    yield root / ".gitignore", known + ("\n" if known and not known.endswith("\n") else "") + "".join(_unignored(start))
     if start.ci == "none":
         return
-    workflow = _workflow(start, place)
+    workflow = _workflow(start, there, place)
     if start.ci in ("github", "both"):
-        yield root / GITHUB, workflow.github()
+        yield root / workflow.place, workflow.github()
     if start.ci in ("gitlab", "both"):
-        yield root / GITLAB, workflow.gitlab()
+        file = GITLAB if _is_ours(root / GITLAB, workflow.job) else workflow.included
+        yield root / file, workflow.gitlab(file)
 
 
-def _ignoring(start: Start) -> str:
-    """Give what is in .gitignore, with what karat writes: by its place, since others have folders of such names too."""
-    path = start.repository.root / ".gitignore"
-    there = _text(path) or ""
-    known = {line.strip().strip("/") for line in there.splitlines()}
+def _is_ours(path: Path, job: str) -> bool:
+    """Say whether a pipeline is this job alone, or not there yet: to another one it can only be added."""
+    text = _text(path)
+    if text is None:
+        return not os.path.lexists(path)
+    return text.startswith(HEAD.rstrip()) and set(re.findall(r"^([^\s#-][^:\n]*):", text, re.MULTILINE)) == {job}
+
+
+def _unignored(start: Start) -> list[str]:
+    """Give the lines that .gitignore lacks: what karat writes, by its place, since others have such folders too."""
+    known = {line.strip().strip("/") for line in (_text(start.repository.root / ".gitignore") or "").splitlines()}
     folder = start.repository.path_of(start.folder) or "."
     inside = "" if folder == "." else re.sub(r"[\\*?\[]", r"\\\g<0>", folder) + "/"
     wanted = {name: name if name == "karat-report" else f"{inside}{name}" for name in _IGNORED}
-    missing = [f"/{line}/\n" for name, line in wanted.items() if not {name, line} & known]
-    return there + ("\n" if there and not there.endswith("\n") else "") + "".join(missing)
+    return [f"/{line}/\n" for name, line in wanted.items() if not {name, line} & known]
 
 
-def _workflow(start: Start, place: Path) -> Workflow:
+def _workflow(start: Start, there: _There, place: Path) -> Workflow:
     repository = start.repository
-    code = ("**/*.py", *repository.needs()) if start.system else ()
+    folder = repository.path_of(start.folder) or "."
+    code = (
+        [f"{folder}/**/*.py" if folder != "." and _module(start, start.folder) else "**/*.py"] if start.system else []
+    )
+    shared = [_from_root(start, there.path)] if there.path and there.path.name == "pyproject.toml" else []
     return Workflow(
-        folder=repository.path_of(start.folder) or ".",
+        folder=folder,
         golden=_from_root(start, place),
         documents=_from_root(start, start.documents) if start.documents is not None else "",
-        watched=code,
-        install=tuple(_install(start)),
+        watched=(*code, *shared),
+        needs=repository.needs(start.folder),
+        install=_installed(start).lines,
         branch=repository.branch(),
     )
+
+
+def _installed(start: Start) -> Install:
+    repository = start.repository
+    return installing(repository, repository.needs(start.folder), spec=start.karat, system=bool(start.system))
+
+
+def _module(start: Start, folder: Path, parts: int | None = None) -> bool:
+    """Say whether a folder holds the module of the retriever, or the first parts of its name."""
+    path = Path(*start.system.partition(":")[0].split(".")[:parts])
+    found = (one / path for one in (folder, folder / "src"))
+    return any(one.with_suffix(".py").is_file() or one.is_dir() for one in found)
+
+
+def _missing(start: Start) -> list[str]:
+    """Say that the module of the retriever is nowhere to be seen; it may still come."""
+    name = start.system.partition(":")[0]
+    places = (start.folder, start.repository.root, Path())
+    if not name or any(_module(start, folder) for folder in places):
+        return []
+    if not any(_module(start, folder, 1) for folder in places) and _is_installed(name.partition(".")[0]):
+        return []
+    return [f"there is no module {name} in {start.folder} yet, where karat check looks for the retriever"]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ValueError:  # as of __main__
+        return False
 
 
 def _from_root(start: Start, path: Path) -> str:
     """Give a path as a workflow wants it: with a slash behind a folder, and empty if it lies outside."""
     found = start.repository.path_of(path)
     return "" if found is None else found if path.is_file() else f"{found}/"
-
-
-def _install(start: Start) -> Iterator[str]:
-    repository = start.repository
-    yield f"python -m pip install {shlex.quote(repository.install('' if start.system else 'dense', spec=start.karat))}"
-    if start.system:
-        words = {"requirements.txt": "-r requirements.txt", "pyproject.toml": "."}
-        yield from (f"python -m pip install {words[name]}" for name in repository.needs()[:1])
 
 
 def _check_place(path: Path) -> None:
@@ -270,7 +334,7 @@ def _placed(path: Path, text: str) -> Made:
     if there.splitlines() == text.splitlines():  # a checkout may have given it other line ends
         return Made(path=path, state="same")
     lines = difflib.unified_diff(
-        there.splitlines(), text.splitlines(), f"{path} (yours)", f"{path} (karat init)", lineterm=""
+        there.splitlines(), text.splitlines(), f"{path.name} (yours)", f"{path.name} (karat init)", lineterm=""
     )
     return Made(path=path, state="kept", diff="\n".join(lines))
 
@@ -278,7 +342,12 @@ def _placed(path: Path, text: str) -> Made:
 def _placed_set(folder: Path, made: Starter) -> Made:
     empty = folder.is_dir() and not any(folder.iterdir())
     if empty or not os.path.lexists(folder):
-        write_set(made.golden, folder)
+        try:
+            write_set(made.golden, folder)
+        except (InputError, FileNotFoundError):
+            if not any(folder.glob("*")):
+                raise
+            return Made(path=folder, state="kept", notes=("another karat init wrote it at the same time",))
         return Made(path=folder, state="written", notes=made.notes)
     if same_set(made.golden, folder):
         return Made(path=folder, state="same", notes=made.notes)

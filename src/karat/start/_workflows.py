@@ -75,7 +75,7 @@ jobs:
         run: |
           rm -rf karat-report # there is no decision but that of this run
           @check@
-          ls @decision@ || { @undecided@; }
+          ls @decision@ >/dev/null || { @undecided@; }
       - name: Report
         if: ${{ !cancelled() && hashFiles('@decision@') != '' }}
         run: |
@@ -112,7 +112,7 @@ jobs:
             else
               echo "❌ No decision: karat could not evaluate this change; the job says why."
             fi
-            printf '\\nCommit %s, [this run](%s)\\n' "${COMMIT:0:7}" "$RUN"
+            printf '\\n\\nCommit %s, [this run](%s)\\n' "${COMMIT:0:7}" "$RUN"
           } >"$body"
           mine='.[] | select(.user.login == "github-actions[bot]" and (.body | startswith(env.MARK))) | .id'
           id=$(gh api --paginate "$COMMENTS" --jq "$mine" | tail -n 1)
@@ -199,7 +199,8 @@ class Workflow:
         """
         if self.folder == ".":
             return "karat"
-        return f"karat-{re.sub(r'[^A-Za-z0-9]+', '-', self.folder).strip('-') or 'project'}"
+        words = "-".join(re.findall(r"\w+", self.folder))
+        return f"karat-{words or 'project'}"
 
     @property
     def place(self) -> str:
@@ -242,7 +243,7 @@ class Workflow:
             head=HEAD,
             job=self.job,
             python=_PYTHON,
-            paths=_listed((re.sub(r"/\*\*$", "/**/*", one) for one in (*self._paths, place)), 8),
+            paths=_listed((re.sub(r"(^|/)\*\*$", r"\1**/*", one) for one in (*self._paths, place)), 8),
             cache=_quoted(self._inside(".karat/")),
             install=_listed(self.install, 4),
             check=_quoted(self._check),

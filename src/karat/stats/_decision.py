@@ -223,7 +223,7 @@ def _verdict(found: Evidence, adjusted: float) -> Verdict:
 
 
 def _judge(found: Evidence, adjusted: float) -> tuple[Outcome, str]:
-    margin, p = f"{found.margin:.3g}", f"p = {adjusted:.3g}"
+    margin, p = f"{found.margin:.3g}", f"one-sided p = {adjusted:.3g}"
     if found.changed == 0:
         many = f"{found.n} queries" if found.clusters is None else f"{found.clusters} clusters"
         return Outcome.PASS, f"none of {many} changed"

@@ -57,6 +57,8 @@ class Head:
 def head(path: Path) -> Head:
     """Give the first bytes of a file, unpacked; of a folder, or of what cannot be read, nothing."""
     try:
+        if not path.is_file():  # a pipe would be waited for
+            return Head()
         with path.open("rb") as file:
             data = file.read(_BYTES)
         if data[:2] == b"\x1f\x8b":
