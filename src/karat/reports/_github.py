@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from karat.reports._markdown import render_markdown
-from karat.reports._words import check_name, counted, figure, plain, signed
+from karat.reports._words import check_name, counted, figure, plain, reason, signed
 
 SUMMARY = 1_000_000
 """Bytes that the summary of a step may take for certain; the limit is 1 MiB, and what is larger is not shown at all."""
@@ -64,11 +64,11 @@ def _lines(kind: str, ones: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _message(check: Mapping[str, Any]) -> str:
-    words = plain(check["reason"], 1000)
+    words = reason(check)
     if check.get("baseline") is not None and check.get("difference") is not None:
         now, was = figure(check.get("current")), figure(check["baseline"])
         words += f" (now {now}, baseline {was}, {signed(check['difference'])})"
-    return words + (f"; about {check['needed']:,} queries would tell" if check.get("needed") else "")
+    return words
 
 
 def _verdict(document: Document) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from karat.reports._html_data import payload
-from karat.reports._words import check_name, counted, rule_words
+from karat.reports._words import check_name, counted, reason, rule_words
 
 _SCRIPTS = (  # in this order: each uses those before it
     "dom.js", "numbers.js", "scales.js", "measures.js", "dots.js", "plots.js", "rankings.js", "query.js", "table.js",
@@ -204,7 +204,7 @@ def _check(check: Mapping[str, Any]) -> str:
     return (
         f'<li><span class="sign" role="img" aria-label="{outcome}">{_SIGNS[outcome]}</span>'
         f'<span class="what"><b>{name}</b> {_text(rule_words(check))}{unit}</span> '
-        f'<span class="why">{_text(check["reason"])}</span></li>'
+        f'<span class="why">{_text(reason(check))}</span></li>'
     )
 
 

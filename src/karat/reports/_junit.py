@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.reports._failures import moves
-from karat.reports._words import check_name, figure, listed, plain, rule_words, signed
+from karat.reports._words import check_name, figure, listed, plain, reason, rule_words, signed
 
 Document = Mapping[str, Any]
 
@@ -72,9 +72,7 @@ def _case(document: Document, check: Document, query: Document | None, suite: st
     case = ET.Element("testcase", classname=suite, name=name)
     if query is not None and query["ms"] is not None:
         case.set("time", f"{query['ms'] / 1000:.4f}")
-    message = plain(check["reason"]) + (
-        f"; about {check['needed']:,} queries would tell" if check.get("needed") else ""
-    )
+    message = reason(check)
     if check["outcome"] == "inconclusive" and document["verdict"]["on_inconclusive"] == "pass":
         ET.SubElement(case, "skipped", message=f"inconclusive: {message}")
     elif check["outcome"] != "pass":

@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.reports._distribution import spread
 from karat.reports._failures import limits, moves
-from karat.reports._words import check_name, counted, figure, gain, percent, plain, rule_words, signed
+from karat.reports._words import check_name, counted, figure, gain, percent, plain, reason, rule_words, signed
 
 _ICONS = {"PASS": "✅", "DEGRADED": "⚠️", "FAIL": "❌", "INCONCLUSIVE": "⚠️", "UNCHECKED": "⬜"}
 _SHOWN = 10
@@ -180,8 +180,7 @@ def checks(document: Document) -> str:
             figure(one.get("current")),
             figure(one.get("baseline")),
             f"{_ICONS[one['outcome'].upper()]} {one['outcome']}",
-            markdown(one["reason"], 300)
-            + (f"; about {one['needed']:,} queries would tell" if one.get("needed") else ""),
+            markdown(reason(one), 400),
         ]
         for one in wanting[:_MOST]
     ]
@@ -224,7 +223,10 @@ def segments(document: Document) -> str:
                 was = one["baseline"] or {}
                 cells = [_segment_cell(one["means"].get(name), was.get(name)) for name in names]
                 rows.append([markdown(one["value"], 80), f"{one['queries']:,}", *cells])
-        tables.append(_table([markdown(field).capitalize(), "Queries", *map(markdown, names)], rows))
+        table = _table([markdown(field).capitalize(), "Queries", *map(markdown, names)], rows)
+        within = sum(one["queries"] for one in document["segments"] if one["field"] == field)
+        several = f"\nA query may have several of {markdown(field)}.\n" if within > document["run"]["queries"] else ""
+        tables.append(table + several)
     return "\n".join(tables)
 
 
@@ -282,7 +284,7 @@ def failures(document: Document) -> str:
         [
             markdown(one["query"], 80),
             markdown(texts.get(one["query"], ""), 120),
-            "; ".join(markdown(reason) for reason in one["reasons"]),
+            "; ".join(markdown(why) for why in one["reasons"]),
         ]
         for one in failed[:_MOST]
     ]

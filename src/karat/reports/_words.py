@@ -114,6 +114,16 @@ def rule_words(check: Mapping[str, Any]) -> str:
     return f"{starts.get(kind.removesuffix('_abs').removesuffix('_rel'), plain(kind))} {shown}"
 
 
+def reason(check: Mapping[str, Any]) -> str:
+    """Give why a check has its outcome, and how many queries would decide it where they are too few.
+
+    >>> reason({"reason": "neither shown nor ruled out", "needed": 1200})
+    'neither shown nor ruled out; about 1,200 queries would tell'
+    """
+    more = f"; about {check['needed']:,} queries would tell" if check.get("needed") else ""
+    return f"{plain(check['reason'], 1000)}{more}"
+
+
 def gain(measure: Mapping[str, Any], difference: float | None) -> float:
     """Give how much better a difference is: its opposite where less of the measure is better; 0 where there is none."""
     if difference is None:
