@@ -62,7 +62,7 @@ class TestUpdate:
         (folder / "karat.toml").write_text(TOML)
         run("update", "runs/good.jsonl")
         before = (folder / "baseline.json").read_bytes()
-        assert "dropped by 0.333, more than 0.05 (p = 0.00781)" in run("update", "runs/bad.jsonl", code=1)[1]
+        assert "dropped by 0.333, more than 0.05 (one-sided p = 0.00781)" in run("update", "runs/bad.jsonl", code=1)[1]
         assert (folder / "baseline.json").read_bytes() == before
 
     def test_a_better_run_takes_its_place(self, run: Run, folder: Path) -> None:

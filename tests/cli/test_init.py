@@ -208,8 +208,9 @@ class Job:
     Its gh writes down what it is told, and looks for comments as the real one does: that too has ``env`` in a filter.
     """
 
-    def __init__(self, repository: Path, environment: dict[str, str]) -> None:
+    def __init__(self, repository: Path, environment: dict[str, str], workflow: str = WORKFLOW) -> None:
         self.repository = repository
+        self.workflow = repository / workflow
         self.outside = repository.parent / f"{repository.name}-outside"
         self.outside.mkdir()
         (self.outside / "gh").write_text(
@@ -228,7 +229,7 @@ class Job:
 
     def steps(self) -> dict[str, str]:
         """Give the commands of the workflow, by the names of their steps."""
-        steps = yaml.safe_load((self.repository / WORKFLOW).read_text())["jobs"]["gate"]["steps"]
+        steps = yaml.safe_load(self.workflow.read_text())["jobs"]["gate"]["steps"]
         return {step["name"]: step["run"] for step in steps if "run" in step}
 
     def run(self, name: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -298,6 +299,18 @@ def test_a_repository_from_scratch_is_gated(run: Run, repository: Path, environm
         "::notice title=karat fail::4 checks by policy default; R@5 0.0000"
     )
     assert "FAIL" in (job.outside / "summary.md").read_text()
+
+
+def test_a_retriever_in_a_folder_of_the_repository(run: Run, repository: Path, environment: dict[str, str]) -> None:
+    """Its module lies beside karat.toml, and the workflow calls karat from the root."""
+    folder = repository / "services" / "search"
+    (folder / "app").mkdir(parents=True)
+    (folder / "app" / "find.py").write_text(FINDER)
+    run("services/search", "--documents", "docs", "--system", "app.find:find", "--yes")
+    job = Job(repository, environment, ".github/workflows/karat-services-search.yml")
+    gate = job.run("Gate")
+    assert gate.returncode == 0, gate.stderr
+    assert "INCONCLUSIVE" in gate.stdout
 
 
 def test_the_reports_of_a_broken_retriever(run: Run, repository: Path, environment: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -47,11 +48,7 @@ def _state(path: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns
 
 
-@pytest.mark.parametrize("name", ["karat.toml", ".gitignore", WORKFLOW, ".gitlab-ci.yml", "golden"])
-@pytest.mark.parametrize("kind", ["folder", "bytes", "nowhere", "pipe"])
-def test_whatever_is_there_stays(run: Run, repository: Path, name: str, kind: str) -> None:
-    """A folder, a file that is no text, a link that leads nowhere or a pipe is left alone, and the rest is written."""
-    path = repository / name
+def _put(path: Path, kind: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     match kind:
         case "folder":
@@ -62,12 +59,204 @@ def test_whatever_is_there_stays(run: Run, repository: Path, name: str, kind: st
             path.symlink_to("nowhere")
         case _:
             os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, kind) for name in (".gitignore", WORKFLOW) for kind in ("folder", "bytes", "nowhere", "pipe")]
+    + [("karat.toml", "bytes"), ("golden", "folder"), ("golden", "bytes")],
+)
+def test_whatever_is_there_stays(run: Run, repository: Path, name: str, kind: str) -> None:
+    """A folder, a file that is no text, a link that leads nowhere or a pipe is left alone, and the rest is written."""
+    path = repository / name
+    _put(path, kind)
     before = _state(path)
     found = states(run, "--documents", "docs", "--ci", "both")
     assert found.pop(path.name) == "kept"
     assert set(found.values()) == {"written"}
     assert _state(path) == before
     assert not (repository / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("karat.toml", "folder", "karat.toml: is a folder; move it away, and start again"),
+        ("karat.toml", "nowhere", "karat.toml: is a link that leads nowhere; move it away"),
+        ("karat.toml", "pipe", "karat.toml: is no file; move it away"),
+        ("golden", "nowhere", "golden: is a link that leads nowhere; move it away"),
+        ("golden", "pipe", "golden: is no file; move it away"),
+    ],
+)
+def test_what_no_project_can_have_is_refused(run: Run, repository: Path, name: str, kind: str, message: str) -> None:
+    """karat check could not work there; nothing is written beside it."""
+    _put(repository / name, kind)
+    before = sorted(repository.rglob("*"))
+    _, err = run("--documents", "docs", "--yes", code=2)
+    assert message in err
+    assert sorted(repository.rglob("*")) == before
+
+
+@pytest.mark.parametrize("kind", ["pipeline", "folder", "bytes", "nowhere", "pipe"])
+def test_a_pipeline_that_is_there_is_added_to(run: Run, repository: Path, kind: str) -> None:
+    """The job gets a file of its own, and the line that includes it is said; nothing looks like a deletion."""
+    path = repository / ".gitlab-ci.yml"
+    if kind == "pipeline":
+        path.write_text("stages: [build]\nbuild:\n  script: make\n")
+    else:
+        _put(path, kind)
+    before = _state(path)
+    out, _ = run("--documents", "docs", "--ci", "gitlab", "--karat", "1", "--yes")
+    assert _state(path) == before
+    assert ".gitlab/karat.yml: written\n" in out
+    assert "next: add to .gitlab-ci.yml: include: { local: .gitlab/karat.yml }\n" in out
+    assert "\n  -" not in out
+    job = yaml.safe_load((repository / ".gitlab" / "karat.yml").read_text())["karat"]
+    assert ".gitlab/karat.yml" in job["rules"][0]["changes"]
+    if kind == "pipeline":
+        path.write_text("include: { local: .gitlab/karat.yml }\n")
+        again, _ = run("--documents", "docs", "--ci", "gitlab", "--karat", "1", "--yes")
+        assert ".gitlab/karat.yml: is there already\n" in again
+        assert "next: add" not in again
+
+
+def test_an_own_pipeline_that_grew_is_left_alone(run: Run, repository: Path) -> None:
+    """With a job of the team's in the file that karat wrote, a diff would show that as deleted."""
+    run("--ci", "gitlab", "--yes")
+    with (repository / ".gitlab-ci.yml").open("a") as file:
+        file.write("build:\n  script: make\n")
+    out, _ = run("--ci", "gitlab", "--yes")
+    assert ".gitlab-ci.yml: is there and differs; left as it is\n  holds more than the job of karat\n" in out
+    assert "make" not in out
+    assert not (repository / ".gitlab").exists()
+
+
+def test_what_to_add_to_gitignore_is_said(run: Run, repository: Path) -> None:
+    """The lines that it lacks, and no word where it has them all."""
+    (repository / ".gitignore").write_text("*.pyc\n/runs/\n")
+    out, _ = run("--yes", "--karat", "1")
+    assert "next: add to .gitignore, each on a line of its own: /.karat/ /reports/ /karat-report/\n" in out
+    (repository / ".gitignore").write_text("/.karat/\n/runs/\n/reports/\n/karat-report/\n")
+    assert "next: add" not in run("--yes", "--karat", "1")[0]
+
+
+def test_two_projects_have_two_workflows(run: Run, repository: Path) -> None:
+    """Each with a name, a file, a job and requirements of its own, watching the code of its own folder."""
+    for name in ("search", "chat"):
+        folder = repository / "services" / name
+        (folder / "app").mkdir(parents=True)
+        (folder / "app" / "find.py").touch()
+        (folder / "requirements.txt").write_text("httpx\n")
+        out, _ = run(str(folder), "--system", "app.find:find", "--ci", "both", "--karat", "1", "--yes")
+        assert "no module" not in out
+    workflows = sorted((repository / ".github" / "workflows").iterdir())
+    assert [path.name for path in workflows] == ["karat-services-chat.yml", "karat-services-search.yml"]
+    chat, search = (yaml.safe_load(path.read_text()) for path in workflows)
+    assert (chat["name"], search["name"]) == ("karat services/chat", "karat services/search")
+    watched = search[True]["pull_request"]["paths"]
+    assert {"services/search/**/*.py", "services/search/requirements.txt"} <= set(watched)
+    assert not {"**/*.py", "services/chat/**/*.py"} & set(watched)
+    assert "python -m pip install -r services/search/requirements.txt\n" in str(
+        [step.get("run") for step in search["jobs"]["gate"]["steps"]]
+    ).replace("\\n", "\n")
+    assert set(yaml.safe_load((repository / ".gitlab-ci.yml").read_text())) == {"karat-services-search"}
+    assert set(yaml.safe_load((repository / ".gitlab" / "karat-services-chat.yml").read_text())) == {
+        "karat-services-chat"
+    }
+
+
+def test_code_elsewhere_in_the_repository_is_watched(run: Run, repository: Path) -> None:
+    """A project in a folder beside the code has to be run when that changes."""
+    (repository / "app").mkdir()
+    (repository / "app" / "find.py").touch()
+    run("evaluation", "--system", "app.find:find", "--yes")
+    workflow = yaml.safe_load((repository / ".github" / "workflows" / "karat-evaluation.yml").read_text())
+    assert "**/*.py" in workflow[True]["pull_request"]["paths"]
+
+
+@pytest.mark.parametrize(
+    ("system", "told"),
+    [("app.nope:foo", True), ("nope:foo", True), ("app.find:find", False), ("karat.golden:read", False)],
+)
+def test_a_module_that_is_not_there_is_noted(run: Run, repository: Path, system: str, told: bool) -> None:
+    """It may be written later; one that is installed is there."""
+    (repository / "app").mkdir()
+    (repository / "app" / "find.py").touch()
+    out, _ = run("--system", system, "--yes")
+    assert (f"there is no module {system.partition(':')[0]} in . yet" in out) == told
+
+
+def test_patterns_are_those_of_each_ci(run: Run, repository: Path) -> None:
+    """In GitLab's ``docs/**`` the stars are one, and have nothing of the folders in docs."""
+    run("--documents", "docs", "--system", "app:find", "--ci", "both", "--yes")
+    github = yaml.safe_load((repository / WORKFLOW).read_text())[True]["pull_request"]["paths"]
+    gitlab = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["karat"]["rules"][0]["changes"]
+    assert {"docs/**", "golden/**", "**/*.py"} <= set(github)
+    assert {"docs/**/*", "golden/**/*", "**/*.py"} <= set(gitlab)
+    assert not [one for one in gitlab if one.endswith("**")]
+
+
+def test_paths_are_told_in_one_way(run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON has absolute paths, wherever it is called from."""
+    monkeypatch.chdir(repository / "docs")
+    found = json.loads(run("../inner", "--ci", "both", "--json")[0])["files"]
+    assert {Path(one["path"]) for one in found} == {
+        repository / "inner" / "karat.toml", repository / "inner" / "golden", repository / ".gitignore",
+        repository / ".github" / "workflows" / "karat-inner.yml", repository / ".gitlab-ci.yml",
+    }  # fmt: skip
+
+
+AT_ONCE = """
+import sys
+from pathlib import Path
+from karat import golden
+from karat.start import Start, start_project
+
+signal = Path(sys.argv[1])
+print("ready", flush=True)
+while not signal.exists():
+    pass
+print(start_project(Start(folder=Path("."), documents=Path("docs"), karat="1"))[1].state)
+"""
+
+
+def test_several_at_once(repository: Path, environment: dict[str, str]) -> None:
+    """All end well, whoever was first, and the golden set is whole."""
+    options = {
+        "cwd": repository,
+        "env": environment,
+        "text": True,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+    }
+    for turn in range(3):
+        shutil.rmtree(repository / "golden", ignore_errors=True)
+        signal = repository.parent / f"go-{turn}"
+        command = [sys.executable, "-c", AT_ONCE, str(signal)]
+        several = [subprocess.Popen(command, **options) for _ in range(4)]  # type: ignore[call-overload]
+        assert [one.stdout.readline() for one in several] == ["ready\n"] * 4
+        signal.touch()
+        for one in several:
+            out, err = one.communicate(timeout=60)
+            assert (out.strip() in ("written", "same", "kept"), err) == (True, "")
+        assert len(open_project(repository).golden.queries) == 2
+
+
+def test_an_answer_is_looked_at_when_it_is_given(repository: Path, environment: dict[str, str]) -> None:
+    """Blanks around it do not count, ~ is one's home, and what cannot be is asked for again."""
+    answers = "nowhere\n~nobody-is-called-so\n  ~/docs \nsearch\n app:find \njenkins\n gitlab \n"
+    done = subprocess.run(
+        [sys.executable, "-m", "karat", "init"], input=answers, env=environment | {"HOME": str(repository)},
+        cwd=repository, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [line.partition("Error: ")[2][:20] for line in done.stderr.splitlines() if "Error: " in line] == [
+        "nowhere: no such fil", "~nobody-is-called-so", "'search' is no retri", "'jenkins' is no CI; ",
+    ]  # fmt: skip
+    assert tomllib.loads((repository / "karat.toml").read_text())["eval"]["system"] == "app:find"
+    assert len(open_project(repository).golden.documents) == 2
+    assert (repository / ".gitlab-ci.yml").exists()
+    assert not (repository / WORKFLOW).exists()
 
 
 def test_an_empty_folder_is_nothing(run: Run, repository: Path) -> None:
@@ -92,7 +281,7 @@ def test_a_broken_configuration_is_told(run: Run, repository: Path) -> None:
     (repository / "karat.toml").write_text("[golden\n")
     out, _ = run("--documents", "docs", "--yes")
     assert "karat.toml: is there and differs; left as it is" in out
-    assert "karat.toml: is no valid TOML" in out
+    assert "next: mend karat.toml: is no valid TOML" in out
     assert len(golden.read(repository / "golden").documents) == 2
 
 
@@ -190,11 +379,13 @@ def test_names_of_any_kind(run: Run, repository: Path, folder: str) -> None:
     run(*arguments)
     assert len(open_project(repository / folder).golden.documents) == 2
     assert tomllib.loads((repository / folder / "karat.toml").read_text())["golden"]["documents"] == "../docs"
-    github = yaml.safe_load((repository / WORKFLOW).read_text())
+    (workflow,) = (repository / ".github" / "workflows").iterdir()
+    github = yaml.safe_load(workflow.read_text())
+    assert github["name"] == f"karat {folder}"
     assert f"{folder}/karat.toml" in github[True]["pull_request"]["paths"]
-    job = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["karat"]
+    (job,) = yaml.safe_load((repository / ".gitlab-ci.yml").read_text()).values()
     (gate,) = [step["run"] for step in github["jobs"]["gate"]["steps"] if step.get("name") == "Gate"]
-    for command in (gate, *job["script"]):
+    for command in (gate.splitlines()[1], job["script"][1]):
         shown = subprocess.run(
             ["sh", "-c", command.replace("karat", "printf '%s\\n'", 1)], capture_output=True, text=True
         )

@@ -92,14 +92,20 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path
 
 
+def workflow_of(project: Path) -> Path:
+    """Find the one workflow, which is named by the folder of its project."""
+    (path,) = (project / ".github" / "workflows").iterdir()
+    return path
+
+
 def test_actionlint_finds_nothing_wrong_with_the_workflow(actionlint: Path, project: Path) -> None:
     """Syntax, expressions, labels and the inputs of well-known actions."""
-    assert linted(actionlint, project / ".github" / "workflows" / "karat.yml") == []
+    assert linted(actionlint, workflow_of(project)) == []
 
 
 def test_actionlint_would_find_what_is_wrong(actionlint: Path, project: Path, tmp_path: Path) -> None:
     """A mistyped runner, property or key is told."""
-    text = (project / ".github" / "workflows" / "karat.yml").read_text()
+    text = workflow_of(project).read_text()
     for good, bad in (("ubuntu-latest", "ubuntu-latst"), ("github.token", "github.tokn"), ("runs-on:", "run-on:")):
         (tmp_path / "bad.yml").write_text(text.replace(good, bad))
         assert linted(actionlint, tmp_path / "bad.yml"), bad
@@ -107,11 +113,12 @@ def test_actionlint_would_find_what_is_wrong(actionlint: Path, project: Path, tm
 
 def test_the_workflow_has_all_its_parts(project: Path) -> None:
     """A path filter, a cache, the gate, reports and artefacts also after a failure, a comment; the least of rights."""
-    workflow = yaml.safe_load((project / ".github" / "workflows" / "karat.yml").read_text())
+    workflow = yaml.safe_load(workflow_of(project).read_text())
     assert workflow[True]["pull_request"]["paths"]
     assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
     steps: list[dict[str, Any]] = workflow["jobs"]["gate"]["steps"]
-    assert all(set(step) <= {"name", "uses", "with", "run", "if", "env", "id"} for step in steps)
+    known = {"name", "uses", "with", "run", "if", "env", "id", "shell", "continue-on-error"}
+    assert all(set(step) <= known for step in steps)
     assert all(("uses" in step) != ("run" in step) for step in steps)
     used = [step["uses"].partition("@")[0] for step in steps if "uses" in step]
     assert used == [f"actions/{name}" for name in ("checkout", "setup-python", "cache", "upload-artifact")]
@@ -119,11 +126,17 @@ def test_the_workflow_has_all_its_parts(project: Path) -> None:
     assert "if" not in steps[gate]
     assert all("!cancelled()" in step["if"] for step in steps[gate + 1 :])
     assert "gh api" in steps[-1]["run"]
+    assert "merge_group" in workflow[True], "a merge queue waits for a check that nothing starts"
+    assert workflow["concurrency"]["cancel-in-progress"] == "${{ github.event_name == 'pull_request' }}"
+    assert steps[0]["with"] == {"persist-credentials": False}
+    key = steps[2]["with"]["key"]
+    assert f"-py{steps[1]['with']['python-version']}-" in key
+    assert "'requirements.txt'" in key
 
 
 def test_no_command_holds_an_expression(project: Path) -> None:
     """What an event brings reaches a shell only by its environment, where it cannot become a command."""
-    workflow = yaml.safe_load((project / ".github" / "workflows" / "karat.yml").read_text())
+    workflow = yaml.safe_load(workflow_of(project).read_text())
     steps = [*workflow["jobs"]["gate"]["steps"], *yaml.safe_load(ACTION.read_text())["runs"]["steps"]]
     assert [step["run"] for step in steps if "${{" in step.get("run", "")] == []
 
@@ -143,7 +156,7 @@ def test_the_action_is_a_composite_one() -> None:
     """All that GitHub asks of action.yml: descriptions, a shell for each command, outputs that a step gives."""
     action = yaml.safe_load(ACTION.read_text())
     assert set(action) == {"name", "description", "author", "branding", "inputs", "outputs", "runs"}
-    assert set(action["inputs"]) == {"folder", "policy", "baseline", "version"}
+    assert set(action["inputs"]) == {"folder", "policy", "baseline"}
     assert all(set(one) == {"description", "default"} for one in action["inputs"].values())
     assert action["runs"]["using"] == "composite"
     steps = action["runs"]["steps"]
@@ -196,8 +209,13 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
     assert "1.01" in comment, "the policy is said once, and every report is of its decision"
     assert outcome(FOLDER="nowhere") == (2, {"outcome": "error"})
     queries = tmp_path / "set" / "queries.jsonl"
-    queries.write_text(queries.read_text() * 2)
+    good = queries.read_text()
+    queries.write_text(good * 2)
     assert outcome() == (2, {"outcome": "error"})
+    queries.write_text(good)
+    (tmp_path / "ends.py").write_text("import os\n\n\ndef find(query, k):\n    os._exit(0)\n")
+    (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nsystem = "ends:find"\nmeasures = ["RR@10"]\n')
+    assert outcome() == (3, {"outcome": "error"}), "nothing was decided, whatever the exit code"
 
 
 def test_the_hook_runs_and_looks_at_the_files_of_a_set(tmp_path: Path, environment: dict[str, str]) -> None:

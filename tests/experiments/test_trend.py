@@ -294,3 +294,12 @@ def test_each_run_is_read_and_scored_once(tmp_path: Path, made: GoldenSet, monke
     assert counted == {"read_run_file": 20, "snapshot_run": 20, "fingerprint": 1}
     assert steps == [(i, 20) for i in range(1, 21)]
     assert not any(point.snapshot.values or point.snapshot.hits for point in found.histories[0].points)
+
+
+def test_a_pipe_among_the_runs_is_not_waited_for(tmp_path: Path) -> None:
+    """It is told as what cannot be used."""
+    made = make_project(tmp_path)
+    make_run(tmp_path, made, [1] * 12)
+    os.mkfifo(tmp_path / "runs" / "pipe.jsonl")
+    found = read_trend([tmp_path])
+    assert [reason.partition(": ")[2] for _, reason in found.skipped] == ["is a pipe, and no file"]

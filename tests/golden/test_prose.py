@@ -74,16 +74,28 @@ def test_any_text_gives_lines(text: str) -> None:
         assert any(map(str.isalpha, line))
 
 
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("It opens.\n\n- Knock.\n- Enter.\n\nIt closes.", [False, True, True, False]),
+        ("1. Knock\n   first.\n2. Enter.\nThen leave.", [True, True]),
+        ("> * Knock.\n\nIt opens\n- or not.", [True, False, True]),
+        ("- [ ] Bring a towel.\n\n  It is told why.", [True, False]),
+    ],
+)
+def test_items_of_lists_are_told_apart(text: str, items: list[bool]) -> None:
+    """A step with its further lines is an item; a paragraph is none, be it below a step."""
+    assert [paragraph.item for paragraph in prose(Document(id="d", text=text, format="markdown"))] == items
+
+
 def test_queries_are_sentences_of_prose() -> None:
     """Stubs, addresses, introductions, data and what was asked already become no query."""
     text = (
-        "# Pool\n\nWow! See https://hotel.example/pool for more. Bring the following:\n\n- A towel of your own.\n\n"
-        f"{'a,' * 200}\n\nThe pool **opens** at six.\n\nThe pool opens at six.\n\nIt closes at ten.\n"
+        "# Pool\n\nWow! See https://hotel.example/pool for more. Bring the following things with you:\n\n"
+        f"{'a,' * 200}\n\nThe pool **opens** at six.\n\nThe pool opens at six.\n\nIt closes at ten on Sundays.\n"
     )
     made = synthesise([Document(id="d", text=text, format="markdown")])
-    assert [query.text for query in made.queries] == [
-        "A towel of your own.", "The pool opens at six.", "It closes at ten."
-    ]  # fmt: skip
+    assert [query.text for query in made.queries] == ["The pool opens at six.", "It closes at ten on Sundays."]
 
 
 def test_chinese_sentences_need_no_blank() -> None:

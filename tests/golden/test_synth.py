@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
 import pytest
 
-from karat.core import Document, UsageError
-from karat.golden import needles, sentences, synthesise
+from karat.core import Document, GoldenSet, InputError, UsageError
+from karat.golden import check, needles, sentences, synthesise
+from karat.start._golden import starter
+
+NAMES = ("billing", "audit", "search", "login", "export", "mail")
+
+
+def page(n: int) -> str:
+    """Write a page as teams have many of: what it is about in a few sentences, and the same steps as everywhere."""
+    draw, name = Random(n), f"{NAMES[n % 6]}{n}"
+    fails = draw.choice(["rejects invoices", "delays messages", "drops sessions", "repeats reports"])
+    when = draw.choice(["after a deployment", "when the disk is full", "during a failover"])
+    return (
+        f"---\ntitle: {name}\n---\n# Runbook: {name}\n\nThis runbook is for the engineer who is on call this week. "
+        f"The {name} service {fails} {when}.\n\n## Steps\n\n1. Open the console.\n2. Click **Audit**.\n"
+        "3. Click the [large button](button.md) and wait until it is green.\n4. Tell the channel.\n\n"
+        f"```sh\nrestart {name}\n```\n\nOwners keep {draw.randrange(10, 99)} backups in the {name} vault. Good luck!\n"
+    )
+
+
+def pages(count: int) -> list[Document]:
+    """Give so many of them."""
+    return [Document(id=f"p{n:05}", text=page(n), format="markdown") for n in range(count)]
+
+
+def asked(made: GoldenSet) -> list[str]:
+    """Give the texts of the queries."""
+    return [query.text for query in made.queries]
 
 
 def test_short_sentences_are_kept_by_the_splitter():
@@ -58,3 +88,131 @@ def test_impossible_haystacks_are_refused(wrong):
     """Nothing to hide in, nothing to hide, or more facts than lines."""
     with pytest.raises(UsageError):
         needles(**wrong)
+
+
+class TestRunbooks:
+    """Pages that have most of their sentences in common."""
+
+    def test_what_every_page_says_is_not_asked(self):
+        """What is left are the sentences that only one page has, none of them a step."""
+        texts = asked(synthesise(pages(30)))
+        assert len(texts) == 60
+        assert {"service", "vault"} == {word for text in texts for word in ("service", "vault") if word in text}
+        assert not any("console" in text or "Audit" in text or "runbook" in text for text in texts)
+
+    def test_the_linter_finds_no_repeats(self):
+        """The set that a project starts with has no query that contradicts another, or asks the same."""
+        found = {finding.rule for finding in check(synthesise(pages(30))).findings}
+        assert "copied-query" in found
+        assert "near-duplicate-query" not in found
+
+    def test_a_sentence_may_be_marked_or_wrapped_in_the_other_document(self):
+        """Emphasis, a link, line ends, case and articles do not make it another; it need be no candidate there."""
+        one = "Green towels hang beside the old boiler. The sauna opens at six on Sundays."
+        filler = "".join(f"Number {n} of these sentences is about guest {n}.\n" for n in range(50))
+        for other in (
+            "Green **towels** hang beside\nan old [boiler](boiler.md).",
+            f"{filler}\n- green towels hang beside old boiler",
+        ):
+            made = synthesise([Document(id="a", text=one), Document(id="b", text=other)], 3)
+            assert [query.text for query in made.queries if query.id.startswith("a_")] == [
+                "The sauna opens at six on Sundays."
+            ]
+
+    def test_part_of_a_word_is_no_sentence_of_another(self):
+        """Only whole words in a row count."""
+        texts = ["The pool opens at six sharp.", "The carpool opens at six sharp.", "The pool opens at six sharpened."]
+        assert asked(synthesise([Document(id=f"d{i}", text=text) for i, text in enumerate(texts)])) == texts
+
+    def test_nearly_the_same_twice_in_a_page_asks_once(self):
+        """Of two sentences that differ in an ending the first is taken."""
+        text = (
+            "The lifeguard leaves the pool at nine. The lifeguards leave the pool at nine. Towels hang near old doors."
+        )
+        made = synthesise([Document(id="d", text=text)])
+        assert asked(made) == ["The lifeguard leaves the pool at nine.", "Towels hang near old doors."]
+        assert "near-duplicate-query" not in {finding.rule for finding in check(made).findings}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- Bring a large towel of your own.\n\nIt is free. Ask at the desk.", ["Bring a large towel of your own."]),
+        ("- Click Audit.\n- Click Export.\n\nIt is free there.", ["It is free there."]),
+        ("# Steps\n\n- Click Audit.\n- Click Export.", ["Click Audit.", "Click Export."]),
+        ("It is what it is, as it was.\n\nThe pool opens at six.", ["The pool opens at six."]),
+    ],
+)
+def test_the_best_that_a_document_has(text, expected):
+    """Sentences of paragraphs, else of lists; where all are short, those, and steps at the very last."""
+    assert asked(synthesise([Document(id="d", text=text, format="markdown")])) == expected
+
+
+class TestMost:
+    """A limit to the queries of a set."""
+
+    @pytest.mark.parametrize(("count", "most", "expected"), [(10, 200, 20), (10, 15, 10), (10, 7, 7), (300, 200, 200)])
+    def test_they_are_spread_evenly(self, count, most, expected):
+        """As many of each document as there is room for, and of many documents one each, as far apart."""
+        made = synthesise(pages(count), most=most)
+        assert len(made.queries) == expected
+        assert len(made.documents) == count
+        places = [int(judgment.target.document[1:]) for judgment in made.judgments]
+        assert places == sorted(places)
+        gaps = [after - before for before, after in pairwise(places) if after != before]
+        assert max(gaps) - min(gaps) <= 1
+        assert places[-1] >= count - max(gaps)
+
+    def test_a_document_without_a_sentence_gives_way_to_its_neighbour(self):
+        """Of a stretch of documents the first that has something to ask for is taken."""
+        documents = [Document(id=f"d{n}", text=page(n) if n % 2 else "| a |") for n in range(40)]
+        made = synthesise(documents, most=20)
+        assert [judgment.target.document for judgment in made.judgments] == [f"d{n}" for n in range(1, 40, 2)]
+
+    def test_a_generator_is_asked_no_more_than_is_needed(self):
+        """One call for each stretch, unless it makes nothing."""
+        calls = []
+
+        def generate(document: Document, n: int) -> list[str]:
+            calls.append((document.id, n))
+            return [] if document.id == "p00000" else ["When?"]
+
+        made = synthesise(pages(9), 2, generate=generate, most=3)
+        assert calls == [("p00000", 1), ("p00001", 1), ("p00003", 1), ("p00006", 1)]
+        assert len(made.queries) == 3
+
+    def test_none_and_nothing(self):
+        """No documents give no queries; a limit of none is refused."""
+        assert synthesise([], most=5).queries == ()
+        with pytest.raises(UsageError, match=r"most=0; make at least one query$"):
+            synthesise(pages(1), most=0)
+
+
+class TestStarter:
+    """The set that a project starts with."""
+
+    def write(self, folder: Path, texts: list[str]) -> Path:
+        """Write documents."""
+        for n, text in enumerate(texts):
+            (folder / f"p{n:05}.md").write_text(text)
+        return folder
+
+    def test_few_documents(self, tmp_path):
+        """All are asked for, and there is nothing to say."""
+        made = starter(self.write(tmp_path, [page(n) for n in range(30)]), "shop")
+        assert (len(made.golden.queries), made.notes) == (60, ())
+
+    def test_many_documents(self, tmp_path):
+        """Two hundred are asked for, one query each, and that is said; who says nothing is not listed."""
+        made = starter(self.write(tmp_path, [*(page(n) for n in range(1_100)), ""]), "shop")
+        assert len({judgment.target.document for judgment in made.golden.judgments}) == len(made.golden.queries) == 200
+        assert made.notes == ("200 of 1,101 documents are asked for",)
+
+    def test_copies(self, tmp_path):
+        """A document that stands twice gives no query, and a folder of copies alone is refused with the reason."""
+        made = starter(self.write(tmp_path, [page(1), page(2), page(2)]), "shop")
+        assert {judgment.target.document for judgment in made.golden.judgments} == {"p00000"}
+        assert made.notes == ("no sentence to ask for in p00001, p00002",)
+        (tmp_path / "p00000.md").unlink()
+        with pytest.raises(InputError, match="or only such as stand in several documents; write a few"):
+            starter(tmp_path, "shop")

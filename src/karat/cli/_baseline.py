@@ -127,7 +127,7 @@ def _decision(project: Project, run: Run, path: Path, options: dict[str, Any]) -
     the golden set is another by now, can be replaced by force: then floors are all that is checked.
     """
     from karat.core import InputError
-    from karat.experiments import gate_run
+    from karat.experiments import carried_over, gate_run
     from karat.gate import FIT, check_comparable, decide, read_baseline
 
     measures = FIT if options["format"] == "fit" else ()
@@ -135,7 +135,7 @@ def _decision(project: Project, run: Run, path: Path, options: dict[str, Any]) -
     decision = gated.decision
     if not os.path.lexists(path):
         return decision, _refusal(decision)
-    before = read_baseline(path).snapshot
+    before = carried_over(read_baseline(path).snapshot, decision.candidate, decision.policy)
     try:
         check_comparable(decision.candidate, before)
     except InputError as error:

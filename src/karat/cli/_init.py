@@ -84,7 +84,7 @@ def _looked_at(question: str) -> Callable[[str], str]:
     def taken(answer: str) -> str:
         answer = answer.strip()
         if question == "documents" and answer:
-            path = Path(answer).expanduser()
+            path = Path(os.path.expanduser(answer))  # noqa: PTH111 (pathlib raises for a user who is unknown)
             if not path.exists():
                 raise click.UsageError(f"{path}: no such file or folder")
             return str(path)

@@ -14,7 +14,7 @@ from karat.experiments._check import (
 from karat.experiments._evaluate import Settings, make_run, same_golden
 from karat.experiments._evaluation import MEASURES, Evaluation, deepest, score_run, trials
 from karat.experiments._failure import explain
-from karat.experiments._gating import Gated, baseline_path, find_baseline, gate_run, policy_of, project_of
+from karat.experiments._gating import Gated, baseline_path, carried_over, find_baseline, gate_run, policy_of, project_of
 from karat.experiments._latency import Latency, latency
 from karat.experiments._lock import folder_lock
 from karat.experiments._log import LOG, Experiment, append_log, find_experiment, read_log
@@ -60,6 +60,7 @@ __all__ = [
     "as_path",
     "as_policy",
     "baseline_path",
+    "carried_over",
     "check",
     "check_project",
     "checked_project",

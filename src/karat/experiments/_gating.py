@@ -120,11 +120,10 @@ def gate_run(
     wanted = dict.fromkeys((*chosen.measures, *project.config.eval.get("measures", ()), *measures))
     evaluation = score_run(project.golden, run, wanted or None, unit=unit)
     taken = snapshot(evaluation, project.golden, unit=unit)
-    moved = known is not None and chosen.documents_may_change and _only_documents_changed(taken, known.snapshot)
-    if known is not None and moved:
-        known = replace(known, snapshot=replace(known.snapshot, golden=taken.golden))
+    told = []
+    if known is not None and (before := carried_over(known.snapshot, taken, chosen)) is not known.snapshot:
+        known, told = replace(known, snapshot=before), [_MOVED]
     decision = decide(taken, known.snapshot if known else None, chosen, groups(project.golden), seed=seed)
-    told = [_MOVED] if moved else []
     return Gated(
         project=project,
         evaluation=evaluation,
@@ -135,13 +134,15 @@ def gate_run(
     )
 
 
-def _only_documents_changed(taken: Snapshot, before: Snapshot) -> bool:
-    """Say whether two golden sets ask and judge the same; what was judged inside of a document may have moved in it."""
+def carried_over(before: Snapshot, taken: Snapshot, policy: Policy) -> Snapshot:
+    """Give a baseline as one on the golden set of the run, if only documents changed and the policy allows for that.
+
+    Any other is given as it is. What was judged inside of a document may have moved in it.
+    """
     then, now = before.golden, taken.golden
-    same = now.get("questions") is not None and now.get("questions") == then.get("questions")
-    return (
-        same and now["fingerprint"] != then.get("fingerprint") and taken.settings.get("unit", "document") == "document"
-    )
+    same = now.get("questions") is not None and now["questions"] == then.get("questions")
+    whole = taken.settings.get("unit", "document") == "document"
+    return replace(before, golden=now) if policy.documents_may_change and same and now != then and whole else before
 
 
 def check_complete(golden: GoldenSet, run: Run) -> None:

@@ -247,6 +247,8 @@ class _Reader:
         """Read a run, and say whether it is on the golden set of the project."""
         if file.path.suffix == ".part":
             raise InputError("the run was not finished", hint="run 'karat eval' again to go on")
+        if file.path.is_fifo():  # which might be waited for in vain
+            raise InputError("is a pipe, and no file")
         run = read_run_file(file.path)
         if run.golden.get("fingerprint") != self._fingerprint:
             self._apart.append(Point(file=file, snapshot=_unscored(run)))

@@ -79,8 +79,8 @@ def _lists(repository: Repository, name: str) -> bool:
 def _from_list(repository: Repository, name: str, extra: str) -> tuple[str, tuple[str, ...]]:
     """Let pip read the list itself: it may hold hashes, variables, addresses and paths.
 
-    An extra is added in the same breath, so that it is one of the karat in the list and of no other. It stands in a list
-    of its own: what is given as an argument comes first, and would be looked for in the index.
+    An extra is added in the same breath, so that it is one of the karat in the list and of no other. It stands in
+    a list of its own: what is given as an argument comes first, and would be looked for in the index.
     """
     lines = list(repository.lines(name))
     if not extra or any(_LISTED.search(line) and extra in line for line in lines):

@@ -114,9 +114,11 @@ def _told(start: Start, made: Made) -> Made:
     if made.path == root / ".gitignore" and made.state == "kept":
         lines = " ".join(line.strip() for line in _unignored(start))
         return replace(made, todo=(f"add to .gitignore, each on a line of its own: {lines}",) if lines else ())
-    if made.path.parent == root / ".gitlab" and made.path.name not in (_text(root / GITLAB) or ""):
+    if made.path.parent == root / ".gitlab" and f".gitlab/{made.path.name}" not in (_text(root / GITLAB) or ""):
         made = replace(made, todo=(f"add to {GITLAB}: include: {{ local: .gitlab/{made.path.name} }}",))
-    if made.path.suffix == ".yml" and made.state == "written":
+    if made.path == root / GITLAB and made.state == "kept" and len(_jobs(made.path)) > 1:
+        return replace(made, diff="", notes=("holds more than the job of karat",))  # a diff would show it as deleted
+    if made.path.suffix == ".yml" and made.state != "kept":
         return replace(made, todo=(*made.todo, *_installed(start).notes))
     return made
 
@@ -230,11 +232,13 @@ def _around(start: Start, there: _There, place: Path) -> Iterator[tuple[Path, st
 
 
 def _is_ours(path: Path, job: str) -> bool:
-    """Say whether a pipeline is this job alone, or not there yet: to another one it can only be added."""
-    text = _text(path)
-    if text is None:
-        return not os.path.lexists(path)
-    return text.startswith(HEAD.rstrip()) and set(re.findall(r"^([^\s#-][^:\n]*):", text, re.MULTILINE)) == {job}
+    """Say whether karat wrote a pipeline for this project, or there is none yet: to another it can only be added."""
+    return not os.path.lexists(path) or ((_text(path) or "").startswith(HEAD.rstrip()) and job in _jobs(path))
+
+
+def _jobs(path: Path) -> set[str]:
+    """Give the keys of a pipeline, which are its jobs and what is said of all of them."""
+    return set(re.findall(r"^([^\s#-][^:\n]*):", _text(path) or "", re.MULTILINE))
 
 
 def _unignored(start: Start) -> list[str]:
