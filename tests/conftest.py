@@ -12,6 +12,20 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slow tests, so that no worker has one left when the others are done.
+
+    Before those that need an environment beside .venv come those that need none: pip may still be making it.
+    """
+
+    def turn(item: pytest.Item) -> int:
+        if "python_of" in getattr(item, "fixturenames", ()):
+            return 1
+        return 0 if item.get_closest_marker("slow") else 2
+
+    items.sort(key=turn)
+
+
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
     """The environment of a user: without what pytest, coverage or an active virtual environment add to it."""

@@ -276,8 +276,9 @@ def test_equals_ranx(python_of: Callable[[str], Path], environment: dict[str, st
         ("wsum", "min-max", {"weights": [0.2, 0.3, 0.5]}, Fusion(method="weighted", weights=weights)),
     ]
     asked = {"runs": runs, "ways": [way[:3] for way in ways]}
+    env = environment | {"NUMBA_DISABLE_JIT": "1"}  # to compile takes longer than to interpret
     answer = subprocess.run(
-        [python_of("bench"), "-c", _ASK], input=json.dumps(asked), env=environment, capture_output=True, text=True
+        [python_of("bench"), "-c", _ASK], input=json.dumps(asked), env=env, capture_output=True, text=True
     )
     assert answer.returncode == 0, answer.stderr
     theirs = json.loads(answer.stdout)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -141,5 +142,5 @@ def run_path(folder: Path, golden: GoldenSet, system: System, settings: Settings
     for part in sorted(folder.glob(f"*-{identity}*.jsonl.part")):
         return part.with_suffix("")
     stem = f"{name}-{datetime.now(tz=UTC):%Y-%m-%d}-{identity}"
-    numbers = ("", *(f"-{n}" for n in range(2, 1_000_000)))
+    numbers = chain([""], (f"-{n}" for n in count(2)))
     return next(path for n in numbers if not (path := folder / f"{stem}{n}.jsonl").exists())
