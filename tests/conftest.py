@@ -8,15 +8,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slow tests, so that no worker has one left when the others are done.
+    """Leave drawn examples out of the coverage, and begin with the slow tests.
 
-    Before those that need an environment beside .venv come those that need none: pip may still be making it.
+    To trace hundreds of examples takes as long as to run them. What no other test covers is then reported as not
+    covered, which asks for an example by hand.
+
+    No worker should have a slow test left when the others are done. Those that need an environment beside .venv come
+    after those that need none: pip may still be making it.
     """
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.no_cover)
 
     def turn(item: pytest.Item) -> int:
         if "python_of" in getattr(item, "fixturenames", ()):

@@ -15,7 +15,7 @@ from worlds import HARM, HARM_BY_THE_MARGIN, MEASURES, Scores
 
 from karat.stats import DropRule, Outcome, decide, threshold
 
-pytestmark = pytest.mark.calibration
+pytestmark = [pytest.mark.calibration, pytest.mark.no_cover]
 
 
 def outcomes(runs: Scores, gated: tuple[str, ...]) -> list[set[str]]:

@@ -86,13 +86,19 @@ def test_help_shows_an_example_whose_options_exist(verb: str) -> None:
         pass  # the arguments parse
 
 
+@pytest.fixture(scope="module")
+def overview() -> str:
+    """What ``karat --help`` prints."""
+    return run("--help").stdout
+
+
 @pytest.mark.parametrize("verb", list(_VERBS))
-def test_every_verb_has_help_and_a_summary(verb: str) -> None:
+def test_every_verb_has_help_and_a_summary(verb: str, overview: str) -> None:
     """``karat VERB --help`` works, and ``karat --help`` lists the verb."""
     done = run(verb, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"Usage: karat {verb}")
-    assert re.search(rf"^  {verb}  +[A-Z].*\.$", run("--help").stdout, re.MULTILINE)
+    assert re.search(rf"^  {verb}  +[A-Z].*\.$", overview, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import karat
@@ -159,8 +160,12 @@ def test_nothing_is_marked_for_one_run(cli: Cli, files: Path) -> None:
 
 def test_large_counts_are_printed_in_full(cli: Cli, files: Path) -> None:
     """A count of seven digits is not rounded to six."""
-    Path("run.json").write_text(json.dumps({f"q{i}": [f"d{j}" for j in range(411_523)] for i in range(1, 4)}))
-    assert " 1234569 " in cli("score", "qrels.txt", "run.json", "-m", "NumRet")
+    numbers = np.arange(1_234_569)
+    run = pl.DataFrame({"query_id": numbers % 3 + 1, "doc_id": numbers, "score": numbers})
+    run.with_columns(query_id=pl.format("q{}", "query_id"), doc_id=pl.format("d{}", "doc_id")).write_parquet(
+        "run.parquet"
+    )
+    assert " 1234569 " in cli("score", "qrels.txt", "run.parquet", "-m", "NumRet")
 
 
 @pytest.mark.parametrize(
@@ -347,8 +352,8 @@ def test_a_kill_while_writing_leaves_the_old_file(files: Path, event: str, targe
 
 def test_a_kill_at_any_time_leaves_the_old_file_or_the_new_one(files: Path) -> None:
     """Whenever a process is killed, its output is whole: the old or the new."""
-    Path("qrels.json").write_text(json.dumps({f"q{i}": {"d1": 1} for i in range(50_000)}))
-    Path("run.json").write_text(json.dumps({f"q{i}": {"d1": 1} for i in range(50_000)}))
+    Path("qrels.json").write_text(json.dumps({f"q{i}": {"d1": 1} for i in range(10_000)}))
+    Path("run.json").write_text(json.dumps({f"q{i}": {"d1": 1} for i in range(10_000)}))
     command = [sys.executable, "-m", "karat", "score", "qrels.json", "run.json", "--per-query", "-o", "out.json"]
     started = time.monotonic()
     subprocess.run(command, check=True, timeout=60)

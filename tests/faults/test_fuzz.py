@@ -27,6 +27,8 @@ from karat.measures import _files
 from karat.measures._files import find
 from karat.measures._input import load
 
+pytestmark = pytest.mark.no_cover
+
 SEEDS = range(10)
 FILES = 1000  # for each seed
 SECONDS = 5.0  # for each file, which takes some milliseconds

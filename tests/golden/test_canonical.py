@@ -278,6 +278,7 @@ ADVERSARIAL = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=list(ADVERSARIAL))
 def test_time_is_linear(text: str) -> None:
     """Text made to be slow takes about a second at most, where anything quadratic would take minutes."""
@@ -287,6 +288,7 @@ def test_time_is_linear(text: str) -> None:
     assert canonical(found) == found
 
 
+@pytest.mark.no_cover
 def test_most_documents_take_microseconds() -> None:
     """Ten thousand documents that are canonical already take less than a second, so a collection takes a few."""
     text = "The desk is open from seven to eleven, and rings a bell.\n" * 20

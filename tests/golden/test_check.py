@@ -258,6 +258,7 @@ def test_the_sections_of_a_rule() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_a_hundred_thousand_documents_and_a_million_judgments() -> None:
     """All rules but those on wording and texts take less than 60 CPU seconds and 2.5 GB on a large set."""
     rng = np.random.default_rng(1)

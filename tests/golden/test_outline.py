@@ -444,6 +444,7 @@ def test_unknown_ids(ids: dict[str, str], told: str) -> None:
     assert told in str(error.value)
 
 
+@pytest.mark.no_cover
 def test_near_misses_of_a_long_text_take_no_time() -> None:
     """Looking for near misses does not compare an id with each of a hundred thousand."""
     found = outline("a\n\n" * 100_000)
@@ -625,6 +626,7 @@ ADVERSARIAL = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=list(ADVERSARIAL))
 def test_time_is_linear(text: str) -> None:
     """Text made to be slow takes about a second at most, where anything quadratic would take minutes."""

@@ -191,8 +191,9 @@ def test_the_order_of_the_queries_does_not_matter(
     assert repr(summarise_ranks(each)) == repr(summary)
 
 
+@pytest.mark.no_cover
 def test_many_queries_take_little_time() -> None:
-    """A thousand queries of a hundred hits took 0.1 CPU seconds when written, 0.5 with coverage; 2 are allowed."""
+    """A thousand queries of a hundred hits took 0.1 CPU seconds when written; 2 are allowed."""
     rng = random.Random(1)
     ids = [f"document-{i}" for i in range(200)]
     lists = [(rng.sample(ids, 100), rng.sample(ids, 100)) for _ in range(1000)]

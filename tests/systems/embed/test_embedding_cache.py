@@ -119,6 +119,7 @@ def test_texts_that_are_odd(path):
     assert again.asked == []
 
 
+@pytest.mark.no_cover
 def test_the_second_pass_is_twenty_times_faster(path):
     """With the real model, reading vectors costs less than a twentieth of computing them (CPU time)."""
     try:
