@@ -96,8 +96,8 @@ class TestOutcomes:
         """It is inconclusive, and said how to record one; a floor that does not hold fails all the same."""
         (folder / "baseline.json").unlink()
         out, _ = run("runs/old.jsonl")
-        assert f"karat baseline update {folder} records this run as the first" in out
-        assert f"karat baseline update {folder} records this run as the first" in out
+        assert "karat baseline update . records this run as the first" in out
+        assert "karat baseline update . records this run as the first" in out
         rules(folder, "[[gate.rules]]\nmetric = 'RR@10'\nmin = 1.1\n")
         assert "1 of 1 checks failed\n" in run("runs/old.jsonl", code=1)[0]
 
@@ -154,6 +154,14 @@ class TestChangedDocuments:
         assert "documents_may_change = 'yes'; write true or false" in run("runs/old.jsonl", code=2)[1]
 
 
+def test_a_query_that_must_pass_says_nothing_of_the_mean(run: Run, folder: Path) -> None:
+    """What the queries can show of a measure is told until its own rule is decided."""
+    rules(folder, "[gate]\nmust_pass = [{ query = 'q12', metric = 'RR@10', min = 1.0 }]\n")
+    out, _ = run(make_run(folder, make_set(), [1] * 11 + [2]), code=1)
+    assert "RR@10: the smallest drop that 12 queries show is" in out
+    assert "the smallest drop" not in run(make_run(folder, make_set(), [0] * 12), code=1)[0]
+
+
 def test_a_decision_is_no_run(run: Run, folder: Path) -> None:
     """It is said what renders it."""
     (folder / "decision.json").write_text(run("runs/old.jsonl", "--json")[0])
@@ -165,14 +173,14 @@ def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
     worse = make_run(folder, make_set(), [0] * 12)
     out, _ = run(worse, code=1)
     assert out.endswith(
-        f"checks failed\nif that is intended: karat baseline update {folder} --force 'why', and commit the baseline\n"
+        "checks failed\nif that is intended: karat baseline update . --force 'why', and commit the baseline\n"
     )
     accept(folder, worse)
     assert "RR@10 is 0 in the baseline, and cannot fall: record a better one" in run(worse)[0]
     (folder / "baseline.json").unlink()
     out, _ = run(worse)
     assert "INCONCLUSIVE by policy default: there is no baseline yet (policy: this passes with a warning)\n" in out
-    assert out.endswith(f"karat baseline update {folder} records this run as the first\n")
+    assert out.endswith("karat baseline update . records this run as the first\n")
 
 
 def test_the_shape_of_json(run: Run, folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -170,10 +172,16 @@ def _listed(gated: Gated) -> str:
     return "\n".join(lines)
 
 
+def _place(folder: Path) -> str:
+    """Name a folder as it would be typed here."""
+    here, there = Path.cwd(), folder.resolve()
+    return shlex.quote(str(there.relative_to(here) if there.is_relative_to(here) else there))
+
+
 def _verdict(gated: Gated) -> str:
     decision = gated.decision
     outcome = decision.outcome.value
-    update = f"karat baseline update {printable(str(gated.project.config.folder), 200)}"
+    update = f"karat baseline update {printable(_place(gated.project.config.folder), 200)}"
     if outcome == "fail":
         text = f"{len(decision.failures)} of {len(decision.checks)} checks failed"
         if any(check.baseline is not None for check in decision.failures):

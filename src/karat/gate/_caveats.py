@@ -17,6 +17,13 @@ _SPREAD = 0.25
 """Standard deviation of differences between two systems, where no baseline tells it: the middle of three guesses."""
 
 
+_DECIDED = (
+    ("non_inferior", Outcome.PASS),
+    ("non_inferior", Outcome.FAIL),
+    ("significant_drop", Outcome.FAIL),
+)
+
+
 def caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
     """Say what else to know: queries that failed, and rules that ask for more than the golden set can give."""
     return [
@@ -68,7 +75,7 @@ def _unseen(decision: Decision) -> Iterator[str]:
     shown = {
         (one.metric, one.where)
         for one in decision.checks
-        if one.outcome is Outcome.FAIL or (one.kind == "non_inferior" and one.outcome is Outcome.PASS)
+        if (one.kind, one.outcome) in _DECIDED
     }
     for rule in decision.policy.rules:
         tolerated = _tolerated(rule, decision)

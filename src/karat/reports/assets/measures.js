@@ -65,7 +65,8 @@ function cardFacts({ name, definition, n, low, high, wins, losses, ties, p_corre
   const number = (count) => count.toLocaleString("en");
   return el("ul", { class: "plain quiet small" }, [
     wins + losses + ties ? `${number(wins)} better, ${number(losses)} worse, ${number(ties)} the same` : "",
-    known(low) ? `change ${signed(low)} to ${signed(high)}${known(p) ? `, two-sided ${chance(p)}` : ""}` : "",
+    known(low) ? `change ${signed(low)} to ${signed(high)}` : "",
+    known(p) ? `two-sided ${chance(p)}` : "",
     [definition === name ? "" : definition, queryCount(n), lower ? "less is better" : ""].filter(Boolean).join(", "),
   ].filter(Boolean).map((fact) => el("li", {}, fact)));
 }
