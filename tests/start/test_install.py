@@ -54,8 +54,8 @@ def test_an_index_is_asked_for_the_version_that_came_from_one(came: Path) -> Non
          "karat @ git+ssh://git@git.example/k@0a"),
         ({"url": "https://files.example/karat-9-py3-none-any.whl", "archive_info": {}},
          "karat @ https://files.example/karat-9-py3-none-any.whl"),
-        ({"url": "file:///home/me/karat", "dir_info": {"editable": True}}, ""),
-        ({"url": "file:///home/me/karat", "vcs_info": {"vcs": "git", "commit_id": "0a1b"}}, ""),
+        ({"url": "file:///srv/me/karat", "dir_info": {"editable": True}}, ""),
+        ({"url": "file:///srv/me/karat", "vcs_info": {"vcs": "git", "commit_id": "0a1b"}}, ""),
         ({"url": "file:///tmp/karat-9-py3-none-any.whl", "archive_info": {}}, ""),
         ({"url": "https://${TOKEN}@git.example/k", "vcs_info": {"vcs": "git", "commit_id": "0a1b"}}, ""),
         ({"url": "https://git.example/${{ secrets.X }}", "vcs_info": {"vcs": "git", "commit_id": "0a1b"}}, ""),
@@ -76,7 +76,7 @@ def test_what_nobody_installed_came_from_nowhere(came: Path) -> None:
 
 def test_where_it_is_not_known_nothing_is_installed(came: Path, tmp_path: Path) -> None:
     """The command says so and fails, and so does what init says; the name karat is asked of no index."""
-    (came / "direct_url.json").write_text(json.dumps({"url": "file:///home/me/karat", "dir_info": {}}))
+    (came / "direct_url.json").write_text(json.dumps({"url": "file:///srv/me/karat", "dir_info": {}}))
     (tmp_path / "new").mkdir()
     made = start_project(Start(folder=tmp_path / "new", ci="both"))
     todo = {step for one in made for step in one.todo}

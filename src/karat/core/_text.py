@@ -59,11 +59,6 @@ def parse_json(text: str, source: str, line: int | None = None, *, strict: bool 
             raise InputError(f"holds {shorten(digits)}, which is larger than any number", source=source, line=line)
         return value
 
-    def whole(digits: str) -> int:
-        if strict and len(digits) > 300:
-            raise InputError(f"holds {shorten(digits)}, which is larger than any number", source=source, line=line)
-        return int(digits)
-
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -77,7 +72,7 @@ def parse_json(text: str, source: str, line: int | None = None, *, strict: bool 
         return found
 
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=number, parse_int=whole)
+        return json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=number)
     except json.JSONDecodeError as error:
         at = line if line is not None else error.lineno
         raise InputError(f"is no valid JSON: {error.msg} (column {error.colno})", source=source, line=at) from None

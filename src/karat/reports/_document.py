@@ -18,6 +18,8 @@ from karat.reports._words import plain
 
 FORMAT = 1
 _HEAD = 200  # bytes
+_HUGE = re.compile(rb"[:\[,]\s*-?\d{301,}\s*[,\]}]")
+"""JSON knows whole numbers of any size, and no report has a use for one that is no float."""
 _REPORT = re.compile(rb'"karat"\s*:\s*"report"')
 
 
@@ -51,6 +53,8 @@ def read_document(path: str) -> dict[str, Any] | None:
         if path == "-":
             raise InputError("is no decision", source=name, hint="'karat gate RUN --json' prints one")
         return None
+    if _HUGE.search(data):
+        raise _broken("it holds a number of more than 300 digits", name)
     document = parse_json(decode(data, name), name, strict=True)
     _check(document, name)
     assert isinstance(document, dict)

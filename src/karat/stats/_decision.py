@@ -205,7 +205,7 @@ def decide(
     >>> [one.outcome.value for one in decide([(before, after), (before, before)], rng=np.random.default_rng(1))]
     ['inconclusive', 'pass']
     >>> decide([(before, after)], rng=np.random.default_rng(1))[0].reason
-    'dropped by 0.571, more than 0.0393 (p = 0.0312)'
+    'dropped by 0.571, more than 0.0393 (one-sided p = 0.0312)'
     """
     labels = None if clusters is None else list(clusters)
     found = [
