@@ -72,11 +72,7 @@ def _unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[
 
 
 def _unseen(decision: Decision) -> Iterator[str]:
-    shown = {
-        (one.metric, one.where)
-        for one in decision.checks
-        if (one.kind, one.outcome) in _DECIDED
-    }
+    shown = {(one.metric, one.where) for one in decision.checks if (one.kind, one.outcome) in _DECIDED}
     for rule in decision.policy.rules:
         tolerated = _tolerated(rule, decision)
         if not tolerated or (rule.metric, rule.where) in shown:  # what is decided needs no more queries
