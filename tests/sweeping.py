@@ -6,8 +6,9 @@ from pathlib import Path
 
 from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.experiments import gate_run, make_run, open_project
 from karat.gate import Baseline, write_baseline
+from karat.projects import gate_run, open_project
+from karat.runs import make_run
 
 NUMBERS = range(24)
 SET = GoldenSet(

@@ -72,7 +72,7 @@ def run(command: list[str]) -> tuple[float, float, float]:
 def own_cost(timeout: float | None, count: int) -> float:
     """Give the microseconds for each of some queries that karat adds to a retriever that does nothing, of CPU time."""
     from karat.core import Document, GoldenSet, Judgment, Query, Target
-    from karat.experiments import Settings, make_run
+    from karat.runs import Settings, make_run
 
     golden = GoldenSet(
         documents=(Document(id="d", text="text"),),

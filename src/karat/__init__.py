@@ -25,11 +25,11 @@ if TYPE_CHECKING:
         SystemFailed,
         Target,
         UsageError,
+        __version__,
     )
-    from karat.experiments import check, evaluate
     from karat.measures import Judgments, Overlap, pass_at_k, read_judgments, read_run, score, score_hits, score_runs
+    from karat.projects import check, evaluate
 
-__version__ = "0.1.0"
 
 __all__ = [
     "Document",
@@ -64,14 +64,14 @@ _HOME = {
         ("Judgments", "Overlap", "pass_at_k", "read_judgments", "read_run", "score", "score_hits", "score_runs"),
         "karat.measures",
     ),
-    "check": "karat.experiments",
-    "evaluate": "karat.experiments",
+    "check": "karat.projects",
+    "evaluate": "karat.projects",
 }
 
 
 def __getattr__(name: str) -> Any:
     # Loaded at first use: `karat --help` needs none of it, and NumPy takes longer to import than to start Python.
-    if name in __all__:
+    if name in __all__ or name == "__version__":
         from importlib import import_module
 
         return getattr(import_module(_HOME.get(name, "karat.core")), name)

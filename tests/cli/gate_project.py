@@ -10,8 +10,9 @@ from typing import Any
 
 from karat import golden
 from karat.core import Document, GoldenSet, Hit, Judgment, Query, Run, Target, Trace
-from karat.experiments import RunWriter, gate_run, open_project, read_answers
 from karat.gate import Baseline, write_baseline
+from karat.projects import gate_run, open_project
+from karat.runs import RunWriter, read_answers
 
 TOML = '[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10"]\n'
 

@@ -44,8 +44,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def accept(folder: Path) -> None:
     """Make the run that is there the baseline."""
-    from karat.experiments import gate_run, open_project, read_answers
     from karat.gate import Baseline, write_baseline
+    from karat.projects import gate_run, open_project
+    from karat.runs import read_answers
 
     project = open_project(folder)
     (file,) = (folder / "runs").glob("*.jsonl")

@@ -19,8 +19,10 @@ import karat
 from karat import golden
 from karat.cli._compare import comparison_document, comparison_text
 from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.experiments import Settings, baseline_path, make_run, open_project, read_answers, read_subjects, snapshot_run
+from karat.evaluation import snapshot_run
 from karat.gate import Baseline, write_baseline, write_fit
+from karat.projects import baseline_path, open_project, read_subjects
+from karat.runs import Settings, make_run, read_answers
 
 VERB = "compare"
 Run = Callable[..., tuple[str, str]]

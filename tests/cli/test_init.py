@@ -18,7 +18,7 @@ import yaml
 
 from karat import golden
 from karat.core import UsageError
-from karat.experiments import open_project
+from karat.projects import open_project
 from karat.start import Start, start_project
 
 VERB = "init"

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from karat import golden
-from karat.experiments import open_project
+from karat.projects import open_project
 
 VERB = "init"
 Run = Callable[..., tuple[str, str]]

@@ -12,8 +12,10 @@ from statsmodels.stats.power import TTestPower
 
 from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.experiments import Settings, make_run, open_project, read_answers, snapshot_run
+from karat.evaluation import snapshot_run
 from karat.gate import Baseline, write_baseline, write_fit
+from karat.projects import open_project
+from karat.runs import Settings, make_run, read_answers
 
 VERB = "power"
 Run = Callable[..., tuple[str, str]]

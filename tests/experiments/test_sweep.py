@@ -15,7 +15,8 @@ import pytest
 
 from karat import golden
 from karat.core import InputError, KaratError
-from karat.experiments import SweepSettings, Swept, evaluate, read_log, read_sweep, run_sweep, sweep_document
+from karat.experiments import SweepSettings, Swept, read_log, read_sweep, run_sweep, sweep_document
+from karat.projects import evaluate
 from sweeping import MODULE, SET, make_project, record_baseline, systems
 
 
@@ -422,7 +423,7 @@ def test_a_folder_for_runs_that_cannot_be_made(folder: Path) -> None:
 
 def test_whoever_waits_for_a_folder_says_so(tmp_path: Path) -> None:
     """The second gets it when the first lets go."""
-    from karat.experiments import folder_lock
+    from karat.files import folder_lock
 
     waits, order = threading.Event(), list[str]()
 

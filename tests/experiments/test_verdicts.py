@@ -8,8 +8,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karat.evaluation import Snapshot
 from karat.experiments._verdicts import Claims, Objective, claims, judge, undominated
-from karat.gate import Decision, Policy, Rule, Snapshot, decide
+from karat.gate import Decision, Policy, Rule, decide
 from karat.stats import evidence
 
 TESTED = Policy(rules=(Rule(metric="RR", non_inferior=True),))

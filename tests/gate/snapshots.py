@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from karat.gate import Check, Decision, Policy, Rule, Snapshot, decide
+from karat.evaluation import Snapshot
+from karat.gate import Check, Decision, Policy, Rule, decide
 
 GOLDEN = {"name": "tiny", "version": "1", "fingerprint": "sha256:aa"}
 SETTINGS = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, "unit": "document",

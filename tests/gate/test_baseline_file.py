@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from snapshots import run_of
 
 from karat.core import InputError
-from karat.gate import Baseline, Snapshot, changes, decide, policy, read_baseline, write_baseline, write_fit
+from karat.evaluation import Snapshot, changes
+from karat.gate import Baseline, decide, policy, read_baseline, write_baseline, write_fit
 from strategies import quick
 
 FULL = Baseline(

@@ -11,19 +11,8 @@ from snapshots import SETTINGS, gate, run_of
 from statsmodels.stats.power import TTestPower
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
-from karat.gate import (
-    Policy,
-    Rule,
-    Snapshot,
-    caveats,
-    changes,
-    check_comparable,
-    compare,
-    decide,
-    moved,
-    movers,
-    policy,
-)
+from karat.evaluation import Snapshot, changes, check_comparable
+from karat.gate import Policy, Rule, caveats, compare, decide, moved, movers, policy
 
 BASE = run_of({"RR": [1.0, 0.5], "P@5": [0.2, 0.2]}, definitions={"RR": "RR(rel=2)"})
 

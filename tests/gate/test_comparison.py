@@ -15,7 +15,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from karat.core import InputError, MeasureError, UsageError
-from karat.gate import Compared, Correction, Snapshot, compare, compare_all
+from karat.evaluation import Snapshot
+from karat.gate import Compared, Correction, compare, compare_all
 from karat.gate._comparison import corrected, shared_measures
 from strategies import quick
 

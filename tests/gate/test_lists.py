@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from karat.core import GoldenSet, Query
-from karat.gate import Snapshot, compare_document, compare_lists
+from karat.evaluation import Snapshot
+from karat.gate import compare_document, compare_lists
 from karat.gate._document import label
 from karat.gate._lists import rr_deltas, summary_document
 

@@ -9,7 +9,8 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 from karat.core import UsageError
-from karat.gate import SPREADS, Aim, Snapshot, reach, reach_of_repeats, reach_of_runs
+from karat.evaluation import Snapshot
+from karat.gate import SPREADS, Aim, reach, reach_of_repeats, reach_of_runs
 
 
 def made(values: dict[str, dict[str, tuple[float, ...]]]) -> Snapshot:

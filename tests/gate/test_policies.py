@@ -10,7 +10,8 @@ import pytest
 from snapshots import run_of
 
 from karat.core import InputError, KaratError, UsageError
-from karat.gate import POLICIES, Decision, Must, Rule, Snapshot, decide, policy, read_policy
+from karat.evaluation import Snapshot
+from karat.gate import POLICIES, Decision, Must, Rule, decide, policy, read_policy
 
 FIT = {"R@5": [0.9, 0.9], "P@5": [0.7, 0.7], "RR": [0.8, 0.8], "nDCG@5": [0.8, 0.8]}
 FAST = {"total": {"n": 2, "mean": 90.0, "p50": 90.0, "p95": 420.0, "p99": 480.0}}

@@ -9,7 +9,8 @@ import pytest
 from snapshots import gate, only, run_of, said
 
 from karat.core import InputError, UsageError
-from karat.gate import Must, Policy, Rule, Snapshot, decide, read_policy
+from karat.evaluation import Snapshot
+from karat.gate import Must, Policy, Rule, decide, read_policy
 
 NAN = math.nan
 NO_BASELINE = "there is no baseline yet; karat baseline update RUN records one"

@@ -9,18 +9,10 @@ from typing import Any
 import pytest
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Run, Target, Trace
-from karat.experiments import (
-    Gated,
-    Project,
-    Settings,
-    gate_run,
-    make_run,
-    read_answers,
-    score_run,
-    snapshot,
-    snapshot_run,
-)
+from karat.evaluation import score_run, snapshot, snapshot_run
 from karat.golden import fingerprint
+from karat.projects import Gated, Project, gate_run
+from karat.runs import Settings, make_run, read_answers
 
 SET = GoldenSet(
     name="tiny",

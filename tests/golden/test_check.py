@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, UsageError
-from karat.golden import Mistakes
+from karat.files import Mistakes
 from karat.golden.lint._ceiling import Ceiling
 from karat.golden.lint._check import RULES, check, find_rule, read_gate, read_index, sections, unread
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from karat.core import InputError
-from karat.golden import Reading, read_documents
+from karat.files import Reading
+from karat.golden import read_documents
 
 
 def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from karat import Hit, Span, golden, score_hits
 from karat.core import GoldenSet
 from karat.golden import Report
+from karat.text import canonical, outline, resolver
 
 ROOT = Path(__file__).resolve().parents[2]
 HOTEL = ROOT / "examples" / "hotel"
@@ -31,7 +32,7 @@ def report() -> Report:
 
 @cache
 def texts() -> dict[str, bytes]:
-    return {document.id: golden.canonical(document.text).encode() for document in hotel().documents}
+    return {document.id: canonical(document.text).encode() for document in hotel().documents}
 
 
 def counted(field: str) -> Counter[str]:
@@ -57,7 +58,7 @@ def test_documents_are_many_and_varied() -> None:
 
 def test_documents_have_every_kind_of_block() -> None:
     """Prose, code, tables and figures are there for measures by block type to bite on."""
-    types = Counter(block.type for text in texts().values() for block in golden.outline(text.decode()).blocks)
+    types = Counter(block.type for text in texts().values() for block in outline(text.decode()).blocks)
     assert set(types) == {"prose", "code", "table", "figure"}
     assert min(types.values()) >= 5
 
@@ -147,7 +148,7 @@ def sentences(text: bytes) -> Iterator[Span]:
 
 
 def sections(text: bytes) -> Iterator[Span]:
-    starts = [section.heading.start for section in golden.outline(text.decode()).sections if section.heading]
+    starts = [section.heading.start for section in outline(text.decode()).sections if section.heading]
     cuts = sorted({0, *starts, len(text)})
     yield from (Span(start, end) for start, end in pairwise(cuts))
 
@@ -180,5 +181,5 @@ def test_document_scores_survive_rechunking(chunker: Callable[[bytes], Iterator[
 @pytest.mark.parametrize("chunker", CHUNKERS)
 def test_judged_spans_survive_rechunking(chunker: Callable[[bytes], Iterator[Span]]) -> None:
     """Every judged span is found again in some chunk, and all of its bytes are retrieved."""
-    scores = score_hits(hotel(), perfect(chunker), ["R@1000", "SpanR"], unit="target", resolve=golden.resolver(hotel()))
+    scores = score_hits(hotel(), perfect(chunker), ["R@1000", "SpanR"], unit="target", resolve=resolver(hotel()))
     assert scores.mean() == {"R@1000": 1.0, "SpanR": 1.0}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from karat.golden.lint import _similar
 from karat.golden.lint._similar import Groups, Pair, clusters, near_duplicates
-from karat.golden.lint._words import letters
+from karat.text._words import letters
 from strategies import quick
 
 VOCABULARY = [f"w{i}" for i in range(5_000)]

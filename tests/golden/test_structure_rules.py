@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from karat.core import Document, GoldenSet, Judgment, Query, Session, Span, Target
 from karat.golden.lint._check import RULES
 from karat.golden.lint._rule import Finding, Subject
-from karat.golden.text._canonical import canonical
+from karat.text._canonical import canonical
 from strategies import quick
 
 TABLE = "| room | price |\n|---|---|\n| all | 0 |\n"

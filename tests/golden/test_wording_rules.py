@@ -19,7 +19,7 @@ from karat.golden.lint._copying import Source
 from karat.golden.lint._frames import frames
 from karat.golden.lint._paraphrases import idle, strays
 from karat.golden.lint._rule import RULES, Finding, Subject
-from karat.golden.lint._words import content, folded, letters, numbers, singular, words
+from karat.text._words import content, folded, letters, numbers, singular, words
 from strategies import quick
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from cli.gate_project import accept, make_project, make_run
 from karat import reports
 from karat.core import InputError
-from karat.experiments import gate_run, open_project, read_answers, report_document
+from karat.projects import gate_run, open_project, report_document
 from karat.reports import conclude, read_document, render_json
+from karat.runs import read_answers
 from reports.documents import attacked, make_check, make_document, without_baseline
 
 SCHEMA: dict[str, Any] = json.loads(reports.schema())

@@ -145,7 +145,9 @@ def test_a_service_in_the_configuration(server: Server, tmp_path: Path) -> None:
     """``[system]`` in karat.toml is asked instead of the pipeline; an unknown key is told."""
     from karat import golden
     from karat.core import Document, GoldenSet, Judgment, Query, Target
-    from karat.experiments import make_run, open_project, score_run
+    from karat.evaluation import score_run
+    from karat.projects import open_project
+    from karat.runs import make_run
 
     made = GoldenSet(
         documents=(Document(id="a", text="one"), Document(id="b", text="two")),

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.core import InputError, Span, SystemFailed, UsageError
+from karat.net._client import Endpoint
 from karat.systems._chunk import Chunk
-from karat.systems._client import Endpoint
 from karat.systems.rerank import HttpReranker, Mix
 from strategies import quick
 

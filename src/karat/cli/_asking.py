@@ -11,7 +11,8 @@ from karat.cli._progress import Progress, say
 
 if TYPE_CHECKING:
     from karat.core import Run
-    from karat.experiments import Project, Settings
+    from karat.projects import Project
+    from karat.runs import Settings
 
 
 def importable(folder: Path) -> None:
@@ -21,7 +22,8 @@ def importable(folder: Path) -> None:
 
 def ask_project(project: Project, settings: Settings, *, output: str | None, system: str | None, **options: Any) -> Run:
     """Make the run of a project; ``options`` are those of :meth:`Project.system`."""
-    from karat.experiments import make_run, run_path
+    from karat.projects import run_path
+    from karat.runs import make_run
 
     importable(project.config.folder)
     # Whatever the system prints is none of the results.

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from karat.core import GateFailed, KaratError, Run
-    from karat.experiments import Project
-    from karat.gate import Baseline, Check, Decision, Snapshot
+    from karat.evaluation import Snapshot
+    from karat.gate import Baseline, Check, Decision
+    from karat.projects import Project
 
 _NAMED = 5
 _GOLDEN = click.option(
@@ -60,8 +61,9 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
     from karat.core import UsageError
-    from karat.experiments import baseline_path, open_project, read_answers
     from karat.gate import Baseline, write_baseline, write_fit
+    from karat.projects import baseline_path, open_project
+    from karat.runs import read_answers
 
     if options["force"] is not None and not options["force"].strip():
         raise UsageError("--force needs a reason")
@@ -87,7 +89,8 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
 def _one_run(verb: str, runs: tuple[str, ...], folder: str | None) -> tuple[str, str | Path]:
     """Give the run that is meant, and its project; of a folder it is the newest, and it is said which that is."""
     from karat.core import UsageError
-    from karat.experiments import newest_run, project_of
+    from karat.experiments import newest_run
+    from karat.projects import project_of
 
     one, *others = dict.fromkeys(runs)
     if others:
@@ -127,8 +130,9 @@ def _decision(project: Project, run: Run, path: Path, options: dict[str, Any]) -
     the golden set is another by now, can be replaced by force: then floors are all that is checked.
     """
     from karat.core import InputError
-    from karat.experiments import carried_over, gate_run
-    from karat.gate import FIT, check_comparable, decide, read_baseline
+    from karat.evaluation import check_comparable
+    from karat.gate import FIT, decide, read_baseline
+    from karat.projects import carried_over, gate_run
 
     measures = FIT if options["format"] == "fit" else ()
     gated = gate_run(project, run, policy=options["policy"], alone=True, measures=measures)
@@ -197,7 +201,9 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     Example: karat baseline diff examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl
     """
     from karat.cli._compare import comparison_document, comparison_text
-    from karat.experiments import open_project, read_answers, same_golden, snapshot_run
+    from karat.evaluation import snapshot_run
+    from karat.projects import open_project
+    from karat.runs import read_answers, same_golden
 
     run, folder = _one_run("diff", runs, options["folder"])
     project = open_project(folder)
@@ -216,7 +222,7 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
 def _read(project: Project | None, options: dict[str, Any]) -> tuple[Path, Baseline]:
     from karat.core import InputError
-    from karat.experiments import baseline_path, find_baseline, open_project
+    from karat.projects import baseline_path, find_baseline, open_project
 
     project = project or open_project(options["folder"] or ".")
     path = baseline_path(project, options["file"])
@@ -242,7 +248,7 @@ def _numbers(table: Mapping[str, float]) -> dict[str, float | None]:
 
 
 def _text(found: Baseline) -> str:
-    from karat.gate import flat
+    from karat.evaluation import flat
 
     snapshot = found.snapshot
     rows = [["measure", "mean"], *([printable(name), quantity(value)] for name, value in snapshot.means.items())]

@@ -13,8 +13,8 @@ from karat.cli._asking import ask_project
 from karat.cli._table import bold, emit, escaped
 
 if TYPE_CHECKING:
-    from karat.experiments import Gated
     from karat.golden import Report
+    from karat.projects import Gated
 
 
 @click.command("check", short_help="Check a golden set, evaluate on it and gate the run, in one go.")
@@ -36,8 +36,8 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
 
     Example: karat check examples/hotel
     """
-    from karat.experiments import find_baseline, gate_run, open_project, policy_of, report_document
     from karat.golden import check
+    from karat.projects import find_baseline, gate_run, open_project, policy_of, report_document
     from karat.reports import render_json
 
     project = open_project(folder)

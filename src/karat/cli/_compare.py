@@ -13,7 +13,7 @@ from karat.cli._table import bold, emit, escaped, number, printable, render
 
 if TYPE_CHECKING:
     from karat.core import GoldenSet
-    from karat.gate import Snapshot
+    from karat.evaluation import Snapshot
 
 _SHOWN = 5
 _NAMES = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": ""}
@@ -47,7 +47,8 @@ def command(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     Example: karat compare examples/hotel/baseline.json examples/hotel/runs/new.jsonl -m nDCG@10 --by category
     """
     from karat.core import InputError, UsageError
-    from karat.experiments import groups, read_subjects
+    from karat.evaluation import groups
+    from karat.projects import read_subjects
 
     if len(runs) < 2:
         raise UsageError("one run: name two or more to compare")

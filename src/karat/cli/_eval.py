@@ -13,7 +13,8 @@ from karat.cli._table import bold, emit, escaped, number, printable, render
 
 if TYPE_CHECKING:
     from karat.core import Run
-    from karat.experiments import Evaluation, Project
+    from karat.evaluation import Evaluation
+    from karat.projects import Project
 
 _SHOWN = 5
 
@@ -56,7 +57,8 @@ def command(folder: str, **options: Any) -> None:
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
-    from karat.experiments import deepest, open_project, score_run
+    from karat.evaluation import deepest, score_run
+    from karat.projects import open_project
 
     _check_options(options)
     project = open_project(folder)
@@ -88,7 +90,7 @@ def _check_options(options: dict[str, Any]) -> None:
 
 def _answers(project: Project, path: str) -> Run:
     """Read what was answered before, on this golden set."""
-    from karat.experiments import read_answers, same_golden
+    from karat.runs import read_answers, same_golden
 
     run = read_answers(path, project.golden, say=say)
     same_golden(project.golden, run)
@@ -96,7 +98,7 @@ def _answers(project: Project, path: str) -> Run:
 
 
 def _ask(project: Project, options: dict[str, Any]) -> Run:
-    from karat.experiments import SETTINGS
+    from karat.projects import SETTINGS
 
     settings = project.settings(
         options["measures"], fail_fast=options["fail_fast"], **{name: options.get(name) for name in SETTINGS}
@@ -161,7 +163,8 @@ def _groups(groups: dict[str, Any], name: str) -> str:
 
 
 def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
-    from karat.experiments import advice, deepest
+    from karat.evaluation import deepest
+    from karat.projects import advice
 
     notes = []
     if evaluation.failed:

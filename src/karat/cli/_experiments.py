@@ -128,7 +128,7 @@ def _list(found: list[Experiment]) -> str:
 
 
 def _show(one: Experiment) -> str:
-    from karat.gate import flat
+    from karat.evaluation import flat
 
     head = f"{bold(escaped(one.id))}  {escaped(one.date)}  {escaped(one.description)}".rstrip()
     changes = [["changed", "value"], *([key, _value(value)] for key, value in one.changes.items())]

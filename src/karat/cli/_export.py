@@ -14,7 +14,7 @@ from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, printable, render
 
 if TYPE_CHECKING:
-    from karat.experiments._mlflow import Exported
+    from karat.exports import Exported
 
 _OUTCOMES = ("created", "updated", "unchanged")
 
@@ -38,8 +38,7 @@ def command(files: tuple[str, ...], uri: str, **options: Any) -> None:
 
     Example: karat export --mlflow sqlite:///mlflow.db examples/hotel/runs/new.jsonl examples/hotel/experiments.json
     """
-    from karat.experiments._mlflow import check_mlflow, export_mlflow, is_folder
-    from karat.experiments._records import read_records
+    from karat.exports import check_mlflow, export_mlflow, is_folder, read_records
 
     check_mlflow()
     # All is read before anything is written; what MLflow prints is none of the results.
@@ -63,7 +62,7 @@ def command(files: tuple[str, ...], uri: str, **options: Any) -> None:
 
 
 def _document(found: tuple[Exported, ...], uri: str, experiment: str) -> dict[str, Any]:
-    from karat.experiments._mlflow import shown_uri
+    from karat.exports import shown_uri
 
     return {
         "mlflow": shown_uri(uri),

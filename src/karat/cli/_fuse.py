@@ -47,7 +47,7 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
 
     Example: karat fuse bm25.txt dense.txt --method rrf --k 60 -o hybrid.txt
     """
-    from karat.core import write_file
+    from karat.files import write_file
     from karat.measures import read_run
     from karat.systems import Fusion, fuse, trec_lines
 

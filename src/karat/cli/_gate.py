@@ -12,8 +12,8 @@ from karat.cli._progress import say
 from karat.cli._table import bold, coloured, emit, escaped, printable, quantity, render
 
 if TYPE_CHECKING:
-    from karat.experiments import Gated
     from karat.gate import Check, Mover
+    from karat.projects import Gated
 
 _SHOWN = 5
 _CHANGES = 10
@@ -38,8 +38,9 @@ def command(context: click.Context, /, run: str, **options: Any) -> None:
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
     """
-    from karat.experiments import gate_run, open_project, project_of, read_answers, report_document
+    from karat.projects import gate_run, open_project, project_of, report_document
     from karat.reports import render_json
+    from karat.runs import read_answers
 
     project = open_project(options["folder"] or project_of(run))
     answers = read_answers(run, project.golden, say=say)
@@ -143,7 +144,7 @@ def _mover(gated: Gated, one: Mover) -> str:
 
 
 def _changed(gated: Gated) -> str:
-    from karat.gate import changes
+    from karat.evaluation import changes
 
     assert gated.baseline is not None
     found = changes(gated.snapshot, gated.baseline.snapshot)

@@ -87,7 +87,8 @@ def _report(path: str, options: dict[str, Any]) -> Report:
 def _chunks(path: str) -> Any:
     from pathlib import Path
 
-    from karat.golden import Reading, read_documents
+    from karat.files import Reading
+    from karat.golden import read_documents
 
     reading = Reading()
     chunks = read_documents(Path(path), reading)

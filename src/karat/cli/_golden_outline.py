@@ -10,7 +10,7 @@ from karat.cli._table import emit, escaped, render
 
 if TYPE_CHECKING:
     from karat.core import Span
-    from karat.golden.text import Outline
+    from karat.text import Outline
 
 _WIDTH = 60
 
@@ -28,7 +28,7 @@ def command(document: str, blocks: bool, as_json: bool) -> None:
     Example: karat golden outline README.md --no-blocks
     """
     from karat.core import NORMALISER
-    from karat.golden.text import canonical, outline
+    from karat.text import canonical, outline
 
     data, text = _read(document)
     normal = canonical(text)
@@ -50,7 +50,7 @@ def command(document: str, blocks: bool, as_json: bool) -> None:
 
 
 def _read(document: str) -> tuple[bytes, str]:
-    from karat.core import decode, read_bytes
+    from karat.files import decode, read_bytes
 
     name = "standard input" if document == "-" else document
     data = read_bytes(document)

@@ -30,7 +30,8 @@ def command(
     Example: karat golden pool bm25.txt dense.txt --golden examples/hotel --depth 20 -o to-judge.jsonl
     """
     from karat import golden
-    from karat.core import GoldenSet, UsageError, write_file
+    from karat.core import GoldenSet, UsageError
+    from karat.files import write_file
 
     if as_json and output is None:
         raise UsageError("--json prints counts; name the file of pairs with --output")

@@ -9,10 +9,9 @@ import traceback
 
 import click
 
-import karat
 from karat.cli._table import escaped, silence
 from karat.cli._verbs import Verbs
-from karat.core import KaratError
+from karat.core import KaratError, __version__
 
 _VERBS = {
     "fuse": "karat.cli._fuse",
@@ -38,7 +37,7 @@ _VERBS = {
 @click.group(
     cls=Verbs, verbs=_VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.version_option(karat.__version__, prog_name="karat")
+@click.version_option(__version__, prog_name="karat")
 def cli() -> None:
     """Measure retrieval: is it good, did a change make it better or worse, and may it ship.
 

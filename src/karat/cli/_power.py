@@ -81,8 +81,9 @@ def command(as_json: bool, **options: Any) -> None:
 def _of_runs(options: dict[str, Any], aim: Aim) -> dict[str, Any]:
     """Measure the spread: between two runs, or where there is one only, between its repeats."""
     from karat.core import InputError
-    from karat.experiments import baseline_path, open_project, project_of, read_subjects
-    from karat.gate import check_comparable, reach_of_repeats, reach_of_runs
+    from karat.evaluation import check_comparable
+    from karat.gate import reach_of_repeats, reach_of_runs
+    from karat.projects import baseline_path, open_project, project_of, read_subjects
 
     project = open_project(options["folder"] or project_of(options["run"]))
     against = options["against"]

@@ -85,7 +85,8 @@ def command(path: str, **options: Any) -> None:
 
 def _decided(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[dict[str, Any], Path, list[Path]]:
     """Decide on a run; give the document, the folder of its reports, and what it was made from."""
-    from karat.experiments import baseline_path, gate_run, open_project, project_of, read_answers, report_document
+    from karat.projects import baseline_path, gate_run, open_project, project_of, report_document
+    from karat.runs import read_answers
 
     project = open_project(options["folder"] or project_of(run))
     answers = read_answers(run, project.golden, say=say)
@@ -172,7 +173,8 @@ def report_path(folder: Path, document: Mapping[str, Any], suffix: str) -> str:
 
 def write_report(path: str, text: str) -> None:
     """Write a report, and say where."""
-    from karat.core import InputError, write_file
+    from karat.core import InputError
+    from karat.files import write_file
 
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -89,7 +89,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     else:
         text = _text(scores, found)
     if output not in (None, "-", "/dev/stdout"):
-        from karat.core import write_file
+        from karat.files import write_file
 
         write_file(output, click.unstyle(text) + "\n")
     else:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, decode, did_you_mean, read_bytes, shorten
+from karat.core import InputError, did_you_mean, shorten
+from karat.files import decode, read_bytes
 
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
 _GOLDEN = ("path", "format", "documents")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from karat.core._errors import GateFailed, InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
 from karat.core._measure import MEASURES, Definition, Measure, Parameter, Value
 from karat.core._registry import Registry
+from karat.core._version import __version__
 
 if TYPE_CHECKING:
-    from karat.core._files import guarded, gunzip, read_bytes, write_file
     from karat.core._golden import (
         GRADES,
         NORMALISER,
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from karat.core._hit import SCHEMES, Hit, Place, document_of
     from karat.core._run import Run, Trace
     from karat.core._scores import Floats, Scores
-    from karat.core._text import BOM, check_id, csv_rows, decode, json_lines, parse_json, shorten, unwrap
+    from karat.core._values import check_id, shorten, unwrap
 
 __all__ = [
-    "BOM",
     "GRADES",
     "MEASURES",
     "NORMALISER",
@@ -62,28 +61,18 @@ __all__ = [
     "Unit",
     "UsageError",
     "Value",
+    "__version__",
     "check_id",
-    "csv_rows",
-    "decode",
     "did_you_mean",
     "document_of",
-    "guarded",
-    "gunzip",
-    "json_lines",
-    "parse_json",
-    "read_bytes",
     "shorten",
     "unwrap",
-    "write_file",
 ]
 
 # Loaded at first use: their imports (NumPy above all) take longer than `karat --help` may.
 _HOME = {
     **dict.fromkeys(("Floats", "Scores"), "_scores"),
-    **dict.fromkeys(("guarded", "gunzip", "read_bytes", "write_file"), "_files"),
-    **dict.fromkeys(
-        ("BOM", "check_id", "csv_rows", "decode", "json_lines", "parse_json", "shorten", "unwrap"), "_text"
-    ),
+    **dict.fromkeys(("check_id", "shorten", "unwrap"), "_values"),
     **dict.fromkeys(
         (
             "GRADES",

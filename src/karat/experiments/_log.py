@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.config import ALIASES
-from karat.core import InputError, decode, did_you_mean, parse_json, read_bytes, shorten, write_file
-from karat.experiments._lock import folder_lock
+from karat.core import InputError, did_you_mean, shorten
+from karat.files import decode, folder_lock, parse_json, read_bytes, write_file
 
 LOG = "experiments.json"
 _KEYS = ("id", "date", "description", "config_changes", "results", "verdict")

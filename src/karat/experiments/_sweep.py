@@ -14,11 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from karat.evaluation import Snapshot
 from karat.experiments._log import LOG, Experiment, append_log, read_log
 from karat.experiments._sweep_bench import Bench, Progress, Say, SweepSettings, Tried
 from karat.experiments._sweepfile import Sweep, Variant
 from karat.experiments._verdicts import REJECTED, Claims, Judged, Objective, claims, judge, undominated
-from karat.gate import Baseline, Check, Policy, Snapshot, lower_is_better
+from karat.gate import Baseline, Check, Policy, lower_is_better
 
 
 @dataclass(frozen=True, kw_only=True)

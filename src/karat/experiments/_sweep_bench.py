@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from karat.config import Config, overridden
-from karat.core import InputError, KaratError, Measure, Run, decode, parse_json, read_bytes, shorten, write_file
-from karat.experiments._evaluate import Settings, begun, make_run
-from karat.experiments._evaluation import MEASURES
-from karat.experiments._gating import find_baseline, gate_run, policy_of
-from karat.experiments._lock import folder_lock
-from karat.experiments._project import Project, open_project, run_identity, run_path
-from karat.experiments._runfile import header, read_run_file
-from karat.experiments._segments import groups
+from karat.core import InputError, KaratError, Measure, Run, shorten
+from karat.evaluation import MEASURES, Snapshot, groups
 from karat.experiments._sweepfile import Sweep, Variant
 from karat.experiments._verdicts import Objective
-from karat.gate import Baseline, Decision, Policy, Snapshot, decide
+from karat.files import decode, folder_lock, parse_json, read_bytes, write_file
+from karat.gate import Baseline, Decision, Policy, decide
 from karat.golden import fingerprint
+from karat.projects import Project, find_baseline, gate_run, open_project, policy_of, run_identity, run_path
+from karat.runs import Settings, begun, header, make_run, read_run_file
 from karat.systems import Stages, System
 
 Say = Callable[[str], None]

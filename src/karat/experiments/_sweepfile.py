@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.config import dotted
-from karat.core import InputError, Measure, MeasureError, decode, did_you_mean, read_bytes, shorten
+from karat.core import InputError, Measure, MeasureError, did_you_mean, shorten
+from karat.files import decode, read_bytes
 
 LIMIT = 100
 """So many variants are tried without being asked for more."""

@@ -11,14 +11,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, Measure, Run, UsageError, guarded
-from karat.experiments._evaluation import MEASURES
-from karat.experiments._gating import check_complete, project_of
-from karat.experiments._project import Project, open_project
-from karat.experiments._runfile import read_begun, read_run_file
-from karat.experiments._snapshot import snapshot_run
-from karat.gate import Snapshot, changes, check_comparable
+from karat.core import InputError, Measure, Run, UsageError
+from karat.evaluation import MEASURES, Snapshot, changes, check_comparable, snapshot_run
+from karat.files import guarded
 from karat.golden import fingerprint
+from karat.projects import Project, check_complete, open_project, project_of
+from karat.runs import read_begun, read_run_file
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.part")
 _DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{8}(-[0-9]+)?\Z")

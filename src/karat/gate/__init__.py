@@ -19,7 +19,6 @@ from karat.gate._lists import compare_lists
 from karat.gate._movers import Mover, moved, movers
 from karat.gate._plans import SPREADS, Aim, Reach, reach, reach_of_repeats, reach_of_runs
 from karat.gate._policy import POLICIES, Must, Policy, Rule, policy, read_policy
-from karat.gate._snapshot import Snapshot, changes, check_comparable, flat
 
 __all__ = [
     "FIT",
@@ -38,17 +37,13 @@ __all__ = [
     "Reach",
     "Rule",
     "Segment",
-    "Snapshot",
     "caveats",
-    "changes",
-    "check_comparable",
     "compare",
     "compare_all",
     "compare_document",
     "compare_lists",
     "decide",
     "differences",
-    "flat",
     "generator",
     "lower_is_better",
     "moved",

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, Measure, check_id, decode, parse_json, read_bytes, shorten, write_file
-from karat.gate._snapshot import PARTS, Snapshot, identity
+from karat.core import InputError, Measure, check_id, shorten
+from karat.evaluation import PARTS, Snapshot, identity
+from karat.files import decode, parse_json, read_bytes, write_file
 
 VERSION = 1
 _SAME = 1e-6

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from karat.core import Measure, UsageError, did_you_mean, shorten
-from karat.gate._snapshot import Snapshot, check_comparable
+from karat.evaluation import Snapshot, check_comparable
 from karat.stats import (
     benjamini_hochberg,
     bonferroni,

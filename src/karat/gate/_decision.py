@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from karat.core import InputError, shorten
+from karat.evaluation import Snapshot, check_comparable
 from karat.gate._comparison import Segment, differences, generator
 from karat.gate._policy import Must, Policy, Rule, check_asks
-from karat.gate._snapshot import Snapshot, check_comparable
 from karat.stats import Evidence, Outcome, evidence, verdicts
 
 Groups = Mapping[Segment, Sequence[str]]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.core import GoldenSet, Measure
+from karat.evaluation import Snapshot, changes
 from karat.gate._comparison import (
     ALPHA,
     LEVEL,
@@ -21,7 +22,6 @@ from karat.gate._comparison import (
 )
 from karat.gate._lists import KEPT, Lists, compare_lists, list_document, rr_deltas, summary_document
 from karat.gate._movers import moved, movers
-from karat.gate._snapshot import Snapshot, changes
 from karat.stats import RankSimilarity
 
 _FEW = 50  # below it bootstrap intervals are too short, and a change has to be large to be seen

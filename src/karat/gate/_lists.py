@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.core import Measure
+from karat.evaluation import Snapshot
 from karat.gate._comparison import differences
-from karat.gate._snapshot import Snapshot
 from karat.stats import RankSimilarity, rank_similarity, summarise_ranks
 
 KEPT = 10

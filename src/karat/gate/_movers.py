@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from karat.evaluation import Snapshot
 from karat.gate._comparison import differences, lower_is_better
-from karat.gate._snapshot import Snapshot
 from karat.stats import order_differences
 
 TIE = 1e-9

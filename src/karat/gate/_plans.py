@@ -9,8 +9,8 @@ from statistics import fmean, stdev, variance
 from typing import Any
 
 from karat.core import UsageError
+from karat.evaluation import Snapshot
 from karat.gate._comparison import differences
-from karat.gate._snapshot import Snapshot
 from karat.stats import detectable, power, sample_size
 
 SPREADS = (0.15, 0.25, 0.35)

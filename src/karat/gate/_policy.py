@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from karat.core import InputError, Measure, MeasureError, UsageError, decode, did_you_mean, read_bytes, shorten
+from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean, shorten
+from karat.files import decode, read_bytes
 from karat.gate._comparison import Segment, lower_is_better
 from karat.stats import DropRule
 

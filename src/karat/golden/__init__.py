@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from karat.files import Mistakes, Reading, Row
 from karat.golden._diff import Change, Diff, diff, next_version
 from karat.golden._documents import read_documents
 from karat.golden._fingerprint import fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place, pool_lines
 from karat.golden._pool import Pooled, pool, read_runs
-from karat.golden._reading import Mistakes, Reading, Row
 from karat.golden._sample import sample
 from karat.golden._synth import needles, sentences, synthesise
 
 if TYPE_CHECKING:
     from karat.golden.lint import Report, ceiling, check, resolution
-    from karat.golden.text import canonical, outline, resolver
 
 __all__ = [
     "FORMATS",
@@ -31,7 +30,6 @@ __all__ = [
     "Report",
     "Row",
     "agreement",
-    "canonical",
     "ceiling",
     "check",
     "diff",
@@ -41,14 +39,12 @@ __all__ = [
     "merge_in_place",
     "needles",
     "next_version",
-    "outline",
     "pool",
     "pool_lines",
     "read",
     "read_documents",
     "read_runs",
     "resolution",
-    "resolver",
     "sample",
     "sentences",
     "synthesise",
@@ -58,7 +54,6 @@ __all__ = [
 # Loaded at first use: the linter needs NumPy, and the outline is for judgments that name a part.
 _HOME = {
     **dict.fromkeys(("Report", "ceiling", "check", "resolution"), "karat.golden.lint"),
-    **dict.fromkeys(("canonical", "outline", "resolver"), "karat.golden.text"),
 }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from karat.core import Document, InputError, decode, read_bytes
-from karat.golden._reading import Reading
+from karat.core import Document, InputError
+from karat.files import Reading, decode, read_bytes
 
 FORMAT_OF_ENDING = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".text": "text", ".json": "json"}
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Target, UsageError
+from karat.files import Mistakes, Reading
 from karat.golden._documents import read_documents
 from karat.golden._losses import losses
-from karat.golden._reading import Mistakes, Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,23 +10,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from karat.core import (
-    GoldenSet,
-    Judgment,
-    KaratError,
-    Span,
-    Target,
-    UsageError,
-    decode,
-    read_bytes,
-    shorten,
-    write_file,
-)
+from karat.core import GoldenSet, Judgment, KaratError, Span, Target, UsageError, shorten
+from karat.files import Reading, Row, decode, read_bytes, write_file
 from karat.golden._format import read
 from karat.golden._pool import Pooled
-from karat.golden._reading import Reading, Row
 from karat.golden.formats import json_line, judgment_of, judgment_row
-from karat.golden.text import canonical, resolver
+from karat.text import canonical, resolver
 
 _SHOWN_ONLY = ("query_text", "title", "text", "judged")
 

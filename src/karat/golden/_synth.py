@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from karat.core import Document, GoldenSet, Judgment, Query, Span, Target, UsageError
-from karat.golden._prose import prose
+from karat.text import prose
 
 Generate = Callable[[Document, int], Iterable[str]]
 """Makes at most so many queries for a document; an LLM can be one."""
@@ -81,7 +81,7 @@ def _asks(sentence: str) -> bool:
 
 def _says(sentence: str) -> bool:
     """Say whether a sentence has enough words to be told from others."""
-    from karat.golden.lint._words import STOP_WORDS, words
+    from karat.text import STOP_WORDS, words
 
     found = words(sentence)
     return len(found) >= _WORDS and sum(word not in STOP_WORDS for word in found) >= _CONTENT
@@ -102,8 +102,8 @@ def _best(found: Iterable[_Sentence], n: int) -> list[str]:
 
 def _alike(one: str, other: str) -> bool:
     """Say whether two sentences are nearly the same, as the linter sees it."""
-    from karat.golden.lint._asking import ALIKE
-    from karat.golden.lint._words import content, letters
+    from karat.golden.lint import ALIKE
+    from karat.text import content, letters
 
     first, second = set(letters(one)), set(letters(other))
     return set(content(one)) == set(content(other)) or len(first & second) >= ALIKE * len(first | second)
@@ -187,7 +187,7 @@ def _own_sentences(documents: Sequence[Document], stretches: Sequence[Sequence[D
 
 def _key(text: str) -> tuple[str, ...]:
     """Give the words by which the linter tells questions apart."""
-    from karat.golden.lint._words import folded
+    from karat.text import folded
 
     return tuple(folded(text).split())
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 
-from karat.core import InputError, check_id, decode, parse_json, shorten
+from karat.core import InputError, check_id, shorten
+from karat.files import decode, parse_json
 from karat.measures._alignment import Judgments
 from karat.measures._files import Source, find
 from karat.measures._text import Table, delimited_rows

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any
 
-from karat.core import InputError, check_id, decode, did_you_mean, json_lines, parse_json, shorten
+from karat.core import InputError, check_id, did_you_mean, shorten
+from karat.files import decode, json_lines, parse_json
 from karat.measures._columns import find_query_column
 from karat.measures._files import Source, find
 from karat.measures._text import delimited_rows

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar, cast, get_args
 
-from karat.core import BOM, InputError, UsageError, did_you_mean, guarded, gunzip
+from karat.core import InputError, UsageError, did_you_mean
+from karat.files import BOM, guarded, gunzip
 from karat.measures._columns import is_header
 
 Format = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from karat.core import BOM, InputError
+from karat.core import InputError
+from karat.files import BOM
 from karat.measures._alignment import Judgments
 from karat.measures._columns import LARGEST_GRADE, Kind, bad_value, duplicate, find_columns
 from karat.measures._files import Source

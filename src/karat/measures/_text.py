@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from karat.core import BOM, InputError, check_id, csv_rows, decode, json_lines, parse_json, shorten
+from karat.core import InputError, check_id, shorten
+from karat.files import BOM, csv_rows, decode, json_lines, parse_json
 from karat.measures._columns import (
     CHECK,
     LARGEST_GRADE,

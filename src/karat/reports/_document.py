@@ -11,7 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, decode, parse_json, read_bytes, shorten
+from karat.core import InputError, shorten
+from karat.files import decode, parse_json, read_bytes
 from karat.reports._failures import failures
 from karat.reports._recommendations import recommendations
 from karat.reports._words import plain

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from karat import golden as sets
-from karat.core import Document, GoldenSet, InputError, guarded
+from karat.core import Document, GoldenSet, InputError
+from karat.files import guarded
 
 _EXAMPLE = {
     "breakfast": "Breakfast is served from seven to ten. It costs twelve euros for guests.",

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from karat.config import Config, read_config
-from karat.core import InputError, UsageError, decode, read_bytes, write_file
+from karat.core import InputError, UsageError
+from karat.files import decode, read_bytes, write_file
 from karat.start._golden import Starter, example, has_documents, same_set, starter, write_set
 from karat.start._install import Install, installing
 from karat.start._repository import Repository

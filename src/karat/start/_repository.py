@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, decode, read_bytes
+from karat.core import InputError
+from karat.files import decode, read_bytes
 
 _USUAL = ("main", "master")
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from karat.core import UsageError
-from karat.systems._package import package
+from karat.net import package
 
 INSTALL = "'karat[sentence-transformers]'"
 

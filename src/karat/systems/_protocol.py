@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from karat.core import Document, Hit, KaratError, Place, Span, SystemFailed, UsageError, check_id, shorten
-from karat.systems._loop import finished, words
+from karat.net import finished, words
 
 
 @runtime_checkable

@@ -13,7 +13,8 @@ from hypothesis import given
 from golden.sets import golden_sets, sent_round
 from karat import golden
 from karat.core import GoldenSet, InputError, Judgment, Query, Session, Span, Target
-from karat.golden import FORMATS, Mistakes
+from karat.files import Mistakes
+from karat.golden import FORMATS
 from strategies import quick
 
 # A record with every field of the source's two interfaces, and one with none that may be left out.

@@ -11,7 +11,7 @@ import pytest
 
 from karat import golden
 from karat.core import InputError, Query, Target
-from karat.golden import Mistakes
+from karat.files import Mistakes
 from karat.golden.formats._attack import plain
 
 

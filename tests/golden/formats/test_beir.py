@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from golden.formats.golden_strategies import golden_sets, quick, round_trip
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
-from karat.golden import Mistakes
+from karat.files import Mistakes
 
 CORPUS = '{"_id": "d1", "title": "WiFi", "text": "Restart the router.", "metadata": {"url": "x"}}\n{"_id": "d2"}\n'
 QUERIES = '{"_id": "q1", "text": "wifi broken"}\n\n{"_id": "q2", "text": "pets?", "metadata": {"n": 1}}\n'

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from golden.sets import IDS, TEXTS, sent_round
 from karat import golden
 from karat.core import GRADES, GoldenSet, InputError, Judgment, Query, Span, Target
-from karat.golden import Mistakes
+from karat.files import Mistakes
 from strategies import quick
 
 # The source's own row, on one line.

@@ -15,7 +15,7 @@ from golden.formats.golden_strategies import golden_sets, plain_ids, quick, roun
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target
 from karat.golden.formats._offsets import Offsets
-from karat.golden.text._canonical import canonical
+from karat.text._canonical import canonical
 
 TEXT = "# Pets\r\n\r\nDogs are \u20ac20 a night.\r\nCats are free.\r\nDogs sleep inside.\r\n"
 

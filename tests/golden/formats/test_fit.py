@@ -14,7 +14,8 @@ from hypothesis import given
 from golden.sets import TEXTS, golden_sets, sent_round
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target
-from karat.golden import FORMATS, Mistakes
+from karat.files import Mistakes
+from karat.golden import FORMATS
 from strategies import quick
 
 # The source's own example: two entities and two queries, without its comments.

@@ -9,7 +9,7 @@ import pytest
 
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Session, Span, Target
-from karat.golden import Mistakes
+from karat.files import Mistakes
 
 FULL = GoldenSet(
     name='a "name"\x7f',

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from golden.formats.golden_strategies import quick, texts
 from karat.core import Span
 from karat.golden.formats._offsets import Offsets
-from karat.golden.text._canonical import canonical
+from karat.text._canonical import canonical
 
 REFERENCE = (
     "Quiet hours\r\nbegin at 22:00 \u20ac\u65e5.  \r\n\r\n\r\n\r\n\r\n  Late check-\r\nout is cafe\u0301 talk.\r\n"

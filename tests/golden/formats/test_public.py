@@ -12,7 +12,7 @@ import pytest
 
 from karat import golden
 from karat.core import GoldenSet
-from karat.golden.text._canonical import canonical
+from karat.text._canonical import canonical
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 

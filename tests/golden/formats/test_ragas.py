@@ -13,7 +13,7 @@ from hypothesis import given
 from golden.formats.golden_strategies import golden_sets, quick, relevant, round_trip
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target
-from karat.golden import Mistakes
+from karat.files import Mistakes
 
 SAMPLE = {
     "user_input": "When is breakfast?",

@@ -13,7 +13,8 @@ from hypothesis import given
 from golden.sets import golden_sets, sent_round
 from karat import golden
 from karat.core import GRADES, GoldenSet, InputError, Judgment, Query, Target
-from karat.golden import FORMATS, Mistakes
+from karat.files import Mistakes
+from karat.golden import FORMATS
 from strategies import quick
 
 EXAMPLE = """\

@@ -8,7 +8,7 @@ import pytest
 
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Query
-from karat.golden import Mistakes
+from karat.files import Mistakes
 
 DOCUMENTS = """.I 1
 .T

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from golden.formats.golden_strategies import golden_sets, ids, quick, round_trip, texts
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
-from karat.golden import Mistakes
+from karat.files import Mistakes
 from karat.golden.formats._qrels import fields
 from karat.golden.formats._sgml import block, block_sgml, inline, inline_sgml
 

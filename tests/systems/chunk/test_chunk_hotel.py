@@ -13,6 +13,7 @@ from karat.core import Document, GoldenSet
 from karat.measures import Overlap
 from karat.systems._chunk import Chunk
 from karat.systems.chunk import CHUNKERS, WORDS, Fixed, Sentence, Whole, chunker
+from karat.text import canonical, resolver
 
 HOTEL = Path(__file__).resolve().parents[3] / "examples" / "hotel"
 
@@ -34,7 +35,7 @@ def test_every_document_is_covered(name: str, context: str) -> None:
     """Spans of the chunks leave nothing but white space, texts are those of the spans, and sizes are respected."""
     size = chunker(name).describe().get("size", 10**9)
     for document in hotel().documents:
-        data = golden.canonical(document.text).encode()
+        data = canonical(document.text).encode()
         rest = bytearray(data)
         for chunk in chunks(name, context)[document.id]:
             assert chunk.text.endswith(data[chunk.span.start : chunk.span.end].decode())
@@ -45,7 +46,7 @@ def test_every_document_is_covered(name: str, context: str) -> None:
 
 def test_every_judged_place_is_found() -> None:
     """For each judged part there is a chunk that counts for it by the default rule, whatever the chunker."""
-    resolve = golden.resolver(hotel())
+    resolve = resolver(hotel())
     judged = {judgment.target for judgment in hotel().judgments if not judgment.target.whole}
     assert judged
     for name in CHUNKERS:

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from karat.core import Document, Span, UsageError, document_of
-from karat.golden import canonical, outline
 from karat.systems._chunk import Chunk, Chunker
 from karat.systems.chunk import Blocks, Fixed, Heading, Recursive, Sentence, Whole, chunker
+from karat.text import canonical, outline
 
 
 def texts(made: Chunker, text: str, title: str = "") -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from karat.core import SystemFailed, UsageError
-from karat.systems import _client
+from karat.net import _client
 from karat.systems.embed import Endpoint, embedder
 
 QUICK = {"timeout": 5, "retries": 3, "backoff": 0.01}

@@ -39,8 +39,8 @@ from karat.core import (
     did_you_mean,
     shorten,
 )
+from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading, Row
 from karat.golden.formats._head import head
 from karat.golden.formats._json import Named, Record, json_value, rows, some_rows, write_object
 from karat.golden.formats._listing import check_grade, check_queries, declaration, declared, named

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
+from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading, Row
 from karat.golden.formats._head import head
 from karat.golden.formats._records import name_of
 from karat.golden.formats._scale import BINARY

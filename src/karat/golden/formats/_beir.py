@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import Document, GoldenSet, InputError, Query, shorten
+from karat.files import Reading
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading
 from karat.golden.formats._qrels import Qrels, graded, read_qrels
 from karat.golden.formats._records import name_of
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from karat.core import GoldenSet, Query
+from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading, Row
 from karat.golden.formats._head import head
 from karat.golden.formats._json import Named, json_object, rows, write_object
 from karat.golden.formats._listing import (

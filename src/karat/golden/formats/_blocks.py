@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import NORMALISER, GoldenSet, InputError, Query, Span, Target, check_id, shorten
+from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading, Row
 from karat.golden.formats._head import head
 from karat.golden.formats._json import Named, some_rows, write_rows
 from karat.golden.formats._listing import (

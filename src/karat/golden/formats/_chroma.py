@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, decode, read_bytes, shorten
+from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, shorten
+from karat.files import Reading, Row, decode, read_bytes
 from karat.golden._documents import FORMAT_OF_ENDING
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading, Row
 from karat.golden.formats._head import head
 from karat.golden.formats._offsets import Offsets
 from karat.golden.formats._records import Names, cell, name_of

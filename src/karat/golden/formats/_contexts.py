@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from karat.core import Document, GoldenSet, Judgment, Target
-from karat.golden._reading import Row
+from karat.files import Row
 from karat.golden.formats._offsets import Offsets
 from karat.golden.formats._records import digest
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import GoldenSet, InputError, Query, shorten
+from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading, Row
 from karat.golden.formats._contexts import Contexts, contexts_of
 from karat.golden.formats._head import head
 from karat.golden.formats._records import Names, cell, ids, name_of, records, texts

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import GRADES, Document, GoldenSet, Query, check_id, shorten
+from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading, Row
 from karat.golden.formats._head import head
 from karat.golden.formats._json import Named, json_object, rows, write_object
 from karat.golden.formats._listing import (

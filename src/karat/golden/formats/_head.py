@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from karat.core import BOM
+from karat.files import BOM
 
 _BYTES = 1 << 16
 _TOKEN = re.compile(r'[^"{}\[\]:]*+(?:("(?:[^"\\]|\\.)*+")|([{}\[\]:]))')

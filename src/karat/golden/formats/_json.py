@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, decode, parse_json, read_bytes, shorten
-from karat.golden._reading import Reading, Row
+from karat.core import InputError, shorten
+from karat.files import Reading, Row, decode, parse_json, read_bytes
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(//|/\*)', re.DOTALL)
 

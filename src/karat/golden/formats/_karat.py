@@ -24,13 +24,11 @@ from karat.core import (
     Query,
     Session,
     Target,
-    decode,
     did_you_mean,
-    read_bytes,
     shorten,
 )
+from karat.files import Reading, Row, decode, read_bytes
 from karat.golden._format import EVERYTHING, FORMATS, Format
-from karat.golden._reading import Reading, Row
 
 _FILES = ("documents.jsonl", "queries.jsonl", "judgments.jsonl")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from karat.core import GoldenSet, InputError, Judgment, Query, Target, check_id, shorten
-from karat.golden._reading import Reading, Row
+from karat.files import Reading, Row
 from karat.golden.formats._json import Named, Record
 from karat.golden.formats._karat import relevant_from
 from karat.golden.formats._scale import Scale, scale

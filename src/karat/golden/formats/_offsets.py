@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from karat.core import Span
-from karat.golden.text import canonical
+from karat.text import canonical
 
 
 class Offsets:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Judgment, Target, shorten
-from karat.golden._reading import Reading
+from karat.files import Reading
 from karat.golden.formats._scale import Scale, scale
 
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}(\.0+)?")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, check_id, parse_json, shorten
-from karat.golden._reading import Reading, Row
+from karat.core import InputError, check_id, shorten
+from karat.files import Reading, Row, parse_json
 from karat.golden.formats._head import head
 
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from karat.core import GoldenSet, Query
+from karat.files import Reading
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading
 from karat.golden.formats._head import head
 from karat.golden.formats._json import Named, some_rows, write_rows
 from karat.golden.formats._listing import (

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, shorten
+from karat.files import Reading
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading
 from karat.golden.formats._head import head
 from karat.golden.formats._records import name_of
 

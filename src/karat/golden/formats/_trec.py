@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Literal
 
 from karat.core import Document, GoldenSet, InputError, Query, shorten
+from karat.files import Reading
 from karat.golden._documents import read_documents
 from karat.golden._format import FORMATS, Format
-from karat.golden._reading import Reading
 from karat.golden.formats import _beir, _smart
 from karat.golden.formats._head import Head, head
 from karat.golden.formats._qrels import Qrels, fields, graded, read_qrels

@@ -1,5 +1,6 @@
 """The linter: what is wrong with a golden set, and what it can decide."""
 
+from karat.golden.lint._asking import ALIKE
 from karat.golden.lint._ceiling import Ceiling, ceiling
 from karat.golden.lint._check import Report, check, find_rule, read_gate, read_index, rules, sections, unread
 from karat.golden.lint._resolution import Resolution, Seen, resolution
@@ -7,6 +8,7 @@ from karat.golden.lint._rule import Finding, Rule
 from karat.golden.lint._similar import clusters, near_duplicates
 
 __all__ = [
+    "ALIKE",
     "Ceiling",
     "Finding",
     "Report",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from karat.core import Query
 from karat.golden.lint._similar import near_duplicates
-from karat.golden.lint._words import content, folded, letters
+from karat.text import content, folded, letters
 
 Relevant = Mapping[str, frozenset[str]]
 """The relevant documents of each query that has some; those of one class are one."""

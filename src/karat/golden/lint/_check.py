@@ -10,19 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from karat.core import (
-    Document,
-    GoldenSet,
-    InputError,
-    UsageError,
-    check_id,
-    decode,
-    did_you_mean,
-    parse_json,
-    read_bytes,
-    shorten,
-)
-from karat.golden._reading import Mistakes
+from karat.core import Document, GoldenSet, InputError, UsageError, check_id, did_you_mean, shorten
+from karat.files import Mistakes, decode, parse_json, read_bytes
 
 # Importing a file of rules adds them to the table.
 from karat.golden.lint import (

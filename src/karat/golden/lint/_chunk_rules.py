@@ -11,7 +11,7 @@ from karat.golden.lint._id_rules import counted
 from karat.golden.lint._rule import Finding, Subject, found, rule
 from karat.golden.lint._scripts import script
 from karat.golden.lint._similar import Groups, Pair, clusters, near_duplicates
-from karat.golden.lint._words import words
+from karat.text import words
 
 TINY = 20
 """Characters below which a text says nothing: about three words."""

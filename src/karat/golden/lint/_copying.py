@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from karat.golden.lint._words import STOP_WORDS, UNSPACED, words
+from karat.text import STOP_WORDS, UNSPACED, words
 
 RUN = 8
 """Words in a row that two people hardly ever choose alike, when at least five of them carry the subject."""

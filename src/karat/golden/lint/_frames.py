@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from karat.golden.lint._words import STOP_WORDS, words
+from karat.text import STOP_WORDS, words
 
 SLOT = "..."
 LEAST = 5

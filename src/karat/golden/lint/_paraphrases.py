@@ -13,7 +13,7 @@ from functools import cached_property
 
 from karat.core import Query
 from karat.golden.lint._asking import Relevant
-from karat.golden.lint._words import NEGATIONS, content, folded, numbers
+from karat.text import NEGATIONS, content, folded, numbers
 
 NEAR = 0.5
 """The share of content words from which on a paraphrase may belong to another query,"""

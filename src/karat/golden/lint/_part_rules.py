@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from karat.core import NORMALISER, Document, GoldenSet, InputError, Span, Target
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._rule import Finding, Subject, found, rule
-from karat.golden.text._canonical import canonical
-from karat.golden.text._outline import Outline, outline
+from karat.text import Outline, canonical, outline
 
 
 @rule("span-outside-text", "error")

@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from karat.golden.lint._words import words
+from karat.text import words
 
 Thing = TypeVar("Thing", bound=Hashable)
 Tokens = Callable[[str], list[str]]

@@ -13,7 +13,7 @@ from karat.golden.lint._frames import frames
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._paraphrases import idle, strays
 from karat.golden.lint._rule import Finding, Subject, found, rule
-from karat.golden.lint._words import words
+from karat.text import words
 
 FEW = 10
 """Queries below which shares mean nothing."""

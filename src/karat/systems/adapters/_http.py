@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karat.core import SystemFailed, UsageError, shorten
-from karat.systems._client import Client, Endpoint
+from karat.net import Client, Endpoint
 
 _PATHS = ("id", "score", "document", "content", "tenant")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from karat.golden import canonical
 from karat.systems.chunk._measured import Measured
 from karat.systems.chunk._options import Context
 from karat.systems.chunk._tokens import token_starts
+from karat.text import canonical
 
 _HASHES = re.compile(r"#{0,6}[ \t]*+")
 _LONGEST = 300  # characters of a title or heading; a text of one endless line may be a heading

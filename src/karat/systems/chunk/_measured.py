@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from karat.core import Document
-from karat.golden import canonical
 from karat.systems.chunk._offsets import Offsets
 from karat.systems.chunk._tokens import Tokens, continues, token_starts
+from karat.text import canonical
 
 if TYPE_CHECKING:
-    from karat.golden.text import Outline
+    from karat.text import Outline
 
 
 class Measured:
@@ -40,7 +40,7 @@ class Measured:
     def outline(self) -> Outline:
         """The sections and blocks."""
         # Imported here: chunkers that look at neither do not need it.
-        from karat.golden import outline
+        from karat.text import outline
 
         return outline(self.text)
 

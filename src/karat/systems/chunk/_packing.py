@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from karat.systems.chunk._measured import Measured
-from karat.systems.chunk._sentences import line_places, sentence_places
+from karat.text import line_places, sentence_places
 
 Range = tuple[int, int]
 """Characters, the end excluded."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import SystemFailed, shorten
-from karat.systems._client import words_of
+from karat.net import words_of
 
 
 def rows_of(answer: Any, count: int, size: int | None) -> NDArray[np.float64]:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from karat.core import SystemFailed, UsageError
-from karat.systems import _client
+from karat.net import Client
+from karat.net import Endpoint as HttpEndpoint
 from karat.systems.embed._answer import rows_of
 from karat.systems.embed._embedder import Matrix, check_texts, normalised
 
@@ -45,7 +46,7 @@ class Endpoint:
         self.model = model
         self.url = _base(url)
         self.key_variable = key_variable if key_variable is not None else "OPENAI_API_KEY" if url == OPENAI else ""
-        self.endpoint = _client.Endpoint(
+        self.endpoint = HttpEndpoint(
             url=f"{self.url}/embeddings",
             key_variable=self.key_variable,
             timeout=timeout,
@@ -55,7 +56,7 @@ class Endpoint:
         self.dimensions = dimensions
         self.batch = batch
         self._size = dimensions
-        self._client: _client.Client | None = None
+        self._client: Client | None = None
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -107,17 +108,17 @@ class Endpoint:
         self._size = rows.shape[1]
         return normalised(rows).astype(np.float32)
 
-    def _connected(self) -> _client.Client:
+    def _connected(self) -> Client:
         """Give the client, whose connections stay open between calls, and are closed when nobody needs them."""
         with self._lock:
             if self._client is None:
-                self._client = _client.Client(self.endpoint, "embedder")
+                self._client = Client(self.endpoint, "embedder")
             return self._client
 
 
 def _base(url: str) -> str:
     """Give the address without what is added to it, and refuse one that would put a secret into names and messages."""
-    parts = urlsplit(_client.Endpoint(url=url).url)
+    parts = urlsplit(HttpEndpoint(url=url).url)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UsageError("the address of an endpoint takes no user, password or query; name a key_variable instead")
     return url.rstrip("/").removesuffix("/embeddings")

@@ -11,7 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
-from karat.systems._package import package
+from karat.net import package
 from karat.systems.embed._embedder import Matrix, normalised
 from karat.systems.embed._forward import EPSILON, HEADS, LAYERS, WIDTH, Affine, Embedding, Ids, layer_of
 from karat.systems.embed._pack import Pack

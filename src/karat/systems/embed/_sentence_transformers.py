@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from karat.core import UsageError
+from karat.net import version_of
 from karat.systems._local_model import local_model
-from karat.systems._package import version_of
 from karat.systems.embed._embedder import Matrix, check_texts
 
 

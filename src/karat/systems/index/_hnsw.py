@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from karat.systems._package import package, version_of
+from karat.net import package, version_of
 from karat.systems.index._ranking import check_k
 from karat.systems.index._saved import Path_, Saved, save
 from karat.systems.index._vectors import Vectors, check_vectors, ranked

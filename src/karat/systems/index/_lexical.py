@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import UsageError, did_you_mean
-from karat.systems._package import package, version_of
+from karat.net import package, version_of
 from karat.systems.index._ranking import best, check_k
 from karat.systems.index._saved import Path_, Saved, save
 

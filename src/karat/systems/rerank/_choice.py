@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.core import UsageError, did_you_mean, shorten
-from karat.systems._client import Endpoint
+from karat.net import Endpoint
 from karat.systems.rerank._cross_encoder import CrossEncoder
 from karat.systems.rerank._http import HttpReranker
 from karat.systems.rerank._mix import Mix

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from karat.core import SystemFailed, UsageError
+from karat.net import package, version_of
 from karat.systems._chunk import Chunk
 from karat.systems._local_model import INSTALL, local_model
-from karat.systems._package import package, version_of
 
 
 class CrossEncoder:

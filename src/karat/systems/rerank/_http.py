@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from karat.core import UsageError, shorten
+from karat.net import Client, Endpoint
 from karat.systems._chunk import Chunk
-from karat.systems._client import Client, Endpoint
 
 Field = Literal["documents", "texts"]
 

@@ -1,0 +1,34 @@
+"""Text: its canonical form, sections and blocks, where they stand, sentences, and words."""
+
+from karat.text._canonical import canonical
+from karat.text._ids import distance, section_of_block, section_path
+from karat.text._outline import Block, Outline, Section, outline, resolve
+from karat.text._places import resolver
+from karat.text._places_of_sentences import line_places, sentence_places
+from karat.text._prose import Paragraph, prose
+from karat.text._words import NEGATIONS, STOP_WORDS, UNSPACED, content, folded, letters, numbers, words
+
+__all__ = [
+    "NEGATIONS",
+    "STOP_WORDS",
+    "UNSPACED",
+    "Block",
+    "Outline",
+    "Paragraph",
+    "Section",
+    "canonical",
+    "content",
+    "distance",
+    "folded",
+    "letters",
+    "line_places",
+    "numbers",
+    "outline",
+    "prose",
+    "resolve",
+    "resolver",
+    "section_of_block",
+    "section_path",
+    "sentence_places",
+    "words",
+]

@@ -1,0 +1,301 @@
+"""From a golden set and a system to a run and its scores."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from karat import golden
+from karat.core import (
+    Document,
+    GoldenSet,
+    Hit,
+    InputError,
+    Judgment,
+    Query,
+    Span,
+    SystemFailed,
+    Target,
+    Trace,
+    UsageError,
+)
+from karat.evaluation import latency, score_run
+from karat.runs import Settings, make_run, read_run_file
+
+SET = GoldenSet(
+    name="tiny",
+    grades=("no", "yes"),
+    relevant=1,
+    documents=tuple(Document(id=d, text=f"about {d}") for d in "abc"),
+    queries=tuple(Query(id=f"q{d}", text=f"{d}?", paraphrases=(f"{d}!",), category=d) for d in "abc"),
+    judgments=tuple(Judgment(query=f"q{d}", target=Target(document=d), grade=1) for d in "abc"),
+)
+
+
+def find(query, k):
+    """Find everything but c."""
+    return ["a" if query[0] == "c" else query[0]]
+
+
+def test_scores_and_latency():
+    """Two of three queries are answered; latency counts each question once."""
+    evaluation = score_run(SET, make_run(SET, find), ["P@1", "RR@10"])
+    assert evaluation.scores.mean() == {"P@1": pytest.approx(2 / 3), "RR@10": pytest.approx(2 / 3)}
+    assert evaluation.latency["total"].n == 3
+    assert evaluation.groups["category"]["c"].mean() == {"P@1": 0.0, "RR@10": 0.0}
+
+
+def test_percentiles_are_linear():
+    """The 95th percentile of 1 to 20 lies between the last two."""
+    found = latency(list(range(1, 21)))
+    assert found is not None
+    assert (found.p50, found.p95, found.p99, found.mean) == (10.5, pytest.approx(19.05), pytest.approx(19.81), 10.5)
+    assert latency([]) is None
+
+
+def test_a_failed_query_counts_as_zero_and_is_told():
+    """An unstable system does not look better for failing."""
+
+    def flaky(query, k):
+        if query == "b?":
+            raise RuntimeError("shard down")
+        return [query[0]]
+
+    evaluation = score_run(SET, make_run(SET, flaky), ["P@1"])
+    assert evaluation.scores.mean() == {"P@1": pytest.approx(2 / 3)}
+    assert evaluation.scores.count("P@1") == 3
+    assert [(t.query, t.error) for t in evaluation.failed] == [("qb", "RuntimeError: shard down")]
+    assert evaluation.to_dict()["runs"][0]["failed"] == [{"query": "qb", "error": "RuntimeError: shard down"}]
+    with pytest.raises(SystemFailed, match="query 'qb': RuntimeError: shard down"):
+        make_run(SET, flaky, Settings(fail_fast=True))
+
+
+def test_when_all_fail_the_systems_words_are_told(tmp_path):
+    """Exit code 3, the backend's own error, and no run that would be taken up again."""
+
+    def broken(query, k):
+        raise ConnectionError("refused by 10.0.0.1")
+
+    with pytest.raises(SystemFailed, match="every one of 3 queries failed: ConnectionError: refused") as raised:
+        make_run(SET, broken, output=tmp_path / "run.jsonl")
+    assert raised.value.exit_code == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_paraphrases_and_repeats_are_averaged_by_query():
+    """Each wording of each repeat is scored on its own; a query has the mean of its scores."""
+
+    def picky(query, k):
+        return [query[0]] if query.endswith("?") else ["z"]
+
+    run = make_run(SET, picky, Settings(paraphrases=True, repeat=2))
+    assert len(run.traces) == 12
+    evaluation = score_run(SET, run, ["P@1"])
+    assert evaluation.scores.mean() == {"P@1": 0.5}
+    assert len(evaluation.variants) == 4
+    assert evaluation.noise == {"P@1": 0.0}  # from repeat to repeat nothing changes, from wording to wording it does
+    assert sorted(scores.mean()["P@1"] for scores in evaluation.wordings) == [0.0, 1.0]
+
+
+def test_a_sample_is_asked_and_scored_alone():
+    """What was not asked does not count as missed."""
+    run = make_run(SET, find, Settings(sample=2, seed=3))
+    assert len(run.traces) == 2
+    assert score_run(SET, run, ["P@1"]).scores.total == 2
+
+
+def test_gold_that_the_index_lacks_is_found_before_asking():
+    """Both kinds of ids are shown."""
+
+    class Index:
+        def retrieve(self, query, k):
+            raise AssertionError("was asked")
+
+        def document_ids(self):
+            return ["a", "doc-b"]
+
+    with pytest.raises(InputError, match=r"lacks 2 of 3 relevant documents, such as 'b', 'c'; it has 'a', 'doc-b'"):
+        make_run(SET, Index())
+
+
+def test_ids_that_never_meet_are_refused():
+    """Where no judged document comes back, the names differ, and a score of 0 would be a lie."""
+    with pytest.raises(InputError, match="the gold has 'a', 'b', 'c'; the system gives 'doc-a'"):
+        score_run(SET, make_run(SET, lambda query, k: ["doc-a"]), ["P@1"])
+
+
+def test_documents_are_ingested_and_readiness_is_asked_for():
+    """No fixed sleep: the system says when it is ready."""
+
+    class Slow:
+        taken = ()
+        asked = 0
+
+        def ingest(self, documents):
+            self.taken = documents
+
+        def ready(self):
+            self.asked += 1
+            return self.asked > 2
+
+        def retrieve(self, query, k):
+            return [query[0]]
+
+    slow = Slow()
+    make_run(SET, slow)
+    assert [d.id for d in slow.taken] == ["a", "b", "c"]
+    assert slow.asked == 3
+    slow.ready = lambda: False
+    with pytest.raises(SystemFailed, match=r"is not ready after 0\.3 s"):
+        make_run(SET, slow, Settings(ready_timeout=0.3))
+
+
+def test_an_ingest_that_breaks_is_the_systems_failure():
+    """Its own words, and exit code 3."""
+
+    class Broken:
+        def ingest(self, documents):
+            raise ValueError("record 16: hash collision")
+
+        def retrieve(self, query, k):
+            return []
+
+    with pytest.raises(SystemFailed, match="ValueError: record 16: hash collision"):
+        make_run(SET, Broken())
+
+
+def test_the_run_file_holds_all_that_scoring_needs(tmp_path):
+    """Hits with spans and channels, timings, errors, fingerprints and versions come back as they were."""
+
+    def rich(query, k):
+        if query == "b?":
+            raise RuntimeError("x")
+        hit = {"id": "a:chunk:0", "score": 0.5, "span": [0, 3], "type": "prose", "channels": {"bm25": [1, 2.5]}}
+        return [{**hit, "stages": {"fusion": 0.1}, "section": "S.1"}]
+
+    run = make_run(SET, rich, output=tmp_path / "run.jsonl")
+    back = read_run_file(tmp_path / "run.jsonl")
+    strip = lambda r: replace(r, traces=tuple(replace(t, timings={}) for t in r.traces))  # noqa: E731
+    assert strip(back) == strip(run)
+    assert back.golden["fingerprint"] == golden.fingerprint(SET)
+    assert back.versions["karat"]
+    assert back.traces[0].hits[0].span == Span(0, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no run of karat"),
+        ('{"karat": "run", "format": 99}\n', "is a run of format 99"),
+        ("{\n", "line 1: is no valid JSON"),
+        ('{"query": "q"}\n', "is no run of karat"),
+    ],
+)
+def test_what_is_no_run_is_refused(tmp_path, text, message):
+    """Another file, another version, a cut-off file."""
+    (tmp_path / "r.jsonl").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_run_file(tmp_path / "r.jsonl")
+
+
+def test_an_unfinished_run_is_refused(tmp_path):
+    """A run without its end is not scored as if it were all."""
+    make_run(SET, find, output=tmp_path / "run.jsonl")
+    lines = (tmp_path / "run.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "cut.jsonl").write_text("".join(lines[:-1]))
+    with pytest.raises(InputError, match="the run was not finished"):
+        read_run_file(tmp_path / "cut.jsonl")
+
+
+def test_what_was_answered_is_not_asked_again(tmp_path):
+    """A run that stopped goes on where it was, also in the middle of a line."""
+    asked = []
+
+    def stops(query, k):
+        if query == "c?" and len(asked) == 3:
+            raise KeyboardInterrupt
+        asked.append(query)
+        return [query[0]]
+
+    with pytest.raises(KeyboardInterrupt):
+        make_run(SET, stops, Settings(timeout=None), output=tmp_path / "run.jsonl")
+    part = tmp_path / "run.jsonl.part"
+    part.write_bytes(part.read_bytes() + b'{"query": "qc", "te')
+    asked.append("again")
+    make_run(SET, stops, Settings(timeout=None, warm_up=0), output=tmp_path / "run.jsonl")
+    assert asked == ["a?", "a?", "b?", "again", "c?"]
+    assert [t.query for t in read_run_file(tmp_path / "run.jsonl").traces] == ["qa", "qb", "qc"]
+
+
+PROGRAM = """
+import sys, time
+from pathlib import Path
+from karat import golden
+from karat.runs import Settings, make_run
+def find(query, k):
+    time.sleep(0.003)
+    return [query[:3], "x"]
+make_run(golden.read("set"), find, Settings(concurrency=3), output=Path("run.jsonl"))
+"""
+
+
+def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path):
+    """SIGKILL at random points, resumed until it ends: but for the times it is the uninterrupted run."""
+    many = replace(SET, queries=tuple(Query(id=f"q{i:03d}", text=f"{i:03d}?") for i in range(120)), judgments=())
+    draw = random.Random(5)
+    golden.write(many, tmp_path / "set")
+    part, kills = tmp_path / "run.jsonl.part", 0
+    for attempt in range(8):
+        job = subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=tmp_path)
+        before = part.stat().st_size if part.exists() else 0
+        wanted = before + 200 + int(2000 * draw.random())
+        while job.poll() is None and attempt < 7 and not (part.exists() and part.stat().st_size > wanted):
+            time.sleep(0.005)
+        if attempt < 7 and job.poll() is None:
+            os.kill(job.pid, signal.SIGKILL)
+            kills += 1
+        job.wait(timeout=60)
+        if (tmp_path / "run.jsonl").exists():
+            break
+    assert kills >= 2
+    killed = read_run_file(tmp_path / "run.jsonl")
+    plain = make_run(many, lambda query, k: [query[:3], "x"], name="find")
+    rid = lambda r: [(t.query, t.text, t.hits, t.error) for t in r.traces]  # noqa: E731
+    assert rid(killed) == rid(plain)
+
+
+def test_settings_are_checked():
+    """What makes no sense is refused before anything is asked."""
+    for wrong in ({"k": 0}, {"repeat": 0}, {"concurrency": 0}, {"timeout": 0}, {"timeout": -1.0}):
+        with pytest.raises(UsageError):
+            Settings(**wrong)
+
+
+def test_a_set_without_queries_has_nothing_to_ask():
+    """An empty run would be a score of nothing."""
+    with pytest.raises(InputError, match="has no queries"):
+        make_run(replace(SET, queries=(), judgments=()), find)
+
+
+def test_the_order_of_the_system_counts_not_its_scores():
+    """A re-ranker may give scores of two kinds; what it put first is first."""
+    evaluation = score_run(SET, make_run(SET, lambda q, k: [Hit("z", 0.1), Hit(q[0], 0.9)]), ["RR@10"])
+    assert evaluation.scores.mean() == {"RR@10": 0.5}
+    assert json.dumps(evaluation.to_dict())
+    assert isinstance(evaluation.run.traces[0], Trace)
+
+
+def test_a_measure_is_taken_as_it_was_written():
+    """R(rel=1)@5 on a set that counts from 2 is not quietly R(rel=2)@5: it is refused, as by score_hits."""
+    low = replace(SET, relevant=2, grades=())
+    run = make_run(low, lambda query, k: ["a"])
+    with pytest.raises(UsageError, match="relevant means grade 2 and above"):
+        score_run(low, run, ["R(rel=1)@5"])

@@ -1,0 +1,213 @@
+"""Runs as files: what is written is read, whatever a system put into it, and what is damaged is told."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from karat.core import GoldenSet, Hit, InputError, Place, Run, Span, SystemFailed, Trace
+from karat.projects._project import run_path
+from karat.runs import RunWriter, Settings, make_run, read_run_file
+from karat.runs._evaluate import begun
+from karat.runs._runfile import header, read_begun, trace_record
+from karat.systems import adapt, hits_of
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+TEXTS = st.text(st.characters(), max_size=8)  # with halves of surrogate pairs
+HITS = st.builds(
+    Hit,
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8),
+    NUMBERS,
+    span=st.none() | st.builds(Span, st.integers(0, 99), st.integers(0, 99)),
+    content=TEXTS,
+    section=TEXTS,
+    channels=st.dictionaries(TEXTS, st.builds(Place, st.integers(), NUMBERS), max_size=2),
+    stages=st.dictionaries(TEXTS, NUMBERS, max_size=2),
+)
+TRACES = st.builds(
+    Trace, query=TEXTS, text=TEXTS, hits=st.lists(HITS, max_size=3).map(tuple), error=TEXTS,
+    timings=st.dictionaries(TEXTS, NUMBERS, max_size=2), paraphrase=st.integers(0, 3), repeat=st.integers(0, 3),
+)  # fmt: skip
+EMPTY = Run(name="r", golden={}, system={}, fingerprint="")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TRACES, max_size=4, unique_by=lambda trace: (trace.query, trace.paraphrase, trace.repeat)))
+def test_what_is_written_is_what_is_read(tmp_path_factory: pytest.TempPathFactory, traces: list[Trace]) -> None:
+    """Any text, also such as no file could hold, and any number come back as they were."""
+    path = tmp_path_factory.mktemp("run") / "run.jsonl"
+    with RunWriter(path, EMPTY) as writer:
+        for trace in traces:
+            writer.write(trace)
+    assert list(read_run_file(path).traces) == traces
+
+
+def test_a_damaged_run_file_is_read_or_refused(tmp_path: Path, letters: GoldenSet) -> None:
+    """Never anything but a run or one clear message, whatever byte is changed, lost or doubled."""
+    path = tmp_path / "run.jsonl"
+    hit = {"id": "a:chunk:1", "score": 0.5, "span": [1, 2], "channels": {"x": [1, 0.5]}, "stages": {"y": 0.1}}
+    make_run(letters, lambda query, k: [hit], output=path)
+    data, draw, refused = path.read_bytes(), random.Random(7), 0
+    for _ in range(600):
+        at, width = draw.randrange(len(data)), draw.choice((0, 1, 1, 1, 9))
+        new = draw.choice((b"", b"0", b"-", b'"', b"{", b"[]", b"null", b"true", b"1e999", b"\n", b"\xff", b"\\ud800"))
+        path.write_bytes(data[:at] + new + data[at + width :])
+        try:
+            assert isinstance(read_run_file(path), Run)
+        except InputError:
+            refused += 1
+    assert refused > 300
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("golden", 5, "the header has 'golden' as 5"),
+        ("versions", None, "the header has 'versions' as None"),
+        ("settings", {"k": "ten"}, "the header has k as 'ten'"),
+        ("name", ..., "the header lacks 'name'"),
+    ],
+)
+def test_a_header_that_lacks_something(
+    tmp_path: Path, letters: GoldenSet, key: str, value: object, message: str
+) -> None:
+    """It is told with the key."""
+    path = tmp_path / "run.jsonl"
+    make_run(letters, lambda query, k: [query[0]], output=path)
+    first, rest = path.read_text().split("\n", 1)
+    head = {
+        name: value if name == key else old for name, old in json.loads(first).items() if name != key or value != ...
+    }
+    path.write_text(json.dumps(head) + "\n" + rest)
+    with pytest.raises(InputError, match=message):
+        read_run_file(path)
+
+
+def test_a_query_that_is_answered_twice(tmp_path: Path, letters: GoldenSet) -> None:
+    """One of the answers would be lost without a word."""
+    path = tmp_path / "run.jsonl"
+    make_run(letters, lambda query, k: [query[0]], output=path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:3], lines[1], *lines[3:]]))
+    with pytest.raises(InputError, match="line 4: query 'qa' is answered twice"):
+        read_run_file(path)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.binary(max_size=3) | HITS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(
+            st.sampled_from(
+                ["id", "score", "document", "span", "channels", "stages", "content", "tenant", "type", "x"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANYTHING)
+def test_any_answer_is_hits_that_can_be_kept_or_a_failure(answer: object) -> None:
+    """What is taken can be written and read; everything else is the system's failure, and no other error."""
+    try:
+        hits = hits_of(answer, 5, "acme")
+    except SystemFailed:
+        return
+    record = trace_record(Trace(query="q", text="t", hits=hits))
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+
+
+def _head(path: Path) -> dict[str, object]:
+    head: dict[str, object] = json.loads(path.read_bytes().splitlines()[0])
+    return head
+
+
+def test_a_run_says_when_it_was_begun(tmp_path: Path, letters: GoldenSet) -> None:
+    """In UTC, to the second, in the first line of its file, packed or not; the run itself knows nothing of it."""
+    path = tmp_path / "run.jsonl"
+    before = datetime.now(tz=UTC).replace(microsecond=0)
+    made = make_run(letters, lambda query, k: [query[0]], output=path)
+    found = read_begun(path)
+    assert found is not None
+    assert before <= found <= datetime.now(tz=UTC)
+    assert _head(path)["begun"] == f"{found:%Y-%m-%dT%H:%M:%SZ}"
+    assert read_run_file(path) == made
+    assert "begun" not in header(made)
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_begun(packed) == found
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, 5, "", "yesterday", "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01", "2026-01-01T00:00:00"],
+)
+def test_a_file_that_does_not_say_it_is_a_run_too(tmp_path: Path, letters: GoldenSet, said: object) -> None:
+    """One from before, and one in which it is no time."""
+    path = tmp_path / "run.jsonl"
+    made = make_run(letters, lambda query, k: [query[0]], output=path)
+    head, rest = path.read_text().split("\n", 1)
+    record = json.loads(head) | {"begun": said}
+    if said is None:
+        del record["begun"]
+    path.write_text(json.dumps(record) + "\n" + rest)
+    assert read_begun(path) is None
+    assert read_run_file(path) == made
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"[]\n", b"[" * 200_000, b"\x1f\x8b\x08", b"\x1f\x8b" + b"x" * 99])
+def test_what_is_no_run_was_begun_at_no_time(tmp_path: Path, data: bytes) -> None:
+    """It is not for this to complain of it."""
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(data)
+    assert read_begun(path) is None
+    assert read_begun(tmp_path) is None
+    assert read_begun(tmp_path / "gone") is None
+
+
+def test_a_run_that_is_taken_up_was_begun_when_it_was(tmp_path: Path, letters: GoldenSet) -> None:
+    """Its first time stays, also where the file has none because an older karat began it."""
+    path, part = tmp_path / "run.jsonl", tmp_path / "run.jsonl.part"
+    asked: list[str] = []
+
+    def find(query: str, k: int) -> list[str]:
+        asked.append(query)
+        return [query[0]]
+
+    make_run(letters, find, output=path)
+    first, second, *_ = path.read_text().splitlines(keepends=True)
+    for old in ({"begun": "2001-02-03T04:05:06Z"}, {}):
+        asked.clear()
+        head = {key: value for key, value in json.loads(first).items() if key != "begun"} | old
+        part.write_text(json.dumps(head, ensure_ascii=False, separators=(",", ":")) + "\n" + second)
+        make_run(letters, find, output=path)
+        assert {key: value for key, value in _head(path).items() if key == "begun"} == old
+        assert len(asked) == len(letters.queries)  # one of them to warm up
+
+
+def test_when_a_run_was_begun_is_no_part_of_what_it_is(tmp_path: Path, letters: GoldenSet) -> None:
+    """The name of its file does not change by it, so that a run that was begun yesterday is taken up today."""
+    system = adapt(lambda query, k: [query[0]], name="mine")
+    path = run_path(tmp_path, letters, system, Settings())
+    with RunWriter(path, begun(letters, system, Settings())) as writer:
+        writer.write(Trace(query=letters.queries[0].id, text=letters.queries[0].text))
+    head, answer, _ = path.read_text().splitlines(keepends=True)
+    path.unlink()
+    part = path.with_name(path.name + ".part")
+    part.write_text(head.replace(json.loads(head)["begun"], "2001-02-03T04:05:06Z") + answer)
+    assert run_path(tmp_path, letters, system, Settings()) == path
+    with RunWriter(path, begun(letters, system, Settings())) as writer:
+        assert len(writer.done) == 1
+    assert _head(path)["begun"] == "2001-02-03T04:05:06Z"
