@@ -158,7 +158,7 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         "[1]: 'reference_contexts' is 5, not a list of texts",
         "[2]: 1 contexts have 2 ids",
         "[4]: context '1' has another text here than before",
-        "[5]: 'reference_context_ids': id None is no text",
+        "[5]: 'reference_context_ids': id None is not text",
         "[6]: 'reference_context_ids' is 5, not a list of ids",
         "[7]: 'user_input' is a conversation in which no human says anything",
         "[8]: 'f?' is no object",
