@@ -248,7 +248,7 @@ class _Reader:
     def _take(self, file: RunFile) -> bool:
         """Read a run, and say whether it is on the golden set of the project."""
         if file.path.suffix == ".part":
-            raise InputError("the run was not finished", hint="run 'karat eval' again to go on")
+            raise InputError("the run was not finished", hint="run 'karat eval' again to continue it")
         if file.path.is_fifo():  # which might be waited for in vain
             raise InputError("is a pipe, and no file")
         run = read_run_file(file.path)
