@@ -1,4 +1,4 @@
-"""Segments of the queries: by their own fields, or by the documents that answer them."""
+"""Segments of the queries, by their own fields or by the documents that answer them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ FIELDS = ("category", "type", "intent", "tier", "block")
 
 
 def segment_queries(golden: GoldenSet, fields: Iterable[str] = FIELDS) -> dict[tuple[str, str], list[str]]:
-    """Return the queries of every field and value, the values of a field in alphabetical order."""
+    """Return the queries of each segment; the values of a field are in alphabetical order.
+
+    >>> from karat.core import Query
+    >>> golden = GoldenSet(queries=(Query(id="q1", text="?", category="spa"), Query(id="q2", text="?", category="bar")))
+    >>> segment_queries(golden)
+    {('category', 'bar'): ['q2'], ('category', 'spa'): ['q1']}
+    """
     segments: dict[tuple[str, str], list[str]] = {}
     for field in fields:
         queries: dict[str, list[str]] = {}
@@ -24,7 +30,7 @@ def segment_queries(golden: GoldenSet, fields: Iterable[str] = FIELDS) -> dict[t
 
 
 def _values(golden: GoldenSet, field: str) -> dict[str, set[str]]:
-    """Return each query's values of a field: its own, or the tiers and block types of the gold."""
+    """Return the values of a field for each query: its own value, or the tiers or block types of its gold."""
     if field in ("category", "type", "intent"):
         return {query.id: {value} for query in golden.queries if (value := getattr(query, field))}
     values: dict[str, set[str]] = {}
@@ -42,5 +48,5 @@ def _values(golden: GoldenSet, field: str) -> dict[str, set[str]]:
 
 @lru_cache(maxsize=1024)
 def _outline(text: str) -> Outline:
-    """Return the outline of a text; cached, because many judgments point into one document."""
+    """Return the outline of a text; cached, because many judgments refer to the same document."""
     return outline(canonical(text))
