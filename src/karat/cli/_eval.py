@@ -164,7 +164,7 @@ def _groups(groups: dict[str, Any], name: str) -> str:
 
 def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
     from karat.evaluation import deepest
-    from karat.projects import advice
+    from karat.reports import hints
 
     notes = []
     if evaluation.failed:
@@ -180,7 +180,7 @@ def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
             f"{len(evaluation.unfound):,} of {evaluation.scores.total:,} found nothing relevant: {shown}{more}"
         )
     without = {*evaluation.unfound, *(trace.query for trace in evaluation.failed)}
-    notes += advice(evaluation.scores.mean(), len(without), evaluation.scores.total)
+    notes += hints(evaluation.scores.mean(), len(without), evaluation.scores.total)
     k = evaluation.run.settings.get("k")
     for name, cell in document["measures"].items():
         if k and deepest([name]) > k:

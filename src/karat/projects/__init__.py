@@ -1,6 +1,5 @@
 """Projects: a folder with karat.toml, and one function for each thing that people do with it."""
 
-from karat.projects._advice import advice
 from karat.projects._check import (
     CHOICES,
     as_path,
@@ -9,9 +8,8 @@ from karat.projects._check import (
     check_project,
     checked_project,
     chosen_settings,
-    verdict,
 )
-from karat.projects._failure import explain
+from karat.projects._failure import explain, summarise, verdict
 from karat.projects._gating import (
     Gated,
     baseline_path,
@@ -33,7 +31,6 @@ __all__ = [
     "Project",
     "Subject",
     "Subjects",
-    "advice",
     "as_path",
     "as_policy",
     "baseline_path",
@@ -54,5 +51,6 @@ __all__ = [
     "report_document",
     "run_identity",
     "run_path",
+    "summarise",
     "verdict",
 ]

@@ -8,11 +8,10 @@ from typing import Any, get_args, get_type_hints
 
 from karat.core import GateFailed, InputError, UsageError, did_you_mean, shorten
 from karat.golden import check as lint
-from karat.projects._failure import explain
+from karat.projects._failure import verdict
 from karat.projects._gating import Gated, find_baseline, gate_run, policy_of
 from karat.projects._project import Project, open_project
 from karat.runs import Settings, make_run
-from karat.stats import Outcome
 
 CHOICES = tuple(name for name in get_type_hints(Settings) if name != "seed")
 """What can be chosen besides the seed, which the gate has too."""
@@ -120,11 +119,3 @@ def check_project(
     asked = project.system() if system is None else system
     run = make_run(project.golden, asked, how, output=None if output is None else as_path("output", output))
     return gate_run(project, run, policy=policy, baseline=baseline, seed=seed)
-
-
-def verdict(gated: Gated) -> str:
-    """Say what did not pass, each with its numbers and queries."""
-    decision = gated.decision
-    wrong = decision.failures or tuple(one for one in decision.checks if one.outcome is Outcome.INCONCLUSIVE)
-    head = f"{decision.outcome.value} by policy {decision.policy.name}: {len(wrong)} of {len(decision.checks)} checks"
-    return f"{head}\n{explain(gated, wrong)}"

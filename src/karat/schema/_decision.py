@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-DECISION_FORMAT = 1
+DECISION_FORMAT: Final = 1
 """The number of the format; a document with a higher one needs a newer karat."""
 
 Outcome = Literal["pass", "fail", "inconclusive"]
@@ -220,6 +220,13 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     p_worse: Number | None = None
     n: Count | None = None
     needed: Annotated[Count | None, Meta(description="How many queries would decide it, where these do not.")] = None
+
+    @property
+    def name(self) -> str:
+        """The metric, with its segment or its query."""
+        if self.query:
+            return f"{self.query} {self.metric}".rstrip()
+        return self.metric if self.segment is None else f"{self.metric} {self.segment[0]}={self.segment[1]}"
 
     @property
     def segment(self) -> tuple[str, str] | None:
