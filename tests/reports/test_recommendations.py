@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from karat.reports import RULES, Recommendation, recommendations
-from reports.documents import make_check, make_document, make_measure, make_query
+from karat.reports import RULES, recommend
+from karat.schema import Recommendation
+from reports.documents import make_check, make_document, make_measure, make_query, typed
 
 
 def found(document: dict[str, Any], rule: str) -> list[Recommendation]:
-    return [one for one in recommendations(document) if one.rule == rule]
+    return [one for one in recommend(typed(document)) if one.rule == rule]
 
 
 def test_nothing_is_said_where_nothing_is_to_be_said() -> None:
@@ -17,16 +18,16 @@ def test_nothing_is_said_where_nothing_is_to_be_said() -> None:
     queries = [make_query(f"q{i}", 1.0, 1.0) for i in range(10)]
     made = make_document(queries=queries, measures=[make_measure(now=1.0, was=1.0)])
     made["segments"] = []
-    assert recommendations(made) == ()
+    assert recommend(typed(made)) == ()
 
 
 def test_every_recommendation_names_queries_of_the_document() -> None:
     """On a document on which many rules fire, each names ids that are there."""
     made = make_document(checks=[make_check("non_inferior", "inconclusive", needed=90)])
     ids = {query["id"] for query in made["queries"]}
-    assert recommendations(made)
-    assert all(one.queries and set(one.queries) <= ids for one in recommendations(made))
-    assert {one.rule for one in recommendations(made)} <= RULES.keys()
+    assert recommend(typed(made))
+    assert all(one.queries and set(one.queries) <= ids for one in recommend(typed(made)))
+    assert {one.rule for one in recommend(typed(made))} <= RULES.keys()
 
 
 def test_failed_queries_are_told_by_their_error() -> None:
