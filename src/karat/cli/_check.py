@@ -37,7 +37,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     Example: karat check examples/hotel
     """
     from karat.golden import check
-    from karat.projects import find_baseline, gate_run, open_project, policy_of, report_document
+    from karat.projects import find_baseline, gate_run, open_project, project_policy, report_document
     from karat.schema import GoldenErrors, to_plain
 
     project = open_project(folder)
@@ -46,7 +46,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         errors = to_plain(GoldenErrors(lint=report.to_dict()))
         emit(json.dumps(errors, allow_nan=False) if options["as_json"] else _errors(report, folder))
         context.exit(2)
-    policy_of(project, options["policy"])  # a mistake in either is reported before anything is asked
+    project_policy(project, options["policy"])  # a mistake in either is reported before anything is asked
     find_baseline(project, options["baseline"])
     run = ask_project(project, project.settings(), output=options["output"], system=options["system"])
     gated = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])

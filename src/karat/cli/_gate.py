@@ -33,10 +33,10 @@ def command(context: click.Context, /, run: str, **options: Any) -> None:
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
     """
-    from karat.projects import gate_run, open_project, project_of, report_document
+    from karat.projects import find_project, gate_run, open_project, report_document
     from karat.runs import read_answers
 
-    project = open_project(options["folder"] or project_of(run))
+    project = open_project(options["folder"] or find_project(run))
     answers = read_answers(run, project.golden, say=say)
     gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     document = report_document(gated)

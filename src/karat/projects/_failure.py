@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from karat.gate import Check
-from karat.projects._gating import Gated
+from karat.projects._gating import GateResult
 from karat.projects._report import check_row, report_document
 from karat.reports import explain_checks, render_refusal, summarise_check
 
 
-def explain(gated: Gated, checks: Iterable[Check]) -> str:
+def explain(gated: GateResult, checks: Iterable[Check]) -> str:
     """Return what checks ask for, why they hold or not, their numbers, and the queries that they rest on."""
     return explain_checks(report_document(gated), map(check_row, checks))
 
@@ -20,6 +20,6 @@ def summarise(check: Check) -> str:
     return summarise_check(check_row(check))
 
 
-def verdict(gated: Gated) -> str:
+def verdict(gated: GateResult) -> str:
     """Return the outcome, and an explanation of the checks that did not pass."""
     return render_refusal(report_document(gated))

@@ -11,9 +11,9 @@ import numpy as np
 from msgspec import UNSET
 
 from karat.core import GoldenSet, Hit, Trace
-from karat.evaluation import Snapshot, changes, groups
+from karat.evaluation import Evaluation, segment_queries, system_changes
 from karat.gate import Check, Compared, compare, generator, lower_is_better, moved, movers
-from karat.projects._gating import Gated
+from karat.projects._gating import GateResult
 from karat.reports import add_conclusions
 from karat.schema import (
     DECISION_FORMAT,
@@ -46,15 +46,15 @@ _TIE = 1e-9
 
 
 def report_document(
-    gated: Gated, *, created: str | None = None, lint: dict[str, Any] | None = None
+    gated: GateResult, *, created: str | None = None, lint: dict[str, Any] | None = None
 ) -> DecisionDocument:
     """Return the decision on a run, with everything that a report may show of it.
 
     Two identical runs have the same document, apart from ``created``, the day. ``lint`` is what the linter reports
     about the golden set, as plain data.
     """
-    candidate, golden, decision = gated.snapshot, gated.project.golden, gated.decision
-    before = gated.baseline.snapshot if gated.baseline else None
+    candidate, golden, decision = gated.evaluation, gated.project.golden, gated.decision
+    before = gated.baseline.evaluation if gated.baseline else None
     comparisons = _compare(candidate, before)
     return add_conclusions(
         DecisionDocument(
@@ -86,7 +86,7 @@ def check_row(check: Check) -> CheckRow:
     return from_plain(check.to_dict(), CheckRow)
 
 
-def _verdict(gated: Gated) -> Verdict:
+def _verdict(gated: GateResult) -> Verdict:
     decision, policy = gated.decision, gated.decision.policy
     return from_plain(
         {
@@ -118,26 +118,25 @@ def _failure(check: Check) -> VerdictFailure:
     )
 
 
-def _run(candidate: Snapshot) -> RunFacts:
+def _run(candidate: Evaluation) -> RunFacts:
     return RunFacts(
         name=candidate.name,
-        fingerprint=candidate.fingerprint,
-        system=dict(candidate.system),
-        settings=dict(candidate.settings),
-        versions=dict(candidate.versions),
+        fingerprint=candidate.provenance.fingerprint,
+        system=dict(candidate.provenance.system),
+        settings=dict(candidate.provenance.settings),
+        versions=dict(candidate.provenance.versions),
         queries=len(candidate.queries),
-        failed=len(candidate.failed),
-        unfound=tuple(sorted(candidate.unfound - candidate.failed.keys())),
+        failed=len(candidate.failures),
+        unfound=tuple(sorted(candidate.unfound - candidate.failures.keys())),
         coverage=_number(candidate.coverage),
     )
 
 
-def _golden(candidate: Snapshot, golden: GoldenSet) -> GoldenFacts:
-    facts = {
-        key: str(candidate.golden[key]) for key in ("version", "fingerprint", "questions") if key in candidate.golden
-    }
+def _golden(candidate: Evaluation, golden: GoldenSet) -> GoldenFacts:
+    identity = candidate.provenance.golden
+    facts = {key: str(identity[key]) for key in ("version", "fingerprint", "questions") if key in identity}
     return GoldenFacts(
-        name=str(candidate.golden.get("name", "")),
+        name=str(identity.get("name", "")),
         **facts,
         documents=len(golden.documents),
         queries=len(golden.queries),
@@ -145,55 +144,58 @@ def _golden(candidate: Snapshot, golden: GoldenSet) -> GoldenFacts:
     )
 
 
-def _baseline(gated: Gated) -> BaselineFacts | None:
+def _baseline(gated: GateResult) -> BaselineFacts | None:
     if gated.baseline is None:
         return None
-    candidate, before = gated.snapshot, gated.baseline.snapshot
+    candidate, before = gated.evaluation, gated.baseline.evaluation
     return BaselineFacts(
         name=before.name,
-        fingerprint=before.fingerprint,
+        fingerprint=before.provenance.fingerprint,
         recorded=gated.baseline.recorded,
         forced=gated.baseline.forced,
-        changes=tuple(SettingChange(key=key, now=now, was=was) for key, now, was in changes(candidate, before)),
+        changes=tuple(
+            SettingChange(key=key, now=now, was=was)
+            for key, now, was in system_changes(candidate.provenance.system, before.provenance.system)
+        ),
     )
 
 
-def _movers(gated: Gated) -> tuple[MoverRow, ...]:
+def _movers(gated: GateResult) -> tuple[MoverRow, ...]:
     if gated.baseline is None:
         return ()
-    candidate, before = gated.snapshot, gated.baseline.snapshot
+    candidate, before = gated.evaluation, gated.baseline.evaluation
     return tuple(
         MoverRow(
             query=mover.query,
             measure=mover.measure,
             baseline=mover.baseline,
             candidate=mover.candidate,
-            moved=tuple(moved(candidate, before, mover.query)),
+            moved=tuple(moved(candidate.lists.get(mover.query, ()), before.lists.get(mover.query, ()))),
         )
         for mover in movers(candidate, before, gated.decision.policy.measures)
     )
 
 
-def _compare(candidate: Snapshot, before: Snapshot | None) -> dict[str, Compared]:
-    if before is None or not before.values:
+def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Compared]:
+    if before is None or not before.has_queries:
         return {}
-    shared = [name for name in candidate.values if name in before.values]
+    shared = [name for name in candidate.scores.measures if name in before.scores.measures]
     return {comparison.measure: comparison for comparison in compare(candidate, before, shared)}
 
 
-def _measure(gated: Gated, name: str, comparison: Compared | None) -> MeasureRow:
+def _measure(gated: GateResult, name: str, comparison: Compared | None) -> MeasureRow:
     """Return a measure with what it is held against, and how it compares with the baseline."""
-    candidate, before = gated.snapshot, gated.baseline.snapshot if gated.baseline else None
+    candidate, before = gated.evaluation, gated.baseline.evaluation if gated.baseline else None
     checks = [
         check for check in gated.decision.checks if check.metric == name and check.where is None and not check.query
     ]
-    scores = sorted(candidate.scores(name).values())
+    scores = sorted(candidate.values(name).values())
     plain = {} if comparison is None else comparison.to_dict()
     for key in ("measure", "segment", "n", "baseline", "candidate"):
         plain.pop(key, None)
     return MeasureRow(
         name=name,
-        definition=candidate.definitions.get(name, name),
+        definition=candidate.scores.definitions.get(name, name),
         lower_is_better=lower_is_better(name),
         mean=_number(candidate.mean(name)),
         interval=_interval(name, scores),
@@ -227,23 +229,27 @@ def _status(
     return "PASS" if checks else "UNCHECKED"
 
 
-def _segments(golden: GoldenSet, candidate: Snapshot, before: Snapshot | None) -> tuple[SegmentRow, ...]:
+def _segments(golden: GoldenSet, candidate: Evaluation, before: Evaluation | None) -> tuple[SegmentRow, ...]:
     return tuple(
         SegmentRow(
             field=field,
             value=value,
             queries=len(queries),
             ids=tuple(queries),
-            means={name: _number(candidate.mean(name, queries)) for name in candidate.values},
-            baseline=None if before is None else {name: _number(before.mean(name, queries)) for name in before.values},
+            means=_means(candidate, queries),
+            baseline=None if before is None else _means(before, queries),
         )
-        for (field, value), queries in groups(golden).items()
+        for (field, value), queries in segment_queries(golden).items()
     )
 
 
-def _latency(gated: Gated) -> LatencyFacts:
-    candidate, before, run = gated.snapshot, gated.baseline.snapshot if gated.baseline else None, gated.evaluation.run
-    times = [trace.timings["total"] for trace in run.traces if "total" in trace.timings and not trace.error]
+def _means(evaluation: Evaluation, queries: Sequence[str]) -> dict[str, float | None]:
+    return {name: _number(evaluation.mean(name, queries)) for name in evaluation.scores.measures}
+
+
+def _latency(gated: GateResult) -> LatencyFacts:
+    candidate, before = gated.evaluation, gated.baseline.evaluation if gated.baseline else None
+    times = [trace.timings["total"] for trace in candidate.traces if "total" in trace.timings and not trace.error]
     counts, edges = np.histogram(times, bins=_BINS) if times else (np.zeros(0, int), np.zeros(0))
     return LatencyFacts(
         stages=_stages(candidate),
@@ -254,31 +260,31 @@ def _latency(gated: Gated) -> LatencyFacts:
     )
 
 
-def _stages(snapshot: Snapshot) -> dict[str, StageTimes]:
+def _stages(evaluation: Evaluation) -> dict[str, StageTimes]:
     """Return the stages whose times are all known; a baseline that was written by hand may lack some."""
     names = StageTimes.__struct_fields__
     return {
         stage: StageTimes(**{name: times[name] for name in names})
-        for stage, times in snapshot.latency.items()
+        for stage, times in evaluation.latency.items()
         if all(math.isfinite(times.get(name, math.nan)) for name in names)
     }
 
 
-def _queries(gated: Gated) -> tuple[QueryRow, ...]:
-    golden, candidate, run = gated.project.golden, gated.snapshot, gated.evaluation.run
-    before = gated.baseline.snapshot if gated.baseline else None
+def _queries(gated: GateResult) -> tuple[QueryRow, ...]:
+    golden, candidate = gated.project.golden, gated.evaluation
+    before = gated.baseline.evaluation if gated.baseline else None
     grades: dict[str, dict[str, int]] = {}
     for (id_, target), grade in golden.decided.items():
         of_query = grades.setdefault(id_, {})
         of_query[target.document] = max(grade, of_query.get(target.document, 0))
-    first = {trace.query: trace for trace in reversed(run.traces) if not trace.paraphrase and not trace.repeat}
-    now = {name: candidate.scores(name) for name in candidate.values}
-    then = {name: before.scores(name) for name in before.values} if before else {}
+    first = {trace.query: trace for trace in reversed(candidate.traces) if not trace.paraphrase and not trace.repeat}
+    now = {name: candidate.values(name) for name in candidate.scores.measures}
+    then = {name: before.values(name) for name in before.scores.measures} if before else {}
     asked, rows = set(candidate.queries), []
     for query in golden.queries:
         if query.id in asked:
             trace, of_query = first.get(query.id), grades.get(query.id, {})
-            ranking = before.hits.get(query.id, ()) if before else ()
+            ranking = before.lists.get(query.id, ()) if before else ()
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -288,7 +294,7 @@ def _queries(gated: Gated) -> tuple[QueryRow, ...]:
                     intent=query.intent or UNSET,
                     scores={name: column[query.id] for name, column in now.items() if query.id in column},
                     baseline={name: column[query.id] for name, column in then.items() if query.id in column},
-                    error=candidate.failed.get(query.id, ""),
+                    error=candidate.failures.get(query.id, ""),
                     unfound=query.id in candidate.unfound,
                     ms=None if trace is None else trace.timings.get("total"),
                     hits=_hits(trace, of_query, ranking),
@@ -326,11 +332,11 @@ def _left(
     )
 
 
-def _passages(gated: Gated) -> dict[str, Passage]:
+def _passages(gated: GateResult) -> dict[str, Passage]:
     """Return title and beginning of everything that was found, by the id of the hit."""
-    golden, run = gated.project.golden, gated.evaluation.run
+    golden, candidate = gated.project.golden, gated.evaluation
     passages: dict[str, Passage] = {}
-    for trace in run.traces:
+    for trace in candidate.traces:
         for hit in trace.hits if not trace.paraphrase and not trace.repeat else ():
             if hit.id not in passages:
                 passages[hit.id] = Passage(title=_title(golden, hit.document), snippet=_snippet(golden, hit))
