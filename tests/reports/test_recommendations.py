@@ -10,7 +10,7 @@ from reports.documents import make_check, make_document, make_measure, make_quer
 
 
 def found(document: dict[str, Any], rule: str) -> list[Recommendation]:
-    return [one for one in recommend(typed(document)) if one.rule == rule]
+    return [advice for advice in recommend(typed(document)) if advice.rule == rule]
 
 
 def test_nothing_is_said_where_nothing_is_to_be_said() -> None:
@@ -164,6 +164,28 @@ def test_slower_names_stage_and_slowest_queries() -> None:
     assert one.advice.startswith("embed takes most of it (12 ms)")
     assert one.queries == ("q3",)
     assert found(make_document(), "slower") == []
+
+
+def test_slow_queries_without_a_time_are_left_out() -> None:
+    """Where a limit on latency failed although no time was measured, no query is named, and nothing breaks."""
+    made = make_document(
+        outcome="fail",
+        checks=[make_check("max", "fail", metric="latency.p95")],
+        queries=[make_query("q1", 1.0, ms=None)],
+        latency={
+            "stages": {"total": {"n": 1, "mean": 0.0, "p50": 0.0, "p95": 0.0, "p99": 0.0}},
+            "baseline": {},
+            "histogram": {"edges": [], "counts": []},
+        },
+    )
+    assert found(made, "slower") == []
+
+
+def test_a_mean_that_is_missing_is_not_called_low() -> None:
+    """A measure that no query has a value for says nothing about the order."""
+    queries = [make_query("q1", 1 / 3, scores={})]
+    made = make_document(queries=queries, measures=[make_measure(was=None, now=0.3) | {"mean": None}])
+    assert found(made, "weak-order") == []
 
 
 def test_too_few_queries_says_how_many_would_do() -> None:

@@ -18,7 +18,7 @@ def render_refusal(document: DecisionDocument) -> str:
     verdict, checks = document.verdict, document.checks
     wrong = [check for check in checks if check.outcome == "fail"]
     wrong = wrong or [check for check in checks if check.outcome == "inconclusive"]
-    head = f"{verdict.outcome} by policy {verdict.policy}: {len(wrong)} of {len(checks)} checks"
+    head = f"{verdict.outcome} by policy {_safe(verdict.policy)}: {len(wrong)} of {len(checks)} checks"
     return f"{head}\n{explain_checks(document, wrong)}"
 
 
