@@ -3,15 +3,16 @@
 from karat.projects._acceptance import Acceptance, accept_run
 from karat.projects._check import (
     CHOICES,
-    as_path,
-    as_policy,
+    ask_project,
     check,
     check_project,
-    checked_project,
-    chosen_settings,
+    choose_settings,
+    open_sound_project,
+    parse_path,
+    parse_policy,
 )
 from karat.projects._evaluations import Evaluations, read_evaluations
-from karat.projects._failure import explain, summarise, verdict
+from karat.projects._failure import describe_failure, explain, summarise
 from karat.projects._gating import (
     GateResult,
     baseline_path,
@@ -24,25 +25,23 @@ from karat.projects._gating import (
     project_policy,
     require_complete,
 )
-from karat.projects._project import SETTINGS, Project, evaluate, open_project, run_identity, run_path
+from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
 from karat.projects._report import report_document
 
 __all__ = [
     "CHOICES",
-    "SETTINGS",
     "Acceptance",
     "Evaluations",
     "GateResult",
     "Project",
     "accept_run",
-    "as_path",
-    "as_policy",
+    "ask_project",
     "baseline_path",
     "carry_over",
     "check",
     "check_project",
-    "checked_project",
-    "chosen_settings",
+    "choose_settings",
+    "describe_failure",
     "evaluate",
     "evaluate_run",
     "explain",
@@ -51,6 +50,9 @@ __all__ = [
     "gate_evaluation",
     "gate_run",
     "open_project",
+    "open_sound_project",
+    "parse_path",
+    "parse_policy",
     "project_policy",
     "read_evaluations",
     "report_document",
@@ -58,5 +60,4 @@ __all__ = [
     "run_identity",
     "run_path",
     "summarise",
-    "verdict",
 ]

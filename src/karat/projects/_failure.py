@@ -20,6 +20,6 @@ def summarise(check: Check) -> str:
     return summarise_check(check_row(check))
 
 
-def verdict(gated: GateResult) -> str:
+def describe_failure(gated: GateResult) -> str:
     """Return the outcome, and an explanation of the checks that did not pass."""
     return render_refusal(report_document(gated))

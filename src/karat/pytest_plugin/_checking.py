@@ -19,7 +19,7 @@ from karat.files import folder_lock, write_file
 from karat.projects import (
     GateResult,
     check_project,
-    chosen_settings,
+    choose_settings,
     explain,
     gate_run,
     report_document,
@@ -147,7 +147,7 @@ def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Pa
         gated = check_project(project, own, output=run, **asked.choices)
     else:
         with _alone(config, own.name):
-            path = run_path(Path(kept), project.golden, own, chosen_settings(project, **asked.choices))
+            path = run_path(Path(kept), project.golden, own, choose_settings(project, **asked.choices))
             gated = check_project(project, own, output=path, **asked.choices)
         if run is not None:
             shutil.copy(path, run)
