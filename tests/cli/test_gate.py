@@ -184,7 +184,7 @@ def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
 
 
 def test_the_shape_of_json(run: Run, folder: Path) -> None:
-    """Everything that a script needs, ASCII, one document; failures as source 000 records them (H05)."""
+    """Everything that a script needs, ASCII, one document; failures in the form of fit (H05)."""
     new = make_run(folder, make_set(), [1] * 5 + [2] * 6 + [0], system=SYSTEM | {"chunk": {"size": 384}})
     rules(folder, "[[gate.rules]]\nmetric = 'RR@10'\nmin = 0.7\nnon_inferior = true\n"
                   "[[gate.rules]]\nmetric = 'latency.p95'\nmax = 500\nmax_rise_rel = 0.2\n"

@@ -72,12 +72,12 @@ def _may_be_decision(path: Path) -> bool:
 def _check_format(plain: object, name: str) -> None:
     number = plain.get("format") if isinstance(plain, Mapping) else None
     if isinstance(number, int) and number > DECISION_FORMAT:
-        what = f"has format {shorten(number)}, and this version of karat knows {DECISION_FORMAT}"
-        raise InputError(what, source=name, hint="a newer karat reads it")
+        message = f"has format {shorten(number)}, and this version of karat knows {DECISION_FORMAT}"
+        raise InputError(message, source=name, hint="a newer karat reads it")
 
 
-def _incomplete(what: str, name: str) -> InputError:
-    return InputError(f"is not a complete decision: {what}", source=name, hint="run 'karat check' again")
+def _incomplete(reason: str, name: str) -> InputError:
+    return InputError(f"is not a complete decision: {reason}", source=name, hint="run 'karat check' again")
 
 
 def _contradictions(document: DecisionDocument) -> Iterator[str]:

@@ -37,10 +37,10 @@ def from_plain(value: object, kind: type[Document]) -> Document:
 
 
 def _with_path_first(message: str) -> str:
-    what, path = message, "$"
+    problem, path = message, "$"
     if match := re.fullmatch(r"(.*) - at `(.*?)`", message, re.DOTALL):
-        what, path = match.groups()
-    return f"{path}: {what[:1].lower()}{what[1:]}"
+        problem, path = match.groups()
+    return f"{path}: {problem[:1].lower()}{problem[1:]}"
 
 
 def to_plain(document: msgspec.Struct) -> dict[str, Any]:
