@@ -10,19 +10,13 @@ if TYPE_CHECKING:
         BaselineFacts,
         CheckRow,
         DecisionDocument,
-        ExpectedRow,
         GoldenErrors,
         GoldenFacts,
         Histogram,
-        HitRow,
         LatencyFacts,
-        LeftRow,
         MeasureComparison,
         MeasureRow,
         MoverRow,
-        Passage,
-        QueryFailure,
-        QueryRow,
         Recommendation,
         RunFacts,
         SegmentRow,
@@ -32,6 +26,7 @@ if TYPE_CHECKING:
         VerdictFailure,
     )
     from karat.schema._publish import json_schema
+    from karat.schema._queries import ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
     from karat.schema._read import Mismatch, from_plain, to_plain
 
 __all__ = [
@@ -73,19 +68,13 @@ _HOME = {
             "BaselineFacts",
             "CheckRow",
             "DecisionDocument",
-            "ExpectedRow",
             "GoldenErrors",
             "GoldenFacts",
             "Histogram",
-            "HitRow",
             "LatencyFacts",
-            "LeftRow",
             "MeasureComparison",
             "MeasureRow",
             "MoverRow",
-            "Passage",
-            "QueryFailure",
-            "QueryRow",
             "Recommendation",
             "RunFacts",
             "SegmentRow",
@@ -97,6 +86,7 @@ _HOME = {
         "_decision",
     ),
     "json_schema": "_publish",
+    **dict.fromkeys(("ExpectedRow", "HitRow", "LeftRow", "Passage", "QueryFailure", "QueryRow"), "_queries"),
     **dict.fromkeys(("Mismatch", "from_plain", "to_plain"), "_read"),
 }
 
