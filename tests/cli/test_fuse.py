@@ -79,7 +79,7 @@ def test_every_method_takes_every_norm(run: Run, folder: Path, method: str, norm
     ("arguments", "message"),
     [
         (("bm25.txt",), "one run cannot be fused; give two or more"),
-        (("bm25.txt", "bm25.txt"), "bm25.txt stands twice"),
+        (("bm25.txt", "bm25.txt"), "bm25.txt appears twice"),
         (("bm25.txt", "none.txt"), "none.txt: no such file"),
         (("bm25.txt", "dense.json", "--json"), "name the file of the run with --output"),
         (("bm25.txt", "dense.json", "-o", "bm25.txt"), "would overwrite what is read"),

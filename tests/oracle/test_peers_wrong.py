@@ -19,7 +19,7 @@ from karat.measures import pass_at_k
 
 
 def test_single_precision_confuses_neighbouring_scores() -> None:
-    """16777217 and 16777216 are one number to pytrec_eval, which then ranks by id; here they are two."""
+    """16777217 and 16777216 are one number to pytrec_eval, which then ranks by id; here and in trec_eval they are two."""
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 16777217.0, "b": 16777216.0}}
     assert _pytrec(qrels, run, "recip_rank") == 1 / 2
     assert _karat(qrels, run, "RR") == 1 / 1
@@ -199,7 +199,7 @@ def test_err_21_one_hit_of_five_is_not_perfect() -> None:
 
 def test_err_22_a_document_returned_twice_is_refused() -> None:
     """001 counts [a, a] as recall 2.0 of one relevant document; here it is a mistake in the run."""
-    with pytest.raises(InputError, match="document 'a' stands twice for query 'q'"):
+    with pytest.raises(InputError, match="document 'a' appears twice for query 'q'"):
         karat.score({"q": {"a": 1}}, {"q": ["a", "a"]}, ["R@5"])
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-# Importing the kernels fills the table of measures.
+# Importing the kernels registers the measures.
 from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans
 from karat.measures._alignment import Alignment, Judgments
 from karat.measures._classes import read_classes
@@ -10,6 +10,8 @@ from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._document import document
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
+from karat.measures._input import Rankings
+from karat.measures._measure import JUDGED_ONLY, REL, measure, ratio
 from karat.measures._score import (
     name_of,
     read_judgments,
@@ -26,13 +28,18 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVENTIONS",
     "FORMATS",
+    "JUDGED_ONLY",
+    "REL",
     "Alignment",
     "Conventions",
     "Judgments",
     "Overlap",
+    "Rankings",
     "document",
+    "measure",
     "name_of",
     "pass_at_k",
+    "ratio",
     "read_classes",
     "read_field",
     "read_judgments",
@@ -46,7 +53,7 @@ __all__ = [
 del _binary, _experimental, _graded, _incomplete, _sets, _spans
 
 
-# Loaded at first use: what builds tables at import, or scores hits, is no cost to plain files.
+# Loaded at first use: scoring plain files does not need them.
 _HOME = {"Overlap": "_hits", "score_hits": "_hits", "trec_eval": "_trec_eval"}
 
 
