@@ -144,13 +144,13 @@ def test_a_folder_names_its_newest_run(tmp_path: Path) -> None:
     """A project, or its folder of runs, in place of a run: the message has the name of the newest one."""
     runs = tmp_path / "runs"
     runs.mkdir()
-    with pytest.raises(InputError, match="is a folder, not a file; name a file$"):
+    with pytest.raises(InputError, match=r"is a folder, not a file; name a file$"):
         karat.score(QRELS, tmp_path)
     for age, name in ((100, "old.jsonl"), (10, "new.jsonl"), (50, "middle.jsonl")):
         path = write_run(runs / name)
         os.utime(path, (path.stat().st_atime, path.stat().st_mtime - age))
     for folder in (tmp_path, runs):
-        with pytest.raises(InputError, match="name a file; the newest in .*runs is new.jsonl"):
+        with pytest.raises(InputError, match=r"name a file; the newest in .*runs is new\.jsonl"):
             karat.read_run(folder)
 
 

@@ -282,7 +282,7 @@ def test_gains_of_nothing() -> None:
 def test_scores_are_double_precision(
     low: str, high: str, large: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """trec_eval 9.0.8 compares scores as doubles: these are single-precision ties, and a, with the lower id, is first."""
+    """trec_eval 9.0.8 compares scores as doubles: what ties in single precision does not tie, and a comes first."""
     if large:
         monkeypatch.setattr(_files, "_LARGE", 0)
     run = tmp_path / "run"

@@ -19,7 +19,7 @@ from karat.measures import pass_at_k
 
 
 def test_single_precision_confuses_neighbouring_scores() -> None:
-    """16777217 and 16777216 are one number to pytrec_eval, which then ranks by id; here and in trec_eval they are two."""
+    """16777217 and 16777216 are one number to pytrec_eval, which then ranks by id; in trec_eval 9.0.8 they are two."""
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 16777217.0, "b": 16777216.0}}
     assert _pytrec(qrels, run, "recip_rank") == 1 / 2
     assert _karat(qrels, run, "RR") == 1 / 1

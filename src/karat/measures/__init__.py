@@ -7,7 +7,6 @@ from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, 
 from karat.measures._alignment import Alignment, Judgments
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
-from karat.measures._document import document
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
@@ -22,6 +21,7 @@ from karat.measures._score import (
 from karat.measures._trials import pass_at_k
 
 if TYPE_CHECKING:
+    from karat.measures._document import document, run_scores, score_report
     from karat.measures._hits import Overlap, score_hits
     from karat.measures._trec_eval import trec_eval
 
@@ -44,8 +44,10 @@ __all__ = [
     "read_field",
     "read_judgments",
     "read_run",
+    "run_scores",
     "score",
     "score_hits",
+    "score_report",
     "score_runs",
     "trec_eval",
 ]
@@ -54,7 +56,14 @@ del _binary, _experimental, _graded, _incomplete, _sets, _spans
 
 
 # Loaded at first use: scoring plain files does not need them.
-_HOME = {"Overlap": "_hits", "score_hits": "_hits", "trec_eval": "_trec_eval"}
+_HOME = {
+    "Overlap": "_hits",
+    "document": "_document",
+    "run_scores": "_document",
+    "score_hits": "_hits",
+    "score_report": "_document",
+    "trec_eval": "_trec_eval",
+}
 
 
 def __getattr__(name: str) -> Any:

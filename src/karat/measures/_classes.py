@@ -44,7 +44,7 @@ def collapse_run(run: Table, classes: Mapping[str, str]) -> Table:
 
 
 def read_classes(path: str | PathLike[str]) -> dict[str, str]:
-    """Read ``{document: class}`` from JSON, ``{document: class}`` or ``{class: [documents]}``, or rows of two columns."""
+    """Read ``{document: class}`` from JSON, which may also be ``{class: [documents]}``, or from rows of two columns."""
     source = find(fspath(path))
     classes: dict[str, str] = {}
     for line, document, name in _pairs(source):
