@@ -78,13 +78,13 @@ def test_every_method_takes_every_norm(run: Run, folder: Path, method: str, norm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("bm25.txt",), "one run cannot be fused; give two or more"),
+        (("bm25.txt",), "one run cannot be fused; name two or more"),
         (("bm25.txt", "bm25.txt"), "bm25.txt appears twice"),
         (("bm25.txt", "none.txt"), "none.txt: no such file"),
         (("bm25.txt", "dense.json", "--json"), "name the file of the run with --output"),
-        (("bm25.txt", "dense.json", "-o", "bm25.txt"), "would overwrite what is read"),
+        (("bm25.txt", "dense.json", "-o", "bm25.txt"), "would overwrite an input"),
         (("bm25.txt", "dense.json", "--weights", "1"), "--weights 1: 1 for 2 runs"),
-        (("bm25.txt", "dense.json", "--weights", "1,x"), "give numbers between commas"),
+        (("bm25.txt", "dense.json", "--weights", "1,x"), "write numbers separated by commas"),
         (("bm25.txt", "dense.json", "--weights", "1,nan"), "a number from 0 to"),
         (("bm25.txt", "dense.json", "--method", "isr", "--weights", "1,2"), "isr takes no weights"),
         (("bm25.txt", "dense.json", "--k", "-1"), "k=-1"),

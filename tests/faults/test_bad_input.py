@@ -205,7 +205,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("score qrels.txt run.txt -o nowhere/x", "karat: nowhere/x: cannot be written: No such file or directory"),
         ("score qrels.txt run.txt -o run.txt/x", "karat: run.txt/x: cannot be written: Not a directory"),
         (f"score qrels.txt run.txt -o {'x' * 300}", "cannot be written: File name too long"),
-        ("score qrels.txt run.txt -o run.txt", "karat: --output run.txt would overwrite what is read"),
+        ("score qrels.txt run.txt -o run.txt", "karat: --output run.txt would overwrite an input"),
         ("score qrels.txt run.txt --by kind", "karat: qrels.txt: TREC files have no named columns; give a JSONL"),
         (
             "score qrels.txt run.txt --by kind --queries q.csv",
@@ -214,11 +214,11 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("score qrels.txt run.txt --by kind --queries no.csv", "karat: no.csv: no such file"),
         (
             "score qrels.txt run.txt --queries q.csv",
-            "karat: --queries is read for a field of it; name the field with --by",
+            "karat: --queries needs a field; name it with --by",
         ),
         ("score qrels.txt run.txt --pass-at 2", "karat: pass@2 needs at least 2 trials, and there are 1"),
         ("score qrels.txt run.txt --pass-at 0", "0 is not in the range x>=1"),
-        ("score qrels.txt run.txt --pass-at 1 --threshold nan", "karat: --threshold nan is no finite number"),
+        ("score qrels.txt run.txt --pass-at 1 --threshold nan", "karat: --threshold nan is not a finite number"),
         (
             "score qrels.txt run.txt --classes classes.txt",
             "karat: classes.txt, line 2: document 'd1' is in two classes",

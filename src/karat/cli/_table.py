@@ -1,4 +1,4 @@
-"""Plain text: aligned tables, colours only on a terminal, nothing that a script could trip over."""
+"""Plain-text output: aligned tables, colours only on a terminal, and no control characters from input."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import click
 
 
 def colours() -> bool:
-    """Say whether colours may be used: on a terminal, unless NO_COLOR is set."""
+    """Return whether to use colours: on a terminal, unless NO_COLOR is set."""
     return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def bold(text: str) -> str:
-    """Make text bold where colours may be used."""
+    """Return text in bold, if colours are used."""
     return f"\x1b[1m{text}\x1b[0m" if colours() else text
 
 
@@ -23,12 +23,12 @@ _COLOURS = {"red": 31, "green": 32, "yellow": 33}
 
 
 def coloured(text: str, colour: str) -> str:
-    """Give text a colour, red, green or yellow, where colours may be used."""
+    """Return text in red, green or yellow, if colours are used."""
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if colours() else text
 
 
 def render(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Align columns: the first ``left`` of them to the left, all others to the right; the first row is the head.
+    """Return a table: the first ``left`` columns are aligned left, the others right; the first row is the header.
 
     >>> print(render([["measure", "run"], ["nDCG@10", "0.5"]]))
     measure  run
@@ -46,7 +46,7 @@ def render(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
 
 
 def number(value: float | None) -> str:
-    """Show a score with four digits; a dash where there is none.
+    """Return a score with four digits, or a dash for a missing one.
 
     >>> number(0.61914), number(None)
     ('0.6191', '-')
@@ -55,7 +55,7 @@ def number(value: float | None) -> str:
 
 
 def quantity(value: float | None) -> str:
-    """Show a score or milliseconds in one column: four digits below 10, one above.
+    """Return a score or milliseconds for one column: four digits below 10, one above.
 
     >>> quantity(0.61914), quantity(123.456)
     ('0.6191', '123.5')
@@ -64,7 +64,7 @@ def quantity(value: float | None) -> str:
 
 
 def printable(text: str, width: int = 40) -> str:
-    r"""Show an id from a file: control characters escaped, and of a long one its beginning and end.
+    r"""Return an id for display: control characters are escaped, and a long id is shortened in the middle.
 
     >>> printable("a\x1b[31m")
     'a\\x1b[31m'
@@ -77,7 +77,7 @@ def printable(text: str, width: int = 40) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Show text of unknown origin: a terminal acts on none of its characters.
+    r"""Return text with control characters escaped, so that it cannot act on a terminal.
 
     >>> escaped("two\nlines")
     'two\\nlines'
@@ -99,5 +99,5 @@ def emit(text: str | bytes, *, nl: bool = True) -> None:
 
 
 def silence() -> None:
-    """Send to nowhere what Python still holds for a standard output that takes no more."""
+    """Discard what Python still buffers for a standard output that is closed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

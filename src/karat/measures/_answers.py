@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from karat.core import InputError, document_of, shorten
@@ -32,18 +33,22 @@ def read_answers(source: Source) -> Table:
     return table
 
 
-def rank_documents(hits: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Collapse hits, given as pairs of document and score, to documents: each stands where its best hit does.
+def rank_documents(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return the documents of hits, pairs of document and score, best first, each where its first hit is.
 
-    Documents are ranked by score, and in the given order where scores are equal. To keep that order, each score that
-    is not below the one before becomes the next lower number.
+    The order of the hits is the ranking. Where scores contradict it, places stand for all of them; an equal score
+    becomes the next lower number, so that it does not tie.
 
-    >>> rank_documents([("a", 0.5), ("b", 0.9), ("a", 0.7), ("c", 0.7)])
+    >>> rank_documents([("b", 0.9), ("a", 0.7), ("c", 0.7), ("a", 0.5)])
     {'b': 0.9, 'a': 0.7, 'c': 0.6999999999999998}
+    >>> rank_documents([("b", 0.9), ("a", 0.7), ("c", 0.8)])
+    {'b': 3.0, 'a': 2.0, 'c': 1.0}
     """
+    if any(after > before for (_, before), (_, after) in pairwise(hits)):
+        hits = [(document, float(len(hits) - i)) for i, (document, _) in enumerate(hits)]
     ranking: dict[str, float] = {}
     lowest = math.inf
-    for document, score in sorted(hits, key=lambda hit: -hit[1]):
+    for document, score in hits:
         if document not in ranking:
             lowest = ranking[document] = min(score, math.nextafter(lowest, -math.inf))
     return ranking

@@ -1,4 +1,4 @@
-"""The experimental measures of trec_eval, kept so that ``-m all_trec`` is complete."""
+"""The experimental measures of trec_eval, for the sake of ``-m all_trec``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karat.measures._measure import GAIN, GAINS, JUDGED_ONLY, REL, measure, rati
 
 @measure("binG", REL, JUDGED_ONLY, cutoff="none")
 def binary_g(a: Alignment, k: None, *, rel: int) -> Floats:
-    """Binary G: each relevant document counts less the more non-relevant ones stand above it.
+    """Binary G: each relevant document counts less the more non-relevant ones are ranked above it.
 
     Formula: (1 / R) sum over retrieved relevant documents of 1 / log2(2 + non-relevant documents above it)
     Range: 0 to 1
@@ -56,7 +56,7 @@ def normalised_gain(a: Alignment, k: None, *, gain: str, gains: Gains) -> Floats
 
 @measure("nDCG_rel", GAIN, GAINS, JUDGED_ONLY, cutoff="none")
 def ndcg_at_relevant(a: Alignment, k: None, *, gain: str, gains: Gains) -> Floats:
-    """NDCG averaged over the ranks at which documents with a gain stand.
+    """NDCG averaged over the ranks of the documents with a gain.
 
     Formula: (1 / R) sum over documents with a gain of nDCG at their rank; for those not retrieved, at the end
     Range: 0 to 1
@@ -120,7 +120,7 @@ def _useful(a: Alignment, gain: str, gains: Gains) -> Hits:
 
 
 class _Prefix:
-    """Sums of the first n values of each query, for values that stand at ranks 1, 2, 3, ..."""
+    """Sums of the first n values of each query, for values at ranks 1, 2, 3, ..."""
 
     def __init__(self, hits: Hits, values: Floats) -> None:
         self._counts = hits.count()

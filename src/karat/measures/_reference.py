@@ -53,7 +53,7 @@ def sections(definition: Definition) -> dict[str, str]:
     """Split a docstring into ``Summary``, the four sections, and ``Example``; absent sections are left out.
 
     >>> sections(MEASURES.get("RR"))["Formula"]
-    'RR@k = 1 / rank of the first relevant document, 0 if none stands in the top k'
+    'RR@k = 1 / rank of the first relevant document, 0 if none is in the top k'
     """
     prose, arrow, example = inspect.cleandoc(definition.doc).partition(">>> ")
     lines_of: dict[str, list[str]] = {"Summary": []}

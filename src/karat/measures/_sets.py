@@ -1,4 +1,4 @@
-"""Measures of the returned set, whatever its order, and plain counts."""
+"""Measures of the returned set, which ignore its order, and counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from karat.measures._alignment import Alignment
 from karat.measures._measure import JUDGED_ONLY, REL, measure, ratio
 
 _RELATIVE = Parameter(
-    name="relative", kind="bool", default=False, help="divide by the most relevant documents the set could hold"
+    name="relative", kind="bool", default=False, help="divide by the most relevant documents that the set could hold"
 )
 
 
@@ -37,7 +37,7 @@ def set_precision(a: Alignment, k: int | None, *, rel: int, relative: bool) -> F
 
 @measure("SetR", REL, aliases=("set_recall",), cutoff="none")
 def set_recall(a: Alignment, k: None, *, rel: int) -> Floats:
-    """Set recall: the share of the relevant documents that was returned at all.
+    """Set recall: the share of the relevant documents that were returned at any rank.
 
     Formula: |relevant documents returned| / |relevant documents|
     Range: 0 to 1
@@ -123,7 +123,7 @@ _ANY = Parameter(name="rel", kind="int", default=None, low=1, help="count only d
 
 @measure("NumRet", _ANY, JUDGED_ONLY, aliases=("num_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_ret(a: Alignment, k: None, *, rel: int | None) -> Floats:
-    """NumRet: how many documents were returned.
+    """NumRet: the number of documents returned.
 
     Formula: |documents returned|, with rel only the relevant ones
     Range: 0 and up
@@ -140,7 +140,7 @@ def num_ret(a: Alignment, k: None, *, rel: int | None) -> Floats:
 
 @measure("NumRelRet", REL, aliases=("num_rel_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_rel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
-    """NumRelRet: how many relevant documents were returned.
+    """NumRelRet: the number of relevant documents returned.
 
     Formula: |relevant documents returned|
     Range: 0 and up
@@ -156,7 +156,7 @@ def num_rel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
 
 @measure("NumNonRelRet", REL, aliases=("num_nonrel_judged_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_nonrel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
-    """NumNonRelRet: how many documents were returned that were judged not relevant.
+    """NumNonRelRet: the number of returned documents that were judged not relevant.
 
     Formula: |judged documents returned| - |relevant documents returned|
     Range: 0 and up
@@ -172,11 +172,11 @@ def num_nonrel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
 
 @measure("NumRel", REL, aliases=("num_rel",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_rel(a: Alignment, k: None, *, rel: int) -> Floats:
-    """NumRel: how many relevant documents there are.
+    """NumRel: the number of relevant documents.
 
     Formula: |relevant documents|
     Range: 0 and up
-    Convention: whatever was returned; the total over queries is a sum
+    Convention: does not depend on the run; the total over queries is a sum
     Citation: a count
 
     >>> import karat
@@ -188,7 +188,7 @@ def num_rel(a: Alignment, k: None, *, rel: int) -> Floats:
 
 @measure("NumQ", aliases=("num_q",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_q(a: Alignment, k: None) -> Floats:
-    """NumQ: how many queries were scored.
+    """NumQ: the number of queries scored.
 
     Formula: 1 for each query
     Range: 1
