@@ -102,3 +102,15 @@ def test_mistakes_are_one_message(run: Run, folder: Path, arguments: tuple[str, 
     assert message in err
     assert out == ""
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_run_file_of_karat_and_traces_can_be_fused(run: Run, folder: Path) -> None:
+    """What ``karat eval`` wrote and what a retriever logged are runs like any other."""
+    (folder / "eval.jsonl").write_text(
+        '{"karat":"run","format":1,"name":"mine"}\n'
+        '{"query":"q1","text":"?","hits":[{"id":"b:chunk:1","score":2,"document":"b"},{"id":"a","score":1}]}\n'
+        '{"end":true}\n'
+    )
+    (folder / "traces.jsonl").write_text('{"qid": "q1", "topk": ["c:chunk:0", "c:chunk:4", "a"]}\n')
+    out, _ = run("eval.jsonl", "traces.jsonl", "--method", "combsum", "--norm", "rank")
+    assert out.splitlines() == ["q1 Q0 c 1 1.0 combsum", "q1 Q0 b 2 1.0 combsum", "q1 Q0 a 3 1.0 combsum"]

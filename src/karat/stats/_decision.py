@@ -235,8 +235,9 @@ def _judge(measure: Evidence, adjusted: float) -> tuple[Outcome, str]:
     if measure.ruled_out:
         return Outcome.PASS, f"a drop by more than {margin} is ruled out: it is at most {_largest_drop(measure)}"
     if not measure.testable:
-        many = f"{measure.changed} changed, and fewer than {measure.rule.least_changed} cannot reach {measure.rule.alpha:g}"
-        return Outcome.INCONCLUSIVE, f"too few changed to tell: {many}"
+        least, alpha = measure.rule.least_changed, measure.rule.alpha
+        few = f"{measure.changed} changed, and fewer than {least} cannot reach {alpha:g}"
+        return Outcome.INCONCLUSIVE, f"too few changed to tell: {few}"
     moved = f"{'rose' if measure.difference > 0 else 'dropped'} by {abs(measure.difference):.3g}"
     moved = moved if abs(measure.difference) > TIE else "did not move"
     return Outcome.INCONCLUSIVE, f"the mean {moved}; a drop by more than {margin} is neither shown ({p}) nor ruled out"
