@@ -12,7 +12,7 @@ import pytest
 
 import karat
 from karat import GoldenSet, Hit, InputError, Judgment, Query, Span, Target
-from karat.core import Run, Trace
+from karat.core import Provenance, Run, Trace
 from karat.evaluation import score_run
 from karat.measures import trec_eval
 from karat.runs import RunWriter
@@ -40,6 +40,7 @@ HITS = {
     "q2": (Hit("18", 0.25, "bar"), Hit("17", 0.5, "wifi")),
     "q3": (),
 }
+PROVENANCE = Provenance(name="mine", fingerprint="sha256:0")
 MEASURES = ["nDCG@10", "RR@10", "R@2", "NumRet"]
 
 
@@ -53,7 +54,7 @@ def write_run(path: Path, traces: tuple[Trace, ...] | None = None) -> Path:
         Trace(query=query, text=f"{query}?", hits=hits, error="" if hits else "timed out")
         for query, hits in HITS.items()
     )
-    with RunWriter(path, Run(name="mine", golden={}, system={}, fingerprint="sha256:0")) as writer:
+    with RunWriter(path, PROVENANCE) as writer:
         for trace in (*others, *plain) if traces is None else traces:
             writer.write(trace)
     return path
@@ -67,8 +68,7 @@ def test_a_run_of_karat_scores_as_its_hits_do(tmp_path: Path, name: str) -> None
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     traces = tuple(Trace(query=query, text="", hits=hits) for query, hits in HITS.items())
-    run = Run(name=name, golden={}, system={}, fingerprint="", traces=traces)
-    expected = score_run(GOLDEN, run, MEASURES).scores
+    expected = score_run(GOLDEN, Run(provenance=PROVENANCE, traces=traces), MEASURES).scores
     scores = karat.score(QRELS, path, MEASURES)
     assert scores.to_dicts() == expected.to_dicts()
     assert scores.not_in_run == ()
