@@ -146,7 +146,7 @@ class _Answers:
         """By query and seed: what was asked."""
 
     def add(self, row: Row) -> None:
-        """Take the answer in a row."""
+        """Add the answer in a row."""
         query, asked = row.id("qid"), row.text("query", default="")
         seed, paraphrase = _natural(row, "seed", -1), _natural(row, "paraphrase", 0)
         ranking = rank_documents(_hits(row))

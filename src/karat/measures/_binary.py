@@ -141,8 +141,8 @@ def success(a: Alignment, k: int, *, rel: int) -> Floats:
     >>> karat.score({"q": {"b": 1}}, {"q": {"x": 3, "b": 2}}, ["Success@1", "hit@2"]).mean()
     {'Success@1': 0.0, 'Success@2': 1.0}
     """
-    found = a.hits.relevant(rel).top(k).count() > 0
-    return np.where(a.relevant(rel) > 0, found.astype(np.float64), np.nan)
+    success = a.hits.relevant(rel).top(k).count() > 0
+    return np.where(a.relevant(rel) > 0, success.astype(np.float64), np.nan)
 
 
 @measure("Hits", REL, JUDGED_ONLY, aliases=("num_hits",), aggregate="sum", cutoff="required")
@@ -180,9 +180,9 @@ def r_precision(a: Alignment, k: None, *, mult: float, rel: int, rounding: str) 
     """
     relevant = a.relevant(rel)
     cut = _share(mult, relevant, rounding)
-    found = a.hits.relevant(rel)
-    # trec_eval's rounding can give rank 0, where nothing can be found.
-    precision = np.nan_to_num(ratio(found.where(found.rank <= cut[found.query]).count(), cut))
+    hits = a.hits.relevant(rel)
+    # trec_eval's rounding can give rank 0, where nothing can be hits.
+    precision = np.nan_to_num(ratio(hits.where(hits.rank <= cut[hits.query]).count(), cut))
     return np.where(relevant > 0, precision, np.nan)
 
 
@@ -202,10 +202,10 @@ def interpolated_precision(a: Alignment, k: float, *, rel: int, rounding: str) -
     {'IPrec@0.1': 0.6666666666666666}
     """
     relevant = a.relevant(rel)
-    found = a.hits.relevant(rel)
-    reached = found.ordinal + 1 >= _share(k, relevant, rounding)[found.query]
+    hits = a.hits.relevant(rel)
+    reached = hits.ordinal + 1 >= _share(k, relevant, rounding)[hits.query]
     best = np.zeros(len(relevant))
-    np.maximum.at(best, found.query[reached], ((found.ordinal + 1) / found.rank)[reached])
+    np.maximum.at(best, hits.query[reached], ((hits.ordinal + 1) / hits.rank)[reached])
     return np.where(relevant > 0, best, np.nan)
 
 

@@ -23,8 +23,8 @@ def binary_g(a: Alignment, k: None, *, rel: int) -> Floats:
     >>> karat.score({"q": {"a": 1}}, {"q": {"x": 4, "y": 3, "a": 1}}, ["binG"]).mean()
     {'binG': 0.5}
     """
-    found = a.hits.relevant(rel)
-    return ratio(found.total(1 / np.log2(found.rank - found.ordinal + 1.0)), a.relevant(rel))
+    hits = a.hits.relevant(rel)
+    return ratio(hits.total(1 / np.log2(hits.rank - hits.ordinal + 1.0)), a.relevant(rel))
 
 
 @measure("G", GAIN, GAINS, JUDGED_ONLY, cutoff="none")
@@ -72,16 +72,16 @@ def ndcg_at_relevant(a: Alignment, k: None, *, gain: str, gains: Gains) -> Float
     own = gain_of(hits.grade, gain, gains)
     value = own / discount(hits.rank)
     ideal_dcg = _Prefix(best, ideal / discount(best.rank))
-    out, dcg, found = np.zeros(hits.queries), np.zeros(hits.queries), np.zeros(hits.queries)
+    out, dcg, retrieved = np.zeros(hits.queries), np.zeros(hits.queries), np.zeros(hits.queries)
     for level in hits.levels():
         level_query = hits.query[level]
         dcg[level_query] += value[level]
         counts = own[level] > 0
         query, rank = level_query[counts], hits.rank[level][counts]
         out[query] += dcg[query] / ideal_dcg(query, rank)
-        found[query] += 1
+        retrieved[query] += 1
     relevant = best.count()
-    rest = ratio((relevant - found) * dcg, best.total(ideal / discount(best.rank)))
+    rest = ratio((relevant - retrieved) * dcg, best.total(ideal / discount(best.rank)))
     return ratio(out + np.nan_to_num(rest), relevant)
 
 

@@ -29,10 +29,10 @@ def bpref(a: Alignment, k: None, *, rel: int) -> Floats:
     nonrelevant = a.relevant(0) - relevant
     good = a.hits.grade >= rel
     above = (a.hits.ordinal - _before(a, good))[good]
-    found = a.hits.where(good)
-    most = np.minimum(nonrelevant, relevant)[found.query]
-    lost = np.minimum(above, relevant[found.query]) / np.maximum(most, 1)
-    return ratio(found.total(np.where(above > 0, 1 - lost, 1.0)), relevant)
+    hits = a.hits.where(good)
+    most = np.minimum(nonrelevant, relevant)[hits.query]
+    lost = np.minimum(above, relevant[hits.query]) / np.maximum(most, 1)
+    return ratio(hits.total(np.where(above > 0, 1 - lost, 1.0)), relevant)
 
 
 @measure("GBpref", REL, aliases=("gm_bpref",), cutoff="none", aggregate="geometric")
@@ -70,14 +70,14 @@ def inferred_average_precision(a: Alignment, k: None, *, rel: int) -> Floats:
     hits = a.hits
     good = hits.grade >= rel
     before = _before(a, good)
-    found, relevant_above, judged_above = hits.where(good), before[good], hits.ordinal[good]
+    retrieved, relevant_above, judged_above = hits.where(good), before[good], hits.ordinal[good]
     pool = judged_above + _pooled_above(a)[good]
-    r = found.rank.astype(np.float64)
+    r = retrieved.rank.astype(np.float64)
     inferred = (relevant_above + _EPSILON) / (judged_above + 2 * _EPSILON)
     # (r - 1) / r * pool / (r - 1), in trec_eval's order of operations so that sums agree to the last bit.
     above = np.maximum(r - 1, 1)
     share = (above / r) * (pool / above) * inferred
-    return ratio(found.total(np.where(r > 1, 1 / r + share, 1.0)), a.relevant(rel))
+    return ratio(retrieved.total(np.where(r > 1, 1 / r + share, 1.0)), a.relevant(rel))
 
 
 @measure("Judged", undefined="nothing retrieved")

@@ -117,7 +117,7 @@ class Rankings(Input):
 
 
 def load_judgments(value: Any, format: str | None = None) -> JudgmentInput:
-    """Take judgments: a path, a dict of dicts, or a Polars, pandas or Arrow table."""
+    """Return judgments from a path, a dict of dicts, or a Polars, pandas or Arrow table, ready to be read."""
     if isinstance(value, Rankings):
         raise UsageError("a run was given as qrels")
     if isinstance(value, str | PathLike):
@@ -132,7 +132,7 @@ def load_judgments(value: Any, format: str | None = None) -> JudgmentInput:
 
 
 def load_run(value: Any, format: str | None = None, progress: Callable[[int], None] | None = None) -> Rankings:
-    """Take a run: a path, a dict of dicts, or a Polars, pandas or Arrow table."""
+    """Return a run from a path, a dict of dicts, or a Polars, pandas or Arrow table, ready to be read."""
     if isinstance(value, Rankings):
         return value
     if isinstance(value, str | PathLike):

@@ -68,8 +68,8 @@ def set_f(a: Alignment, k: None, *, beta: float, rel: int) -> Floats:
     >>> karat.score({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "x": 1}}, ["SetF"]).mean()
     {'SetF': 0.5}
     """
-    found, relevant = a.hits.relevant(rel).count(), a.relevant(rel)
-    precision, recall = np.nan_to_num(ratio(found, a.retrieved)), np.nan_to_num(ratio(found, relevant))
+    hits, relevant = a.hits.relevant(rel).count(), a.relevant(rel)
+    precision, recall = np.nan_to_num(ratio(hits, a.retrieved)), np.nan_to_num(ratio(hits, relevant))
     harmonic = np.nan_to_num(ratio((beta + 1) * precision * recall, beta * precision + recall))
     return np.where(relevant > 0, harmonic, np.nan)
 
@@ -87,8 +87,8 @@ def set_average_precision(a: Alignment, k: None, *, rel: int) -> Floats:
     >>> karat.score({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "x": 1}}, ["SetAP"]).mean()
     {'SetAP': 0.25}
     """
-    found, relevant = a.hits.relevant(rel).count(), a.relevant(rel)
-    product = ratio(found * found, a.retrieved * relevant)
+    hits, relevant = a.hits.relevant(rel).count(), a.relevant(rel)
+    product = ratio(hits * hits, a.retrieved * relevant)
     return np.where(relevant > 0, np.nan_to_num(product), np.nan)
 
 
@@ -112,9 +112,9 @@ def utility(alignment: Alignment, k: None, /, *, a: float, b: float, c: float, d
     >>> karat.score({"q": {"a": 1}}, {"q": {"a": 3, "x": 2, "y": 1}}, ["Utility"]).mean()
     {'Utility': -1.0}
     """
-    found, relevant, returned = alignment.hits.relevant(rel).count(), alignment.relevant(rel), alignment.retrieved
-    rest = docs + found - returned - relevant
-    total: Floats = a * found + b * (returned - found) + c * (relevant - found) + d * rest
+    hits, relevant, returned = alignment.hits.relevant(rel).count(), alignment.relevant(rel), alignment.retrieved
+    rest = docs + hits - returned - relevant
+    total: Floats = a * hits + b * (returned - hits) + c * (relevant - hits) + d * rest
     return total
 
 

@@ -31,8 +31,8 @@ def span_recall(a: Alignment, k: int | None, *, rel: int) -> Floats:
     chunks = a.chunks
     if chunks is None:
         return np.full(len(a.queries), np.nan)
-    found, gold = _found(a, chunks, rel, k), _gold(a, chunks, rel)
-    return np.where(_reaches(chunks.unplaced, k), np.nan, ratio(found, gold))
+    held, gold = _held(a, chunks, rel, k), _gold(a, chunks, rel)
+    return np.where(_reaches(chunks.unplaced, k), np.nan, ratio(held, gold))
 
 
 @measure("SpanP", REL, aliases=("span_precision",), undefined=NO_SPANS)
@@ -56,7 +56,7 @@ def span_precision(a: Alignment, k: int | None, *, rel: int) -> Floats:
     chunks = a.chunks
     if chunks is None:
         return np.full(len(a.queries), np.nan)
-    share = np.nan_to_num(ratio(_found(a, chunks, rel, k), _returned(a, chunks, k)))
+    share = np.nan_to_num(ratio(_held(a, chunks, rel, k), _returned(a, chunks, k)))
     return np.where(_unknown(a, chunks, rel, k), np.nan, share)
 
 
@@ -79,9 +79,9 @@ def span_iou(a: Alignment, k: int | None, *, rel: int) -> Floats:
     chunks = a.chunks
     if chunks is None:
         return np.full(len(a.queries), np.nan)
-    found = _found(a, chunks, rel, k)
-    both = _returned(a, chunks, k) + _gold(a, chunks, rel) - found
-    return np.where(_unknown(a, chunks, rel, k), np.nan, ratio(found, both))
+    held = _held(a, chunks, rel, k)
+    union = _returned(a, chunks, k) + _gold(a, chunks, rel) - held
+    return np.where(_unknown(a, chunks, rel, k), np.nan, ratio(held, union))
 
 
 @measure("DupRate", aliases=("duplicate_rate",), undefined=NO_CHUNKS, higher_is_better=False)
@@ -114,10 +114,10 @@ def _gold(a: Alignment, chunks: Chunks, rel: int) -> Floats:
     return _total(a, chunks.gold_query[relevant], chunks.gold_size[relevant])
 
 
-def _found(a: Alignment, chunks: Chunks, rel: int, k: int | None) -> Floats:
+def _held(a: Alignment, chunks: Chunks, rel: int, k: int | None) -> Floats:
     """Return the number of relevant bytes in the top k chunks, per query."""
-    held = (chunks.gold_grade >= rel) & _reaches(chunks.gold_rank, k)
-    return _total(a, chunks.gold_query[held], chunks.gold_size[held])
+    mask = (chunks.gold_grade >= rel) & _reaches(chunks.gold_rank, k)
+    return _total(a, chunks.gold_query[mask], chunks.gold_size[mask])
 
 
 def _returned(a: Alignment, chunks: Chunks, k: int | None) -> Floats:

@@ -137,7 +137,7 @@ class _Job:
         return self.alignment.relevant(self.options.level)[self.rows]
 
     @cached_property
-    def found(self) -> Ints:
+    def relevant_retrieved(self) -> Ints:
         return self.alignment.hits.relevant(self.options.level).count()[self.rows]
 
     @cached_property
@@ -268,13 +268,13 @@ def _needed(job: _Job, level: float) -> Ints:
 
 def _eleven_points(job: _Job, name: str, text: str | None) -> list[_Column]:
     levels = _LEVELS if text is None else tuple(read_numbers(name, text))
-    total, last, top = np.zeros(len(job.rows)), job.found, _interpolated(job, 0.0)
+    total, last, top = np.zeros(len(job.rows)), job.relevant_retrieved, _interpolated(job, 0.0)
     passed, lost = np.ones(len(job.rows), np.bool_), np.zeros(len(job.rows), np.bool_)
     # trec_eval walks up the ranking and expects the levels in ascending order. The last level that is above the one
     # after it is never met: it and all before it get the precision of recall 0.
     for level in reversed(levels):
         needed = _needed(job, level)
-        passed &= needed > job.found
+        passed &= needed > job.relevant_retrieved
         lost |= ~passed & (needed > last)
         last = np.where(passed, last, needed)
         total += np.where(lost, top, _interpolated(job, level))
