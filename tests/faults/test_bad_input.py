@@ -70,15 +70,15 @@ BAD: dict[str, tuple[str | bytes, str | bytes, str, str]] = {
         QRELS,
         RUN + "q1 Q0 d2 4 0 t\n",
         "run.txt",
-        "run.txt, line 4: document 'd2' stands twice for query 'q1'; ",
+        "run.txt, line 4: document 'd2' appears twice for query 'q1'; ",
     ),
-    "judged twice": (QRELS + QRELS, RUN, "run.txt", "qrels.txt, line 4: document 'd1' stands twice for query 'q1'; "),
+    "judged twice": (QRELS + QRELS, RUN, "run.txt", "qrels.txt, line 4: document 'd1' appears twice for query 'q1'; "),
     "not UTF-8": (QRELS, RUN.encode() + b"q1 Q0 \xe9 1 1 t\n", "run.txt", "run.txt, line 4: byte 0xe9 is not UTF-8; "),
     "UTF-16": (QRELS, RUN.encode("utf-16"), "run.txt", "run.txt, line 1: byte 0xff is not UTF-8; "),
     "NUL": (QRELS, RUN.replace("d2", "d\0"), "run.txt", "run.txt, line 2: a NUL byte, which text never has; "),
     "truncated gzip": (QRELS, gzip.compress(RUN.encode())[:-9], "run.gz", "run.gz: cannot be unpacked: "),
-    "truncated Parquet": (QRELS, parquet()[:-9], "run.parquet", "run.parquet: is no valid Parquet file: "),
-    "no Parquet": (QRELS, RUN, "run.parquet", "run.parquet: is no valid Parquet file: "),
+    "truncated Parquet": (QRELS, parquet()[:-9], "run.parquet", "run.parquet: is not a valid Parquet file: "),
+    "no Parquet": (QRELS, RUN, "run.parquet", "run.parquet: is not a valid Parquet file: "),
     "Parquet without a column": (
         QRELS,
         parquet(score=["a", "b"]),
@@ -87,7 +87,7 @@ BAD: dict[str, tuple[str | bytes, str | bytes, str, str]] = {
     ),
     "Parquet null": (QRELS, parquet(doc_id=["d1", None]), "run.pq", "run.pq: row 2 has no document id"),
     "Parquet NaN": (QRELS, parquet(score=[1.0, float("nan")]), "run.pq", "run.pq, row 2: score nan is not a finite"),
-    "Parquet duplicate": (QRELS, parquet(doc_id=["d1", "d1"]), "run.pq", "run.pq: document 'd1' stands twice for"),
+    "Parquet duplicate": (QRELS, parquet(doc_id=["d1", "d1"]), "run.pq", "run.pq: document 'd1' appears twice for"),
     "open quote": (
         QRELS,
         CSV.replace("d2", '"d2'),
@@ -114,7 +114,12 @@ BAD: dict[str, tuple[str | bytes, str | bytes, str, str]] = {
     "JSON type": (QRELS, '{"q1": {"d1": "1"}}', "run.json", "run.json, query 'q1', document 'd1': score '1' is text; "),
     "JSON deep": (QRELS, "[" * 200_000, "run.json", "run.json: is nested too deep"),
     "JSON surrogate": (QRELS, '{"q1": {"\\ud800": 1}}', "run.json", "run.json, query 'q1': id '\\ud800' is no valid"),
-    "JSONL": (QRELS, '{"qid": "q1", "doc": "d1", "score": 1}\n5\n', "run.jsonl", "run.jsonl, line 2: 5 is no record; "),
+    "JSONL": (
+        QRELS,
+        '{"qid": "q1", "doc": "d1", "score": 1}\n5\n',
+        "run.jsonl",
+        "run.jsonl, line 2: 5 is not a record; ",
+    ),
     "huge id": (QRELS, scored("x" * 1_000_000), "run.txt", "run.txt, line 2: score 'xxxxxxxx"),
 }
 
@@ -200,7 +205,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("score qrels.txt run.txt -o nowhere/x", "karat: nowhere/x: cannot be written: No such file or directory"),
         ("score qrels.txt run.txt -o run.txt/x", "karat: run.txt/x: cannot be written: Not a directory"),
         (f"score qrels.txt run.txt -o {'x' * 300}", "cannot be written: File name too long"),
-        ("score qrels.txt run.txt -o run.txt", "karat: --output run.txt would overwrite what is read"),
+        ("score qrels.txt run.txt -o run.txt", "karat: --output run.txt would overwrite an input"),
         ("score qrels.txt run.txt --by kind", "karat: qrels.txt: TREC files have no named columns; give a JSONL"),
         (
             "score qrels.txt run.txt --by kind --queries q.csv",
@@ -209,11 +214,11 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("score qrels.txt run.txt --by kind --queries no.csv", "karat: no.csv: no such file"),
         (
             "score qrels.txt run.txt --queries q.csv",
-            "karat: --queries is read for a field of it; name the field with --by",
+            "karat: --queries needs a field; name it with --by",
         ),
         ("score qrels.txt run.txt --pass-at 2", "karat: pass@2 needs at least 2 trials, and there are 1"),
         ("score qrels.txt run.txt --pass-at 0", "0 is not in the range x>=1"),
-        ("score qrels.txt run.txt --pass-at 1 --threshold nan", "karat: --threshold nan is no finite number"),
+        ("score qrels.txt run.txt --pass-at 1 --threshold nan", "karat: --threshold nan is not a finite number"),
         (
             "score qrels.txt run.txt --classes classes.txt",
             "karat: classes.txt, line 2: document 'd1' is in two classes",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from karat.schema._publish import json_schema
     from karat.schema._queries import ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
     from karat.schema._read import Mismatch, from_plain, to_plain
+    from karat.schema._scores import MeasureScore, RunScores, ScoreReport, SegmentScores
 
 __all__ = [
     "DECISION_FORMAT",
@@ -43,6 +44,7 @@ __all__ = [
     "LeftRow",
     "MeasureComparison",
     "MeasureRow",
+    "MeasureScore",
     "Mismatch",
     "MoverRow",
     "Passage",
@@ -50,7 +52,10 @@ __all__ = [
     "QueryRow",
     "Recommendation",
     "RunFacts",
+    "RunScores",
+    "ScoreReport",
     "SegmentRow",
+    "SegmentScores",
     "SettingChange",
     "StageTimes",
     "Verdict",
@@ -88,6 +93,7 @@ _HOME = {
     "json_schema": "_publish",
     **dict.fromkeys(("ExpectedRow", "HitRow", "LeftRow", "Passage", "QueryFailure", "QueryRow"), "_queries"),
     **dict.fromkeys(("Mismatch", "from_plain", "to_plain"), "_read"),
+    **dict.fromkeys(("MeasureScore", "RunScores", "ScoreReport", "SegmentScores"), "_scores"),
 }
 
 
