@@ -77,8 +77,8 @@ BAD: dict[str, tuple[str | bytes, str | bytes, str, str]] = {
     "UTF-16": (QRELS, RUN.encode("utf-16"), "run.txt", "run.txt, line 1: byte 0xff is not UTF-8; "),
     "NUL": (QRELS, RUN.replace("d2", "d\0"), "run.txt", "run.txt, line 2: a NUL byte, which text never has; "),
     "truncated gzip": (QRELS, gzip.compress(RUN.encode())[:-9], "run.gz", "run.gz: cannot be unpacked: "),
-    "truncated Parquet": (QRELS, parquet()[:-9], "run.parquet", "run.parquet: is no valid Parquet file: "),
-    "no Parquet": (QRELS, RUN, "run.parquet", "run.parquet: is no valid Parquet file: "),
+    "truncated Parquet": (QRELS, parquet()[:-9], "run.parquet", "run.parquet: is not a valid Parquet file: "),
+    "no Parquet": (QRELS, RUN, "run.parquet", "run.parquet: is not a valid Parquet file: "),
     "Parquet without a column": (
         QRELS,
         parquet(score=["a", "b"]),
@@ -92,7 +92,7 @@ BAD: dict[str, tuple[str | bytes, str | bytes, str, str]] = {
         QRELS,
         CSV.replace("d2", '"d2'),
         "run.csv",
-        "run.csv, line 3: is no valid CSV: a quote is opened here",
+        "run.csv, line 3: is not valid CSV: a quote is opened here",
     ),
     "CSV score": (
         QRELS,
@@ -108,7 +108,7 @@ BAD: dict[str, tuple[str | bytes, str | bytes, str, str]] = {
     ),
     "CSV ragged": (QRELS, CSV.replace("1.0", "1.0,1"), "run.csv", "run.csv, line 3: 4 columns instead of 3; "),
     "CSV header only": (QRELS, CSV.split("\n")[0], "run.csv", "run.csv: the file holds no rows"),
-    "JSON": (QRELS, '{"q1": {"d1": 1}', "run.json", "run.json, line 1: is no valid JSON: "),
+    "JSON": (QRELS, '{"q1": {"d1": 1}', "run.json", "run.json, line 1: is not valid JSON: "),
     "JSON NaN": (QRELS, '{"q1": {"d1": NaN}}', "run.json", "run.json, query 'q1', document 'd1': score nan is not"),
     "JSON keys": (QRELS, '{"q1":\n {"d1": 1, "d1": 2}}', "run.json", "run.json, line 2: key 'd1' stands twice in one"),
     "JSON type": (QRELS, '{"q1": {"d1": "1"}}', "run.json", "run.json, query 'q1', document 'd1': score '1' is text; "),
@@ -220,7 +220,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         ("score qrels.txt run.txt --classes no.txt", "karat: no.txt: no such file"),
         ("score qrels.txt run.txt --format jsno", "'jsno' is not one of"),
-        ("score qrels.txt run.txt --format json", "karat: qrels.txt, line 1: is no valid JSON"),
+        ("score qrels.txt run.txt --format json", "karat: qrels.txt, line 1: is not valid JSON"),
         ("measures ncdg", "karat: unknown measure 'ncdg', did you mean 'ndcg"),
     ],
 )

@@ -34,6 +34,7 @@ def test_a_missing_field_says_where_and_what_was_meant():
         ("ids", [None], "'f': id None is no text"),
         ("integer", "2.5", "'f' is '2.5', not a whole number"),
         ("integer", 2.5, "'f' is 2.5, not a whole number"),
+        ("integer", "9" * 30, "'f' is '999999999999999999999999999999', which is too large a number"),
         ("integer", True, "'f' is True, not a whole number"),
         ("integer", float("nan"), "'f' is nan, not a whole number"),
         ("integer", float("inf"), "'f' is inf, not a whole number"),
@@ -92,7 +93,7 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path):
     with pytest.raises(Mistakes) as raised:
         reading.finish()
     assert [error.line for error in raised.value.errors] == [3, 4, 5, 6]
-    assert str(raised.value).startswith("4 mistakes\nf.jsonl, line 3: is no valid JSON")
+    assert str(raised.value).startswith("4 mistakes\nf.jsonl, line 3: is not valid JSON")
 
 
 def test_long_lists_of_mistakes_are_cut():
@@ -135,5 +136,5 @@ def test_nested_rows_say_their_path():
             one.id("id")
     assert [str(error) for error in reading.errors] == [
         "f.json: queries[1]: 'id': id 1.5 is no text; ids are strings",
-        "f.json: queries[2]: 3 is no object",
+        "f.json: queries[2]: 3 is not an object",
     ]

@@ -261,8 +261,8 @@ class TestWhatIsNone:
     @pytest.mark.parametrize(
         ("data", "told"),
         [
-            (b"", "is no valid JSON: Expecting value"),
-            (b"\n\n", "is no valid JSON: Expecting value"),
+            (b"", "is not valid JSON: Expecting value"),
+            (b"\n\n", "is not valid JSON: Expecting value"),
             (b"{}", "is no baseline; 'karat baseline update RUN' writes one"),
             (b"[]", "is no baseline"),
             (b"3", "is no baseline"),
@@ -277,9 +277,9 @@ class TestWhatIsNone:
             (b'{"karat": "\x00"}', "a NUL byte"),
             (b'{"a": ' * 100_000, "is nested too deep"),
             (b"\x1f\x8b\x08\x00", "cannot be unpacked"),
-            (b"q1 Q0 pool 1 2.5 mine\n", "is no valid JSON"),
+            (b"q1 Q0 pool 1 2.5 mine\n", "is not valid JSON"),
             (b'{"metrics": {"mrr": "high"}}', "is a damaged baseline: metrics: 'high' is no number"),
-            (b'{"metrics": {"mrr": NaN}}', "NaN is no number of JSON"),
+            (b'{"metrics": {"mrr": NaN}}', "NaN is not a JSON number"),
             (b'{"metrics": {"mrr": true}}', "True is no number"),
             (b'{"metrics": {"latency": 5}}', "is a damaged baseline: metrics: "),
             (b'{"metrics": []}', "is no baseline"),

@@ -477,27 +477,27 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         (
             b'{"qid": "q1", "topk": [}\n{"qid": "q2", "topk": []}\n',
             1,
-            "is no valid JSON: Expecting value (column 24)",
+            "is not valid JSON: Expecting value (column 24)",
             "",
         ),
         (
             b'{\n"qid": "q1",\n"topk": []\n}\n',
             None,
-            "is no JSONL",
+            "is not JSONL",
             "write each trace on a line of its own, as jq -c does",
         ),
-        (b'[{"qid": "q1", "topk": []}]', None, "is no JSONL", "write each trace on a line of its own, as jq -c does"),
+        (b'[{"qid": "q1", "topk": []}]', None, "is not JSONL", "write each trace on a line of its own, as jq -c does"),
         (
             b'{"qid": "q1", "topk": []}\n{"qid": "\xff", "topk": []}\n',
             2,
             "byte 0xff is not UTF-8",
-            "convert it to UTF-8, as with iconv",
+            "convert it to UTF-8, for example with iconv",
         ),
-        (b'{"qid": "q1", "topk": []}\n[]\n', 2, "[] is no object", ""),
+        (b'{"qid": "q1", "topk": []}\n[]\n', 2, "[] is not an object", ""),
         (
             b'{"qid": "q1", "topk": [{"id": "a", "score": NaN}]}\n',
             1,
-            "is no valid JSON: NaN is no number of JSON",
+            "is not valid JSON: NaN is not a JSON number",
             "use null",
         ),
         (
@@ -552,7 +552,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             "'index_hash' is 'b', and 'a' before",
             "a run is of one system: split the file",
         ),
-        (b'{"qid": "q1", "qid": "q2", "topk": []}\n', 1, "key 'qid' stands twice in one object", "keep one of them"),
+        (b'{"qid": "q1", "qid": "q2", "topk": []}\n', 1, "key 'qid' appears twice in one object", "keep one of them"),
         (
             b"q1 Q0 pool 1 2.5 x\nq1 Q0 spa 2",
             2,
@@ -566,7 +566,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             "document 'pool' stands twice for query 'q1'",
             "keep its best score; chunks are collapsed to their document before scoring",
         ),
-        (b"q1 Q0 p\xff 1 2 x\n", 1, "byte 0xff is not UTF-8", "convert it to UTF-8, as with iconv"),
+        (b"q1 Q0 p\xff 1 2 x\n", 1, "byte 0xff is not UTF-8", "convert it to UTF-8, for example with iconv"),
         (b'{"karat":"run","format":1}\n', 1, "the run was not finished", "run 'karat eval' again to go on"),
     ],
 )

@@ -65,7 +65,7 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(decode(read_bytes(path), str(path)))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no valid TOML: {error}", source=str(path)) from None
+        raise InputError(f"is not valid TOML: {error}", source=str(path)) from None
 
 
 def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:

@@ -153,7 +153,7 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
                 judgment = _checked(golden, row, annotator, date)
                 _check_part(golden, row, judgment.target, place)
                 if (key := _key(judgment)) in given:
-                    raise row.wrong(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
+                    raise row.error(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
                 given.add(key)
                 judgments[key] = judgment
     reading.finish()
@@ -176,11 +176,11 @@ def _checked(golden: GoldenSet, row: Row, annotator: str, date: str) -> Judgment
     judgment = judgment_of(row)
     queries, documents = golden.query_by_id, golden.document_by_id
     if judgment.query not in queries:
-        raise row.wrong(f"the set has no query {shorten(judgment.query)}")
+        raise row.error(f"the set has no query {shorten(judgment.query)}")
     if documents and judgment.target.document not in documents:
-        raise row.wrong(f"the set has no document {shorten(judgment.target.document)}")
+        raise row.error(f"the set has no document {shorten(judgment.target.document)}")
     if not 0 <= judgment.grade < len(golden.grades):
-        raise row.wrong(f"grade {judgment.grade} is not on the set's scale, 0 to {len(golden.grades) - 1}")
+        raise row.error(f"grade {judgment.grade} is not on the set's scale, 0 to {len(golden.grades) - 1}")
     return replace(judgment, annotator=judgment.annotator or annotator, date=judgment.date or date)
 
 
@@ -192,9 +192,9 @@ def _check_part(golden: GoldenSet, row: Row, target: Target, place: Callable[[Ta
     try:
         span = place(target)
     except KaratError as error:
-        raise row.wrong(f"document {shorten(document.id)}: {error}") from None
+        raise row.error(f"document {shorten(document.id)}: {error}") from None
     if span is not None and not 0 <= span.start < span.end <= len(canonical(document.text).encode()):
-        raise row.wrong(f"span [{span.start}, {span.end}] is not inside document {shorten(document.id)}")
+        raise row.error(f"span [{span.start}, {span.end}] is not inside document {shorten(document.id)}")
 
 
 def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator: str = "", date: str = "") -> Merged:

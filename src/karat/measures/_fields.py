@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from karat.core import InputError, check_id, did_you_mean, shorten
-from karat.files import decode, json_lines, parse_json
+from karat.files import decode, parse_json, parse_json_lines
 from karat.measures._columns import find_query_column
 from karat.measures._files import Source, find
 from karat.measures._text import delimited_rows
@@ -53,7 +53,7 @@ def _rows(source: Source) -> Iterator[_Row]:
         case "csv" | "tsv":
             return _delimited(source)
         case "jsonl":
-            return ((source.name, line, item) for line, item in json_lines(source.read(), source.name))
+            return ((source.name, line, item) for line, item in parse_json_lines(source.read(), source.name))
         case "json":
             return _json(source)
         case "trec":
@@ -90,7 +90,7 @@ def _parquet(source: Source) -> Iterator[_Row]:
     try:
         frame = polars.read_parquet(source.path or io.BytesIO(source.read()))
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
-        what = f"is no valid Parquet file: {str(error).strip().splitlines()[0]}"
+        what = f"is not a valid Parquet file: {str(error).strip().splitlines()[0]}"
         raise InputError(what, source=source.name) from None
     for number, record in enumerate(frame.iter_rows(named=True), 1):
         yield f"{source.name}, row {number}", None, record

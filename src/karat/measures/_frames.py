@@ -40,7 +40,7 @@ def parquet_frames(source: Source, kind: Kind) -> Frames:
         names = lazy.collect_schema().names()
         rows = lazy.select(pl.len()).collect().item()
     except _DAMAGED as error:
-        raise InputError(f"is no valid Parquet file: {_first_line(error)}", source=source.name) from None
+        raise InputError(f"is not a valid Parquet file: {_first_line(error)}", source=source.name) from None
     lazy = _three_columns(lazy, find_columns(names, kind, source.name), source.name)
 
     def frames() -> Iterator[pl.DataFrame]:

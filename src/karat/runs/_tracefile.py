@@ -96,7 +96,7 @@ def read_trace_file(path: str | Path, golden: GoldenSet) -> Answers:
 def _twice(answer: _Answer) -> InputError:
     seed = "" if answer.seed is None else f" and with seed {answer.seed}"
     what = f"query {shorten(answer.trace.query)} is answered twice in the same words{seed}"
-    return answer.row.wrong(what, "keep one of them, or give each its own 'seed', a whole number")
+    return answer.row.error(what, "keep one of them, or give each its own 'seed', a whole number")
 
 
 def _without_spans(trace: Trace) -> Trace:
@@ -139,7 +139,7 @@ class _Rows:
             if len(values) > 1:
                 one, other, *_ = values
                 what = f"{key!r} is {shorten(other)}, and {shorten(one)} before"
-                yield values[other].wrong(what, "a run is of one system: split the file")
+                yield values[other].error(what, "a run is of one system: split the file")
 
     def notes(self) -> Iterator[str]:
         """Say what was left out, or taken for granted."""
@@ -189,7 +189,7 @@ class _Rows:
             row.value("topk")
         items = row.list("topk")
         if items and row.has("error"):
-            raise row.wrong("has an 'error' and hits in 'topk'", "keep one of them")
+            raise row.error("has an 'error' and hits in 'topk'", "keep one of them")
         hits, scored = [], True
         for i, item in enumerate(items):
             one = row.nested(item if isinstance(item, dict) else {"id": item}, f"topk[{i}]")
@@ -205,7 +205,7 @@ class _Rows:
         try:
             part = self.parts.of(name, query, document) if query in self.queries else Part(name)
         except InputError as error:
-            raise row.wrong(error.what, error.hint) from None
+            raise row.error(error.what, error.hint) from None
         span = _span(row)
         self.with_spans = self.with_spans or span is not None
         return Hit(
@@ -230,7 +230,7 @@ def queries_of(golden: GoldenSet) -> dict[str, None]:
 def _span(row: Row) -> Span | None:
     span = row.span("offsets", "span")
     if span is not None and not 0 <= span.start <= span.end:
-        raise row.wrong(f"'offsets' is [{span.start}, {span.end}]", "a start is at least 0, and an end not before it")
+        raise row.error(f"'offsets' is [{span.start}, {span.end}]", "a start is at least 0, and an end not before it")
     return span
 
 
@@ -238,7 +238,7 @@ def _natural(row: Row, name: str) -> int | None:
     row.ignore(name)
     found = row.integer(name) if row.has(name) else None
     if found is not None and found < 0:
-        raise row.wrong(f"{name!r} is {found}", "it is at least 0")
+        raise row.error(f"{name!r} is {found}", "it is at least 0")
     return found
 
 
@@ -253,7 +253,7 @@ def _timings(row: Row) -> dict[str, float]:
     found = {stage: value for stage, value in given.items() if value is not None}
     for stage, value in found.items():
         if value < 0:
-            raise row.wrong(f"{shorten(stage)} took {value:g} ms", "a latency is at least 0")
+            raise row.error(f"{shorten(stage)} took {value:g} ms", "a latency is at least 0")
     return found
 
 

@@ -166,7 +166,7 @@ JUDGED = FULL["judgments"][0]
         ({"judgments": [{**JUDGED, "memoryId": 1.5}]}, "judgments[0]: 'memoryId': id 1.5 is no text"),
         ({"judgments": [{**JUDGED, "confidence": 2}]}, "judgments[0]: 'confidence' is 2, not between 0 and 1"),
         ({"judgments": [{**JUDGED, "source": "click"}]}, "judgments[0]: 'source' is 'click', not one of"),
-        ({"judgments": [7]}, "judgments[0]: 7 is no object"),
+        ({"judgments": [7]}, "judgments[0]: 7 is not an object"),
     ],
 )
 @pytest.mark.parametrize("shape", ["object", "list", "lines"])
@@ -187,12 +187,12 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change: dict[str, 
     [
         (b"", ": is empty"),
         (b"7", ": holds 7, neither an object nor a list"),
-        (b"[7]", ": [0]: 7 is no object"),
+        (b"[7]", ": [0]: 7 is not an object"),
         (b'{"query": []}', ": 'queries' is missing, did you mean 'query'?"),
-        (json.dumps([FULL]).encode()[:-1], "line 1: is no valid JSON"),
+        (json.dumps([FULL]).encode()[:-1], "line 1: is not valid JSON"),
         (b'[{"queryId": "a", "queryId": "b"}]', "line 1: key 'queryId' stands twice"),
         (b'[{"queryId": "\xff"}]', "line 1: byte 0xff is not UTF-8"),
-        (b"[ // all of them\n]", "line 1: is no valid JSON: holds a comment"),
+        (b"[ // all of them\n]", "line 1: is not valid JSON: holds a comment"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, data: bytes, message: str) -> None:

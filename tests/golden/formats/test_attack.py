@@ -195,7 +195,7 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         "objects[7]: 'type' is missing",
         "objects[8]: 'relationship_type' is missing",
         "objects[9]: 'name' is 5, not text",
-        "objects[10]: 5 is no object",
+        "objects[10]: 5 is not an object",
     ]
 
 

@@ -92,7 +92,7 @@ def test_ids_may_be_numbers(tmp_path: Path) -> None:
     [
         ({"query": []}, ": 'queries' is missing, did you mean 'query'?"),
         ({"queries": {}}, ": 'queries' is {}, not a list"),
-        ({"queries": ["q"]}, "queries[0]: 'q' is no object"),
+        ({"queries": ["q"]}, "queries[0]: 'q' is not an object"),
         ({"queries": [{"query": "?", "relevant_doc_ids": []}]}, "queries[0]: 'id' is missing"),
         ({"queries": [{"id": "q", "relevant_doc_ids": []}]}, "queries[0]: 'query' is missing"),
         ({"queries": [{"id": "q", "query": "?"}]}, "queries[0]: 'relevant_doc_ids' is missing"),
@@ -102,8 +102,8 @@ def test_ids_may_be_numbers(tmp_path: Path) -> None:
         (one(graded_relevance={"a": 10**9}), "'a' has grade 1000000000, not one from 0 to 255"),
         (one(graded_relevance=[1]), "queries[0]: 'graded_relevance' is [1], not an object"),
         ({**one(graded_relevance={"a": 2}), "grades": ["no", "yes"]}, "'a' has grade 2, and the scale ends at 1"),
-        ('{"queries": [{"id": "q", "id": "q"}]}', "line 1: key 'id' stands twice in one object"),
-        ('{\n"queries": [', "line 2: is no valid JSON"),
+        ('{"queries": [{"id": "q", "id": "q"}]}', "line 1: key 'id' appears twice in one object"),
+        ('{\n"queries": [', "line 2: is not valid JSON"),
         ("", ": is empty"),
         ("7", ": holds 7, not an object"),
     ],
@@ -122,7 +122,7 @@ def test_reading_and_parsing_fail_differently(tmp_path: Path) -> None:
         golden.read(tmp_path / "none.json", "beluga")
     with pytest.raises(InputError, match="is a folder, not a file"):
         golden.read(tmp_path, "beluga")
-    with pytest.raises(InputError, match="is no valid JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         golden.read(written(tmp_path, "{"), "beluga")
     (tmp_path / "queries.json").write_bytes(b'{"queries": ["\xe9"]}')
     with pytest.raises(InputError, match="byte 0xe9 is not UTF-8"):

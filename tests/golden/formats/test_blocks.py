@@ -155,10 +155,10 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change: dict[str, 
     ("data", "message"),
     [
         (b"", ": is empty"),
-        (json.dumps(ROW).encode()[:-9], "line 1: is no valid JSON"),
+        (json.dumps(ROW).encode()[:-9], "line 1: is not valid JSON"),
         (b'{"qid": "a", "qid": "b"}', "line 1: key 'qid' stands twice"),
         (b'{"qid": "\xff"}', "line 1: byte 0xff is not UTF-8"),
-        (b"[]", "line 1: [] is no object"),
+        (b"[]", "line 1: [] is not an object"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, data: bytes, message: str) -> None:

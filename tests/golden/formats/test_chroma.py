@@ -147,7 +147,7 @@ def test_rows_of_one_id_are_one_question(tmp_path: Path) -> None:
         ({"references": [], "corpus_id": "pets"}, "'question' is missing"),
         ({"question": "?", "corpus_id": "pets"}, "'references' is missing"),
         ({"question": "?", "references": "none", "corpus_id": "pets"}, "'references' is 'none', not a JSON list"),
-        ({"question": "?", "references": [5], "corpus_id": "pets"}, "references[0]: 5 is no object"),
+        ({"question": "?", "references": [5], "corpus_id": "pets"}, "references[0]: 5 is not an object"),
         ({"question": "?", "references": [reference("Cats")]}, "'corpus_id' is missing"),
         ({"question": "?", "references": [{"content": "Cats"}], "corpus_id": "pets"},
          "references[0]: 'start_index' is missing"),

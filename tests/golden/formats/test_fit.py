@@ -130,13 +130,15 @@ def test_comments_are_called_comments(tmp_path: Path) -> None:
     """The source's example has // comments; the message names the line of the first that is one."""
     with pytest.raises(InputError) as raised:
         golden.read(written(tmp_path, COMMENTED))
-    told = "golden-dataset.json, line 5: is no valid JSON: holds a comment; remove every comment (// ...) from the file"
+    told = (
+        "golden-dataset.json, line 5: is not valid JSON: holds a comment; remove every comment (// ...) from the file"
+    )
     assert str(raised.value).endswith(told)
     rest = COMMENTED.replace("    // ... 48+ more entities\n", "")
-    with pytest.raises(InputError, match=r"line 7: is no valid JSON: holds a comment"):
+    with pytest.raises(InputError, match=r"line 7: is not valid JSON: holds a comment"):
         golden.read(written(tmp_path, rest))
     assert golden.read(written(tmp_path, rest.replace("// Highly relevant", ""))).qrels() == {"q001": {"a": 3, "b": 1}}
-    with pytest.raises(InputError, match=r"line 1: is no valid JSON: Expecting"):
+    with pytest.raises(InputError, match=r"line 1: is not valid JSON: Expecting"):
         golden.read(written(tmp_path, '{"entities": [,], "x": "//"}'), "fit")
 
 
@@ -195,7 +197,7 @@ def test_a_declared_scale(tmp_path: Path) -> None:
         ({"entities": None}, ": 'entities' is missing"),
         ({"queries": None}, ": 'queries' is missing"),
         ({"entities": {}}, ": 'entities' is {}, not a list"),
-        ({"entities": [7]}, "entities[0]: 7 is no object"),
+        ({"entities": [7]}, "entities[0]: 7 is not an object"),
         ({"entities": [{}]}, "entities[0]: 'entity_id' is missing"),
         ({"entities": [{"entity_id": ""}]}, "entities[0]: 'entity_id': an id is empty"),
         ({"entities": [{"entity_id": "a", "metadata": []}]}, "entities[0]: 'metadata' is [], not an object"),
@@ -251,9 +253,9 @@ def test_what_is_wrong_with_labels(tmp_path: Path, results: dict[str, Any], mess
         (b"", ": is empty"),
         (b" \n", ": is empty"),
         (b"[]", ": holds [], not an object"),
-        (b'{"entities": [], "entities": [], "queries": []}', "line 1: key 'entities' stands twice in one object"),
+        (b'{"entities": [], "entities": [], "queries": []}', "line 1: key 'entities' appears twice in one object"),
         (b'{"entities": [{"entity_id": "\xff"}]}', "line 1: byte 0xff is not UTF-8"),
-        (json.dumps(EXAMPLE, indent=1).encode()[:-40], "line 61: is no valid JSON"),
+        (json.dumps(EXAMPLE, indent=1).encode()[:-40], "line 61: is not valid JSON"),
     ],
 )
 def test_files_that_are_no_json_object(tmp_path: Path, data: bytes, message: str) -> None:

@@ -122,7 +122,7 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("golden.toml", "name = ", "golden.toml: is no valid TOML"),
+        ("golden.toml", "name = ", "golden.toml: is not valid TOML"),
         ("golden.toml", "relevant = 'two'", "golden.toml: 'relevant' is 'two', not a whole number"),
         ("golden.toml", "[gate]\n'P@5' = 'high'", "gate: 'P@5' is 'high', not a number"),
         ("golden.toml", "[classes]\na = 'd1'", "classes: 'a' is 'd1', not a list"),
@@ -138,7 +138,7 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
         ),
         ("judgments.jsonl", '{"query": "q", "document": "d", "grade": 1, "confidence": 2}', "not between 0 and 1"),
         ("judgments.jsonl", '{"query": "q", "document": "d", "grade": 1, "span": [3]}', "not [start, end] in bytes"),
-        ("judgments.jsonl", '{"query": "q", "docu', "line 1: is no valid JSON"),
+        ("judgments.jsonl", '{"query": "q", "docu', "line 1: is not valid JSON"),
         ("documents.jsonl", '{"id": "d", "path": "none.md"}', "none.md: no such file"),
         ("documents.jsonl", '{"id": "d", "path": "a\\u0000b"}', "leads out of the set's folder"),
         (

@@ -161,7 +161,7 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         "[5]: 'reference_context_ids': id None is no text",
         "[6]: 'reference_context_ids' is 5, not a list of ids",
         "[7]: 'user_input' is a conversation in which no human says anything",
-        "[8]: 'f?' is no object",
+        "[8]: 'f?' is not an object",
     ]
     (tmp_path / "a.csv").write_text("user_input,reference\na?,x\n,y\n")
     with pytest.raises(InputError, match=r"a\.csv, line 3: 'user_input'"):

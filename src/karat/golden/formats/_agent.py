@@ -87,7 +87,7 @@ def _items(items: list[Any], path: Path, reading: Reading) -> Iterator[Row]:
         if isinstance(item, dict):
             yield Row(reading, item, str(path), path=f"[{i}]")
         else:
-            reading.errors.append(InputError(f"[{i}]: {shorten(item)} is no object", source=str(path)))
+            reading.errors.append(InputError(f"[{i}]: {shorten(item)} is not an object", source=str(path)))
 
 
 def _query(row: Row) -> Query:
@@ -115,9 +115,9 @@ def _judgments(row: Row, query: str, top: int) -> Iterator[Judgment]:
     for judged in rows(row, "judgments"):
         grade, confidence = judged.integer("relevance"), judged.number("confidence", default=None)
         if not 0 <= grade <= top:
-            raise judged.wrong(f"'relevance' is {grade}, not from 0 to {top}")
+            raise judged.error(f"'relevance' is {grade}, not from 0 to {top}")
         if confidence is not None and not 0 <= confidence <= 1:
-            raise judged.wrong(f"'confidence' is {confidence:g}, not between 0 and 1")
+            raise judged.error(f"'confidence' is {confidence:g}, not between 0 and 1")
         yield Judgment(
             query=query,
             target=Target(document=judged.id("memoryId")),
@@ -135,7 +135,7 @@ def _source(row: Row, name: str, value: str) -> Source:
         if known == value:
             return known
     near = did_you_mean(value, SOURCES) or f", not one of {', '.join(SOURCES)}"
-    raise row.wrong(f"{shorten(name)} is {shorten(value)}{near}")
+    raise row.error(f"{shorten(name)} is {shorten(value)}{near}")
 
 
 def _write(golden: GoldenSet, path: Path) -> None:

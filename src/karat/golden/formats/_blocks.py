@@ -99,7 +99,7 @@ def _wordings(row: Row) -> tuple[str, ...]:
     row.value("paraphrases")
     wordings = row.texts("paraphrases")
     if not wordings:
-        raise row.wrong("'paraphrases' is empty", "give at least one wording")
+        raise row.error("'paraphrases' is empty", "give at least one wording")
     return wordings
 
 
@@ -109,10 +109,10 @@ def _offsets(row: Row, blocks: set[str]) -> dict[str, Span]:
     for block in row.mapping("offsets"):
         assert nested is not None
         if block not in blocks:
-            raise nested.wrong(f"{shorten(block)} is neither in 'relevant' nor in 'negatives'")
+            raise nested.error(f"{shorten(block)} is neither in 'relevant' nor in 'negatives'")
         span = nested.span(block)
         if span is None:
-            raise nested.wrong(f"{shorten(block)} has none", "write [start, end] in bytes")
+            raise nested.error(f"{shorten(block)} has none", "write [start, end] in bytes")
         found[block] = span
     return found
 
@@ -129,7 +129,7 @@ def _meaning(questions: Sequence[_Question], reading: Reading) -> Scale:
     for question in questions:
         if not question.agrees(found["relevant"]):
             what = f"'relevant' is not what has a grade of {found['relevant']} or more in 'grades'"
-            reading.errors.append(question.row.wrong(what))
+            reading.errors.append(question.row.error(what))
     return found
 
 
@@ -137,7 +137,7 @@ def _normaliser(questions: Sequence[_Question], reading: Reading, path: Path) ->
     said = {question.normaliser: question for question in questions if question.normaliser is not None}
     if len(said) > 1:
         one, other, *_ = said
-        reading.errors.append(said[other].row.wrong(f"'normaliser' is {shorten(other)}, and {shorten(one)} before"))
+        reading.errors.append(said[other].row.error(f"'normaliser' is {shorten(other)}, and {shorten(one)} before"))
     if not said and any(question.offsets for question in questions):
         reading.note(f"{path}: no row has 'normaliser'; offsets are taken as those of {NORMALISER}")
     return next(iter(said)) or "" if said else NORMALISER

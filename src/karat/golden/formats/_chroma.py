@@ -49,7 +49,7 @@ class _Corpora:
             for file in (*named, place / corpus, place / Path(corpus).name):
                 if _is_inside(file, place):
                     return self.load(file, place)
-        raise row.wrong(
+        raise row.error(
             f"corpus {shorten(corpus)} is not beside the questions", f"put {corpus}.md or .txt into {self.folder}"
         )
 
@@ -83,7 +83,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
             text = row.text("question")
             query = Query(id=row.id("id", "query_id", default="") or names.give(text), text=text)
             if queries.setdefault(query.id, query).text != text:
-                raise row.wrong(f"question {shorten(query.id)} has another text here than before")
+                raise row.error(f"question {shorten(query.id)} has another text here than before")
             references = _references(row)
             corpus = row.id("corpus_id", default="") if not references else row.id("corpus_id")
             name = corpora.find(row, corpus) if corpus else ""
@@ -107,7 +107,7 @@ def _references(row: Row) -> list[Row]:
     row.value("references")
     found = cell(row, "references")
     if not isinstance(found, list):
-        raise row.wrong(f"'references' is {shorten(found)}, not a JSON list")
+        raise row.error(f"'references' is {shorten(found)}, not a JSON list")
     return list(row.nested({"references": found}, "").rows("references"))
 
 
@@ -119,17 +119,17 @@ def _target(row: Row, document: str, offsets: Offsets, reading: Reading) -> Targ
     if not 0 <= start < end <= len(text) or text[start:end] != content:
         first = text.find(content) if content else -1
         if first < 0:
-            raise row.wrong(f"{shorten(content)} does not stand in {document}", "mend its content")
+            raise row.error(f"{shorten(content)} does not stand in {document}", "mend its content")
         if text.find(content, first + 1) >= 0:
             what = f"{shorten(content)} stands several times in {document}, and not at {start}-{end}"
-            raise row.wrong(what, "mend start_index and end_index")
-        reading.note(str(row.wrong(f"stands at {first} of {document}, not at {start}: read from there")))
+            raise row.error(what, "mend start_index and end_index")
+        reading.note(str(row.error(f"stands at {first} of {document}, not at {start}: read from there")))
         start, end = first, first + len(content)
     if (start, end) == (0, len(text)):
         return Target(document=document)
     span = offsets.to_bytes(start, end)
     if span is None:
-        raise row.wrong(f"{shorten(content)} is nothing that canonical text keeps", "mark some words")
+        raise row.error(f"{shorten(content)} is nothing that canonical text keeps", "mark some words")
     return Target(document=document, span=span)
 
 

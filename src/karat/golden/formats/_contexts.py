@@ -24,12 +24,12 @@ class Contexts:
     def add(self, row: Row, query: str, texts: Sequence[str], ids: Sequence[str]) -> None:
         """Take the contexts of a query, or only their ids, where there are no texts."""
         if texts and ids and len(texts) != len(ids):
-            raise row.wrong(f"{len(texts)} contexts have {len(ids)} ids")
+            raise row.error(f"{len(texts)} contexts have {len(ids)} ids")
         names = list(dict.fromkeys(ids or [f"c-{digest(text)}" for text in texts]))
         for name, text in zip(ids or [f"c-{digest(text)}" for text in texts], texts, strict=False):
             known = self._documents.setdefault(name, Document(id=name, text=text))
             if known.text != text:
-                raise row.wrong(f"context {name!r} has another text here than before", "give it an id of its own")
+                raise row.error(f"context {name!r} has another text here than before", "give it an id of its own")
         self._judgments += [Judgment(query=query, target=Target(document=name), grade=1) for name in names]
 
     @property

@@ -95,11 +95,11 @@ def _both(name: str) -> tuple[str, str]:
 def _metadata(row: Row) -> dict[str, Any]:
     found = cell(row, *_both("additional_metadata"))
     if found is not None and not isinstance(found, dict):
-        raise row.wrong(f"'additional_metadata' is {shorten(found)}, not an object")
+        raise row.error(f"'additional_metadata' is {shorten(found)}, not an object")
     beside = {name: _typed(row, name, kind) for name, kind in _BESIDE.items()}
     beside = {name: value for name, value in beside.items() if value is not None}
     if twice := beside.keys() & (found or {}).keys():
-        raise row.wrong(f"{shorten(min(twice))} stands in 'additional_metadata' and beside it", "keep one of them")
+        raise row.error(f"{shorten(min(twice))} stands in 'additional_metadata' and beside it", "keep one of them")
     return {**(found or {}), **beside}
 
 
@@ -107,7 +107,7 @@ def _typed(row: Row, name: str, kind: type) -> Any:
     found = row.value(*_both(name), default=None)
     found = found if kind is str else cell(row, *_both(name))
     if found is not None and not isinstance(found, kind):
-        raise row.wrong(f"{shorten(name)} is {shorten(found)}, not {_WORDS[kind]}")
+        raise row.error(f"{shorten(name)} is {shorten(found)}, not {_WORDS[kind]}")
     return found
 
 

@@ -114,7 +114,7 @@ def _drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
             results = row.row("expected_results")
             assert results is not None
             if not results.has("relevant_entities", "relevance_labels"):
-                raise results.wrong("'relevance_labels' is missing, and 'relevant_entities' too")
+                raise results.error("'relevance_labels' is missing, and 'relevant_entities' too")
             draft = Draft(
                 row=row,
                 query=Query(

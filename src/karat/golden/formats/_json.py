@@ -29,7 +29,7 @@ def json_value(path: Path) -> Any:
     except InputError as error:
         if error.line is not None and error.line == _comment(text):
             hint = "remove every comment (// ...) from the file"
-            raise InputError("is no valid JSON: holds a comment", source=source, line=error.line, hint=hint) from None
+            raise InputError("is not valid JSON: holds a comment", source=source, line=error.line, hint=hint) from None
         raise
 
 

@@ -55,7 +55,7 @@ def _head(path: Path, reading: Reading) -> dict[str, Any]:
     try:
         values = tomllib.loads(decode(read_bytes(path), str(path)))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no valid TOML: {error}", source=str(path)) from None
+        raise InputError(f"is not valid TOML: {error}", source=str(path)) from None
     except RecursionError:
         raise InputError("is nested too deep", source=str(path)) from None
     head: dict[str, Any] = {}
@@ -119,9 +119,9 @@ def _documents(path: Path, folder: Path, reading: Reading) -> tuple[Document, ..
 def _text(folder: Path, place: str, row: Row) -> str:
     """Read the file of a document, which has to lie inside the folder."""
     if row.has("text"):
-        raise row.wrong("both 'text' and 'path' are given", "keep one of them")
+        raise row.error("both 'text' and 'path' are given", "keep one of them")
     if not _inside(folder, place):
-        raise row.wrong(f"path {shorten(place)} leads out of the set's folder", "copy the file into it")
+        raise row.error(f"path {shorten(place)} leads out of the set's folder", "copy the file into it")
     file = folder / place
     return decode(read_bytes(file), str(file))
 
@@ -189,10 +189,10 @@ def judgment_of(row: Row) -> Judgment:
     """Read a judgment."""
     source = row.text("source", default="manual")
     if source not in SOURCES:
-        raise row.wrong(f"source {shorten(source)}{did_you_mean(source, SOURCES) or '; known: ' + ', '.join(SOURCES)}")
+        raise row.error(f"source {shorten(source)}{did_you_mean(source, SOURCES) or '; known: ' + ', '.join(SOURCES)}")
     confidence = row.number("confidence", default=None)
     if confidence is not None and not 0 <= confidence <= 1:
-        raise row.wrong(f"'confidence' is {confidence:g}, not between 0 and 1")
+        raise row.error(f"'confidence' is {confidence:g}, not between 0 and 1")
     return Judgment(
         query=row.id("query"),
         target=target_of(row),

@@ -56,7 +56,7 @@ def listed(row: Row, reading: Reading, name: str) -> tuple[str, ...] | None:
     found = row.ids(name)
     once = tuple(dict.fromkeys(found))
     if len(once) < len(found):
-        reading.note(str(row.wrong(f"{shorten(name)} names an id twice; it is taken once")))
+        reading.note(str(row.error(f"{shorten(name)} names an id twice; it is taken once")))
     return once
 
 
@@ -68,7 +68,7 @@ def grades_of(row: Row, name: str, top: int) -> dict[str, int]:
     found = {}
     for key, value in row.mapping(name).items():
         if value is None or not 0 <= (grade := nested.integer(key)) <= top:
-            raise nested.wrong(f"{shorten(key)} has grade {shorten(value)}, not one from 0 to {top}")
+            raise nested.error(f"{shorten(key)} has grade {shorten(value)}, not one from 0 to {top}")
         found[nested.nested({"id": key}, shorten(key)).id("id")] = grade
     return found
 
@@ -121,7 +121,7 @@ def settled(
         over = [name for name, grade in draft.grades.items() if grade > top]
         if over:
             what = f"{shorten(over[0])} has grade {draft.grades[over[0]]}, and the scale ends at {top}"
-            reading.errors.append(draft.row.wrong(what))
+            reading.errors.append(draft.row.error(what))
         query = draft.query
         if not draft.agrees(relevant):
             query = replace(query, metadata={**query.metadata, LISTED: list(draft.listed or ())})

@@ -68,7 +68,7 @@ def _asked(row: Row, reading: Reading) -> str:
         return row.text("user_input", "question")
     asked = [str(turn["content"]) for turn in said if turn.get("type") == "human" and turn["content"]]
     if not asked:
-        raise row.wrong("'user_input' is a conversation in which no human says anything")
+        raise row.error("'user_input' is a conversation in which no human says anything")
     reading.note("of a conversation only the last thing that the user said is kept")
     row.ignore("reference_tool_calls", "reference_topics")
     return asked[-1]

@@ -33,7 +33,7 @@ def _listed(path: Path, reading: Reading, wrapper: str) -> Iterator[Row]:
         if isinstance(item, dict):
             yield Row(reading, item, str(path), path=f"[{i}]")
         else:
-            reading.errors.append(InputError(f"[{i}]: {shorten(item)} is no object", source=str(path)))
+            reading.errors.append(InputError(f"[{i}]: {shorten(item)} is not an object", source=str(path)))
 
 
 def texts(row: Row, *names: str, separator: str = "") -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def texts(row: Row, *names: str, separator: str = "") -> tuple[str, ...]:
     if found is None:
         return ()
     if not _are_texts(found):
-        raise row.wrong(f"{shorten(names[0])} is {shorten(found)}, not a list of texts")
+        raise row.error(f"{shorten(names[0])} is {shorten(found)}, not a list of texts")
     return tuple(row.nested({names[0]: item}, "").text(names[0]) for item in found)
 
 
@@ -58,11 +58,11 @@ def ids(row: Row, *names: str) -> tuple[str, ...]:
     if found is None:
         return ()
     if not isinstance(found, list):
-        raise row.wrong(f"{shorten(names[0])} is {shorten(found)}, not a list of ids")
+        raise row.error(f"{shorten(names[0])} is {shorten(found)}, not a list of ids")
     try:
         return tuple(check_id(item, "") for item in found)
     except InputError as error:
-        raise row.wrong(f"{shorten(names[0])}: {error.what}", error.hint) from None
+        raise row.error(f"{shorten(names[0])}: {error.what}", error.hint) from None
 
 
 def cell(row: Row, *names: str) -> Any:
