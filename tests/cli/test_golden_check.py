@@ -323,7 +323,7 @@ def test_a_project_may_be_configured_in_pyproject(cli: Cli, project: Path) -> No
     """[tool.karat] is read as karat.toml is; one of other tools makes no project."""
     (project / "karat.toml").unlink()
     (project / "pyproject.toml").write_text("[tool.ruff]\n")
-    assert "quality: is no golden set that karat recognises" in cli("quality", code=2)
+    assert "quality: is not a golden set that karat recognises" in cli("quality", code=2)
     (project / "pyproject.toml").write_text("[tool.karat.golden]\npath = 'golden'\ndocuments = '../docs'\n")
     assert cli("quality") == cli("quality/golden", "--documents", "docs")
 

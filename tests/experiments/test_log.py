@@ -104,7 +104,7 @@ def test_ids_of_other_kinds_are_left_alone(tmp_path: Path) -> None:
         ('{"experiments": [{"id": "a", "results": []}]}', "results of 'a' is []; it should be an object"),
         ('{"experiments": [{"id": "a", "verdict": 1}]}', "verdict of 'a' is 1; it should be a text"),
         ('{"experiments": [{"id": "a", "results": {"R@5": NaN}}]}', "NaN is not a JSON number"),
-        ('{"experiments": [], "experiments": []}', "stands twice"),
+        ('{"experiments": [], "experiments": []}', "appears twice"),
     ],
 )
 def test_a_damaged_log_is_told_and_left_alone(tmp_path: Path, text: str, message: str) -> None:

@@ -267,7 +267,7 @@ class TestWhatIsNone:
             (b"[]", "is no baseline"),
             (b"3", "is no baseline"),
             (b'{"karat": "run", "format": 1}', "is no baseline"),
-            (b'{"karat": "baseline", "karat": "baseline"}', "key 'karat' stands twice"),
+            (b'{"karat": "baseline", "karat": "baseline"}', "key 'karat' appears twice"),
             (b'{"karat": "baseline"}', "is a baseline of format None, and this karat reads 1; read it with"),
             (b'{"karat": "baseline", "format": 2}', "is a baseline of format 2, and this karat reads 1"),
             (b'{"karat": "baseline", "format": "x"}', "is a baseline of format 'x'"),

@@ -244,7 +244,7 @@ def test_mistakes_of_json_lines_name_the_line() -> None:
     assert refused(good + "{", format="jsonl").startswith("f, line 3: is not valid JSON")
     assert refused(good + "[1]", format="jsonl").startswith("f, line 3: [1] is no record")
     twice = '{"qid": "q1", "doc": "d2", "score": 1, "score": 2}'
-    assert refused(good + twice, format="jsonl").startswith("f, line 3: key 'score' stands twice")
+    assert refused(good + twice, format="jsonl").startswith("f, line 3: key 'score' appears twice")
     assert refused(good + '{"qid": "q1", "doc": "", "score": 1}', format="jsonl") == "f, line 3: an id is empty"
 
 

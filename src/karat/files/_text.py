@@ -44,7 +44,7 @@ def parse_json_lines(data: bytes, source: str) -> Iterator[tuple[int, object]]:
 
 
 def parse_json(text: str, source: str, line: int | None = None, *, strict: bool = False) -> object:
-    """Return the value of a JSON text. An object with a repeated key is refused, and in ``strict`` mode NaN and Infinity."""
+    """Return the value of a JSON text, in which no object may repeat a key. ``strict`` refuses NaN and Infinity."""
 
     def constant(name: str) -> float:
         if strict:

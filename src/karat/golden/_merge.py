@@ -14,7 +14,7 @@ from karat.core import GoldenSet, Judgment, KaratError, Span, Target, UsageError
 from karat.files import Reading, Row, decode, read_bytes, write_file
 from karat.golden._format import read
 from karat.golden._pool import Pooled
-from karat.golden.formats import json_line, judgment_of, judgment_row
+from karat.golden.formats import encode_judgment, encode_line, read_judgment
 from karat.text import canonical, resolver
 
 _SHOWN_ONLY = ("query_text", "title", "text", "judged")
@@ -173,7 +173,7 @@ def _key(judgment: Judgment) -> tuple[str, Target, str, str]:
 
 def _checked(golden: GoldenSet, row: Row, annotator: str, date: str) -> Judgment:
     """Read a judgment that has to fit the set."""
-    judgment = judgment_of(row)
+    judgment = read_judgment(row)
     queries, documents = golden.query_by_id, golden.document_by_id
     if judgment.query not in queries:
         raise row.error(f"the set has no query {shorten(judgment.query)}")
@@ -211,10 +211,10 @@ def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator
         rows = [line for line in old if line.strip(" \t\r")]
         new = merged.golden.judgments
         kept = [
-            row + "\n" if before == after else json_line(judgment_row(after))
+            row + "\n" if before == after else encode_line(encode_judgment(after))
             for row, before, after in zip(rows, golden.judgments, new, strict=False)
         ]
-        write_file(target, "".join(kept + [json_line(judgment_row(judgment)) for judgment in new[len(rows) :]]))
+        write_file(target, "".join(kept + [encode_line(encode_judgment(judgment)) for judgment in new[len(rows) :]]))
     return merged
 
 

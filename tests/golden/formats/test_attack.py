@@ -12,7 +12,7 @@ import pytest
 from karat import golden
 from karat.core import InputError, Query, Target
 from karat.files import Mistakes
-from karat.golden.formats._attack import plain
+from karat.golden.formats._attack import strip_markup
 
 
 def thing(kind: str, name: str, **more: Any) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def test_a_packed_bundle_is_read(tmp_path: Path) -> None:
 )
 def test_marks_are_taken_out_of_a_text(text: str, clean: str) -> None:
     """Citations, links to ATT&CK itself, tags and entities; what only looks like a tag stays."""
-    assert plain(text) == clean
+    assert strip_markup(text) == clean
 
 
 def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_split_is_chosen_by_its_file(folder: Path) -> None:
     (folder / "qrels" / "test.tsv").rename(folder / "qrels" / "dev.tsv")
     assert len(golden.read(folder).judgments) == 3
     (folder / "qrels" / "train.tsv").write_text("q2\td1\t1\n")
-    with pytest.raises(InputError, match=r"several splits and no test: dev, train"):
+    with pytest.raises(InputError, match=r"several splits, none of them called test: dev, train"):
         golden.read(folder)
     found = golden.read(folder / "qrels" / "train.tsv")
     assert [query.id for query in found.queries] == ["q2"]
@@ -197,3 +197,10 @@ def test_what_is_kept_goes_round(one: GoldenSet) -> None:
         (query.id, query.text, query.metadata) for query in one.queries
     ]
     assert again.qrels() == one.qrels()
+
+
+def test_a_grade_of_many_digits_is_above_the_scale(folder: Path) -> None:
+    """Thirty nines are a whole number, but no grade: the message has the line and says so."""
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t" + "9" * 30 + "\nq1\td2\t1\n")
+    with pytest.raises(InputError, match=r"test\.tsv, line 2: grade '9{30}' is above 255; use a scale of few grades"):
+        golden.read(folder)

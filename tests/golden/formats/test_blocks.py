@@ -116,7 +116,7 @@ def test_grades_are_an_extension(tmp_path: Path) -> None:
     assert [(j.target.block, j.grade) for j in found.judgments] == [("a", 3), ("c", 1), ("d", 0), ("b", 2)]
     lower = golden.read(written(tmp_path, {**ROW, "relevant": ["a", "c"], "grades": {"a": 3, "c": 1, "d": 0}}))
     assert lower.relevant == 1
-    with pytest.raises(InputError, match="line 1: 'relevant' is not what has a grade of 2 or more in 'grades'"):
+    with pytest.raises(InputError, match="line 1: 'relevant' does not list the blocks with a grade of 2 or more"):
         golden.read(written(tmp_path, {**ROW, "relevant": ["c"], "grades": {"a": 3, "c": 1}}))
 
 
@@ -136,9 +136,9 @@ def test_grades_are_an_extension(tmp_path: Path) -> None:
         ({"offsets": []}, "'offsets' is [], not an object"),
         ({"offsets": {"S.9": [0, 1]}}, "offsets: 'S.9' is neither in 'relevant' nor in 'negatives'"),
         ({"offsets": {"S.4.1.p.Bk010": [5]}}, "offsets: 'S.4.1.p.Bk010' is [5], not [start, end] in bytes"),
-        ({"offsets": {"S.4.1.p.Bk010": None}}, "offsets: 'S.4.1.p.Bk010' has none"),
+        ({"offsets": {"S.4.1.p.Bk010": None}}, "offsets: 'S.4.1.p.Bk010' has no offsets"),
         ({"doc": ""}, "'doc': an id is empty"),
-        ({"normaliser": "b"}, "'normaliser' is 'b', and 'a' before"),
+        ({"normaliser": "b"}, "'normaliser' is 'b', and was 'a' before"),
         ({"grades": {"x": 300}}, "grades: 'x' has grade 300, not one from 0 to 255"),
     ],
 )
@@ -156,7 +156,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change: dict[str, 
     [
         (b"", ": is empty"),
         (json.dumps(ROW).encode()[:-9], "line 1: is not valid JSON"),
-        (b'{"qid": "a", "qid": "b"}', "line 1: key 'qid' stands twice"),
+        (b'{"qid": "a", "qid": "b"}', "line 1: key 'qid' appears twice"),
         (b'{"qid": "\xff"}', "line 1: byte 0xff is not UTF-8"),
         (b"[]", "line 1: [] is not an object"),
     ],
@@ -181,7 +181,7 @@ def test_notes_on_what_is_odd(tmp_path: Path) -> None:
     found = golden.read(written(tmp_path, {**ROW, "relevant": ["a", "a"], "negative": []}))
     assert [judgment.target.block for judgment in found.judgments] == ["a"]
     assert [note.split(": ", 1)[1] for note in found.notes] == [
-        "'relevant' names an id twice; it is taken once",
+        "'relevant' names an id twice; it is read once",
         "unknown key 'negative', ignored, did you mean 'negatives'?",
     ]
 
@@ -237,19 +237,19 @@ def judged(*targets: Target, grade: int = 3) -> GoldenSet:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (GoldenSet(), "the set has no query"),
+        (GoldenSet(), "the set has no queries"),
         (
             judged(Target(document="d")),
-            "query 'q' cannot be written: 'd' is no block; convert to a format of documents",
+            "query 'q' cannot be written: 'd' is not a block; convert to a format of documents",
         ),
-        (judged(Target(document="d", section="S.1")), "'d#S.1' is no block"),
+        (judged(Target(document="d", section="S.1")), "'d#S.1' is not a block"),
         (judged(*SPANS), "block 'b' has two spans"),
-        (judged(block("a"), block("a", document="e")), "'handbook' and 'e' are two documents, and a row speaks of one"),
+        (judged(block("a"), block("a", document="e")), "'handbook' and 'e' are two documents, and a row names one"),
         (judged(block("a"), grade=256), "query 'q' gives 'a' grade 256, not one from 0 to 255"),
         (judged(block("a", document="")), "query 'q': an id is empty"),
-        (GoldenSet(queries=(replace(QUERY, negatives=(Target(document="d"),)),)), "'d' is no block"),
-        (GoldenSet(queries=(replace(QUERY, anchors=(block("a"),)),)), "anchor 'handbook#a' is no section"),
-        (GoldenSet(queries=(QUERY, QUERY)), "query 'q' stands twice"),
+        (GoldenSet(queries=(replace(QUERY, negatives=(Target(document="d"),)),)), "'d' is not a block"),
+        (GoldenSet(queries=(replace(QUERY, anchors=(block("a"),)),)), "anchor 'handbook#a' is not a section"),
+        (GoldenSet(queries=(QUERY, QUERY)), "query 'q' appears twice"),
     ],
 )
 def test_what_would_not_be_read_again_is_not_written(tmp_path: Path, wrong: GoldenSet, message: str) -> None:

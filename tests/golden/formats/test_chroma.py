@@ -75,15 +75,28 @@ def test_offsets_that_do_not_fit_are_put_right(tmp_path: Path) -> None:
     found = golden.read(write(tmp_path / "set", row))
     assert decoded(found) == ["Cats are free."]
     at = TEXT.index("Cats")
-    assert any(f"references[0]: stands at {at} of pets, not at 3" in note for note in found.notes)
+    place = f"{at}-{at + len('Cats are free.')}"
+    assert any(f"references[0]: is at {place} of pets, not at 3-17: read from there" in note for note in found.notes)
+
+
+def test_an_end_that_does_not_fit_is_named_with_its_start(tmp_path: Path) -> None:
+    """The note shows both places in full, which differ in the end only."""
+    at = TEXT.index("Cats")
+    row = {
+        "question": "?",
+        "references": [{"content": "Cats", "start_index": at, "end_index": at + 9}],
+        "corpus_id": "pets",
+    }
+    (note,) = golden.read(write(tmp_path / "set", row)).notes
+    assert note.endswith(f"references[0]: is at {at}-{at + 4} of pets, not at {at}-{at + 9}: read from there")
 
 
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ("Dogs", "'Dogs' stands several times in pets, and not at 3-7"),
-        ("Fish", "'Fish' does not stand in pets"),
-        ("", "'' does not stand in pets"),
+        ("Dogs", "'Dogs' occurs several times in pets, and not at 3-7"),
+        ("Fish", "'Fish' does not occur in pets"),
+        ("", "'' does not occur in pets"),
     ],
 )
 def test_a_reference_that_is_nowhere_is_a_mistake(tmp_path: Path, content: str, what: str) -> None:
@@ -98,7 +111,7 @@ def test_a_reference_that_is_nowhere_is_a_mistake(tmp_path: Path, content: str, 
 def test_a_reference_without_words_is_a_mistake(tmp_path: Path) -> None:
     """Canonical text decides about white space, so it marks nothing."""
     row = {"question": "?", "references": [reference("\r\n\r\n")], "corpus_id": "pets"}
-    with pytest.raises(InputError, match="nothing that canonical text keeps"):
+    with pytest.raises(InputError, match="is not in the canonical text"):
         golden.read(write(tmp_path / "set", row))
 
 
@@ -137,7 +150,7 @@ def test_rows_of_one_id_are_one_question(tmp_path: Path) -> None:
     assert found.queries == (Query(id="q", text="?"),)
     assert decoded(found) == ["Cats", "fee"]
     rows[1]["question"] = "!"
-    with pytest.raises(InputError, match="question 'q' has another text"):
+    with pytest.raises(InputError, match="question 'q' had another text"):
         golden.read(write(tmp_path / "two", *rows, corpora={"pets.md": TEXT, "fees.txt": "no fee"}))
 
 
@@ -172,7 +185,7 @@ def test_unknown_keys_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../up", "a//b", ".hidden", "a\\b", "a\x00b", "x" * 99, "a/../../b"])
 def test_an_id_that_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
     """The error names it, and nothing is written anywhere."""
-    with pytest.raises(InputError, match="is no name of a file"):
+    with pytest.raises(InputError, match="is not a file name"):
         golden.write(GoldenSet(documents=(Document(id=name, text="t"),)), tmp_path / "set", "chroma")
     assert list(tmp_path.iterdir()) == []
 

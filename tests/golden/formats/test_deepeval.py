@@ -95,7 +95,7 @@ def test_what_a_system_did_is_no_gold(tmp_path: Path) -> None:
     assert found.documents == ()
     assert found.queries[0].metadata == {}
     assert len(found.notes) == 1
-    assert "no gold" in found.notes[0]
+    assert "is left out: it is not gold" in found.notes[0]
 
 
 def test_conversations_are_left_out(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         "[1]: 'input' is 5, not text",
         "[2]: 'context' is [5], not a list of texts",
         "[3]: 'additional_metadata' is [1], not an object",
-        "[4]: 'comments' stands in 'additional_metadata' and beside it",
+        "[4]: 'comments' is both a field and in 'additional_metadata'",
         "[5]: 'source_file' is 5, not text",
         "[6]: 1 contexts have 2 ids",
     ]
@@ -147,7 +147,7 @@ def test_unknown_keys_are_told(tmp_path: Path) -> None:
 
 
 def test_a_document_without_a_text_cannot_be_written(tmp_path: Path) -> None:
-    """deepeval holds texts, not ids."""
+    """deepeval needs texts, not ids."""
     one = GoldenSet(
         queries=(Query(id="q", text="?"),), judgments=(Judgment(query="q", target=Target(document="d"), grade=3),)
     )
@@ -162,7 +162,7 @@ def test_metadata_that_would_be_taken_for_ids_is_refused(tmp_path: Path) -> None
         queries=(Query(id="q", text="?", metadata={"context_ids": ["x"]}),),
         judgments=(Judgment(query="q", target=Target(document="d"), grade=3),),
     )
-    with pytest.raises(InputError, match="query 'q': metadata has 'context_ids'"):
+    with pytest.raises(InputError, match="query 'q': its metadata has 'context_ids'"):
         golden.write(one, tmp_path / "a.json", "deepeval")
 
 

@@ -174,11 +174,11 @@ def test_a_file_that_only_lists_has_a_binary_scale(tmp_path: Path) -> None:
 
 
 def test_an_id_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
-    """A double id would make recall wrong; it is taken once, and a note says where."""
+    """A double id would make recall wrong: it is read once, and a note says where."""
     found = golden.read(written(tmp_path, with_results(relevant_entities=["a", "a"])))
     assert found.qrels()["q001"] == {"a": 2}
     assert [note.split(": ", 1)[1] for note in found.notes] == [
-        "queries[0].expected_results: 'relevant_entities' names an id twice; it is taken once"
+        "queries[0].expected_results: 'relevant_entities' names an id twice; it is read once"
     ]
 
 
@@ -342,7 +342,7 @@ def judged(name: str, grade: int = 2, query: str = "q") -> GoldenSet:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (GoldenSet(queries=(QUERY, QUERY)), "query 'q' stands twice"),
+        (GoldenSet(queries=(QUERY, QUERY)), "query 'q' appears twice"),
         (GoldenSet(queries=(replace(QUERY, id=""),)), "a query: an id is empty"),
         (GoldenSet(queries=(replace(QUERY, text="\ud800"),)), "query 'q' holds half of a surrogate pair"),
         (GoldenSet(queries=(replace(QUERY, metadata={"x": float("nan")}),)), "query 'q' cannot be written as JSON"),
@@ -385,3 +385,14 @@ def test_one_record_is_one_line(tmp_path: Path) -> None:
         '  {"query_id": "q", "query_text": "?", "expected_results": {"relevant_entities": ["d"], "top_1_chunk": "", '
         '"relevance_labels": {"d": 2}}, "category": ""}\n]\n}\n'
     )
+
+
+def test_a_query_may_have_a_type(tmp_path: Path) -> None:
+    """``query_type`` is the type that the format demands of queries; it is read, written and not an unknown key."""
+    typed = {**EXAMPLE, "queries": [{**EXAMPLE["queries"][0], "query_type": "troubleshooting"}, EXAMPLE["queries"][1]]}
+    found = golden.read(written(tmp_path, typed))
+    assert [query.type for query in found.queries] == ["troubleshooting", ""]
+    assert found.notes == ()
+    assert not any("type" in loss for loss in golden.write(found, tmp_path / "again.json", "fit"))
+    again = json.loads((tmp_path / "again.json").read_text())["queries"]
+    assert [query.get("query_type") for query in again] == ["troubleshooting", None]

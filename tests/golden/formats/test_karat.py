@@ -206,8 +206,8 @@ def test_a_crash_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (Document(id="d", path="golden.toml"), "is taken by another file of the set"),
-        (Document(id="d", path="documents/d2.md"), "is taken by another file of the set"),
+        (Document(id="d", path="golden.toml"), "is used by another file of the set"),
+        (Document(id="d", path="documents/d2.md"), "is used by another file of the set"),
         (Document(id="d", metadata={"x": float("nan")}), "'d' cannot be written as JSON"),
         (Document(id="d", metadata={"x": {1}}), "'d' cannot be written as JSON"),
         (Document(id="d", text="\ud800"), "half of a surrogate pair"),

@@ -101,7 +101,7 @@ def test_what_a_system_did_is_no_gold(tmp_path: Path) -> None:
     row = {"user_input": "a?", "retrieved_contexts": ["r"], "response": "s", "reference": "t"}
     found = golden.read(write_json(tmp_path / "a.json", [row]))
     assert (found.documents, found.judgments) == ((), ())
-    assert any("retrieved or answered is no gold" in note for note in found.notes)
+    assert any("retrieved or answered is left out" in note for note in found.notes)
     assert not any("unknown key" in note for note in found.notes)
 
 
@@ -157,10 +157,10 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         "[0]: 'user_input' (or 'question') is missing",
         "[1]: 'reference_contexts' is 5, not a list of texts",
         "[2]: 1 contexts have 2 ids",
-        "[4]: context '1' has another text here than before",
+        "[4]: context '1' had another text before",
         "[5]: 'reference_context_ids': id None is no text",
         "[6]: 'reference_context_ids' is 5, not a list of ids",
-        "[7]: 'user_input' is a conversation in which no human says anything",
+        "[7]: 'user_input' is a conversation without a message of the user",
         "[8]: 'f?' is not an object",
     ]
     (tmp_path / "a.csv").write_text("user_input,reference\na?,x\n,y\n")

@@ -133,7 +133,7 @@ def test_what_is_lost_is_told(made: GoldenSet) -> None:
 
 def test_what_would_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     """A set without queries, and a grade that rig has no room for."""
-    with pytest.raises(InputError, match="the set has no query"):
+    with pytest.raises(InputError, match="the set has no queries"):
         golden.write(GoldenSet(), tmp_path / "a.jsonl", "rig")
     judgment = Judgment(query="q", target=Target(document="d"), grade=256)
     made = GoldenSet(grades=tuple("g" * 300), queries=(Query(id="q", text="?"),), judgments=(judgment,))

@@ -11,8 +11,8 @@ from golden.formats.golden_strategies import golden_sets, ids, quick, round_trip
 from karat import golden
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from karat.files import Mistakes
-from karat.golden.formats._qrels import fields
-from karat.golden.formats._sgml import block, block_sgml, inline, inline_sgml
+from karat.golden.formats._qrels import split_fields
+from karat.golden.formats._sgml import escape_block, escape_inline, parse_block, parse_inline
 
 TOPICS = """<top>
 <num> Number: 301
@@ -88,7 +88,7 @@ def test_topics_of_the_web_track_are_read(tmp_path: Path) -> None:
     )
     (tmp_path / "qrels").write_text("1 0 d 2\n")
     assert golden.read(tmp_path).queries == (
-        Query(id="1", text="obama family", metadata={"description": "Who are they?"}),
+        Query(id="1", text="obama family", type="faceted", metadata={"description": "Who are they?"}),
     )
 
 
@@ -218,11 +218,11 @@ def test_an_id_with_a_blank_is_refused(tmp_path: Path, name: str, what: str) -> 
 @given(text=texts)
 def test_sgml_gives_back_what_it_was_given(text: str) -> None:
     """Tags, entities, blanks and control characters of a text stay what they are."""
-    assert inline(f"  {inline_sgml(text)}\n") == text
-    assert block(f"\n{block_sgml(text)}\n") == text
+    assert parse_inline(f"  {escape_inline(text)}\n") == text
+    assert parse_block(f"\n{escape_block(text)}\n") == text
 
 
-bare_ids = ids.filter(lambda name: fields(name) == [name] and "\0" not in name and name[0] != "\ufeff")
+bare_ids = ids.filter(lambda name: split_fields(name) == [name] and "\0" not in name and name[0] != "\ufeff")
 
 
 @quick
@@ -242,3 +242,91 @@ def test_what_is_kept_goes_round(one: GoldenSet) -> None:
     ]
     assert [(query.id, query.text) for query in again.queries] == [(query.id, query.text) for query in one.queries]
     assert again.qrels() == one.qrels()
+
+
+WEB = """<topic number="301" type="faceted">
+    <query>horse hooves</query>
+    <description> Find information about hooves. </description>
+    <subtopic number="1" type="inf"> Their care. </subtopic>
+  </topic>
+  <topic number="302" type="ambiguous"><query>avp &amp; co</query></topic>
+"""
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        f"<webtrack2009>\n{WEB}</webtrack2009>\n",
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- <topic number="9"> -->\n<TOPICS year="2010">{WEB}</TOPICS>',
+        f"<!DOCTYPE web [\n<!ELEMENT web (topic*)>\n<!ATTLIST topic number CDATA #REQUIRED>\n]>\n<web>{WEB}</web>",
+        WEB,
+    ],
+    ids=["a root of its own", "a prolog and a comment", "a DOCTYPE", "no root"],
+)
+def test_topics_have_any_root_and_prolog(folder: Path, markup: str) -> None:
+    """Whatever their root element is called, and after any prolog."""
+    (folder / "topics.301-302").write_text(markup)
+    found = golden.read(folder)
+    assert found.queries == (
+        Query(
+            id="301",
+            text="horse hooves",
+            type="faceted",
+            metadata={"description": "Find information about hooves."},
+        ),
+        Query(id="302", text="avp & co", type="ambiguous"),
+    )
+    assert found.notes == ()
+
+
+def test_a_topic_may_be_nothing_but_text(folder: Path) -> None:
+    """As the Clinical Trials track writes them."""
+    (folder / "topics.301-302").write_text(
+        '<topics task="trials"><topic number="301">\nA man of 45.\n</topic></topics>'
+    )
+    assert golden.read(folder).queries == (Query(id="301", text="A man of 45."),)
+
+
+@pytest.mark.parametrize(
+    ("name", "records"),
+    [
+        ("topics.301-302", "<DOC>\n<DOCNO>301</DOCNO>\ncrime\n</DOC>\n<DOC>\n<DOCNO>399</DOCNO>\npolio\n</DOC>\n"),
+        ("asked.txt", "<DOC 301>\ncrime\n</DOC>\n<DOC 399>\npolio\n</DOC>\n"),
+    ],
+    ids=["by the name of the file", "by the ids of the qrels"],
+)
+def test_doc_records_of_topics_are_queries(folder: Path, name: str, records: str) -> None:
+    """Lemur's topics are <DOC> records, which are not documents of the set."""
+    (folder / "topics.301-302").unlink()
+    (folder / name).write_text(records)
+    found = golden.read(folder)
+    assert found.queries == (Query(id="301", text="crime"), Query(id="399", text="polio"))
+    assert [document.id for document in found.documents] == ["FT911-1", "LA-2"]
+
+
+def test_documents_that_share_ids_with_topics_are_documents(folder: Path) -> None:
+    """Documents 301 and 302 are judged, so their records are not topics."""
+    (folder / "judged").write_text("301 0 301 1\n302 0 302 1\n")
+    (folder / "ft.dat").write_text("<DOC><DOCNO>301</DOCNO>a</DOC>\n<DOC><DOCNO>302</DOCNO>b</DOC>\n")
+    found = golden.read(folder)
+    assert [document.id for document in found.documents] == ["301", "302"]
+    assert [query.text for query in found.queries] == ["International Organized Crime & Co", "Poliomyelitis and a < b"]
+
+
+def test_a_topic_that_names_an_article_has_its_title_or_url(folder: Path) -> None:
+    """Background linking: the article is the query, and a note says which text stands for it."""
+    topics = "<top>\n<num> Number: {} </num>\n<docid>{}</docid>\n<url>{}</url>\n</top>\n"
+    (folder / "topics.301-302").write_text(
+        topics.format(301, "FT911-1", "https://news.example/polio")
+        + topics.format(302, "WP-9", "https://news.example/9")
+    )
+    found = golden.read(folder)
+    assert [(query.id, query.text) for query in found.queries] == [
+        ("301", "Polio returns"),
+        ("302", "https://news.example/9"),
+    ]
+    assert found.queries[1].metadata == {"docid": "WP-9", "url": "https://news.example/9"}
+    assert found.notes == (
+        "2 topics name an article and no question (background linking): the text of 1 is the article's title and the "
+        "text of 1 is its URL or id; add the articles to the documents",
+    )
