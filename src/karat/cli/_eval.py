@@ -184,7 +184,9 @@ def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
     k = evaluation.run.settings.get("k")
     for name, cell in document["measures"].items():
         if k and deepest([name]) > k:
-            notes.append(f"{name} looks at {deepest([name])} hits, but {k} were asked for: --k {deepest([name])}")
+            asked = f"{k} were asked for: --k {deepest([name])}"  # a run from elsewhere does not say for how many
+            reason = asked if evaluation.run.versions else f"the longest list of the run has {k}"
+            notes.append(f"{name} looks at {deepest([name])} hits, but {reason}")
         for reason, count in cell["missing"].items():
             notes.append(f"{name}: {count} without a value ({reason})")
     changed = {name: cell["definition"] for name, cell in document["measures"].items() if "definition" in cell}
