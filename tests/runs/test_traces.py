@@ -155,7 +155,7 @@ def test_wordings_and_seeds_become_paraphrases_and_repeats(tmp_path: Path) -> No
     scores = score_run(HOTEL, run, ["P@1"]).scores
     assert [scores.value(q, "P@1") for q in ("q1", "q2", "q3")] == [0.75, 1.0, 0.0]
     assert noticed(path) == [
-        f"{path}: queries have 2 (such as 'q2') to 4 answers, by wording and seed; each counts the mean of its own"
+        f"{path}: queries have 2 (such as 'q2') to 4 answers, by wording and seed; the score of a query is the mean over its own"
     ]
 
 
@@ -210,6 +210,22 @@ def test_hits_may_be_ids_alone(tmp_path: Path) -> None:
         assert [(hit.document, hit.score) for hit in found] == [("spa", 2.0), ("pool", 1.0)]
 
 
+def test_a_reranked_hit_keeps_its_scores_and_its_locator(tmp_path: Path) -> None:
+    """Each score is one of a stage, the combined one counts, and what is not kept is named in a note."""
+    record = {"chunk_id": "pool:chunk:2", "similarity_score": 0.5, "rerank_score": 0.9, "combined_score": 0.7}
+    path = written(
+        tmp_path,
+        answer("q1", record | {"locator": "page 3", "metadata": {"lang": "en"}}),
+        answer("q2", {"chunk_id": "wifi", "similarity_score": 0.5, "locator": {"page": 3}}),
+    )
+    first, second = (trace.hits[0] for trace in read_answers(path, HOTEL).traces[:2])
+    assert (first.score, first.stages) == (0.7, {"combined": 0.7, "rerank": 0.9, "similarity": 0.5})
+    assert (second.score, second.stages) == (0.5, {})
+    assert (first.locator, second.locator) == ("page 3", '{"page": 3}')
+    assert f"{path}: the 'metadata' of 1 hits is not kept" in noticed(path)
+    assert not any("unknown key" in note for note in noticed(path))
+
+
 def test_latencies_become_timings(tmp_path: Path) -> None:
     """A number is the total, an object has the stages; what is null was not measured."""
     path = written(
@@ -243,8 +259,8 @@ def test_offsets_by_other_rules_are_left_out(tmp_path: Path) -> None:
     assert [hit.span for hit in run.traces[0].hits] == [None, None]
     assert score_run(gold, run, ["R@5"], unit="target").scores.mean() == {"R@5": 0.5}
     assert noticed(path, gold) == [
-        f"{path}: offsets are left out: they count bytes by the rules of 'ocr-7', "
-        "and those of the golden set by 'karat-1'"
+        f"{path}: offsets are left out: they count bytes of text made by 'ocr-7', "
+        "and the golden set's was made by 'karat-1'"
     ]
     placed = replace(
         gold, judgments=tuple(replace(j, target=replace(j.target, span=Span(0, 9))) for j in gold.judgments)
@@ -520,7 +536,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             b'{"qid": "q1", "topk": [{"id": "a", "offsets": [9, 1]}]}\n',
             1,
             "topk[0]: 'offsets' is [9, 1]",
-            "a start is at least 0, and an end not before it",
+            "it should begin at 0 or later, and not end before it begins",
         ),
         (b'{"qid": "q1", "topk": [{"id": "a", "type": 3}]}\n', 1, "topk[0]: 'type' is 3, not text", ""),
         (b'{"qid": "q1", "topk": {"id": "a"}}\n', 1, "'topk' is {'id': 'a'}, not a list", ""),
@@ -529,8 +545,8 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         (b'{"qid": null, "topk": []}\n', 1, "'qid' is missing", ""),
         (b'{"qid": "q1", "topk": [], "query": 3}\n', 1, "'query' is 3, not text", ""),
         (b'{"qid": "q1", "topk": [], "seed": 0.5}\n', 1, "'seed' is 0.5, not a whole number", ""),
-        (b'{"qid": "q1", "topk": [], "paraphrase": -1}\n', 1, "'paraphrase' is -1", "it is at least 0"),
-        (b'{"qid": "q1", "topk": [], "latency_ms": -3}\n', 1, "'total' took -3 ms", "a latency is at least 0"),
+        (b'{"qid": "q1", "topk": [], "paraphrase": -1}\n', 1, "'paraphrase' is -1", "it should be 0 or above"),
+        (b'{"qid": "q1", "topk": [], "latency_ms": -3}\n', 1, "'total' took -3 ms", "a latency should be 0 or above"),
         (b'{"qid": "q1", "topk": [], "ms": {"rerank": "x"}}\n', 1, "ms: 'rerank' is 'x', not a number", ""),
         (b'{"qid": "q1", "topk": ["a"], "error": "x"}\n', 1, "has an 'error' and hits in 'topk'", "keep one of them"),
         (
@@ -549,8 +565,8 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             b'{"qid": "q1", "topk": [], "index_hash": "a"}\n{"qid": "q2", "topk": []}\n'
             b'{"qid": "q3", "topk": [], "index_hash": "b"}\n',
             3,
-            "'index_hash' is 'b', and 'a' before",
-            "a run is of one system: split the file",
+            "'index_hash' is 'b', and was 'a' before",
+            "a run has one system: split the file",
         ),
         (b'{"qid": "q1", "qid": "q2", "topk": []}\n', 1, "key 'qid' appears twice in one object", "keep one of them"),
         (
