@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,9 @@ from karat.golden import read
 from karat.golden.lint import _chunk_rules
 from karat.golden.lint._rule import RULES, Finding, Subject
 from karat.golden.lint._scripts import script
+from public_data import DATA, skip_without
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public sets at {DATA}: false alarms are UNTESTED")
+needs_data = skip_without(DATA, "false alarms of the linter on public sets")
 
 RULE_NAMES = [rule.name for rule in RULES.values() if rule.check.__module__ == _chunk_rules.__name__]
 PLAIN = "A text of some length with nothing wrong in it."
@@ -254,6 +253,7 @@ def test_every_rule_has_a_reference() -> None:
         assert [rule.text.count(f"\n{part}: ") for part in ("Why", "Example", "Fix")] == [1, 1, 1]
 
 
+@pytest.mark.public_data
 @needs_data
 @pytest.mark.parametrize(
     ("name", "expected"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +19,10 @@ from karat.golden.lint._frames import frames
 from karat.golden.lint._paraphrases import idle, strays
 from karat.golden.lint._rule import RULES, Finding, Subject
 from karat.text._words import content, folded, letters, numbers, singular, words
+from public_data import DATA, skip_without
 from strategies import quick
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public sets at {DATA}: false alarms are UNTESTED")
+needs_data = skip_without(DATA, "false alarms of the linter on public sets")
 
 GUIDE = (
     "To reset the router, hold the small button on the back of the access point for ten seconds, then wait a minute."
@@ -463,6 +462,7 @@ def test_the_rules_are_linear_in_the_set() -> None:
     assert seconds(4_000) < 24 * max(seconds(500), 0.01)
 
 
+@pytest.mark.public_data
 @needs_data
 @pytest.mark.parametrize(
     ("name", "expected"),

@@ -23,10 +23,11 @@ from karat.evaluation import score_run
 from karat.runs import Settings, make_run, read_run_file
 from karat.runs._parts import Part, Parts
 from karat.runs._traces import read_answers
+from public_data import DATA, skip_without
 from strategies import GRADES, quick, tables
 
-NIST = Path(__file__).resolve().parents[3] / "shared" / "data" / "trec_eval"
-needs_data = pytest.mark.skipif(not NIST.is_dir(), reason=f"no runs of NIST at {NIST}: TREC runs are UNTESTED")
+NIST = DATA / "trec_eval"
+needs_data = skip_without(NIST, "NIST's runs")
 
 HOTEL = GoldenSet(
     name="hotel",
@@ -618,6 +619,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 # Oracles
 
 
+@pytest.mark.public_data
 @needs_data
 @pytest.mark.parametrize("without", [set(), {"302"}])
 def test_nists_run_scores_as_in_trec_eval(tmp_path: Path, without: set[str]) -> None:

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
-from karat.runs._parts import Part, Parts
 from karat.files import Reading
+from karat.runs._parts import Part, Parts
 
 if TYPE_CHECKING:
     from karat.files import Row
@@ -253,7 +253,9 @@ def _read_stages(row: Row) -> dict[str, float]:
 def _read_span(row: Row) -> Span | None:
     span = row.span("offsets", "span")
     if span is not None and not 0 <= span.start <= span.end:
-        raise row.error(f"'offsets' is [{span.start}, {span.end}]", "it should begin at 0 or later, and not end before it begins")
+        raise row.error(
+            f"'offsets' is [{span.start}, {span.end}]", "it should begin at 0 or later, and not end before it begins"
+        )
     return span
 
 

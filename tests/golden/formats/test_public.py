@@ -13,10 +13,9 @@ import pytest
 from karat import golden
 from karat.core import GoldenSet
 from karat.text._canonical import canonical
+from public_data import DATA, skip_without
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
-
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: real files are UNTESTED")
+pytestmark = [pytest.mark.public_data, skip_without(DATA, "formats on real files")]
 
 
 def counts(found: GoldenSet) -> tuple[int, int, int]:
