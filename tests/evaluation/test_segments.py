@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karat.core import Document, GoldenSet, Judgment, Query, Span, Target
-from karat.evaluation import groups
+from karat.evaluation import segment_queries
 
 TEXT = """# Desk
 
@@ -57,14 +57,16 @@ def judged(*targets: Target, documents: tuple[Document, ...] = (Document(id="des
 )
 def test_the_types_of_blocks_are_those_of_what_answers(target: Target, types: set[str]) -> None:
     """Gold may be named by block, section or span; a whole document and an unknown id have no type."""
-    assert {value for _, value in groups(judged(target), ["block"])} == types
+    assert {value for _, value in segment_queries(judged(target), ["block"])} == types
 
 
 def test_without_the_text_the_id_of_a_block_tells_its_type() -> None:
     """The blocks format holds no documents, and its ids have a letter for the type."""
     targets = [Target(document="book", block=f"S.4.2.{letter}.Bk011a") for letter in "pctf"]
     targets.append(Target(document="book", block="docA#s03"))
-    assert {value: queries for (_, value), queries in groups(judged(*targets, documents=()), ["block"]).items()} == {
+    assert {
+        value: queries for (_, value), queries in segment_queries(judged(*targets, documents=()), ["block"]).items()
+    } == {
         "code": ["q1"],
         "figure": ["q3"],
         "prose": ["q0"],

@@ -289,7 +289,7 @@ def test_a_run_that_was_begun_goes_on(
     [
         (
             lambda data: data.replace(b'"query":"qb"', b'"query"  qb"'),
-            r"line 3: the file is damaged: is not valid JSON",
+            r"line 3: the file is damaged: is not valid",
         ),
         (lambda data: data.replace(b'"qb"', b'"q\xff"'), r"line 3: the file is damaged: is no UTF-8"),
         (lambda data: data.replace(b'"qb"', b"17"), r"line 3: the file is damaged: is no trace: TypeError"),
@@ -321,7 +321,7 @@ def test_nothing_is_left_of_a_run_without_an_answer(tmp_path: Path, letters: Gol
     run = make_run(letters, lambda query, k: [query[0]])
 
     def stop_after(answers: int) -> None:
-        with RunWriter(tmp_path / "run.jsonl", run) as writer:
+        with RunWriter(tmp_path / "run.jsonl", run.provenance) as writer:
             for trace in run.traces[:answers]:
                 writer.write(trace)
             raise RuntimeError

@@ -157,8 +157,8 @@ class _Rows:
             yield f"no row has 'normaliser'; offsets are taken as those of {ours}"
         elif self.with_spans and self.normaliser != ours:
             yield (
-                f"offsets are left out: they count bytes of text made by {shorten(self.normaliser)}, and the golden set's "
-                f"was made by {shorten(ours)}"
+                f"offsets are left out: they count bytes of text made by {shorten(self.normaliser)}, and the golden "
+                f"set's was made by {shorten(ours)}"
             )
 
     def answer(self, row: Row) -> _Answer | None:
