@@ -25,7 +25,7 @@ SCIFACT = DATA / "scifact"
 VERB = "eval"
 Ranking = Mapping[str, float]
 
-pytestmark = [pytest.mark.public_data, skip_without(SCIFACT, "quality of karat eval")]
+pytestmark = [pytest.mark.public_data, skip_without("scifact")]
 
 
 @pytest.fixture(scope="module")

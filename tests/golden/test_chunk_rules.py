@@ -12,9 +12,7 @@ from karat.golden import read
 from karat.golden.lint import _chunk_rules
 from karat.golden.lint._rule import RULES, Finding, Subject
 from karat.golden.lint._scripts import script
-from public_data import DATA, skip_without
-
-needs_data = skip_without(DATA, "false alarms of the linter on public sets")
+from public_data import find_collection
 
 RULE_NAMES = [rule.name for rule in RULES.values() if rule.check.__module__ == _chunk_rules.__name__]
 PLAIN = "A text of some length with nothing wrong in it."
@@ -254,7 +252,6 @@ def test_every_rule_has_a_reference() -> None:
 
 
 @pytest.mark.public_data
-@needs_data
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -264,5 +261,5 @@ def test_every_rule_has_a_reference() -> None:
 )
 def test_public_sets_have_few_findings(name: str, expected: dict[str, int]) -> None:
     """SciFact's damaged abstracts and Cranfield's two empty documents are there to see; little else is told."""
-    golden = read(DATA / name)
+    golden = read(find_collection(name))
     assert {finding.rule: finding.count for rule in RULE_NAMES for finding in check(rule, golden)} == expected

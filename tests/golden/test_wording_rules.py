@@ -19,10 +19,8 @@ from karat.golden.lint._frames import frames
 from karat.golden.lint._paraphrases import idle, strays
 from karat.golden.lint._rule import RULES, Finding, Subject
 from karat.text._words import content, folded, letters, numbers, singular, words
-from public_data import DATA, skip_without
+from public_data import find_collection
 from strategies import quick
-
-needs_data = skip_without(DATA, "false alarms of the linter on public sets")
 
 GUIDE = (
     "To reset the router, hold the small button on the back of the access point for ten seconds, then wait a minute."
@@ -463,7 +461,6 @@ def test_the_rules_are_linear_in_the_set() -> None:
 
 
 @pytest.mark.public_data
-@needs_data
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -473,7 +470,7 @@ def test_the_rules_are_linear_in_the_set() -> None:
 )
 def test_public_sets_have_few_findings(name: str, expected: dict[str, int]) -> None:
     """On sets that people made and read, the rules tell what is there: counter-claims asked twice, copied titles."""
-    base = read(DATA / name)
+    base = read(find_collection(name))
     ours = [rule for rule in RULES.values() if rule.check.__module__ == _wording_rules.__name__]
     found = {finding.rule: finding.count for rule in ours for finding in rule.check(Subject(golden=base))}
     assert found == expected

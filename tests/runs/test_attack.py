@@ -15,9 +15,8 @@ import pytrec_eval
 
 from karat import golden
 from karat.runs import read_run_file
-from public_data import DATA, explain_missing
+from public_data import BUNDLE, find_collection
 
-BUNDLE = DATA / "attack" / "enterprise-attack-18.1.json.gz"
 ORACLE = {
     "R@5": "recall_5",
     "R@20": "recall_20",
@@ -70,10 +69,10 @@ SMALL = [
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project on the bundle, with the lexical channel only."""
-    if not BUNDLE.is_file():
-        pytest.skip(explain_missing(BUNDLE, "the ATT&CK stress run"))
     folder = tmp_path_factory.mktemp("attack")
-    (folder / "karat.toml").write_text(f"[golden]\npath = {json.dumps(str(BUNDLE))}\n[pipeline]\ndense = false\n")
+    (folder / "karat.toml").write_text(
+        f"[golden]\npath = {json.dumps(str(find_collection(BUNDLE)))}\n[pipeline]\ndense = false\n"
+    )
     (folder / "broken_store.py").write_text(BROKEN)
     return folder
 
@@ -103,7 +102,7 @@ def evaluated(project: Path) -> tuple[dict[str, Any], Path]:
 def test_all_of_attack_is_ingested_and_asked(evaluated: tuple[dict[str, Any], Path]) -> None:
     """Every live node is a document; each group of five techniques or more asks; nothing fails."""
     scored, kept = evaluated
-    found = golden.read(BUNDLE)
+    found = golden.read(find_collection(BUNDLE))
     assert len(found.documents) == 1757
     assert len(found.queries) == 149
     assert Counter(judgment.query.partition("-")[0] for judgment in found.judgments) == {"uses": 4312}
@@ -124,7 +123,7 @@ def test_the_measures_are_those_of_trec_eval(evaluated: tuple[dict[str, Any], Pa
         line["query"]: {hit["document"]: float(100 - rank) for rank, hit in enumerate(line["hits"])} for line in lines
     }
     qrels: dict[str, dict[str, int]] = {}
-    for judgment in golden.read(BUNDLE).judgments:
+    for judgment in golden.read(find_collection(BUNDLE)).judgments:
         qrels.setdefault(judgment.query, {})[judgment.target.document] = judgment.grade
     wanted = {"recall.5,20", "success.10", "P.10", "recip_rank", "ndcg_cut.10", "map_cut.20"}
     oracle = pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(run)

@@ -27,7 +27,7 @@ from public_data import DATA, skip_without
 from strategies import GRADES, quick, tables
 
 NIST = DATA / "trec_eval"
-needs_data = skip_without(NIST, "NIST's runs")
+needs_data = skip_without("trec_eval")
 
 HOTEL = GoldenSet(
     name="hotel",

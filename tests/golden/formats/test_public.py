@@ -13,9 +13,9 @@ import pytest
 from karat import golden
 from karat.core import GoldenSet
 from karat.text._canonical import canonical
-from public_data import DATA, skip_without
+from public_data import BUNDLE, find_collection
 
-pytestmark = [pytest.mark.public_data, skip_without(DATA, "formats on real files")]
+pytestmark = pytest.mark.public_data
 
 
 def counts(found: GoldenSet) -> tuple[int, int, int]:
@@ -32,17 +32,17 @@ def known(found: GoldenSet) -> bool:
 
 def test_scifact() -> None:
     """5,183 documents, 300 queries and 339 judgments, all of them 1."""
-    found = golden.read(DATA / "scifact")
+    found = golden.read(find_collection("scifact"))
     assert counts(found) == (5183, 300, 339)
     assert known(found)
     assert {judgment.grade for judgment in found.judgments} == {1}
-    assert golden.read(DATA / "scifact" / "qrels" / "test.tsv") == found
+    assert golden.read(find_collection("scifact") / "qrels" / "test.tsv") == found
     assert found.notes == ()
 
 
 def test_cranfield() -> None:
     """1,400 documents, 225 queries and 1,837 judgments; each query has one that is disputed."""
-    found = golden.read(DATA / "cranfield")
+    found = golden.read(find_collection("cranfield"))
     assert counts(found) == (1400, 225, 1837)
     assert known(found)
     assert Counter(judgment.grade for judgment in found.judgments) == {0: 225, 1: 363, 2: 734, 3: 387, 4: 128}
@@ -60,14 +60,14 @@ def test_cranfield() -> None:
 
 def test_attack_procedures() -> None:
     """691 techniques, 1,000 sentences and 1,000 judgments in BEIR's layout without folders."""
-    found = golden.read(DATA / "attack")
+    found = golden.read(find_collection("attack"))
     assert counts(found) == (691, 1000, 1000)
     assert known(found)
 
 
 def test_attack_bundle() -> None:
     """691 live techniques among 1,757 live objects; of 17,270 uses, 4,312 make the judgments of 149 groups."""
-    path = DATA / "attack" / "enterprise-attack-18.1.json.gz"
+    path = find_collection(BUNDLE)
     found = golden.read(path)
     assert counts(found) == (1757, 149, 4312)
     assert known(found)
@@ -94,8 +94,8 @@ def test_attack_bundle() -> None:
 
 def test_techniques_of_the_bundle_are_those_of_the_corpus() -> None:
     """The same 691 ids and names, and the same words, with citations and links taken out by someone else."""
-    bundle = golden.read(DATA / "attack" / "enterprise-attack-18.1.json.gz").document_by_id
-    corpus = golden.read(DATA / "attack").documents
+    bundle = golden.read(find_collection(BUNDLE)).document_by_id
+    corpus = golden.read(find_collection("attack")).documents
     assert {document.id for document in corpus} == {name for name, one in bundle.items() if one.type == "technique"}
     assert all(bundle[document.id].title == document.title for document in corpus)
     different = [document.id for document in corpus if _words(document.text) != _words(bundle[document.id].text)]
@@ -108,12 +108,12 @@ def _words(text: str) -> list[str]:
 
 def test_chunking() -> None:
     """276 questions about 3 texts, 452 references, and every span is what its reference says."""
-    found = golden.read(DATA / "chunking")
+    found = golden.read(find_collection("chunking"))
     assert counts(found) == (3, 276, 452)
     assert known(found)
     assert found.notes == ()
     texts = {document.id: canonical(document.text).encode() for document in found.documents}
-    rows = list(golden.Reading().csv(DATA / "chunking" / "questions.csv"))
+    rows = list(golden.Reading().csv(find_collection("chunking") / "questions.csv"))
     contents = [reference["content"] for row in rows for reference in json.loads(row.text("references"))]
     assert len(contents) == 452
     for judgment, content in zip(found.judgments, contents, strict=True):
@@ -127,11 +127,11 @@ def test_chunking() -> None:
 
 def test_nist() -> None:
     """3 topics and 3,681 judgments, of which 561 are relevant as trec_eval counts them."""
-    found = golden.read(DATA / "trec_eval" / "qrels.test")
+    found = golden.read(find_collection("trec_eval") / "qrels.test")
     assert counts(found) == (0, 3, 3681)
     assert sum(judgment.grade for judgment in found.judgments) == 561
     assert [query.id for query in found.queries] == ["301", "302", "303"]
-    whole = golden.read(DATA / "trec_eval")
+    whole = golden.read(find_collection("trec_eval"))
     assert whole.judgments == found.judgments
     assert any("results.test: neither topics" in note for note in whole.notes)
 
@@ -140,7 +140,7 @@ def test_nist() -> None:
 @pytest.mark.parametrize("format", ["beir", "trec"])
 def test_public_sets_go_round(tmp_path: Path, name: str, format: str) -> None:
     """Through two formats, with every text and grade."""
-    found = golden.read(DATA / name)
+    found = golden.read(find_collection(name))
     golden.write(found, tmp_path / "set", format)
     again = golden.read(tmp_path / "set")
     assert [(one.id, one.title, one.text) for one in again.documents] == [
@@ -151,7 +151,7 @@ def test_public_sets_go_round(tmp_path: Path, name: str, format: str) -> None:
 
 def test_chunking_goes_round(tmp_path: Path) -> None:
     """Bytes become characters, and bytes again: the same spans."""
-    found = golden.read(DATA / "chunking")
+    found = golden.read(find_collection("chunking"))
     golden.write(found, tmp_path / "set", "chroma")
     again = golden.read(tmp_path / "set")
     assert again.judgments == found.judgments
