@@ -150,7 +150,7 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
         ("documents.jsonl", '{"id": "d", "path": "documents/d2.md", "text": "x"}', "both 'text' and 'path' are given"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(folder: Path, file: str, text: str | bytes, message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(folder: Path, file: str, text: str | bytes, message: str) -> None:
     """Each mistake names file, line and field."""
     (folder / file).write_bytes(text if isinstance(text, bytes) else text.encode())
     assert message in refused(folder)
@@ -166,7 +166,7 @@ def test_mistakes_of_all_files_come_together(folder: Path) -> None:
 
 
 def test_unknown_keys_are_notes(folder: Path) -> None:
-    """A misspelt key is reported wherever it stands, and does not stop the reading."""
+    """A misspelt key is reported wherever it is, and does not stop the reading."""
     (folder / "golden.toml").write_text("nmae = 'x'\n")
     (folder / "queries.jsonl").write_text(
         '{"id": "q", "text": "?", "catgory": "x", "anchors": [{"document": "d1", "sect": 1}]}\n'

@@ -1,4 +1,4 @@
-"""Which format a file is in, told from its first bytes."""
+"""The format of a file, recognised by its first bytes."""
 
 from __future__ import annotations
 

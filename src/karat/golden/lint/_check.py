@@ -124,9 +124,9 @@ def check(
 
     ``profile`` asks for the quotas of ``small``, ``agent`` or ``structured`` sets. ``index`` has the ids that the index
     under test holds, ``chunks`` the chunks that it was built from. ``languages`` are those that texts may have.
-    ``gate`` has floors by measure, which are added to those of the set and replace the same ones. ``sd`` is the standard
-    deviation of the differences between two systems, query by query, where it is known. ``ignore`` names rules that are
-    left out.
+    ``gate`` has floors by measure, which are added to those of the set and replace the same ones. ``sd`` is the
+    standard deviation of the differences between two systems, query by query, where it is known. ``ignore`` names rules
+    that are left out.
 
     >>> from karat.core import Judgment, Query, Target
     >>> wifi = Target(document="wifi")
