@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from karat.config import Config, overridden
+from karat.config import Config, override
 from karat.core import InputError, KaratError, Measure, Provenance, Run, shorten
 from karat.evaluation import MEASURES, Evaluation, empty_scores, segment_queries
 from karat.experiments._sweepfile import Sweep, Variant
@@ -76,7 +76,7 @@ class Bench:
 
     def _objective(self) -> Objective:
         """Take the measure that was named, or the first that has a direction of all that are looked at."""
-        looked_at = (*self.policy.measures, *self.project.config.eval.get("measures", ()), *MEASURES)
+        looked_at = (*self.policy.measures, *self.project.config.eval.measures, *MEASURES)
         rated = (one for one in map(Measure.parse, looked_at) if one.definition.higher_is_better is not None)
         found = Objective(measure=self._sweep.objective or str(next(rated)), required=self._sweep.require_gain)
         if found.required and self.baseline is None:
@@ -98,7 +98,7 @@ class Bench:
         provenance = Provenance(
             name=name,
             golden={"name": project.golden.name, "fingerprint": fingerprint(project.golden)},
-            settings={**settings.recorded(), "unit": project.unit, "normaliser": project.golden.normaliser},
+            settings={**settings.identity(), "unit": project.unit, "normaliser": project.golden.normaliser},
         )
         nothing = Evaluation(
             provenance=provenance,
@@ -214,7 +214,7 @@ def _made(project: Project, variant: Variant, source: str) -> Project | str:
 
 
 def _changed(project: Project, changes: Mapping[str, Any], source: str) -> Project:
-    return replace(project, config=overridden(_spelled_out(project.config, changes), changes, source=source))
+    return replace(project, config=override(_spelled_out(project.config, changes), changes, source=source))
 
 
 def _spelled_out(config: Config, changes: Mapping[str, Any]) -> Config:

@@ -148,7 +148,7 @@ def read_trend(
         if folders
         else [_dated(path) for path in dict.fromkeys(map(Path, paths))]
     )
-    said: Any = measures or project.config.eval.get("measures") or MEASURES
+    said = measures or project.config.eval.measures or MEASURES
     wanted = tuple(dict.fromkeys(str(Measure.parse(one)) for one in said))
     newest_first = sorted(files, key=lambda file: file.order, reverse=True)
     return _Reader(project, wanted).read(newest_first, last, progress)
@@ -257,8 +257,7 @@ class _Reader:
             return False
         golden = self._project.golden
         require_complete(golden, run)
-        unit: Any = self._project.config.eval.get("unit", "document")
-        taken = score_run(golden, run, self._measures, unit=unit).renamed(file.path.name)
+        taken = score_run(golden, run, self._measures, unit=self._project.unit).renamed(file.path.name)
         self._points(taken).append(Point(file=file, evaluation=taken.summary()))
         return True
 

@@ -92,8 +92,7 @@ def run_record(
     """Score a run, and give its record: what the system is made of, its means and its latency."""
     run = read_answers(path, project.golden, say=say)
     require_golden(project.golden, run.provenance)
-    unit: Any = project.config.eval.get("unit", "document")
-    scored = score_run(project.golden, run, measures or project.config.eval.get("measures"), unit=unit)
+    scored = score_run(project.golden, run, measures or project.config.eval.measures, unit=project.unit)
     params = _filled(flatten({"system": scored.provenance.system, "settings": scored.provenance.settings}))
     numbers = dict(_numbers(scored))
     tags = {

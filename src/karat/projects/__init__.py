@@ -4,13 +4,14 @@ from karat.projects._acceptance import Acceptance, accept_run
 from karat.projects._advice import advice
 from karat.projects._check import (
     CHOICES,
-    as_path,
-    as_policy,
+    ask_project,
     check,
     check_project,
-    checked_project,
-    chosen_settings,
-    verdict,
+    choose_settings,
+    describe_failure,
+    open_sound_project,
+    parse_path,
+    parse_policy,
 )
 from karat.projects._evaluations import Evaluations, read_evaluations
 from karat.projects._failure import explain
@@ -26,26 +27,24 @@ from karat.projects._gating import (
     project_policy,
     require_complete,
 )
-from karat.projects._project import SETTINGS, Project, evaluate, open_project, run_identity, run_path
+from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
 from karat.projects._report import report_document
 
 __all__ = [
     "CHOICES",
-    "SETTINGS",
     "Acceptance",
     "Evaluations",
     "GateResult",
     "Project",
     "accept_run",
     "advice",
-    "as_path",
-    "as_policy",
+    "ask_project",
     "baseline_path",
     "carry_over",
     "check",
     "check_project",
-    "checked_project",
-    "chosen_settings",
+    "choose_settings",
+    "describe_failure",
     "evaluate",
     "evaluate_run",
     "explain",
@@ -54,11 +53,13 @@ __all__ = [
     "gate_evaluation",
     "gate_run",
     "open_project",
+    "open_sound_project",
+    "parse_path",
+    "parse_policy",
     "project_policy",
     "read_evaluations",
     "report_document",
     "require_complete",
     "run_identity",
     "run_path",
-    "verdict",
 ]

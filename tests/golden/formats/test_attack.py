@@ -116,9 +116,9 @@ def test_a_document_has_what_the_object_says(tmp_path: Path) -> None:
         kill_chain_phases=[{"kill_chain_name": "mitre-attack", "phase_name": "execution"}],
     )
     result = golden.read(write(tmp_path / "a.json", technique, MALWARE))
-    one, two = result.documents
-    assert (one.id, one.title, one.type, one.text) == ("T1.001", "The T1.001", "technique", "About T1.001.")
-    assert (one.domain, one.version, one.tags) == ("enterprise-attack", "2.1", ("execution",))
+    first, second = result.documents
+    assert (first.id, first.title, first.type, first.text) == ("T1.001", "The T1.001", "technique", "About T1.001.")
+    assert (first.domain, first.version, first.tags) == ("enterprise-attack", "2.1", ("execution",))
     assert second.metadata == {"platforms": ["Windows"], "aliases": ["Worm"]}
 
 

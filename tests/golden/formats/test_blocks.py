@@ -194,7 +194,7 @@ def block_sets(draw: st.DrawFn) -> GoldenSet:
     queries, judgments = [], []
     for name in draw(st.lists(IDS, min_size=1, max_size=3, unique=True)):
         document = draw(IDS)
-        places = [block(one, draw(spans), document) for one in draw(st.lists(IDS, max_size=4, unique=True))]
+        places = [block(name, draw(spans), document) for name in draw(st.lists(IDS, max_size=4, unique=True))]
         cut = draw(st.integers(0, len(places)))
         sections = draw(st.lists(TEXTS.filter(bool), max_size=2))
         wordings = tuple(draw(st.lists(TEXTS, max_size=3)))

@@ -40,8 +40,8 @@ _ARTICLE = ("docid", "url")
 
 def find_topic(text: str) -> int | None:
     """Return where the first topic of a text begins, or None."""
-    found = _START.search(_blank_comments(text))
-    return found.start() if found else None
+    topic = _START.search(_blank_comments(text))
+    return topic.start() if topic else None
 
 
 def _blank_comments(text: str) -> str:
