@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-NIST = Path(__file__).resolve().parents[3] / "shared" / "data" / "trec_eval"
-needs_nist = pytest.mark.skipif(not NIST.is_dir(), reason=f"NIST's files are not at {NIST}: byte-for-byte is UNTESTED")
+from public_data import DATA, skip_without
+
+NIST = DATA / "trec_eval"
+needs_nist = skip_without("trec_eval")
 
 QRELS = "1 0 a 1\n1 0 b 2\n1 0 c 0\n2 0 d 1\n3 0 e 1\n"
 RUN = "1 Q0 a 1 3.5 first\n1\tQ0  x 2 2.5 first\n1 Q0 b 3 1.5 first\n2 Q0 d 1 1 last\n"
@@ -44,6 +46,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return qrels, results
 
 
+@pytest.mark.public_data
 @needs_nist
 @pytest.mark.parametrize(
     ("arguments", "expected"),
@@ -56,6 +59,7 @@ def test_nist_s_own_tests(arguments: list[str], expected: str) -> None:
     assert done.stdout == (NIST / expected).read_bytes()
 
 
+@pytest.mark.public_data
 @needs_nist
 @pytest.mark.parametrize(
     ("arguments", "digest"),

@@ -318,8 +318,8 @@ def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
         ("missing.txt", "missing.txt: no such file"),
         (".", "is a folder, not a file"),
         ("run.txt/x", "cannot be read: Not a directory"),
-        ("a\0b", "is no usable path"),
-        ("\ud800", "is no usable path"),
+        ("a\0b", "is not a usable path"),
+        ("\ud800", "is not a usable path"),
         ("x" * 300, "cannot be read: File name too long"),
     ],
 )

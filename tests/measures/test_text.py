@@ -147,11 +147,11 @@ def test_no_rows_are_refused(format: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('q1,"d1,1\nq1,d2,1\n', "line 1: is no valid CSV: a quote is opened here and never closed"),
-        ('q1,d1,1\nq1,"d2,1\nq1,d3,1\n', "line 2: is no valid CSV: a quote is opened here and never closed"),
-        ('q1,"d1"x,1\n', "line 1: is no valid CSV: ',' expected after '\"'"),
-        ("q1,d1,1\rq1,d2,1\n", "line 1: is no valid CSV: a carriage return stands inside the line"),
-        (f"q1,{'x' * 200_000},1\n", "line 1: is no valid CSV: a cell has more than 131,072 characters"),
+        ('q1,"d1,1\nq1,d2,1\n', "line 1: is not valid CSV: a quote is opened here and never closed"),
+        ('q1,d1,1\nq1,"d2,1\nq1,d3,1\n', "line 2: is not valid CSV: a quote is opened here and never closed"),
+        ('q1,"d1"x,1\n', "line 1: is not valid CSV: ',' expected after '\"'"),
+        ("q1,d1,1\rq1,d2,1\n", "line 1: is not valid CSV: the line contains a carriage return"),
+        (f"q1,{'x' * 200_000},1\n", "line 1: is not valid CSV: a cell has more than 131,072 characters"),
         ("q1,,1\n", "line 1: the document id is empty"),
         (" ,d1,1\n", "line 1: the query id is empty"),
         ("q1,d1\n", "line 1: a first row of 2 columns that are not named; name them query_id, doc_id, score"),
@@ -195,9 +195,9 @@ def test_a_very_wide_header_is_not_printed_in_full() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "f, line 1: is no valid JSON: "),
-        ('{\n"q1": {"d1": 1,}}', "f, line 2: is no valid JSON: "),
-        ('{"q1": {"d1": 1}} x', "f, line 1: is no valid JSON: Extra data (column 19)"),
+        ("{", "f, line 1: is not valid JSON: "),
+        ('{\n"q1": {"d1": 1,}}', "f, line 2: is not valid JSON: "),
+        ('{"q1": {"d1": 1}} x', "f, line 1: is not valid JSON: Extra data (column 19)"),
         ("[]", "f: the file holds no rows"),
         ("{}", "f: there is no query"),
         ("1", "f: holds neither {query: {document: value}} nor a list of records"),
@@ -217,8 +217,8 @@ def test_a_very_wide_header_is_not_printed_in_full() -> None:
         ('{"q1": {"\\ud800": 1}}', "f, query 'q1': id '\\ud800' is no valid Unicode"),
         ('{"\\udfff": {"d1": 1}}', "f: id '\\udfff' is no valid Unicode"),
         ('{"q1": [["d1"]]}', "f, query 'q1': id ['d1'] is no text; ids are strings"),
-        ('{"q1": {"d1": 1},\n "q2": {},\n "q1": {}}', "f, line 3: key 'q1' stands twice in one object; keep one"),
-        ('{"q1": {"d1": 1,\n "d2": 2, "d\\u0031": 3}}', "f, line 2: key 'd1' stands twice in one object"),
+        ('{"q1": {"d1": 1},\n "q2": {},\n "q1": {}}', "f, line 3: key 'q1' appears twice in one object; keep one"),
+        ('{"q1": {"d1": 1,\n "d2": 2, "d\\u0031": 3}}', "f, line 2: key 'd1' appears twice in one object"),
         ('{"q1": {"d1": ' + "9" * 5000 + "}}", "f: holds a number of more than 4,300 digits"),
         ('{"q1": {"d1": ' + "[" * 100_000, "f: is nested too deep"),
         ('[{"qid": "q1", "doc": "d1", "score": 1}, 5]', "f, item 2: 5 is not a record; write"),
@@ -241,10 +241,10 @@ def test_json_that_is_nested_deep_is_refused_at_any_depth(depth: int) -> None:
 def test_mistakes_of_json_lines_name_the_line() -> None:
     """An error in JSONL has the number of its line, blank lines counted."""
     good = '{"qid": "q1", "doc": "d1", "score": 1}\n\n'
-    assert refused(good + "{", format="jsonl").startswith("f, line 3: is no valid JSON")
+    assert refused(good + "{", format="jsonl").startswith("f, line 3: is not valid JSON")
     assert refused(good + "[1]", format="jsonl").startswith("f, line 3: [1] is not a record")
     twice = '{"qid": "q1", "doc": "d2", "score": 1, "score": 2}'
-    assert refused(good + twice, format="jsonl").startswith("f, line 3: key 'score' stands twice")
+    assert refused(good + twice, format="jsonl").startswith("f, line 3: key 'score' appears twice")
     assert refused(good + '{"qid": "q1", "doc": "", "score": 1}', format="jsonl") == "f, line 3: an id is empty"
 
 

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from karat.core import InputError, check_id, did_you_mean, shorten
-from karat.files import decode, json_lines, parse_json
+from karat.files import decode, parse_json, parse_json_lines
 from karat.measures._columns import find_query_column
 from karat.measures._files import Source, find
 from karat.measures._text import delimited_rows
@@ -53,7 +53,7 @@ def _rows(source: Source) -> Iterator[_Row]:
         case "csv" | "tsv":
             return _delimited(source)
         case "jsonl":
-            return ((source.name, line, item) for line, item in json_lines(source.read(), source.name))
+            return ((source.name, line, item) for line, item in parse_json_lines(source.read(), source.name))
         case "json":
             return _json(source)
         case "trec":

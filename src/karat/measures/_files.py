@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar, cast, get_args
 
 from karat.core import InputError, UsageError, did_you_mean
-from karat.files import BOM, guarded, gunzip
+from karat.files import BOM, access_file, gunzip
 from karat.measures._columns import is_header
 
 Format = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
@@ -64,17 +64,17 @@ class Source:
         limit = min(_LARGE, _LARGE_WITH_POLARS) if "polars" in sys.modules else _LARGE
         if self.data is not None:
             return len(self.data) > limit
-        return guarded(self.name, lambda: cast("Path", self.path).stat().st_size) > limit
+        return access_file(self.name, lambda: cast("Path", self.path).stat().st_size) > limit
 
     def read(self) -> bytes:
         """Return the whole content."""
-        return self.data if self.data is not None else guarded(self.name, cast("Path", self.path).read_bytes)
+        return self.data if self.data is not None else access_file(self.name, cast("Path", self.path).read_bytes)
 
     def open(self) -> BinaryIO:
         """Open the content for reading from its start."""
         if self.data is not None:
             return io.BytesIO(self.data)
-        return guarded(self.name, lambda: cast("Path", self.path).open("rb"))
+        return access_file(self.name, lambda: cast("Path", self.path).open("rb"))
 
 
 def find(path: str | Path, format: str | None = None, progress: Callable[[int], None] | None = None) -> Source:
@@ -86,10 +86,10 @@ def find(path: str | Path, format: str | None = None, progress: Callable[[int], 
         )
     name, data, head = _open(str(path))
     if head[:2] == b"\x1f\x8b":
-        data = gunzip(data if data is not None else guarded(name, Path(path).read_bytes), name)
+        data = gunzip(data if data is not None else access_file(name, Path(path).read_bytes), name)
         head = data[:_HEAD]
     if not head.removeprefix(BOM).strip():  # blank lines may go on for longer than the head
-        data = data if data is not None else guarded(name, Path(path).read_bytes)
+        data = data if data is not None else access_file(name, Path(path).read_bytes)
         head = data.removeprefix(BOM).lstrip()[:_HEAD]
     if not head:
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
@@ -109,13 +109,13 @@ def _open(path: str) -> tuple[str, bytes | None, bytes]:
         name = "standard input"
         if sys.stdin is None:
             raise InputError("is closed", source=name)
-        data = guarded(name, sys.stdin.buffer.read)
+        data = access_file(name, sys.stdin.buffer.read)
         return name, data, data[:_HEAD]
     name = path or "''"
-    with guarded(name, lambda: Path(path).open("rb")) as file:
+    with access_file(name, lambda: Path(path).open("rb")) as file:
         # A pipe, such as the shell's <(command), can be read only once.
         regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        head = guarded(name, file.read, _HEAD if regular else -1)
+        head = access_file(name, file.read, _HEAD if regular else -1)
     return name, None if regular else head, head[:_HEAD]
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from karat.core import InputError, check_id, shorten
-from karat.files import BOM, csv_rows, decode, json_lines, parse_json
+from karat.files import BOM, decode, parse_csv, parse_json, parse_json_lines
 from karat.measures._columns import (
     CHECK,
     LARGEST_GRADE,
@@ -176,7 +176,7 @@ def delimited_rows(data: bytes, source: Source) -> Iterator[tuple[int, list[str]
     """Yield the rows of a CSV or TSV file, each with the line on which it begins; all must have the same width."""
     text = decode(data, source.name)
     width = 0
-    for line, cells in csv_rows(text, source.name) if source.format == "csv" else _tsv(text):
+    for line, cells in parse_csv(text, source.name) if source.format == "csv" else _tsv(text):
         cells = [cell.strip(" \t") for cell in cells]
         if cells in ([], [""]):
             continue
@@ -236,7 +236,7 @@ def _layout(row: list[str], kind: Kind, source: str, line: int) -> tuple[tuple[i
 
 
 def _jsonl(data: bytes, kind: Kind, source: str) -> Iterator[_Row]:
-    for number, item in json_lines(data, source):
+    for number, item in parse_json_lines(data, source):
         yield _record(item, kind, source, number)
 
 

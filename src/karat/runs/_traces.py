@@ -80,7 +80,7 @@ def _check_lines(text: str, source: str) -> None:
     """Refuse traces over several lines, and a file that ends within one."""
     lines = text.split("\n")
     if text.lstrip()[0] == "[" or next(line for line in lines if line.strip()).strip() == "{":
-        raise InputError("is no JSONL", source=source, hint="write each trace on a line of its own, as jq -c does")
+        raise InputError("is not JSONL", source=source, hint="write each trace on a line of its own, as jq -c does")
     try:
         if lines[-1].strip():
             json.loads(lines[-1])
