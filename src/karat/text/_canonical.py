@@ -39,6 +39,7 @@ from itertools import pairwise
 
 from karat.core import NORMALISER
 from karat.text._lines import CODE_INDENT, MARKER, runs
+from karat.text._memory import Memory
 
 __all__ = ["NORMALISER", "canonical"]
 
@@ -55,15 +56,21 @@ _SOFT_BREAK = re.compile("(?<=\\w)\xad+[^\\S\n]*\n[^\\S\n]*(?=\\w)")
 _SPACES = re.compile(" {2,}")
 _LETTERED = re.compile(r"\s*[a-z][.)]\s")
 
+_KEPT = Memory[str](limit=32_000_000)  # characters; a text that is canonical already is kept only once
+
 
 def canonical(text: str) -> str:
-    r"""Give the canonical form of a text.
+    r"""Return the canonical form of a text. It is made once for texts of up to 32 million characters in all.
 
     >>> canonical("\ufeffLate check-\r\nout costs 20 \u20ac.  \r\n\r\n\r\n\r\n```\r\n\tkeep-\r\nthis\r\n```")
     'Late checkout costs 20 €.\n\n\n```\n    keep-\nthis\n```\n'
     >>> canonical(canonical("cafe\u0301")) == canonical("caf\u00e9")
     True
     """
+    return _KEPT.get(text, _canonical)
+
+
+def _canonical(text: str) -> str:
     if _is_canonical(text):
         return text if not text or text[-1] == "\n" else text + "\n"
     text = _pages(unicodedata.normalize("NFC", _soft_hyphens(_characters(text))))
@@ -72,7 +79,7 @@ def canonical(text: str) -> str:
 
 
 def _is_canonical(text: str) -> bool:
-    """Say whether a glance shows that nothing but the last line feed can be missing; this is most of any collection."""
+    """Return whether a quick look shows that only the last line feed can be missing, as in most texts."""
     if "\t" in text or "|" in text or "-\n" in text or "\n\n\n\n" in text:
         return False
     body = text.removesuffix("\n")
@@ -92,15 +99,15 @@ def _soft_hyphens(text: str) -> str:
     if "\xad" not in text:
         return text
 
-    def join(found: re.Match[str]) -> str:
-        whole = found.string
-        return "" if _continues(whole[found.start() - 1], whole[found.end()]) else "\n"
+    def join(hyphen: re.Match[str]) -> str:
+        whole = hyphen.string
+        return "" if _continues(whole[hyphen.start() - 1], whole[hyphen.end()]) else "\n"
 
     return _SOFT_BREAK.sub(join, text).replace("\xad", "")
 
 
 def _continues(before: str, after: str) -> bool:
-    """Say whether a word can go on from one character to the next.
+    """Return whether a word can go on from one character to the next.
 
     Letters only, although some marks are lower-case too: a mark could combine with what comes before it, and the text
     would not be NFC any more.
@@ -122,7 +129,7 @@ def _pages(text: str) -> str:
 
 
 def _without_repeated(pages: Sequence[list[str]], end: int, needed: float) -> list[list[str]]:
-    """Take the first line (0) or the last (-1) away from the pages that share it, if enough do."""
+    """Remove the first line (0) or the last (-1) from the pages that share it, if enough of them do."""
     counts = Counter(page[end].strip() for page in pages if page)
     repeated = {line for line, count in counts.items() if count >= needed}
     drop = slice(1, None) if end == 0 else slice(None, -1)
@@ -130,7 +137,7 @@ def _without_repeated(pages: Sequence[list[str]], end: int, needed: float) -> li
 
 
 def _trim(lines: list[str]) -> list[str]:
-    """Leave out the blank lines at the beginning and the end."""
+    """Return the lines without blank ones at the beginning and the end."""
     start, stop = 0, len(lines)
     while start < stop and not lines[start].strip():
         start += 1
@@ -161,7 +168,7 @@ def _row(line: str) -> str:
 
 
 def _joined(lines: Sequence[str]) -> Iterator[str]:
-    """Put together the words that are broken at the ends of lines."""
+    """Join words that are broken at the end of a line."""
     parts = [lines[0]]
     for before, after in pairwise(lines):
         if _is_broken(before, after):

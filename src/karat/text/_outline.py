@@ -29,6 +29,7 @@ from karat.core import InputError, Span, UsageError, did_you_mean, shorten
 from karat.text._ids import Path, distance, part_letters, section_id, section_of_block, section_path
 from karat.text._lines import MARKER, is_rule
 from karat.text._members import members
+from karat.text._memory import Memory
 from karat.text._numbering import FRONT, Heading, number_of, paths
 from karat.text._pieces import Piece, pieces
 from karat.text._sentences import sentence_parts
@@ -42,6 +43,7 @@ LONGEST_PROSE = 1200
 _SHORTEST_ANCHOR = 8
 _COMPARED = 200  # ids, for near misses
 _STEP = 256  # characters between two of which the byte is known
+_KEPT = Memory["Outline"](limit=8_000_000)  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +180,7 @@ def outline(text: str) -> Outline:
     >>> found.block("S.1.1.p.Bk002").span
     Span(start=50, end=62)
     """
-    return _Builder(text).build()
+    return _KEPT.get(text, lambda text: _Builder(text).build())
 
 
 def resolve(text: str | Outline, section: str = "", block: str = "") -> Span:
