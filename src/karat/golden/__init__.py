@@ -12,7 +12,7 @@ from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place, pool_lines
 from karat.golden._pool import Pooled, pool, read_runs
 from karat.golden._sample import sample
-from karat.golden._synth import needles, sentences, synthesise
+from karat.golden._synth import needles, synthesise
 
 if TYPE_CHECKING:
     from karat.golden.lint import Report, ceiling, check, resolution
@@ -46,7 +46,6 @@ __all__ = [
     "read_runs",
     "resolution",
     "sample",
-    "sentences",
     "synthesise",
     "write",
 ]

@@ -9,12 +9,11 @@ from random import Random
 from typing import NamedTuple
 
 from karat.core import Document, GoldenSet, Judgment, Query, Span, Target, UsageError
-from karat.text import prose
+from karat.text import prose, sentences
 
 Generate = Callable[[Document, int], Iterable[str]]
 """Makes at most so many queries for a document; an LLM can be one."""
 
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])\s*")
 _SHORT = 10
 """A sentence of at most so many characters asks nothing."""
 _LONG = 300
@@ -26,15 +25,6 @@ _SPARE = 3
 _START = 3
 """Words by which a sentence is looked for in all documents."""
 _LINKED = re.compile(r"\]\([^()\n]*\)")
-
-
-def sentences(text: str) -> list[str]:
-    """Split after ``.``, ``!`` and ``?`` where a blank follows, so that 3.5 stays whole; in Chinese also without one.
-
-    >>> sentences("Wow! That is amazing. Really great! It weighs 3.5 kg.")
-    ['Wow!', 'That is amazing.', 'Really great!', 'It weighs 3.5 kg.']
-    """
-    return [piece for piece in (" ".join(piece.split()) for piece in _END.split(text)) if piece]
 
 
 class _Sentence(NamedTuple):

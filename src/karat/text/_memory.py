@@ -1,7 +1,7 @@
 """Results for texts, kept while they are likely to be needed again.
 
-One command asks for the canonical form of a document many times: to lint it, to cut it into chunks, to resolve judgments
-and to sort them by the type of their block. A cache that counts entries is no bound when a text may be a word or a
+One command asks for the canonical form of a document many times: to lint it, to cut it into chunks, to resolve its
+judgments and to sort them by block type. A cache that counts entries is no bound when a text may be a word or a
 book, so this one counts characters.
 """
 
