@@ -12,7 +12,7 @@ from karat.core import InputError, did_you_mean, shorten
 from karat.files import decode, read_bytes
 
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
-_GOLDEN = ("path", "format", "documents")
+_GOLDEN = ("path", "format", "documents", "profile")
 _EVAL: Mapping[str, type | tuple[type, ...]] = {
     "k": int,
     "measures": list,
@@ -44,6 +44,8 @@ class Config:
     golden: Path
     golden_format: str | None = None
     documents: Path | None = None
+    profile: str | None = None
+    """The size and coverage that the linter asks of the golden set: small, agent or structured."""
     pipeline: Mapping[str, Any] = field(default_factory=dict)
     system: Mapping[str, Any] = field(default_factory=dict)
     """A service behind HTTP that is asked instead of the pipeline."""
@@ -85,6 +87,7 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         golden=folder / golden.get("path", "."),
         golden_format=golden.get("format"),
         documents=None if documents is None else folder / documents,
+        profile=golden.get("profile"),
         pipeline=tables["pipeline"],
         system=tables["system"],
         eval=asked,

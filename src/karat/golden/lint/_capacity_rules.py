@@ -11,7 +11,7 @@ from karat.core import KaratError, Measure, MeasureError
 from karat.golden.lint._ceiling import Ceiling, Unit, ceiling
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._resolution import POWER, SPREADS, Resolution, resolution
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.stats import sample_size
 
 FLOORS = {"R@5": 0.80, "P@5": 0.60, "RR@10": 0.70, "nDCG@5": 0.75}
@@ -72,11 +72,13 @@ def unusable_gate(subject: Subject) -> Iterator[Finding]:
     """
     for name, error in Capacity.of(subject).ceilings.items():
         if isinstance(error, MeasureError):
-            yield found("unusable-gate", str(error), [name])
+            yield flag("unusable-gate", str(error), [name])
         elif isinstance(error, KaratError) and Measure.parse(name).definition.higher_is_better is not True:
             lower = Measure.parse(name).definition.higher_is_better is False
-            told = f"a floor under {name}, {'for which lower is better' if lower else 'a count, neither good nor bad'}"
-            yield found("unusable-gate", told, [name], fix="choose a measure for which higher is better")
+            message = (
+                f"a floor under {name}, {'for which lower is better' if lower else 'a count, neither good nor bad'}"
+            )
+            yield flag("unusable-gate", message, [name], fix="choose a measure for which higher is better")
 
 
 @rule("unreachable-gate", "error")
@@ -111,12 +113,12 @@ def _unreachable(capacity: Capacity, name: str) -> Iterator[Finding]:
         if isinstance(top, KaratError):
             continue
         if top.best is None:
-            told = f"{gate} has no value on this set because {top.because}; the floor {floor:g} is unreachable"
-            yield found(name, told, fix="judge what is relevant")
+            message = f"{gate} has no value on this set because {top.because}; the floor {floor:g} is unreachable"
+            yield flag(name, message, fix="judge what is relevant")
         elif top.best < floor - _SLACK:
             why = f" because {top.because}" if top.because else ""
-            told = f"{gate} cannot exceed {_exact(top.best)} on this set{why}; the floor {floor:.2f} is unreachable"
-            yield found(name, told, fix=_instead(top, floor))
+            message = f"{gate} cannot exceed {_exact(top.best)} on this set{why}; the floor {floor:.2f} is unreachable"
+            yield flag(name, message, fix=_instead(top, floor))
 
 
 def _exact(value: float) -> str:
@@ -158,14 +160,14 @@ def low_resolution(subject: Subject) -> Iterator[Finding]:
         return
     spreads = " / ".join(f"{sd:g}" for sd in seen.two_sided)
     drops = " / ".join(">1" if drop > 1 else f"{drop:.3f}" for drop in seen.two_sided.values() if drop is not None)
-    told = f"{counted(seen.queries, 'query', 'queries')} with a relevant document: " + (
+    message = f"{counted(seen.queries, 'query', 'queries')} with a relevant document: " + (
         f"the smallest drop that is seen with {100 * POWER:.0f} % power is {drops}, "
         f"at a standard deviation of per-query differences of {spreads}"
         if drops
         else "no drop can be told from chance"
     )
     needed = " / ".join(f"{sample_size(DROP, sd):,}" for sd in seen.two_sided)
-    yield found("low-resolution", told, fix=f"add queries: to see a drop of {DROP:.2f} takes {needed}")
+    yield flag("low-resolution", message, fix=f"add queries: to see a drop of {DROP:.2f} takes {needed}")
 
 
 @rule("low-resolution-category", "warning")
@@ -188,6 +190,6 @@ def low_resolution_category(subject: Subject) -> Iterator[Finding]:
             small.append(f"{seen.name or '(none)'} ({seen.queries})")
     if small:
         spread = Capacity.of(subject).sd or SPREADS[0]
-        told = f"{counted(len(small), 'category', 'categories')} cannot see a drop of {CATEGORY_DROP:.2f}"
+        message = f"{counted(len(small), 'category', 'categories')} cannot see a drop of {CATEGORY_DROP:.2f}"
         fix = f"{sample_size(CATEGORY_DROP, spread):,} queries are needed at a standard deviation of {spread:g}"
-        yield found("low-resolution-category", told, small, fix=fix)
+        yield flag("low-resolution-category", message, small, fix=fix)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Sized
 
 from karat.core import Document, GoldenSet
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.golden.lint._scripts import script
 from karat.golden.lint._similar import Groups, Pair, clusters, near_duplicates
 from karat.text import words
@@ -52,7 +52,7 @@ def empty_text(subject: Subject) -> Iterator[Finding]:
     kind, texts = _looked_at(subject)
     empty = [text.id for text in texts if not text.text.strip() and not text.title.strip()]
     if empty:
-        yield found("empty-text", f"{_of(empty, kind, len(texts))} without text", empty)
+        yield flag("empty-text", f"{_of(empty, kind, len(texts))} without text", empty)
 
 
 @rule("tiny-text", "warning")
@@ -66,7 +66,7 @@ def tiny_text(subject: Subject) -> Iterator[Finding]:
     kind, texts = _looked_at(subject)
     tiny = [text.id for text in texts if 0 < len(f"{text.title} {text.text}".strip()) < TINY]
     if tiny:
-        yield found("tiny-text", f"{_of(tiny, kind, len(texts))} with fewer than {TINY} characters", tiny)
+        yield flag("tiny-text", f"{_of(tiny, kind, len(texts))} with fewer than {TINY} characters", tiny)
 
 
 @rule("giant-text", "warning")
@@ -82,7 +82,7 @@ def giant_text(subject: Subject) -> Iterator[Finding]:
     limit = GIANT_CHUNK if kind == "chunk" else GIANT_DOCUMENT
     giant = [text.id for text in texts if len(text.text) > limit and len(words(text.text)) > limit]
     if giant:
-        yield found("giant-text", f"{_of(giant, kind, len(texts))} with more than {limit:,} words", giant)
+        yield flag("giant-text", f"{_of(giant, kind, len(texts))} with more than {limit:,} words", giant)
 
 
 @rule("missing-id", "warning")
@@ -96,7 +96,7 @@ def missing_id(subject: Subject) -> Iterator[Finding]:
     kind, texts = _looked_at(subject)
     nameless = [f"{kind} {place}" for place, text in enumerate(texts, 1) if not text.id.strip()]
     if nameless:
-        yield found("missing-id", f"{_of(nameless, kind, len(texts))} without an id", nameless)
+        yield flag("missing-id", f"{_of(nameless, kind, len(texts))} without an id", nameless)
 
 
 @rule("control-character", "warning")
@@ -113,7 +113,7 @@ def control_character(subject: Subject) -> Iterator[Finding]:
     hits = {text.id: hit[0] for text in texts if (hit := _CONTROLS.search(text.text))}
     if hits:
         seen = ", ".join(f"U+{ord(character):04X}" for character, _ in Counter(hits.values()).most_common(3))
-        yield found("control-character", f"{_of(hits, kind, len(texts))} with control characters ({seen})", list(hits))
+        yield flag("control-character", f"{_of(hits, kind, len(texts))} with control characters ({seen})", list(hits))
 
 
 @rule("byte-order-mark", "warning")
@@ -127,7 +127,7 @@ def byte_order_mark(subject: Subject) -> Iterator[Finding]:
     kind, texts = _looked_at(subject)
     marked = [text.id for text in texts if "\ufeff" in text.text]
     if marked:
-        yield found("byte-order-mark", f"{_of(marked, kind, len(texts))} with a byte-order mark", marked)
+        yield flag("byte-order-mark", f"{_of(marked, kind, len(texts))} with a byte-order mark", marked)
 
 
 @rule("broken-character", "warning")
@@ -143,7 +143,7 @@ def broken_character(subject: Subject) -> Iterator[Finding]:
     if hits:
         hit = next(iter(hits.values()))
         around = hit.string[max(0, hit.start() - 10) : hit.end() + 10]
-        yield found("broken-character", f"{_of(hits, kind, len(texts))} with broken characters: {around!r}", list(hits))
+        yield flag("broken-character", f"{_of(hits, kind, len(texts))} with broken characters: {around!r}", list(hits))
 
 
 @rule("stray-script", "warning")
@@ -164,7 +164,7 @@ def stray_script(subject: Subject) -> Iterator[Finding]:
     strays = [text.id for text, name in zip(texts, scripts, strict=True) if name and name not in asked]
     if strays and subject.golden.queries:
         names = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if name not in asked)
-        yield found("stray-script", f"{_of(strays, kind, len(texts))} in a script that no query has: {names}", strays)
+        yield flag("stray-script", f"{_of(strays, kind, len(texts))} in a script that no query has: {names}", strays)
 
 
 @rule("duplicate-text", "warning")
@@ -188,7 +188,7 @@ def duplicate_text(subject: Subject) -> Iterator[Finding]:
                 if same != text.id and not kin.together(same, text.id):
                     again.append(f"{same} = {text.id}")
         if again:
-            yield found("duplicate-text", f"{_of(again, kind, len(texts))} with the text of another", again)
+            yield flag("duplicate-text", f"{_of(again, kind, len(texts))} with the text of another", again)
 
 
 @rule("near-duplicate-document", "warning")
@@ -207,11 +207,11 @@ def near_duplicate_document(subject: Subject) -> Iterator[Finding]:
     pairs = _alike(golden.documents, _kin(golden))
     if pairs:
         names = [(golden.documents[pair.first].id, golden.documents[pair.second].id) for pair in pairs]
-        told = _told(pairs, "document", len(golden.documents))
+        message = _alike_message(pairs, "document", len(golden.documents))
         unlike = _unlike(golden, names)
         if unlike:
-            told += f"; for {counted(unlike, 'query', 'queries')} one of two is relevant and the other is not"
-        yield found("near-duplicate-document", told, [f"{one} = {other}" for one, other in names])
+            message += f"; for {counted(unlike, 'query', 'queries')} one of two is relevant and the other is not"
+        yield flag("near-duplicate-document", message, [f"{one} = {other}" for one, other in names])
 
 
 @rule("near-duplicate-chunk", "warning")
@@ -228,7 +228,7 @@ def near_duplicate_chunk(subject: Subject) -> Iterator[Finding]:
     if pairs:
         chunks = subject.chunks
         names = [f"{chunks[pair.first].id} = {chunks[pair.second].id}" for pair in pairs]
-        yield found("near-duplicate-chunk", _told(pairs, "chunk", len(chunks)), names)
+        yield flag("near-duplicate-chunk", _alike_message(pairs, "chunk", len(chunks)), names)
 
 
 def _alike(texts: Sequence[Document], kin: Groups[str]) -> list[Pair]:
@@ -242,11 +242,11 @@ def _alike(texts: Sequence[Document], kin: Groups[str]) -> list[Pair]:
     ]
 
 
-def _told(pairs: Sequence[Pair], kind: str, total: int) -> str:
+def _alike_message(pairs: Sequence[Pair], kind: str, total: int) -> str:
     groups = clusters(pairs)
     closest = 100 * max(pair.similarity for pair in pairs)
-    told = f"{_of([place for group in groups for place in group], kind, total)} nearly the same as another"
-    return f"{told}, in {counted(len(groups), 'group')}, the closest {closest:.0f} % alike"
+    message = f"{_of([place for group in groups for place in group], kind, total)} nearly the same as another"
+    return f"{message}, in {counted(len(groups), 'group')}, the closest {closest:.0f} % alike"
 
 
 def _kin(golden: GoldenSet) -> Groups[str]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from karat.core import GoldenSet, shorten
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 _SEPARATORS = ":#/|@._- "
 _TRIED = 5  # ids for which a likely cause is looked for
@@ -33,10 +33,10 @@ def unknown_query(subject: Subject) -> Iterator[Finding]:
     lost = [judgment.query for judgment in subject.golden.judgments if judgment.query not in known]
     if lost:
         names = list(dict.fromkeys(lost))
-        told = (
+        message = (
             f"{counted(len(lost), 'judgment')} of {counted(len(names), 'query', 'queries')} that the set does not have"
         )
-        yield found("unknown-query", told, names)
+        yield flag("unknown-query", message, names)
 
 
 @rule("unknown-document", "error")
@@ -60,9 +60,9 @@ def unknown_document(subject: Subject) -> Iterator[Finding]:
         if document not in known:
             lost[place].append((owner, document))
     for place, pairs in lost.items():
-        told = f"{counted(len(pairs), *_PLACES[place])} that the set does not have"
-        told += cause([document for _, document in pairs], known, "set")
-        yield found("unknown-document", told, [f"{owner}: {document}" for owner, document in pairs])
+        message = f"{counted(len(pairs), *_PLACES[place])} that the set does not have"
+        message += cause([document for _, document in pairs], known, "set")
+        yield flag("unknown-document", message, [f"{owner}: {document}" for owner, document in pairs])
 
 
 _PLACES = {
@@ -103,7 +103,7 @@ def no_documents(subject: Subject) -> Iterator[Finding]:
     Fix: name the documents, as in `karat golden check SET --documents FOLDER`.
     """
     if not subject.golden.documents:
-        yield found("no-documents", "the set holds no documents: no rule that needs them was applied")
+        yield flag("no-documents", "the set holds no documents: no rule that needs them was applied")
 
 
 @rule("not-in-index", "error")
@@ -124,8 +124,8 @@ def not_in_index(subject: Subject) -> Iterator[Finding]:
     top = dict.fromkeys(query.top_chunk for query in subject.golden.queries if query.top_chunk)
     lost = [chunk for chunk in top if chunk not in chunks] if chunks else []
     if lost:
-        told = f"{len(lost):,} of {counted(len(top), 'chunk')} that should come first are not among the chunks"
-        yield found("not-in-index", told + cause(lost, chunks, "list of chunks"), lost)
+        message = f"{len(lost):,} of {counted(len(top), 'chunk')} that should come first are not among the chunks"
+        yield flag("not-in-index", message + cause(lost, chunks, "list of chunks"), lost)
 
 
 def _not_in_index(golden: GoldenSet, index: frozenset[str]) -> Iterator[Finding]:
@@ -136,8 +136,8 @@ def _not_in_index(golden: GoldenSet, index: frozenset[str]) -> Iterator[Finding]
     lost = [document for document in wanted if document not in index]
     lost = [document for document in lost if golden.class_of.get(document) not in classes]
     if lost:
-        told = f"{len(lost):,} of {counted(len(wanted), 'document')} that should be found are not in the index"
-        yield found("not-in-index", told + cause(lost, index, "index"), lost)
+        message = f"{len(lost):,} of {counted(len(wanted), 'document')} that should be found are not in the index"
+        yield flag("not-in-index", message + cause(lost, index, "index"), lost)
 
 
 def cause(lost: Sequence[str], known: Collection[str], place: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from karat.core import Source, Target
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 _PEOPLE: tuple[Source, ...] = ("manual", "validated")
 _MOSTLY = 0.5
@@ -30,11 +30,11 @@ def one_annotator(subject: Subject) -> Iterator[Finding]:
     if not made or (len(names) > 1 and _judged_by_two(subject)):
         return
     if len(names) > 1:
-        told = f"{len(names)} annotators, and no pair that two of them judged: their agreement cannot be computed"
+        message = f"{len(names)} annotators, and no pair that two of them judged: their agreement cannot be computed"
     else:
         who = f"one annotator, {next(iter(names))}" if names else "no annotator is named"
-        told = f"{who}: agreement cannot be computed"
-    yield found("one-annotator", told)
+        message = f"{who}: agreement cannot be computed"
+    yield flag("one-annotator", message)
 
 
 def _judged_by_two(subject: Subject) -> bool:
@@ -61,8 +61,8 @@ def unused_grades(subject: Subject) -> Iterator[Finding]:
     used = {judgment.grade for judgment in golden.judgments}
     lost = [f"{grade} ({golden.grades[grade]})" for grade in range(1, len(golden.grades)) if grade not in used]
     if lost and used:
-        told = f"{counted(len(lost), 'grade')} of {len(golden.grades)} never given: {', '.join(lost)}"
-        yield found("unused-grades", told)
+        message = f"{counted(len(lost), 'grade')} of {len(golden.grades)} never given: {', '.join(lost)}"
+        yield flag("unused-grades", message)
 
 
 @rule("weak-judgments", "warning")
@@ -76,8 +76,8 @@ def weak_judgments(subject: Subject) -> Iterator[Finding]:
     """
     sources = Counter(judgment.source for judgment in subject.golden.judgments)
     if sources and not any(sources[kind] for kind in _PEOPLE):
-        told = " and ".join(f"{count:,} {source}" for source, count in sources.items())
-        yield found("weak-judgments", f"no judgment was made by a person: {told}")
+        message = " and ".join(f"{count:,} {source}" for source, count in sources.items())
+        yield flag("weak-judgments", f"no judgment was made by a person: {message}")
 
 
 @rule("single-relevant", "warning")
@@ -100,7 +100,7 @@ def single_relevant(subject: Subject) -> Iterator[Finding]:
     single = [query for query, documents in relevant.items() if len(documents) == 1]
     if len(single) > _MOSTLY * len(relevant):
         share = f"{len(single):,} of {counted(len(relevant), 'query', 'queries')} with a relevant document"
-        yield found("single-relevant", f"{share} have one only ({100 * len(single) / len(relevant):.0f} %)", single)
+        yield flag("single-relevant", f"{share} have one only ({100 * len(single) / len(relevant):.0f} %)", single)
 
 
 @rule("no-hard-negatives", "warning")
@@ -114,7 +114,7 @@ def no_hard_negatives(subject: Subject) -> Iterator[Finding]:
     golden = subject.golden
     judged = any(judgment.grade < golden.relevant for judgment in golden.judgments)
     if golden.judgments and not judged and not any(query.negatives for query in golden.queries):
-        yield found("no-hard-negatives", "no query has a hard negative, and no document was judged not relevant")
+        yield flag("no-hard-negatives", "no query has a hard negative, and no document was judged not relevant")
 
 
 @rule("one-query-type", "warning")
@@ -128,4 +128,4 @@ def one_query_type(subject: Subject) -> Iterator[Finding]:
     queries = subject.golden.queries
     types = {query.type.casefold() for query in queries}
     if len(queries) >= _SAME and len(types) == 1 and types != {""}:
-        yield found("one-query-type", f"all {len(queries):,} queries are of type {queries[0].type}")
+        yield flag("one-query-type", f"all {len(queries):,} queries are of type {queries[0].type}")

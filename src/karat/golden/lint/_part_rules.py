@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from karat.core import NORMALISER, Document, GoldenSet, InputError, Span, Target
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.text import Outline, canonical, outline
 
 
@@ -32,7 +32,7 @@ def span_outside_text(subject: Subject) -> Iterator[Finding]:
                 size = f" of {len(text)}" if how == "outside the text" else ""
                 wrong[how].append(f"{document.id}: {span.start} to {span.end}{size}")
     for how, where in wrong.items():
-        yield found("span-outside-text", f"{counted(len(where), 'span')} {how}", where)
+        yield flag("span-outside-text", f"{counted(len(where), 'span')} {how}", where)
 
 
 def _misfit(span: Span, text: bytes) -> str:
@@ -60,7 +60,7 @@ def unknown_part(subject: Subject) -> Iterator[Finding]:
         shape = outline(canonical(document.text)) if named else None
         lost += [str(target) for target in named if shape and _span_of(shape, target) is None]
     if lost:
-        yield found("unknown-part", f"{counted(len(lost), 'section or block', 'sections or blocks')} not there", lost)
+        yield flag("unknown-part", f"{counted(len(lost), 'section or block', 'sections or blocks')} not there", lost)
 
 
 @rule("span-beside-part", "warning")
@@ -83,8 +83,8 @@ def span_beside_part(subject: Subject) -> Iterator[Finding]:
             if whole is not None and target.span and not whole.overlap(target.span):
                 apart.append(str(target))
     if apart:
-        told = f"{counted(len(apart), 'span')} outside the section or block that is named with it"
-        yield found("span-beside-part", told, apart)
+        message = f"{counted(len(apart), 'span')} outside the section or block that is named with it"
+        yield flag("span-beside-part", message, apart)
 
 
 @rule("unknown-normaliser", "warning")
@@ -97,8 +97,8 @@ def unknown_normaliser(subject: Subject) -> Iterator[Finding]:
     """
     golden = subject.golden
     if golden.normaliser != NORMALISER and any(target.span is not None for target in _targets(golden)):
-        told = f"spans were counted under the normaliser {golden.normaliser}, and this is {NORMALISER}: not checked"
-        yield found("unknown-normaliser", told)
+        message = f"spans were counted under the normaliser {golden.normaliser}, and this is {NORMALISER}: not checked"
+        yield flag("unknown-normaliser", message)
 
 
 def _span_of(shape: Outline, target: Target) -> Span | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from karat.core import GoldenSet, Query, Target
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 MUST_SHOW = 5
 """The cut-off of the must-show rate: more documents than that cannot all surface."""
@@ -34,7 +34,7 @@ def unknown_key(subject: Subject) -> Iterator[Finding]:
     """
     for note in subject.golden.notes:
         if ": unknown key " in note:
-            yield found("unknown-key", note)
+            yield flag("unknown-key", note)
 
 
 @rule("note", "warning")
@@ -47,19 +47,19 @@ def note(subject: Subject) -> Iterator[Finding]:
     """
     for text in subject.golden.notes:
         if ": unknown key " not in text:
-            yield found("note", text)
+            yield flag("note", text)
 
 
 @rule("empty-set", "error")
 def empty_set(subject: Subject) -> Iterator[Finding]:
     """The set has no query.
 
-    Why: nothing can be asked, and a mean over nothing is no number.
+    Why: nothing can be asked, and a mean over nothing is not a number.
     Example: a file with only its header.
     Fix: add queries; `karat golden synth` makes first ones from documents.
     """
     if not subject.golden.queries:
-        yield found("empty-set", "the set has no query")
+        yield flag("empty-set", "the set has no query")
 
 
 @rule("no-judgments", "error")
@@ -71,9 +71,7 @@ def no_judgments(subject: Subject) -> Iterator[Finding]:
     Fix: judge what systems return: `karat golden pool` lists what to judge first.
     """
     if subject.golden.queries and not subject.golden.judgments:
-        yield found(
-            "no-judgments", f"none of {counted(len(subject.golden.queries), 'query', 'queries')} has a judgment"
-        )
+        yield flag("no-judgments", f"none of {counted(len(subject.golden.queries), 'query', 'queries')} has a judgment")
 
 
 @rule("unjudged-query", "warning")
@@ -88,8 +86,8 @@ def unjudged_query(subject: Subject) -> Iterator[Finding]:
     judged = {judgment.query for judgment in golden.judgments}
     lost = [query.id for query in golden.queries if query.id not in judged]
     if lost and golden.judgments:
-        told = f"{len(lost):,} of {counted(len(golden.queries), 'query', 'queries')} without a judgment"
-        yield found("unjudged-query", told, lost)
+        message = f"{len(lost):,} of {counted(len(golden.queries), 'query', 'queries')} without a judgment"
+        yield flag("unjudged-query", message, lost)
 
 
 @rule("no-relevant-document", "warning")
@@ -107,8 +105,8 @@ def no_relevant_document(subject: Subject) -> Iterator[Finding]:
     answered = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
     lost = [q.id for q in golden.queries if q.id in judged and q.id not in answered and not _is_edge_case(q)]
     if lost:
-        told = f"{counted(len(lost), 'judged query', 'judged queries')} without a relevant document"
-        yield found("no-relevant-document", f"{told} (grade {golden.relevant} or more)", lost)
+        message = f"{counted(len(lost), 'judged query', 'judged queries')} without a relevant document"
+        yield flag("no-relevant-document", f"{message} (grade {golden.relevant} or more)", lost)
 
 
 def _is_edge_case(query: Query) -> bool:
@@ -125,7 +123,7 @@ def empty_query(subject: Subject) -> Iterator[Finding]:
     """
     empty = [query.id for query in subject.golden.queries if not query.text.strip()]
     if empty:
-        yield found("empty-query", f"{counted(len(empty), 'query', 'queries')} without text", empty)
+        yield flag("empty-query", f"{counted(len(empty), 'query', 'queries')} without text", empty)
 
 
 @rule("duplicate-query", "error")
@@ -138,7 +136,7 @@ def duplicate_query(subject: Subject) -> Iterator[Finding]:
     """
     twice = _twice(query.id for query in subject.golden.queries)
     if twice:
-        yield found("duplicate-query", f"{counted(len(twice), 'query id')} used more than once", twice)
+        yield flag("duplicate-query", f"{counted(len(twice), 'query id')} used more than once", twice)
 
 
 @rule("duplicate-document", "error")
@@ -151,7 +149,7 @@ def duplicate_document(subject: Subject) -> Iterator[Finding]:
     """
     twice = _twice(document.id for document in subject.golden.documents)
     if twice:
-        yield found("duplicate-document", f"{counted(len(twice), 'document id')} used more than once", twice)
+        yield flag("duplicate-document", f"{counted(len(twice), 'document id')} used more than once", twice)
 
 
 def _twice(ids: Iterable[str]) -> list[str]:
@@ -185,8 +183,8 @@ def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
             different[f"{judgment.query}: {judgment.target}"] = None
     for pairs, how in ((different, "with different grades"), (same, "with the same grade")):
         if pairs:
-            told = f"{counted(len(pairs), 'pair')} judged twice by one annotator, {how}"
-            yield found("duplicate-judgment", told, list(pairs))
+            message = f"{counted(len(pairs), 'pair')} judged twice by one annotator, {how}"
+            yield flag("duplicate-judgment", message, list(pairs))
 
 
 @rule("grade-outside-scale", "error")
@@ -202,11 +200,11 @@ def grade_outside_scale(subject: Subject) -> Iterator[Finding]:
     top = len(golden.grades) - 1
     outside = [f"{j.query}: {j.target} ({j.grade})" for j in golden.judgments if not 0 <= j.grade <= top]
     if outside:
-        told = f"{counted(len(outside), 'judgment')} with a grade outside the declared scale, 0 to {top}"
-        yield found("grade-outside-scale", told, outside)
+        message = f"{counted(len(outside), 'judgment')} with a grade outside the declared scale, 0 to {top}"
+        yield flag("grade-outside-scale", message, outside)
     if not 1 <= golden.relevant <= top:
-        told = f"relevant begins at grade {golden.relevant}, and the declared scale goes from 0 to {top}"
-        yield found("grade-outside-scale", told, fix=f"choose the lowest relevant grade from 1 to {top}")
+        message = f"relevant begins at grade {golden.relevant}, and the declared scale goes from 0 to {top}"
+        yield flag("grade-outside-scale", message, fix=f"choose the lowest relevant grade from 1 to {top}")
 
 
 @rule("relevant-negative", "error")
@@ -233,7 +231,7 @@ def relevant_negative(subject: Subject) -> Iterator[Finding]:
         if any(_contradict(golden, negative, target) for target in good[query.id])
     ]
     if wrong:
-        yield found("relevant-negative", f"{counted(len(wrong), 'hard negative')} that is also relevant", wrong)
+        yield flag("relevant-negative", f"{counted(len(wrong), 'hard negative')} that is also relevant", wrong)
 
 
 def _contradict(golden: GoldenSet, negative: Target, good: Target) -> bool:
@@ -271,13 +269,13 @@ def label_contradiction(subject: Subject) -> Iterator[Finding]:
     only_listed = [f"{q}: {d}" for q, ids in listed.items() for d in map(str, ids) if d not in graded[q]]
     only_graded = [f"{q}: {d}" for q, ids in listed.items() for d in sorted(graded[q].difference(map(str, ids)))]
     if only_listed:
-        told = (
+        message = (
             f"{counted(len(only_listed), 'document')} listed as relevant, without a grade of {golden.relevant} or more"
         )
-        yield found("label-contradiction", told, only_listed)
+        yield flag("label-contradiction", message, only_listed)
     if only_graded:
-        told = f"{counted(len(only_graded), 'document')} graded as relevant, and not listed"
-        yield found("label-contradiction", told, only_graded)
+        message = f"{counted(len(only_graded), 'document')} graded as relevant, and not listed"
+        yield flag("label-contradiction", message, only_graded)
 
 
 @rule("overlapping-classes", "error")
@@ -290,7 +288,7 @@ def overlapping_classes(subject: Subject) -> Iterator[Finding]:
     """
     twice = _twice(member for members in subject.golden.classes.values() for member in dict.fromkeys(members))
     if twice:
-        yield found("overlapping-classes", f"{counted(len(twice), 'document')} in more than one class", twice)
+        yield flag("overlapping-classes", f"{counted(len(twice), 'document')} in more than one class", twice)
 
 
 @rule("must-show-too-many", "error")
@@ -303,8 +301,8 @@ def must_show_too_many(subject: Subject) -> Iterator[Finding]:
     """
     many = [query.id for query in subject.golden.queries if len(set(query.must_show)) > MUST_SHOW]
     if many:
-        told = f"{counted(len(many), 'query', 'queries')} with more than {MUST_SHOW} documents that must be shown"
-        yield found("must-show-too-many", told, many)
+        message = f"{counted(len(many), 'query', 'queries')} with more than {MUST_SHOW} documents that must be shown"
+        yield flag("must-show-too-many", message, many)
 
 
 @rule("broken-chain", "error")
@@ -317,5 +315,5 @@ def broken_chain(subject: Subject) -> Iterator[Finding]:
     """
     broken = [q.id for q in subject.golden.queries if q.chain and len(set(q.chain)) < max(2, len(q.chain))]
     if broken:
-        told = f"{counted(len(broken), 'chain')} of one document, or with one document twice"
-        yield found("broken-chain", told, broken)
+        message = f"{counted(len(broken), 'chain')} of one document, or with one document twice"
+        yield flag("broken-chain", message, broken)

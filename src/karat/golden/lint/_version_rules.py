@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 
 @rule("superseding-cycle", "error")
@@ -19,8 +19,8 @@ def superseding_cycle(subject: Subject) -> Iterator[Finding]:
     follows = {document.id: document.superseded_by for document in subject.golden.documents if document.superseded_by}
     cycles = list(_cycles(follows))
     if cycles:
-        told = f"{counted(len(cycles), 'circle')} of documents that supersede each other"
-        yield found("superseding-cycle", told, [" -> ".join(cycle) for cycle in cycles])
+        message = f"{counted(len(cycles), 'circle')} of documents that supersede each other"
+        yield flag("superseding-cycle", message, [" -> ".join(cycle) for cycle in cycles])
 
 
 def _cycles(follows: Mapping[str, str]) -> Iterator[list[str]]:
@@ -61,8 +61,8 @@ def superseded_judged_higher(subject: Subject) -> Iterator[Finding]:
             if max(newer) < grade:
                 stale.append(f"{query}: {document}")
     if stale:
-        told = f"{counted(len(stale), 'pair')} in which a superseded document is graded higher than its successors"
-        yield found("superseded-judged-higher", told, stale)
+        message = f"{counted(len(stale), 'pair')} in which a superseded document is graded higher than its successors"
+        yield flag("superseded-judged-higher", message, stale)
 
 
 def _successors(document: str, follows: Mapping[str, str]) -> list[str]:

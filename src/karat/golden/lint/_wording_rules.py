@@ -12,7 +12,7 @@ from karat.golden.lint._copying import Source
 from karat.golden.lint._frames import frames
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._paraphrases import idle, strays
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.text import words
 
 FEW = 10
@@ -79,10 +79,10 @@ def copied_query(subject: Subject) -> Iterator[Finding]:
     if copied:
         query = next(iter(copied))
         text = shorten(golden.query_by_id[query].text)
-        told = (
+        message = (
             f"{_queries(len(copied), golden)} copied from a relevant document, as {query} from {copied[query]}: {text}"
         )
-        yield found("copied-query", told, list(copied))
+        yield flag("copied-query", message, list(copied))
 
 
 @rule("template-query", "warning")
@@ -103,9 +103,9 @@ def template_query(subject: Subject) -> Iterator[Finding]:
         return
     shown = ", ".join(f"{frame.text!r} ({len(frame.places):,})" for frame in used[:3])
     more = f" and {len(used) - 3:,} more" if len(used) > 3 else ""
-    told = f"{_queries(len(places), golden)} ({100 * len(places) / len(golden.queries):.0f} %) fill "
-    told += f"{counted(len(used), 'frame')}: {shown}{more}"
-    yield found("template-query", told, [golden.queries[place].id for place in places])
+    message = f"{_queries(len(places), golden)} ({100 * len(places) / len(golden.queries):.0f} %) fill "
+    message += f"{counted(len(used), 'frame')}: {shown}{more}"
+    yield flag("template-query", message, [golden.queries[place].id for place in places])
 
 
 @rule("same-first-word", "warning")
@@ -123,7 +123,7 @@ def same_first_word(subject: Subject) -> Iterator[Finding]:
     word, count = first.most_common(1)[0]
     if count >= ONE_WORD * len(golden.queries):
         share = 100 * count / len(golden.queries)
-        yield found("same-first-word", f"{_queries(count, golden)} ({share:.0f} %) begin with {word!r}")
+        yield flag("same-first-word", f"{_queries(count, golden)} ({share:.0f} %) begin with {word!r}")
 
 
 @rule("near-duplicate-query", "warning")
@@ -142,15 +142,17 @@ def near_duplicate_query(subject: Subject) -> Iterator[Finding]:
     golden = subject.golden
     pairs = repeats(golden.queries, _answers(golden))
     if pairs.contradicting:
-        told = (
+        message = (
             f"{counted(len(pairs.contradicting), 'pair')} of queries with the same words and other relevant documents"
         )
-        yield found(
-            "near-duplicate-query", told, _both(pairs.contradicting), fix="judge again, and keep one of the two"
+        yield flag(
+            "near-duplicate-query", message, _both(pairs.contradicting), fix="judge again, and keep one of the two"
         )
     if pairs.counted_twice:
-        told = f"{counted(len(pairs.counted_twice), 'pair')} of queries that say nearly the same, with the same answers"
-        yield found("near-duplicate-query", told, _both(pairs.counted_twice))
+        message = (
+            f"{counted(len(pairs.counted_twice), 'pair')} of queries that say nearly the same, with the same answers"
+        )
+        yield flag("near-duplicate-query", message, _both(pairs.counted_twice))
 
 
 def _both(pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -172,8 +174,8 @@ def repeated_paraphrase(subject: Subject) -> Iterator[Finding]:
     texts = [text for found_ in idles.values() for text in found_]
     if texts:
         ids = [query for query, found_ in idles.items() if found_]
-        told = f"{counted(len(texts), 'paraphrase')} without new words, of {counted(len(ids), 'query', 'queries')}"
-        yield found("repeated-paraphrase", f"{told}, as in {shorten(texts[0])}", ids)
+        message = f"{counted(len(texts), 'paraphrase')} without new words, of {counted(len(ids), 'query', 'queries')}"
+        yield flag("repeated-paraphrase", f"{message}, as in {shorten(texts[0])}", ids)
 
 
 @rule("stray-paraphrase", "warning")
@@ -193,8 +195,8 @@ def stray_paraphrase(subject: Subject) -> Iterator[Finding]:
     lost = strays(golden.queries, _answers(golden))
     if lost:
         example = f"{shorten(lost[0].text)} of {lost[0].query} {lost[0].reason}"
-        told = f"{counted(len(lost), 'paraphrase')} of another question: {example}"
-        yield found("stray-paraphrase", told, list(dict.fromkeys(stray.query for stray in lost)))
+        message = f"{counted(len(lost), 'paraphrase')} of another question: {example}"
+        yield flag("stray-paraphrase", message, list(dict.fromkeys(stray.query for stray in lost)))
 
 
 @rule("telling-id", "warning")
@@ -219,11 +221,9 @@ def telling_id(subject: Subject) -> Iterator[Finding]:
         elif inside:
             numbered.append(query)
     if len(named) >= 3 and len(named) >= TELLING * len(relevant):
-        yield found("telling-id", f"{_queries(len(named), golden)} share a name with a relevant document", named)
+        yield flag("telling-id", f"{_queries(len(named), golden)} share a name with a relevant document", named)
     elif len(numbered) >= FEW and len(numbered) >= NUMBERED * len(relevant):
-        yield found(
-            "telling-id", f"{_queries(len(numbered), golden)} share a number with a relevant document", numbered
-        )
+        yield flag("telling-id", f"{_queries(len(numbered), golden)} share a number with a relevant document", numbered)
 
 
 def _names(query: str, document: str) -> bool:
@@ -269,5 +269,5 @@ def id_in_query(subject: Subject) -> Iterator[Finding]:
                 naming[query.id] = named
     if naming:
         query_id, document = next(iter(naming.items()))
-        told = f"{_queries(len(naming), golden)} contain the id of a document, as {query_id} has {document}"
-        yield found("id-in-query", told, list(naming))
+        message = f"{_queries(len(naming), golden)} contain the id of a document, as {query_id} has {document}"
+        yield flag("id-in-query", message, list(naming))
