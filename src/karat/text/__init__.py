@@ -1,4 +1,4 @@
-"""Text: its canonical form, sections and blocks, where they stand, sentences, and words."""
+"""Text: canonical form, sections and blocks with their places, sentences, and words."""
 
 from karat.text._canonical import canonical
 from karat.text._ids import distance, section_of_block, section_path

@@ -1,32 +1,32 @@
 """The canonical form of a text, whose UTF-8 bytes every span counts.
 
-Offsets mean nothing without the text that they count in, so a golden set freezes it: the same document always becomes
-the same bytes, whichever editor, platform or converter it came through. This is the specification of ``karat-1``. It
-has no options, and is never changed; other rules would have another name. In this order:
+An offset means nothing without the text in which it counts, so a golden set freezes that text: the same document always
+becomes the same bytes, whichever editor, platform or converter it came through. This is the specification of
+``karat-1``. It has no options and never changes; other rules would get another name. In this order:
 
-1. **Characters.** Byte-order marks go, wherever they stand. Half of a surrogate pair, which UTF-8 cannot hold, becomes
-   U+FFFD. CRLF, CR, NEL, VT and U+2028 become LF, and U+2029 becomes two. All other control characters go, except
-   tab and form feed.
-2. **Soft hyphens** go. At the end of a line the line break goes with one, and the next line's indentation too, if a
-   lower-case letter stands before and a lower-case letter or digit after it.
+1. **Characters.** Byte-order marks are removed everywhere. Half of a surrogate pair, which UTF-8 cannot hold, becomes
+   U+FFFD. CRLF, CR, NEL, VT and U+2028 become LF, and U+2029 becomes two. All other control characters are removed,
+   except tab and form feed.
+2. **Soft hyphens** are removed. At the end of a line the line break and the next line's indentation are removed too, if
+   a lower-case letter stands before and a lower-case letter or digit after it.
 3. **NFC.** What looks the same should be the same bytes: an extractor writes é as two characters, a keyboard as one,
    and a quotation typed by hand has to be found. Not NFKC, which changes what is read: it makes 10² into 102. Python's
    Unicode tables decide; for characters that Unicode has had since 2021 (version 14) they never change.
-4. **Pages.** Form feeds separate pages. With at least three pages that are not blank, running heads and feet go: a line
-   that is the first one, or the last, on at least 60 % of them, and this up to three times at either end. A page
+4. **Pages.** Form feeds separate pages. With at least three pages that are not blank, running heads and feet are
+   removed: a line that is the first one, or the last, on at least 60 % of them, up to three times at either end. A page
    number differs from page to page, and stays. Then page breaks become paragraph breaks.
-5. **Ends.** Blank lines at the beginning and the end go. The text ends with one line feed, unless it is empty.
+5. **Ends.** Blank lines at the beginning and the end are removed. The text ends with one line feed, unless it is empty.
 6. **Code**, as :func:`_lines.runs` finds it: each tab becomes four blanks, and nothing else is touched.
-7. **Tables**: runs of blanks within a row become one, and trailing white space goes. Tabs stay, as they may separate
-   cells.
+7. **Tables**: runs of blanks within a row become one, and trailing white space is removed. Tabs stay, as they may
+   separate cells.
 8. **Hyphens** at the end of a line of prose: where a lower-case letter stands before the hyphen, and the next line
-   begins with a lower-case letter or a digit, hyphen, line break and indentation go. ``check-`` and ``out`` become
-   ``checkout``: no rule on letters can tell a hyphen that was there before. A line with a pipe or a tab, a heading,
-   and a line that begins a list item are left alone.
-9. **Everything else**: trailing white space goes, and of more than two blank lines two remain.
+   begins with a lower-case letter or a digit, hyphen, line break and indentation are removed. ``check-`` and ``out``
+   become ``checkout``: letters alone do not show whether a hyphen belongs to the word. A line with a pipe or a tab, a
+   heading, and a line that begins a list item are left alone.
+9. **Everything else**: trailing white space is removed, and of more than two blank lines two remain.
 
-Canonical text is its own canonical form. What it cannot do: pages that were set in columns have to be put in reading
-order by whatever extracts them, for plain text no longer says where on the page a line stood.
+Canonical text is its own canonical form. Pages that were set in columns have to be put in reading order by whatever
+extracts them: plain text no longer shows where on the page a line stood.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from karat.text._memory import Memory
 
 __all__ = ["NORMALISER", "canonical"]
 
-_PAGES = 3  # fewer say nothing about what repeats
+_PAGES = 3  # fewer pages do not show what repeats
 _REPEATED = 0.6
 _BAND = 3  # lines at either end of a page
 
