@@ -6,8 +6,8 @@ first heading, and a text without headings is all ``S.0``.
 
 A **block** is a paragraph, a code block, a table or a figure with its caption. Lists are prose: text without a blank
 line in between is one block, whatever it is made of. Prose of more than 1,200 bytes is split where sentences end. A
-JSON document has one block of code for each member (:mod:`_members`). Blocks do not overlap, stand in reading order, and
-hold every byte that is neither white space nor in a heading.
+JSON document has one block of code for each member (:mod:`_members`). Blocks do not overlap, stand in reading order,
+and hold every byte that is neither white space nor in a heading.
 
 **Ids are places.** ``S.4.2.p.Bk011a`` is part a of the eleventh block of the document, prose, in section 4.2. When a
 document is edited, the blocks before the edit keep their ids, those after it keep theirs only if the number of blocks
