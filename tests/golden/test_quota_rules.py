@@ -264,7 +264,7 @@ def test_one_annotator() -> None:
 def test_grades_that_are_never_given() -> None:
     """Grades above 0 that nobody gives are named with their meaning."""
     assert told("unused-grades", judged(("q", "a", 3), ("q", "b", 0))) == [
-        "2 grades of 4 never given: 1 (tangential), 2 (answers part)"
+        "2 grades of 4 never used: 1 (tangential), 2 (answers part)"
     ]
     assert told("unused-grades", judged(("q", "a", 3), ("q", "b", 2), ("q", "c", 1))) == []
     assert told("unused-grades", GoldenSet()) == []

@@ -32,7 +32,7 @@ class _Sentence(NamedTuple):
 
     text: str
     rank: int
-    """The lower the better: 0 for sentences of paragraphs, 1 of lists; 2 for short sentences of paragraphs, 3 of lists."""
+    """The lower the better: 0 in a paragraph, 1 in a list; for a short sentence 2 in a paragraph, 3 in a list."""
 
 
 def sentence_queries(document: Document, n: int) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Rules on judging: what judgments of this kind cannot show."""
+"""Rules on judging: what the judgments of a set cannot show."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 _PEOPLE: tuple[Source, ...] = ("manual", "validated")
 _MOSTLY = 0.5
-_SAME = 3  # queries of one type; of fewer nobody expects variety
+_SAME = 3  # queries of one type; fewer need no variety
 
 
 @rule("one-annotator", "warning")
 def one_annotator(subject: Subject) -> Iterator[Finding]:
     """No pair was judged by two people.
 
-    Judgments from behaviour or from machines are not meant.
+    Judgments from behaviour or from machines do not count.
 
     Why: nobody knows how far another person would agree, and so how much of a difference between two systems is the
         taste of one annotator. With two, `karat golden merge` reports their agreement.
     Example: 600 judgments, all by `ana`.
     Fix: let a second person judge some fifty pairs without seeing the first grades, and merge them.
     """
-    made = [judgment for judgment in subject.golden.judgments if judgment.source in _PEOPLE]
-    names = {judgment.annotator for judgment in made if judgment.annotator}
-    if not made or (len(names) > 1 and _judged_by_two(subject)):
+    judgments = [judgment for judgment in subject.golden.judgments if judgment.source in _PEOPLE]
+    names = {judgment.annotator for judgment in judgments if judgment.annotator}
+    if not judgments or (len(names) > 1 and _judged_by_two(subject)):
         return
     if len(names) > 1:
         message = f"{len(names)} annotators, and no pair that two of them judged: their agreement cannot be computed"
@@ -49,19 +49,19 @@ def _judged_by_two(subject: Subject) -> bool:
 
 @rule("unused-grades", "warning")
 def unused_grades(subject: Subject) -> Iterator[Finding]:
-    """A grade of the scale is never given.
+    """A grade of the scale is never used.
 
-    Grade 0 is not meant: what nobody judged counts as 0 anyhow.
+    Grade 0 is left out: what nobody judged counts as 0 anyway.
 
-    Why: a scale of which half is used tells less than it promises, and nDCG is then a count in disguise.
+    Why: a scale of which half is used shows less than it promises, and nDCG is then a count in disguise.
     Example: grades 0 to 3 are declared, and all judgments are 0 or 3.
-    Fix: look again at the judgments next to the missing grade, or declare the scale that is in use.
+    Fix: review the judgments next to the missing grade, or declare the scale that is in use.
     """
     golden = subject.golden
     used = {judgment.grade for judgment in golden.judgments}
     lost = [f"{grade} ({golden.grades[grade]})" for grade in range(1, len(golden.grades)) if grade not in used]
     if lost and used:
-        message = f"{counted(len(lost), 'grade')} of {len(golden.grades)} never given: {', '.join(lost)}"
+        message = f"{counted(len(lost), 'grade')} of {len(golden.grades)} never used: {', '.join(lost)}"
         yield flag("unused-grades", message)
 
 
@@ -69,10 +69,11 @@ def unused_grades(subject: Subject) -> Iterator[Finding]:
 def weak_judgments(subject: Subject) -> Iterator[Finding]:
     """No judgment was made by a person.
 
-    Why: clicks repeat what the old system showed, and machines repeat its mistakes. A set made of them tells how like
-        the old system a new one is.
+    Why: clicks repeat what the old system showed, and machines repeat its mistakes. Such a set measures how similar a
+        new system is to the old one.
     Example: every judgment has the source `bootstrapped`.
-    Fix: judge the fifty most different queries by hand (source `manual`), or confirm what is there (`validated`).
+    Fix: judge the fifty most different queries by hand (source `manual`), or confirm the existing judgments
+        (`validated`).
     """
     sources = Counter(judgment.source for judgment in subject.golden.judgments)
     if sources and not any(sources[kind] for kind in _PEOPLE):
@@ -82,7 +83,7 @@ def weak_judgments(subject: Subject) -> Iterator[Finding]:
 
 @rule("single-relevant", "warning")
 def single_relevant(subject: Subject) -> Iterator[Finding]:
-    """Most queries have one relevant document only.
+    """Most queries have only one relevant document.
 
     Documents of one equivalence class count once. Under the profile `structured` parts of documents are counted.
 
@@ -107,7 +108,7 @@ def single_relevant(subject: Subject) -> Iterator[Finding]:
 def no_hard_negatives(subject: Subject) -> Iterator[Finding]:
     """No query has a hard negative, and nothing was judged not relevant.
 
-    Why: what looks right and is not is where systems differ. Without it, a mistake looks like an unjudged document.
+    Why: systems differ most on what looks right and is not. Without it, a mistake looks like an unjudged document.
     Example: only relevant documents are listed.
     Fix: name documents near the right one as `negatives`, or judge what systems return wrongly with grade 0.
     """
@@ -121,7 +122,7 @@ def no_hard_negatives(subject: Subject) -> Iterator[Finding]:
 def one_query_type(subject: Subject) -> Iterator[Finding]:
     """All queries are of one type.
 
-    Why: definitions, how-to questions, errors and comparisons fail in different ways. A set of one kind sees one.
+    Why: definitions, how-to questions, errors and comparisons fail in different ways, and a set of one kind shows one.
     Example: 30 queries of type `definition`, all of the form "What is X?".
     Fix: add queries of other types, such as definition, how-to, troubleshooting, comparison.
     """

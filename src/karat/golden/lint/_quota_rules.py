@@ -161,7 +161,7 @@ def document_types(subject: Subject) -> Iterator[Finding]:
 def document_formats(subject: Subject) -> Iterator[Finding]:
     """A format of documents is missing (profile `small`): markdown, plain text or JSON.
 
-    Why: each goes through another parser and another chunker.
+    Why: each goes through a different parser and a different chunker.
     Example: all documents are markdown.
     Fix: add documents in the missing format, or name the `format` of those that are there.
     """
@@ -191,7 +191,7 @@ def _lacking(subject: Subject, name: str, field: str, needed: Mapping[str, tuple
 def query_types(subject: Subject) -> Iterator[Finding]:
     """A type of query is missing (profile `small`).
 
-    Asked for are factual, comparative, troubleshooting, sentiment, definition and how-to; `How_To` and
+    The types are factual, comparative, troubleshooting, sentiment, definition and how-to; `How_To` and
     `sentiment-based` are understood.
 
     Why: each type fails in its own way: a comparison needs two documents, a complaint has none of the words of the
@@ -212,7 +212,7 @@ def category_quotas(subject: Subject) -> Iterator[Finding]:
     The quotas: trigger-match 30, semantic-search 50, causal-query 25, cross-folder 25, intent-specific 105,
     cold-start 15, multi-concept 20, edge-case 10; 280 in all.
 
-    Why: each category tests another path through the memory, and one that is missing is never tested.
+    Why: each category tests a different path through the memory, and a missing one is never tested.
     Example: 4 of 15 queries for a cold start.
     Fix: add queries of the category, or name the `category` of those that are there.
     """
@@ -232,7 +232,7 @@ def intent_quotas(subject: Subject) -> Iterator[Finding]:
 
     Profile `agent`.
 
-    Why: weights are adjusted by intent, and an intent that nobody asks with is adjusted blindly.
+    Why: weights are adjusted by intent, and those of an intent without queries are adjusted blindly.
     Example: five intents, none of them `find_decision` or `security_audit`.
     Fix: write 15 queries of category `intent-specific` for each intent, and name the `intent` of every query.
     """
@@ -284,20 +284,20 @@ def synthetic_ids(subject: Subject) -> Iterator[Finding]:
         query = golden.query_by_id.get(query_id)
         if query is None or grade < golden.relevant or target.document in golden.document_by_id:
             continue
-        made = judged.setdefault(query_id, [])
+        synthetic = judged.setdefault(query_id, [])
         name = folded(target.document)
-        # Of fewer than four letters a name may stand in another by chance.
+        # A name of fewer than four letters may occur in another by chance.
         labels = [label for label in map(folded, (query.intent, query.category)) if len(label) > 3]
         if any(label in name for label in labels):
-            made.append(f"{query_id}: {target.document}")
-    if 2 * sum(bool(made) for made in judged.values()) > len(judged):
-        pairs = [pair for made in judged.values() for pair in made]
+            synthetic.append(f"{query_id}: {target.document}")
+    if 2 * sum(bool(synthetic) for synthetic in judged.values()) > len(judged):
+        pairs = [pair for synthetic in judged.values() for pair in synthetic]
         yield flag("synthetic-ids", f"{counted(len(pairs), 'relevant id')} made from the intent of a query", pairs)
 
 
 @rule("paraphrase-count", "warning")
 def paraphrase_count(subject: Subject) -> Iterator[Finding]:
-    """A query does not have three wordings, with or without its own text among them (profile `structured`).
+    """A query does not have three wordings, with or without its own text (profile `structured`).
 
     Why: stability is measured over three wordings of one question, for every question alike.
     Example: a question with one wording.

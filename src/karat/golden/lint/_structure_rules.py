@@ -1,4 +1,4 @@
-"""Rules on structure: what stands in a set once, and does not contradict itself."""
+"""Rules on structure: a set must be complete, without duplicates and contradictions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MUST_SHOW = 5
 
 
 @rule("unparsable", "error")
-def unparsable(subject: Subject) -> Iterator[Finding]:  # noqa: ARG001 (whoever reads the file reports it)
+def unparsable(subject: Subject) -> Iterator[Finding]:  # noqa: ARG001 (the reader reports it)
     """A file cannot be read: each mistake with its file, line and field.
 
     Why: nothing else can be checked before the set can be read.
     Example: `queries.jsonl, line 3: 'text' is missing, did you mean 'txet'?`
-    Fix: correct the line; all mistakes of a file are told at once.
+    Fix: correct the line; all mistakes of a file are reported at once.
     """
     yield from ()
 
@@ -28,7 +28,7 @@ def unparsable(subject: Subject) -> Iterator[Finding]:  # noqa: ARG001 (whoever 
 def unknown_key(subject: Subject) -> Iterator[Finding]:
     """A record has a key that means nothing in its format.
 
-    Why: a misspelt key is ignored in silence, and with it what it was meant to say.
+    Why: a misspelt key is ignored, and with it what it was meant to say.
     Example: `paraphrase` instead of `paraphrases`.
     Fix: correct the key, or put what is yours under `metadata`.
     """
@@ -41,7 +41,7 @@ def unknown_key(subject: Subject) -> Iterator[Finding]:
 def note(subject: Subject) -> Iterator[Finding]:
     """Something was noticed while the set was read.
 
-    Why: what was left out or filled in is part of what a score means.
+    Why: what was left out or filled in affects what a score means.
     Example: rows with a grade of 0 or less, which the BEIR format drops.
     Fix: change the file so that nothing has to be guessed, or accept it with `--ignore note`.
     """
@@ -67,7 +67,7 @@ def no_judgments(subject: Subject) -> Iterator[Finding]:
     """No query has a judgment.
 
     Why: without judgments there is nothing to score against.
-    Example: a list of queries with the ranks that a system gave, and no word on which results were right.
+    Example: a list of queries with the results of a system, which does not say which results were right.
     Fix: judge what systems return: `karat golden pool` lists what to judge first.
     """
     if subject.golden.queries and not subject.golden.judgments:
@@ -117,7 +117,7 @@ def _is_edge_case(query: Query) -> bool:
 def empty_query(subject: Subject) -> Iterator[Finding]:
     """A query has no text.
 
-    Why: nobody asks nothing, and what a system answers to it is chance.
+    Why: nobody asks an empty question, and the answer to it is chance.
     Example: `{"id": "q9", "text": " "}`
     Fix: write the query; for TREC judgments name the topics too.
     """
@@ -128,9 +128,9 @@ def empty_query(subject: Subject) -> Iterator[Finding]:
 
 @rule("duplicate-query", "error")
 def duplicate_query(subject: Subject) -> Iterator[Finding]:
-    """Two queries have one id.
+    """Two queries have the same id.
 
-    Why: judgments cannot say which of them they mean.
+    Why: nobody can know which of them a judgment means.
     Example: `q7` for two questions.
     Fix: give one of them another id, and check its judgments.
     """
@@ -141,11 +141,11 @@ def duplicate_query(subject: Subject) -> Iterator[Finding]:
 
 @rule("duplicate-document", "error")
 def duplicate_document(subject: Subject) -> Iterator[Finding]:
-    """Two documents have one id.
+    """Two documents have the same id.
 
-    Why: an index keeps one of them, and judgments cannot say which they mean.
+    Why: an index keeps one of them, and nobody can know which of them a judgment means.
     Example: `wifi` for the guide of 2024 and that of 2025.
-    Fix: give one of them another id; for a new version say `superseded_by` in the old one.
+    Fix: give one of them another id; for a new version set `superseded_by` in the old one.
     """
     twice = _twice(document.id for document in subject.golden.documents)
     if twice:
@@ -160,16 +160,16 @@ def _twice(ids: Iterable[str]) -> list[str]:
 def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
     """One annotator judged one pair twice.
 
-    The same pair from two annotators, or from two sources, is no duplicate: sources have an order of trust, and among
-    annotators the lower median decides.
+    The same pair from two annotators, or from two sources, is not a duplicate: sources have an order of trust, and
+    among annotators the lower median decides.
 
-    Why: a grade that stands twice counts twice in agreement, and of two different grades one is wrong.
+    Why: a repeated grade counts twice in agreement, and of two different grades one is wrong.
     Example: `ana` gives `wifi` grade 3 for `q1`, and grade 1 some lines below.
     Fix: keep one of the two.
     """
     golden = subject.golden
     if len(golden.decided) == len(golden.judgments):
-        return  # no pair stands twice
+        return  # every pair is judged once
     grades: dict[tuple[str, Target, str, str], int] = {}
     same: dict[str, None] = {}
     different: dict[str, None] = {}
@@ -191,7 +191,7 @@ def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
 def grade_outside_scale(subject: Subject) -> Iterator[Finding]:
     """A grade is not on the scale that the set declares, or the lowest relevant grade is not.
 
-    Why: a grade nobody explained cannot be compared, a negative one means "not judged" to other tools, and ERR is
+    Why: a grade without a meaning cannot be compared, a negative one means "not judged" to other tools, and ERR is
         undefined above the top of its scale.
     Example: grade 5, where four grades from 0 to 3 are declared.
     Fix: correct the grade, or declare the scale: `grades = ["no", "partly", "yes"]` in `golden.toml`.
@@ -212,12 +212,12 @@ def relevant_negative(subject: Subject) -> Iterator[Finding]:
     """A hard negative is also relevant.
 
     It is the same target, or it is the document or the section that holds a relevant part, or its span overlaps a
-    relevant one, or it is in one equivalence class with a relevant document. A part of a document in which another
-    part is relevant is no contradiction.
+    relevant one, or it is in one equivalence class with a relevant document. It may be a part of a document in which
+    another part is relevant.
 
     Why: whatever the system does with it is right and wrong at once.
     Example: `wifi` is a hard negative of `q1`, and has grade 3 for it.
-    Fix: take it off the negatives, or correct the grade.
+    Fix: remove it from the negatives, or correct the grade.
     """
     golden = subject.golden
     good: dict[str, list[Target]] = {query.id: [] for query in golden.queries if query.negatives}
@@ -231,11 +231,11 @@ def relevant_negative(subject: Subject) -> Iterator[Finding]:
         if any(_contradict(golden, negative, target) for target in good[query.id])
     ]
     if wrong:
-        yield flag("relevant-negative", f"{counted(len(wrong), 'hard negative')} that is also relevant", wrong)
+        yield flag("relevant-negative", f"{counted(len(wrong), 'hard negative')} also relevant", wrong)
 
 
 def _contradict(golden: GoldenSet, negative: Target, good: Target) -> bool:
-    """Say whether a target cannot be bad while another is good."""
+    """Return whether a target cannot be bad while another is good."""
     if negative.document != good.document:
         mate = golden.class_of.get(negative.document)
         return negative.whole and mate is not None and mate == golden.class_of.get(good.document)
@@ -253,10 +253,10 @@ def _contradict(golden: GoldenSet, negative: Target, good: Target) -> bool:
 
 @rule("label-contradiction", "error")
 def label_contradiction(subject: Subject) -> Iterator[Finding]:
-    """The list of relevant documents and the grades say different things.
+    """The list of relevant documents and the grades disagree.
 
-    Why: formats that keep both compute recall from the list and precision from the grades, and the two numbers then
-        speak of different truths. karat scores the grades.
+    Why: formats that hold both compute recall from the list and precision from the grades, and the two numbers then
+        measure different things. karat uses the grades.
     Example: `relevant_entities` has `wifi`, and its label is 1, in a set in which relevant begins at 2.
     Fix: decide which is right, and correct the other.
     """
@@ -293,7 +293,7 @@ def overlapping_classes(subject: Subject) -> Iterator[Finding]:
 
 @rule("must-show-too-many", "error")
 def must_show_too_many(subject: Subject) -> Iterator[Finding]:
-    """A query has more documents that must be shown than ranks to show them.
+    """A query has more documents that must be shown than there are ranks.
 
     Why: all of them have to be in the top 5, and no ranking can do that.
     Example: six constitutional documents for one query.
@@ -307,9 +307,9 @@ def must_show_too_many(subject: Subject) -> Iterator[Finding]:
 
 @rule("broken-chain", "error")
 def broken_chain(subject: Subject) -> Iterator[Finding]:
-    """A causal chain has one document only, or one document twice.
+    """A causal chain has only one document, or one document twice.
 
-    Why: a chain is found when all of its documents are, in any other case it is a relevant document.
+    Why: a chain is found when all of its documents are; one document alone is just a relevant document.
     Example: `chain = ["outage-report"]`
     Fix: name the cause and what follows from it, each once, or drop the chain.
     """

@@ -1,4 +1,4 @@
-"""Rules on wording: queries that tell their answer, that are made of one piece, or that are asked twice."""
+"""Rules on wording: queries that give their answer away, follow a template, or occur twice."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.text import words
 
 FEW = 10
-"""Queries below which shares mean nothing."""
+"""Below this number of queries, shares mean nothing."""
 TEMPLATES = 0.1
-"""The share of queries in frames from which on they are told."""
+"""From this share of queries in frames on, they are reported."""
 ONE_WORD = 0.8
-"""The share of queries with one first word from which on it is told."""
+"""From this share of queries with one first word on, it is reported."""
 TELLING = 0.1
-"""The share of queries whose ids tell the answer from which on they are told, if there are three."""
+"""From this share of queries whose ids give the answer away on, they are reported, if there are three."""
 NUMBERED = 0.5
 """The same for ids that are numbers, which are equal by chance now and then."""
 
@@ -31,7 +31,7 @@ _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 
 
 def _relevant(golden: GoldenSet) -> dict[str, frozenset[str]]:
-    """Give the relevant documents of each query that has some."""
+    """Return the relevant documents of each query that has some."""
     pairs: dict[str, set[str]] = defaultdict(set)
     for (query, target), grade in golden.decided.items():
         if grade >= golden.relevant:
@@ -40,7 +40,7 @@ def _relevant(golden: GoldenSet) -> dict[str, frozenset[str]]:
 
 
 def _answers(golden: GoldenSet) -> Relevant:
-    """Give the same with the class in the place of each document that is in one."""
+    """Return the same with each document of a class replaced by its class."""
     same = golden.class_of
     if not same:
         return _relevant(golden)
@@ -55,13 +55,13 @@ def _queries(n: int, golden: GoldenSet) -> str:
 def copied_query(subject: Subject) -> Iterator[Finding]:
     """A query, or a paraphrase of it, is copied from a document that is relevant to it.
 
-    Eight words in a row that stand in the document, five of them not mere grammar; or a query of at least five words
-    with four fifths of its three-word runs in the document. Short keyword queries never count: they have to match.
+    It has eight words in a row from the document, five of them not mere grammar; or it has at least five words, and
+    four fifths of its three-word runs are in the document. Short keyword queries never count: they have to match.
 
-    Why: whoever looks for something does not have its text. A copied query is found by matching words, so that the set
-        tests the index against itself, and favours keyword search over everything else.
+    Why: people who search do not have the text. A copied query is found by matching words, so that the set tests the
+        index against itself, and favours keyword search over everything else.
     Example: "Hold the reset button of the access point for ten seconds" for the guide that says so.
-    Fix: write down the need in the words of someone who has not read the document, or harvest real queries.
+    Fix: write the query in the words of someone who has not read the document, or harvest real queries.
     """
     golden = subject.golden
     asked: dict[str, list[str]] = defaultdict(list)
@@ -89,12 +89,12 @@ def copied_query(subject: Subject) -> Iterator[Finding]:
 def template_query(subject: Subject) -> Iterator[Finding]:
     """Many queries are one sentence in which a word or two change.
 
-    At least five queries make a frame, and frames are told when they hold a tenth of all queries.
+    At least five queries make a frame, and frames are reported when they hold a tenth of all queries.
 
-    Why: fifty fillings of one frame are one query asked fifty times. Scores look surer than they are, and nobody asks
-        like that.
+    Why: fifty variants of one frame are one query asked fifty times. Scores look more certain than they are, and nobody
+        asks like that.
     Example: "What is the pet policy?", "What is the pool policy?", "What is the spa policy?" ...
-    Fix: keep a few, and ask for the rest as different people would: keywords, symptoms, whole stories.
+    Fix: keep a few, and write the others as different people would: keywords, symptoms, whole stories.
     """
     golden = subject.golden
     used = frames([query.text for query in golden.queries])
@@ -112,7 +112,7 @@ def template_query(subject: Subject) -> Iterator[Finding]:
 def same_first_word(subject: Subject) -> Iterator[Finding]:
     """Four fifths of the queries begin with one word.
 
-    Why: people also type keywords, commands and complaints. Queries of one mould come from one generator or one writer.
+    Why: people also type keywords, commands and complaints. Uniform queries come from one generator or one writer.
     Example: 235 of 276 questions begin with "what".
     Fix: vary the form, and add queries as they were really typed.
     """
@@ -130,11 +130,12 @@ def same_first_word(subject: Subject) -> Iterator[Finding]:
 def near_duplicate_query(subject: Subject) -> Iterator[Finding]:
     """Two queries ask the same.
 
-    With the same relevant documents: the same words, the same content words in another order, or four fifths of the
-    three-letter runs of their words in common. With others: the same words only, because one word or its place can make
-    another question. Queries of a session are left out. Typing errors and synonyms go unseen.
+    With the same relevant documents, they have the same words, the same content words in another order, or four fifths
+    of the three-letter runs of their words in common. With other relevant documents, they have the same words, because
+    one word or its place can make another question. Queries of a session are left out. Typing errors and synonyms go
+    unnoticed.
 
-    Why: two that have the same answers count one question twice, and every interval comes out too narrow. Two with
+    Why: two queries with the same answers count one question twice, and make every interval too narrow. Two with
         different answers contradict each other: no system can be right on both.
     Example: "reset wifi password" and "WiFi password reset?".
     Fix: where they mean the same, keep one and make the other a paraphrase; where their judgments differ, judge again.
@@ -156,7 +157,7 @@ def near_duplicate_query(subject: Subject) -> Iterator[Finding]:
 
 
 def _both(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{one} = {other}" for one, other in pairs]
+    return [f"{first} = {second}" for first, second in pairs]
 
 
 @rule("repeated-paraphrase", "warning")
@@ -165,27 +166,27 @@ def repeated_paraphrase(subject: Subject) -> Iterator[Finding]:
 
     Case, punctuation and articles do not count.
 
-    Why: stability over wordings is measured on the same wording, and looks better than it is.
+    Why: stability over wordings is then measured on one wording, and looks better than it is.
     Example: "Where is the pool?" with the paraphrase "where is the pool".
     Fix: say it as another person would: in other words, as keywords, as a complaint.
     """
     golden = subject.golden
     idles = {query.id: idle(query) for query in golden.queries if query.paraphrases}
-    texts = [text for found_ in idles.values() for text in found_]
+    texts = [text for repeated in idles.values() for text in repeated]
     if texts:
-        ids = [query for query, found_ in idles.items() if found_]
+        ids = [query for query, repeated in idles.items() if repeated]
         message = f"{counted(len(texts), 'paraphrase')} without new words, of {counted(len(ids), 'query', 'queries')}"
         yield flag("repeated-paraphrase", f"{message}, as in {shorten(texts[0])}", ids)
 
 
 @rule("stray-paraphrase", "warning")
 def stray_paraphrase(subject: Subject) -> Iterator[Finding]:
-    """A paraphrase asks something else than its query.
+    """A paraphrase does not ask what its query asks.
 
-    Told are: the text of another query, or mostly its words and hardly any of its own, where the two have no relevant
-    document in common; another number where half of the other words are the same; a negation more or less with all
-    other words the same. A paraphrase that shares no word with its query is fine. One that changes a name or the
-    meaning goes unseen.
+    Reported are: the text of another query, or mostly its words and hardly any of its own, where the two have no
+    relevant document in common; another number where half of the other words are the same; a negation added or removed
+    with all other words the same. A paraphrase that shares no word with its query is fine. One that changes a name or
+    the meaning goes unnoticed.
 
     Why: the judgments of the query do not hold for it, so that a right answer counts as wrong.
     Example: "Can I cancel within 48 hours?" as a paraphrase of "Can I cancel within 24 hours?".
@@ -203,11 +204,11 @@ def stray_paraphrase(subject: Subject) -> Iterator[Finding]:
 def telling_id(subject: Subject) -> Iterator[Finding]:
     """The ids of queries contain the ids of their relevant documents, or the other way round.
 
-    Told when it is so for a tenth of the queries, and for three of them. Ids that are mere numbers can be equal by
-    chance: there it takes half of the queries, and ten.
+    Reported for a tenth of the queries, if there are at least three. Ids that are mere numbers can be equal by chance:
+    they take half of the queries, and at least ten.
 
-    Why: such ids come from a generator that went from the documents to the queries. It asks what the documents say,
-        not what people want to know, and has one answer for each question.
+    Why: such ids come from a generator that made queries from documents. It asks what the documents say, not what
+        people want to know, and has one answer for each question.
     Example: query `wifi-guide_q0`, whose one relevant document is `wifi-guide`.
     Fix: harvest or write queries without looking at the documents, then judge what several systems return for them.
     """
@@ -227,7 +228,7 @@ def telling_id(subject: Subject) -> Iterator[Finding]:
 
 
 def _names(query: str, document: str) -> bool:
-    """Say whether one id stands in the other, not in the middle of a word or a number."""
+    """Return whether one id is part of the other, not in the middle of a word or a number."""
     short, long = sorted((query.casefold(), document.casefold()), key=len)
     at = long.find(short)
     while at >= 0:
@@ -239,7 +240,7 @@ def _names(query: str, document: str) -> bool:
 
 
 def _joined(letters: str) -> bool:
-    """Say whether two characters are of one word or one number."""
+    """Return whether two characters are of one word or one number."""
     return len(letters) == 2 and (letters.isalpha() or letters.isdecimal())
 
 
@@ -254,10 +255,10 @@ def id_in_query(subject: Subject) -> Iterator[Finding]:
     Ids that could be words are left out: only one with a digit among letters, an underscore, a slash, a colon or two
     hyphens counts.
 
-    Why: an index that holds the ids as text finds it by them, whatever it does with the rest; no user knows ids.
+    Why: an index that holds the ids as text finds the document by its id; no user knows ids.
     Example: "What does kb-0042 say about towels?".
-    Fix: say what the document is about. Where people do search for such a number, keep it, and put these queries into a
-        category of their own.
+    Fix: write what the document is about. Where people do search for such a number, keep it, and put these queries into
+        a category of their own.
     """
     golden = subject.golden
     ids = {document.id.casefold(): document.id for document in golden.documents if _CODED.search(document.id)}
