@@ -1,20 +1,18 @@
 """Projects: a folder with karat.toml, and one function for each thing that people do with it."""
 
 from karat.projects._acceptance import Acceptance, accept_run
-from karat.projects._advice import advice
 from karat.projects._check import (
     CHOICES,
     ask_project,
     check,
     check_project,
     choose_settings,
-    describe_failure,
     open_sound_project,
     parse_path,
     parse_policy,
 )
 from karat.projects._evaluations import Evaluations, read_evaluations
-from karat.projects._failure import explain
+from karat.projects._failure import describe_failure, explain, summarise
 from karat.projects._gating import (
     GateResult,
     baseline_path,
@@ -37,7 +35,6 @@ __all__ = [
     "GateResult",
     "Project",
     "accept_run",
-    "advice",
     "ask_project",
     "baseline_path",
     "carry_over",
@@ -62,4 +59,5 @@ __all__ = [
     "require_complete",
     "run_identity",
     "run_path",
+    "summarise",
 ]
