@@ -204,7 +204,7 @@ def test_near_duplicates_and_their_judgments() -> None:
     assert finding.where == ("d0 = d2",)
     assert finding.message == (
         "2 of 3 documents nearly the same as another, in 1 group, the closest 87 % alike; "
-        "for 1 query one of two is relevant and the other is not"
+        "for 1 query only one of the two is relevant"
     )
     (finding,) = check("near-duplicate-document", replace(golden, judgments=golden.judgments[2:]))
     assert finding.message.endswith("alike")

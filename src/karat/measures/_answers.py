@@ -161,15 +161,15 @@ class _Answers:
     def _conflict(self, row: Row, query: str, *, same: bool) -> InputError:
         if not same:
             hint = "number the wordings with 'paraphrase', 0 for the query as it stands"
-            return row.wrong(f"query {shorten(query)} is answered in several wordings", hint)
+            return row.error(f"query {shorten(query)} is answered in several wordings", hint)
         hint = "keep one of them, or give each its own 'seed', a whole number"
-        return row.wrong(f"query {shorten(query)} is answered twice", hint)
+        return row.error(f"query {shorten(query)} is answered twice", hint)
 
 
 def _natural(row: Row, name: str, default: int) -> int:
     number = row.integer(name) if row.has(name) else None
     if number is not None and number < 0:
-        raise row.wrong(f"{name!r} is {number}", "it should be at least 0")
+        raise row.error(f"{name!r} is {number}", "it should be at least 0")
     return default if number is None else number
 
 
@@ -180,7 +180,7 @@ def _hits(row: Row) -> list[tuple[str, float]]:
         row.value("topk")
     items = row.list("topk")
     if items and row.has("error"):
-        raise row.wrong("has an 'error' and hits in 'topk'", "keep one of them")
+        raise row.error("has an 'error' and hits in 'topk'", "keep one of them")
     documents, scores = [], []
     for i, item in enumerate(items):
         hit = row.nested(item if isinstance(item, dict) else {"id": item}, f"topk[{i}]")
