@@ -4,7 +4,7 @@ from karat.evaluation._evaluation import MEASURES, Evaluation, deepest, score_ru
 from karat.evaluation._latency import Latency, latency
 from karat.evaluation._segments import FIELDS, groups
 from karat.evaluation._snapshot import snapshot, snapshot_run
-from karat.evaluation._values import PARTS, Snapshot, changes, check_comparable, flat, identity
+from karat.evaluation._values import PARTS, Snapshot, changes, check_comparable, comparison_key, flat, identity
 
 __all__ = [
     "FIELDS",
@@ -15,6 +15,7 @@ __all__ = [
     "Snapshot",
     "changes",
     "check_comparable",
+    "comparison_key",
     "deepest",
     "flat",
     "groups",

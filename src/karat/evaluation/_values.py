@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -118,6 +119,15 @@ def _differences(candidate: Snapshot, baseline: Snapshot) -> Iterable[str]:
         now, then = (one.definitions.get(measure, measure) for one in (candidate, baseline))
         if measure in baseline.means and now != then:
             yield f"{measure} ({now}, was {then})"
+
+
+def comparison_key(snapshot: Snapshot) -> str:
+    """Return a text that is equal for two runs of the same measures if and only if :func:`check_comparable` passes."""
+    settings = {name: snapshot.settings.get(name, default) for name, default in _SAME.items()}
+    if not settings["sample"]:
+        settings["seed"] = None  # the seed chooses the sample, and nothing else
+    definitions = {name: snapshot.definitions.get(name, name) for name in snapshot.means}
+    return json.dumps([snapshot.golden.get("fingerprint"), settings, definitions], sort_keys=True, default=repr)
 
 
 def _golden(snapshot: Snapshot) -> str:

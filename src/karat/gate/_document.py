@@ -1,10 +1,11 @@
-"""A comparison as plain data: what JSON prints, and what tables are rendered from."""
+"""Comparisons as documents: what JSON prints, and what tables are rendered from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+
+from msgspec.structs import replace
 
 from karat.core import GoldenSet, Measure
 from karat.evaluation import Snapshot, changes
@@ -20,12 +21,22 @@ from karat.gate._comparison import (
     differences,
     shared_measures,
 )
-from karat.gate._lists import KEPT, Lists, compare_lists, list_document, rr_deltas, summary_document
+from karat.gate._lists import KEPT, Lists, compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import moved, movers
+from karat.schema import (
+    ComparedPair,
+    ComparedRun,
+    Comparison,
+    MeasureComparison,
+    MovedQuery,
+    QueryComparison,
+    QueryValues,
+    SystemChange,
+)
 from karat.stats import RankSimilarity
 
-_FEW = 50  # below it bootstrap intervals are too short, and a change has to be large to be seen
-_LEAST_CHANGED = 6  # two-sided, five flips of signs reach 2/32 at best
+_FEW = 50  # with fewer queries bootstrap intervals are too short, and only large changes can be found
+_LEAST_CHANGED = 6  # the two-sided p of five sign flips is 2/32 at best
 
 
 def compare_document(
@@ -39,34 +50,31 @@ def compare_document(
     seed: int = 0,
     per_query: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
-    """Compare runs pair by pair, with all that can be said of them; the first is the baseline of all others.
+) -> Comparison:
+    """Compare every run with every later one, and return all that is known about the differences.
 
-    ``lists`` has for each run its whole ranked lists; where it has none, the first ten documents of the snapshots are
-    compared instead. The golden set gives the texts of the queries.
+    ``lists`` has the whole ranked lists of each run. Where it is None for one of a pair, the first ten documents of
+    the snapshots are compared instead. ``golden`` provides the texts of the queries.
     """
-    wanted = list(measures) if measures is not None else shared_measures(snapshots)
-    pairs = compare_all(
-        snapshots, wanted, segments=segments, correction=correction, seed=seed, progress=progress
-    )  # fmt: skip
-    return {
-        "karat": "comparison",
-        "kind": "eval.regression_diff",
-        "runs": [_run(i, snapshot, wanted) for i, snapshot in enumerate(snapshots)],
-        "golden": dict(snapshots[-1].golden),
-        "measures": wanted,
-        "correction": correction,
-        "tests": sum(one.p is not None for pair in pairs for one in pair.measures),
-        "alpha": ALPHA,
-        "level": LEVEL,
-        "resamples": RESAMPLES,
-        "seed": seed,
-        "pairs": [_pair(pair, snapshots, golden, wanted, lists, per_query=per_query) for pair in pairs],
-    }
+    names = list(measures) if measures is not None else shared_measures(snapshots)
+    pairs = compare_all(snapshots, names, segments=segments, correction=correction, seed=seed, progress=progress)
+    texts = {query.id: query.text for query in golden.queries}
+    return Comparison(
+        runs=tuple(_run(place, snapshot, names) for place, snapshot in enumerate(snapshots)),
+        golden=dict(snapshots[-1].golden),
+        measures=tuple(names),
+        correction=correction,
+        tests=sum(test.p is not None for pair in pairs for test in pair.measures),
+        alpha=ALPHA,
+        level=LEVEL,
+        resamples=RESAMPLES,
+        seed=seed,
+        pairs=tuple(_pair(pair, snapshots, texts, names, lists, per_query=per_query) for pair in pairs),
+    )
 
 
 def label(place: int) -> str:
-    """Give a run a short name by its place.
+    """Return a short name for a run by its place.
 
     >>> label(0), label(1), label(26)
     ('A', 'B', 'A1')
@@ -74,126 +82,161 @@ def label(place: int) -> str:
     return chr(ord("A") + place % 26) + (str(place // 26) if place >= 26 else "")
 
 
-def _run(place: int, snapshot: Snapshot, measures: Sequence[str]) -> dict[str, Any]:
-    return {
-        "label": label(place),
-        "name": snapshot.name,
-        "fingerprint": snapshot.fingerprint,
-        "queries": len(snapshot.queries),
-        "failed": len(snapshot.failed),
-        "means": {name: _null(snapshot.mean(name)) for name in measures},
-        "latency": {
+def _run(place: int, snapshot: Snapshot, measures: Sequence[str]) -> ComparedRun:
+    return ComparedRun(
+        label=label(place),
+        name=snapshot.name,
+        fingerprint=snapshot.fingerprint,
+        queries=len(snapshot.queries),
+        failed=len(snapshot.failed),
+        means={name: _null(snapshot.mean(name)) for name in measures},
+        latency={
             stage: {name: _null(value) for name, value in times.items()} for stage, times in snapshot.latency.items()
         },
-    }
+    )
 
 
 def _pair(
-    pair: Pair, snapshots: Sequence[Snapshot], golden: GoldenSet, measures: Sequence[str],
+    pair: Pair, snapshots: Sequence[Snapshot], texts: Mapping[str, str], measures: Sequence[str],
     lists: Sequence[Lists | None] | None, *, per_query: bool,
-) -> dict[str, Any]:  # fmt: skip
+) -> ComparedPair:  # fmt: skip
     baseline, candidate = snapshots[pair.baseline], snapshots[pair.candidate]
-    similar = _similar(pair, snapshots, lists)
-    found: dict[str, Any] = {
-        "baseline": label(pair.baseline),
-        "candidate": label(pair.candidate),
-        "measures": [one.to_dict() for one in pair.measures],
-        "segments": [one.to_dict() for one in pair.segments],
-        "changes": [{"key": key, "now": now, "was": was} for key, now, was in changes(candidate, baseline)],
-        "lists": summary_document(similar) if similar else None,
-        "movers": _movers(candidate, baseline, golden, measures),
-        "notes": list(_notes(pair, baseline, candidate, similar, listed=lists is not None)),
-    }
-    if per_query:
-        found["queries"] = _queries(candidate, baseline, measures, similar)
-    return found
+    similarities = _similarities(pair, snapshots, lists)
+    document = ComparedPair(
+        baseline=label(pair.baseline),
+        candidate=label(pair.candidate),
+        measures=tuple(map(_measure, pair.measures)),
+        segments=tuple(map(_measure, pair.segments)),
+        changes=tuple(SystemChange(key=key, now=now, was=was) for key, now, was in changes(candidate, baseline)),
+        lists=summarise_lists(similarities) if similarities else None,
+        movers=_movers(candidate, baseline, texts, measures),
+        notes=tuple(_notes(pair, baseline, candidate, similarities, whole_lists=lists is not None)),
+    )
+    if not per_query:
+        return document
+    return replace(document, queries=_queries(candidate, baseline, measures, similarities))
 
 
-def _similar(
+def _measure(test: Compared) -> MeasureComparison:
+    return MeasureComparison(
+        measure=test.measure,
+        segment=None if test.segment is None else dict([test.segment]),
+        n=test.n,
+        baseline=_null(test.baseline),
+        candidate=_null(test.candidate),
+        difference=_null(test.difference),
+        low=_null(test.low),
+        high=_null(test.high),
+        p=_null(test.p),
+        p_corrected=_null(test.p_corrected),
+        p_t=_null(test.p_t),
+        effect=_null(test.effect),
+        wins=test.wins,
+        ties=test.ties,
+        losses=test.losses,
+        significant=test.significant,
+    )
+
+
+def _similarities(
     pair: Pair, snapshots: Sequence[Snapshot], lists: Sequence[Lists | None] | None
 ) -> dict[str, RankSimilarity]:
-    """Compare whole lists if both runs have them, else the documents that their snapshots kept."""
+    """Compare whole lists if both runs have them, else the first documents that the snapshots keep."""
     baseline, candidate = snapshots[pair.baseline], snapshots[pair.candidate]
-    whole = [lists[place] for place in (pair.baseline, pair.candidate)] if lists is not None else [None]
     deltas = rr_deltas(candidate, baseline)
-    if all(one is not None for one in whole):
-        then, now = (one or {} for one in whole)
-        return compare_lists(now, then, rr_deltas=deltas)
+    if lists is not None:
+        before, after = lists[pair.baseline], lists[pair.candidate]
+        if before is not None and after is not None:
+            return compare_lists(after, before, rr_deltas=deltas)
     return compare_lists(candidate.hits, baseline.hits, k=KEPT, rr_deltas=deltas)
 
 
 def _movers(
-    candidate: Snapshot, baseline: Snapshot, golden: GoldenSet, measures: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Give the queries that changed, the greatest losses first; a measure that is neither good nor bad has none."""
-    rated = [one for one in measures if Measure.parse(one).definition.higher_is_better is not None]
-    texts = {query.id: query.text for query in golden.queries}
-    return [
-        {
-            "query": one.query, "text": texts.get(one.query, ""), "measure": one.measure, "baseline": one.baseline,
-            "candidate": one.candidate, "gain": one.gain, "failed": candidate.failed.get(one.query, ""),
-            "moved": list(moved(candidate, baseline, one.query)),
-        }
-        for one in movers(candidate, baseline, rated)
-    ]  # fmt: skip
-
-
-def _queries(
-    candidate: Snapshot, baseline: Snapshot, measures: Sequence[str], similar: Mapping[str, RankSimilarity]
-) -> list[dict[str, Any]]:
-    """Give every query that both have a value for, those first that changed most on any measure."""
-    found: dict[str, dict[str, Any]] = {}
-    for measure in measures:
-        for query, (then, now) in differences(candidate, baseline, measure).items():
-            row = found.setdefault(query, {"query": query, "measures": {}})
-            row["measures"][measure] = {"baseline": then, "candidate": now, "difference": now - then}
-    for query, row in found.items():
-        row["list"] = list_document(similar[query]) if query in similar else None
-    # Nine digits: a tie is no matter of rounding. Equal ones stay in the order of the set.
-    return sorted(
-        found.values(), key=lambda row: -round(max(abs(one["difference"]) for one in row["measures"].values()), 9)
+    candidate: Snapshot, baseline: Snapshot, texts: Mapping[str, str], measures: Sequence[str]
+) -> tuple[MovedQuery, ...]:
+    """Return the queries that changed, the greatest losses first, by the measures that have a better and a worse."""
+    rated = [name for name in measures if Measure.parse(name).definition.higher_is_better is not None]
+    return tuple(
+        MovedQuery(
+            query=mover.query,
+            text=texts.get(mover.query, ""),
+            measure=mover.measure,
+            baseline=mover.baseline,
+            candidate=mover.candidate,
+            gain=mover.gain,
+            failed=candidate.failed.get(mover.query, ""),
+            moved=moved(candidate, baseline, mover.query),
+        )
+        for mover in movers(candidate, baseline, rated)
     )
 
 
+def _queries(
+    candidate: Snapshot, baseline: Snapshot, measures: Sequence[str], similarities: Mapping[str, RankSimilarity]
+) -> tuple[QueryComparison, ...]:
+    """Return every query that has a value in both runs, those that changed most on any measure first."""
+    values: dict[str, dict[str, QueryValues]] = {}
+    for measure in measures:
+        for query, (before, after) in differences(candidate, baseline, measure).items():
+            row = QueryValues(baseline=before, candidate=after, difference=after - before)
+            values.setdefault(query, {})[measure] = row
+    rows = [
+        QueryComparison(
+            query=query,
+            measures=columns,
+            list=describe_list(similarities[query]) if query in similarities else None,
+        )
+        for query, columns in values.items()
+    ]
+    # Rounded, so that noise in the last digits does not reorder ties: these stay in the order of the golden set.
+    return tuple(sorted(rows, key=lambda row: -round(max(abs(one.difference) for one in row.measures.values()), 9)))
+
+
 def _notes(
-    pair: Pair, baseline: Snapshot, candidate: Snapshot, similar: Mapping[str, RankSimilarity], *, listed: bool
+    pair: Pair,
+    baseline: Snapshot,
+    candidate: Snapshot,
+    similarities: Mapping[str, RankSimilarity],
+    *,
+    whole_lists: bool,
 ) -> Iterator[str]:
-    names = (label(pair.baseline), baseline), (label(pair.candidate), candidate)
-    for name, one in names:
-        if not one.values:
-            yield f"{name} has means only, so that nothing can be tested and no list compared"
-        if one.failed:
-            yield f"{name}: {len(one.failed):,} of {len(one.queries):,} queries failed, and count as 0"
+    runs = (label(pair.baseline), baseline), (label(pair.candidate), candidate)
+    for name, run in runs:
+        if not run.values:
+            yield f"{name} has means only, so nothing can be tested and no lists are compared"
+        if run.failed:
+            yield f"{name}: {len(run.failed):,} of {len(run.queries):,} queries failed and count as 0"
     if not (baseline.values and candidate.values):
         return
-    yield from _alone(names)
+    yield from _unshared(runs)
     yield from _weak(pair.measures)
-    if not similar:
-        without = " and ".join(name for name, one in names if not one.hits)
-        yield f"lists are not compared: there are none of {without or 'the same queries'}"
-    elif listed and next(iter(similar.values())).k:
-        yield f"of the lists the first {KEPT} documents are compared: a baseline file holds no more"
+    if not similarities:
+        without = " and ".join(name for name, run in runs if not run.hits)
+        yield f"lists are not compared: {f'there are none for {without}' if without else 'no query has one in both'}"
+    elif whole_lists and next(iter(similarities.values())).k:
+        yield f"only the first {KEPT} documents of the lists are compared: a baseline file holds no more"
 
 
-def _alone(names: Sequence[tuple[str, Snapshot]]) -> Iterator[str]:
-    """Say how many queries only one of the runs was asked."""
-    for (name, one), (_, other) in (names, tuple(reversed(names))):
-        alone = len(set(one.queries) - set(other.queries))
-        if alone:
-            yield f"{alone:,} {'query is' if alone == 1 else 'queries are'} in {name} only, and left out"
+def _unshared(runs: Sequence[tuple[str, Snapshot]]) -> Iterator[str]:
+    """Note how many queries only one of the runs was asked."""
+    for (name, run), (_, other) in (runs, tuple(reversed(runs))):
+        count = len(set(run.queries) - set(other.queries))
+        if count:
+            yield f"{count:,} {'query is' if count == 1 else 'queries are'} in {name} only and left out"
 
 
 def _weak(tests: Sequence[Compared]) -> Iterator[str]:
-    """Say where too little is there for a test to find anything."""
-    most = max((one.n for one in tests), default=0)
+    """Note where there is too little for a test to find anything."""
+    most = max((test.n for test in tests), default=0)
     if 0 < most < _FEW:
-        yield f"with {most} queries the bootstrap's intervals are somewhat too short, and only large changes are found"
-    few = [one.measure for one in tests if 0 < one.wins + one.losses < _LEAST_CHANGED]
+        yield f"with {most} queries bootstrap intervals are somewhat too short, and only large changes are found"
+    few = [test.measure for test in tests if 0 < test.wins + test.losses < _LEAST_CHANGED]
     if few:
         yield (
             f"fewer than {_LEAST_CHANGED} queries changed in {', '.join(few)}: the sign-flip test cannot reach {ALPHA}"
         )
 
 
-def _null(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _null(value: float | None) -> float | None:
+    """Return None for what JSON cannot hold."""
+    return None if value is None or not math.isfinite(value) else value

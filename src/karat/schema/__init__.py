@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         QueryValues,
         SystemChange,
     )
-    from karat.schema._encoding import to_json
+    from karat.schema._encoding import to_json, to_plain
     from karat.schema._experiment import (
         ExperimentDiff,
         ExperimentEntry,
@@ -84,6 +84,7 @@ __all__ = [
     "VariantResult",
     "json_schema",
     "to_json",
+    "to_plain",
 ]
 
 # Loaded at first use: `karat --help` does without msgspec.
@@ -128,6 +129,7 @@ _HOME = {
     "VariantResult": "_sweep",
     "json_schema": "_published",
     "to_json": "_encoding",
+    "to_plain": "_encoding",
 }
 
 

@@ -15,10 +15,15 @@ def to_json(document: Any, *, indent: int | None = None) -> str:
     >>> to_json(SystemChange(key="chunk.size", now=384, was=512))
     '{"key": "chunk.size", "now": 384, "was": 512}'
     """
-    return json.dumps(msgspec.to_builtins(document, enc_hook=_plain), allow_nan=False, indent=indent)
+    return json.dumps(to_plain(document), allow_nan=False, indent=indent)
 
 
-def _plain(value: Any) -> Any:
+def to_plain(document: Any) -> Any:
+    """Return a document as dicts, lists and the other types that JSON has."""
+    return msgspec.to_builtins(document, enc_hook=_builtin)
+
+
+def _builtin(value: Any) -> Any:
     """Return a subclass of a JSON type, such as NumPy's float64, as that type."""
     for kind in (float, int, str):
         if isinstance(value, kind):

@@ -58,7 +58,7 @@ class SweepEntry(Struct, frozen=True, kw_only=True):
     objective: ObjectiveChange | UnsetType = UNSET
     tests: SweepTests | UnsetType = UNSET
     golden: Mapping[str, Any] | UnsetType = UNSET
-    baseline: SweepReference | None | UnsetType = UNSET
+    baseline: SweepReference | UnsetType | None = UNSET
     fingerprint: str | UnsetType = UNSET
     run: str | UnsetType = UNSET
     """The run file, as seen from the folder of the log."""

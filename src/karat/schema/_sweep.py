@@ -50,10 +50,10 @@ class ObjectiveChange(Struct, frozen=True, kw_only=True):
     measure: str
     required: bool
     """Whether a variant without a gain is rejected."""
-    difference: float | None | UnsetType = UNSET
-    low: float | None | UnsetType = UNSET
-    high: float | None | UnsetType = UNSET
-    p_gain: float | None | UnsetType = UNSET
+    difference: float | UnsetType | None = UNSET
+    low: float | UnsetType | None = UNSET
+    high: float | UnsetType | None = UNSET
+    p_gain: float | UnsetType | None = UNSET
     """Of the one-sided test for a gain; not corrected."""
     n: int | UnsetType = UNSET
 
