@@ -144,7 +144,7 @@ def test_what_is_no_run_is_told_by_its_name(run: Run, tmp_path: Path, monkeypatc
     (tmp_path / "alone.jsonl").write_text("q1 Q0 d1 1 1 x\n")
     assert "none.jsonl: no such file" in run("none.jsonl", code=2)[1]
     assert "empty.jsonl: the file is empty" in run("empty.jsonl", code=2)[1]
-    assert "alone.jsonl: lies in no project" in run("alone.jsonl", code=2)[1]
+    assert "alone.jsonl: is not in a project" in run("alone.jsonl", code=2)[1]
 
 
 def test_the_schema_is_printed(run: Run) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluations import make_evaluation
 from karat.core import InputError
-from karat.evaluation import Snapshot, check_comparable, comparison_key
+from karat.evaluation import Evaluation, comparison_key, require_comparable
 
 SETTINGS = st.fixed_dictionaries(
     {},
@@ -23,12 +24,16 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
-def scored(settings: dict[str, Any], definition: str) -> Snapshot:
+def scored(settings: dict[str, Any], definition: str) -> Evaluation:
     """A run of one query."""
-    return Snapshot(
-        name="a", golden={"fingerprint": "f"}, system={}, fingerprint="", settings=settings,
-        definitions={"RR": definition}, values={"RR": {"q": (1.0,)}}, means={"RR": 1.0},
-    )  # fmt: skip
+    return make_evaluation(
+        name="a",
+        golden={"fingerprint": "f"},
+        settings=settings,
+        definitions={"RR": definition},
+        values={"RR": {"q": (1.0,)}},
+        means={"RR": 1.0},
+    )
 
 
 @given(SETTINGS, SETTINGS, st.sampled_from(["RR", "RR@10"]), st.sampled_from(["RR", "RR@10"]))
@@ -36,7 +41,7 @@ def test_equal_keys_mean_comparable_runs(first: dict[str, Any], second: dict[str
     """Whatever is set or left out: the key is the comparison of all pairs, without comparing all pairs."""
     a, b = scored(first, one), scored(second, other)
     try:
-        check_comparable(a, b)
+        require_comparable(a, b)
         comparable = True
     except InputError:
         comparable = False

@@ -199,7 +199,7 @@ def test_the_fixture_checks_in_one_test(suite: Path, run_pytest: Pytest) -> None
     (suite / "tests" / "test_it.py").write_text(
         "import sys\nsys.path.insert(0, '.')\nimport finder\n\n"
         "def test_good(karat):\n    assert karat.check(finder.good, 'project').decision.exit_code == 0\n"
-        "def test_own(karat):\n    assert karat.check(golden='project').snapshot.mean('RR@10') == 1.0\n"
+        "def test_own(karat):\n    assert karat.check(golden='project').evaluation.mean('RR@10') == 1.0\n"
         "def test_stuck(karat):\n    karat.check(system=finder.stuck, golden='project', policy='threshold')\n"
     )
     done = run_pytest()

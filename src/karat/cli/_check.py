@@ -14,7 +14,7 @@ from karat.cli._table import bold, emit, escaped
 
 if TYPE_CHECKING:
     from karat.golden import Report
-    from karat.projects import Gated
+    from karat.projects import GateResult
 
 
 @click.command("check", short_help="Check a golden set, evaluate on it and gate the run, in one go.")
@@ -37,7 +37,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     Example: karat check examples/hotel
     """
     from karat.golden import check
-    from karat.projects import find_baseline, gate_run, open_project, policy_of, report_document
+    from karat.projects import find_baseline, gate_run, open_project, project_policy, report_document
     from karat.reports import render_json
 
     project = open_project(folder)
@@ -45,7 +45,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     if report.errors:
         emit(json.dumps({"lint": report.to_dict()}, allow_nan=False) if options["as_json"] else _errors(report, folder))
         context.exit(2)
-    policy_of(project, options["policy"])  # a mistake in either is told before anything is asked
+    project_policy(project, options["policy"])  # a mistake in either is told before anything is asked
     find_baseline(project, options["baseline"])
     run = ask_project(project, project.settings(), output=options["output"], system=options["system"])
     gated = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
@@ -70,7 +70,7 @@ def _errors(report: Report, folder: str) -> str:
     return "\n".join([*lines, f"the golden set has errors; karat golden check {escaped(folder)} says how to mend them"])
 
 
-def _text(report: Report, gated: Gated) -> str:
+def _text(report: Report, gated: GateResult) -> str:
     from karat.cli._gate import gate_text
 
     golden, warnings = gated.project.golden, len(report.warnings)

@@ -57,19 +57,22 @@ def command(folder: str, **options: Any) -> None:
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
-    from karat.evaluation import deepest, score_run
+    from karat.evaluation import deepest_cutoff, evaluation_document, score_run
     from karat.projects import open_project
 
     _check_options(options)
     project = open_project(folder)
     wanted = options["measures"] or project.config.eval.get("measures")
-    deepest(wanted or ())  # a measure that does not exist is told before anything is asked
+    deepest_cutoff(wanted or ())  # a measure that does not exist is told before anything is asked
     run = _answers(project, options["run_file"]) if options["run_file"] else _ask(project, options)
     unit = options["unit"] or project.config.eval.get("unit", "document")
     evaluation = score_run(project.golden, run, wanted, unit=unit)
     if options["as_json"]:
         emit(
-            json.dumps(evaluation.to_dict(per_query=options["per_query"], success=options["success"]), allow_nan=False)
+            json.dumps(
+                evaluation_document(evaluation, per_query=options["per_query"], success=options["success"]),
+                allow_nan=False,
+            )
         )
     else:
         emit(_text(evaluation, options))
@@ -90,10 +93,10 @@ def _check_options(options: dict[str, Any]) -> None:
 
 def _answers(project: Project, path: str) -> Run:
     """Read what was answered before, on this golden set."""
-    from karat.runs import read_answers, same_golden
+    from karat.runs import read_answers, require_golden
 
     run = read_answers(path, project.golden, say=say)
-    same_golden(project.golden, run)
+    require_golden(project.golden, run.provenance)
     return run
 
 
@@ -114,7 +117,9 @@ def _ask(project: Project, options: dict[str, Any]) -> Run:
 
 
 def _text(evaluation: Evaluation, options: dict[str, Any]) -> str:
-    document = evaluation.to_dict(per_query=options["per_query"], success=options["success"])["runs"][0]
+    from karat.evaluation import evaluation_document
+
+    document = evaluation_document(evaluation, per_query=options["per_query"], success=options["success"])["runs"][0]
     parts = [_summary(document), _wordings(document), _latency(evaluation)]
     if options["by"] and options["by"] in document.get("by", {}):
         parts.append(_groups(document["by"][options["by"]], options["by"]))
@@ -149,7 +154,9 @@ def _wordings(document: dict[str, Any]) -> str:
 def _latency(evaluation: Evaluation) -> str:
     rows = [["latency (ms)", "p50", "p95", "p99", "mean"]]
     for stage, times in evaluation.latency.items():
-        rows.append([printable(stage), *(f"{value:.2f}" for value in (times.p50, times.p95, times.p99, times.mean))])
+        rows.append(
+            [printable(stage), *(f"{value:.2f}" for value in (times["p50"], times["p95"], times["p99"], times["mean"]))]
+        )
     return render(rows) if len(rows) > 1 else ""
 
 
@@ -163,33 +170,32 @@ def _groups(groups: dict[str, Any], name: str) -> str:
 
 
 def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
-    from karat.evaluation import deepest
+    from karat.evaluation import deepest_cutoff
     from karat.projects import advice
 
     notes = []
-    if evaluation.failed:
-        notes.append(
-            bold(f"{len(evaluation.failed):,} of {len(evaluation.run.traces):,} questions failed, and count as 0:")
-        )
-        notes += [f"  {printable(t.query)}: {escaped(t.error)[:200]}" for t in evaluation.failed[:_SHOWN]]
-        notes += ["  ..."] if len(evaluation.failed) > _SHOWN else []
-    if evaluation.unfound:
-        shown = ", ".join(printable(query) for query in evaluation.unfound[:_SHOWN])
-        more = ", ..." if len(evaluation.unfound) > _SHOWN else ""
-        notes.append(
-            f"{len(evaluation.unfound):,} of {evaluation.scores.total:,} found nothing relevant: {shown}{more}"
-        )
-    without = {*evaluation.unfound, *(trace.query for trace in evaluation.failed)}
+    failed, unfound = document["failed"], document["unfound"]
+    if failed:
+        notes.append(bold(f"{len(failed):,} of {len(evaluation.traces):,} questions failed, and count as 0:"))
+        notes += [f"  {printable(row['query'])}: {escaped(row['error'])[:200]}" for row in failed[:_SHOWN]]
+        notes += ["  ..."] if len(failed) > _SHOWN else []
+    if unfound:
+        shown = ", ".join(map(printable, unfound[:_SHOWN]))
+        more = ", ..." if len(unfound) > _SHOWN else ""
+        notes.append(f"{len(unfound):,} of {evaluation.scores.total:,} found nothing relevant: {shown}{more}")
+    without = {*unfound, *evaluation.failures}
     notes += advice(evaluation.scores.mean(), len(without), evaluation.scores.total)
-    k = evaluation.run.settings.get("k")
+    k = evaluation.provenance.settings.get("k")
     for name, cell in document["measures"].items():
-        if k and deepest([name]) > k:
-            notes.append(f"{name} looks at {deepest([name])} hits, but {k} were asked for: --k {deepest([name])}")
+        if k and deepest_cutoff([name]) > k:
+            notes.append(
+                f"{name} looks at {deepest_cutoff([name])} hits, but {k} were asked for: --k {deepest_cutoff([name])}"
+            )
         for reason, count in cell["missing"].items():
             notes.append(f"{name}: {count} without a value ({reason})")
     changed = {name: cell["definition"] for name, cell in document["measures"].items() if "definition" in cell}
     if changed:
         notes.append("computed as " + ", ".join(changed.values()))
-    if evaluation.latency and evaluation.run.versions:  # who made a run elsewhere knows what its times are
+    if evaluation.latency and evaluation.provenance.versions:  # who made a run elsewhere knows what its times are
         notes.append("latency is around the system only, after a warm-up that is not counted")
     return notes

@@ -37,12 +37,12 @@ def list_text(experiments: Sequence[Experiment]) -> str:
 
 def experiment_text(experiment: Experiment) -> str:
     """Render all that an entry holds."""
-    from karat.evaluation import flat
+    from karat.evaluation import flatten
 
     head = f"{bold(escaped(experiment.id))}  {escaped(experiment.date)}  {escaped(experiment.description)}".rstrip()
     changes = [["changed", "value"], *([key, _value(value)] for key, value in experiment.changes.items())]
     results = [["result", "value"], *([name, _number(value)] for name, value in experiment.results.items())]
-    rest = flat({key: value for key, value in experiment.record.items() if key not in _SIX})
+    rest = flatten({key: value for key, value in experiment.record.items() if key not in _SIX})
     parts = [
         head,
         _table(changes) if experiment.changes else "",

@@ -13,7 +13,7 @@ from karat.cli._table import bold, coloured, emit, escaped, printable, quantity,
 
 if TYPE_CHECKING:
     from karat.gate import Check, Mover
-    from karat.projects import Gated
+    from karat.projects import GateResult
 
 _SHOWN = 5
 _CHANGES = 10
@@ -38,18 +38,18 @@ def command(context: click.Context, /, run: str, **options: Any) -> None:
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
     """
-    from karat.projects import gate_run, open_project, project_of, report_document
+    from karat.projects import find_project, gate_run, open_project, report_document
     from karat.reports import render_json
     from karat.runs import read_answers
 
-    project = open_project(options["folder"] or project_of(run))
+    project = open_project(options["folder"] or find_project(run))
     answers = read_answers(run, project.golden, say=say)
     gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     emit(render_json(report_document(gated)).rstrip() if options["as_json"] else gate_text(gated))
     context.exit(gated.decision.exit_code)
 
 
-def gate_text(gated: Gated) -> str:
+def gate_text(gated: GateResult) -> str:
     """Give the decision as a terminal shows it."""
     decision = gated.decision
     rows = [["metric", "rule", "current", "baseline", "delta", "status"]]
@@ -114,11 +114,11 @@ def _reasons(checks: tuple[Check, ...]) -> list[str]:
     ]
 
 
-def _movers(gated: Gated) -> str:
+def _movers(gated: GateResult) -> str:
     from karat.gate import movers
 
     assert gated.baseline is not None
-    found = movers(gated.snapshot, gated.baseline.snapshot, gated.decision.policy.measures)
+    found = movers(gated.evaluation, gated.baseline.evaluation, gated.decision.policy.measures)
     lost, won = [one for one in found if one.gain < 0], [one for one in reversed(found) if one.gain > 0]
     parts = []
     for title, ones in (("lost most", lost), ("won most", won)):
@@ -129,25 +129,25 @@ def _movers(gated: Gated) -> str:
     return "\n".join(parts)
 
 
-def _mover(gated: Gated, one: Mover) -> str:
+def _mover(gated: GateResult, one: Mover) -> str:
     from karat.gate import moved
 
     assert gated.baseline is not None
     texts = {query.id: query.text for query in gated.project.golden.queries}
     text = escaped(texts.get(one.query, ""))[:80]
     head = f"  {printable(one.query)}  {one.measure} {one.baseline:.3f} to {one.candidate:.3f}  {text}"
-    if one.query in gated.snapshot.failed:
-        return f"{head}\n      failed: {escaped(gated.snapshot.failed[one.query])[:120]}"
-    found = moved(gated.snapshot, gated.baseline.snapshot, one.query)
+    if one.query in gated.evaluation.failures:
+        return f"{head}\n      failed: {escaped(gated.evaluation.failures[one.query])[:120]}"
+    found = moved(gated.evaluation.lists.get(one.query, ()), gated.baseline.evaluation.lists.get(one.query, ()))
     shown = "; ".join(printable(words, 80) for words in found[:4]) + (" ..." if len(found) > 4 else "")
     return f"{head}\n      {shown}" if found else head
 
 
-def _changed(gated: Gated) -> str:
-    from karat.evaluation import changes
+def _changed(gated: GateResult) -> str:
+    from karat.evaluation import system_changes
 
     assert gated.baseline is not None
-    found = changes(gated.snapshot, gated.baseline.snapshot)
+    found = system_changes(gated.evaluation.provenance.system, gated.baseline.evaluation.provenance.system)
     shown = [
         f"  {printable(key)}: {printable(str(now))}, was {printable(str(was))}" for key, now, was in found[:_CHANGES]
     ]
@@ -155,15 +155,15 @@ def _changed(gated: Gated) -> str:
     return "\n".join([bold("the system changed in"), *shown]) if found else ""
 
 
-def _below(gated: Gated) -> dict[str, list[tuple[str, float]]]:
+def _below(gated: GateResult) -> dict[str, list[tuple[str, float]]]:
     limits = gated.decision.policy.list_below
     return {
-        name: sorted((row for row in gated.snapshot.scores(name).items() if row[1] < limit), key=lambda row: row[1])
+        name: sorted((row for row in gated.evaluation.values(name).items() if row[1] < limit), key=lambda row: row[1])
         for name, limit in limits.items()
     }
 
 
-def _listed(gated: Gated) -> str:
+def _listed(gated: GateResult) -> str:
     lines = []
     for name, rows in _below(gated).items():
         if rows:
@@ -179,7 +179,7 @@ def _place(folder: Path) -> str:
     return shlex.quote(str(there.relative_to(here) if there.is_relative_to(here) else there))
 
 
-def _verdict(gated: Gated) -> str:
+def _verdict(gated: GateResult) -> str:
     decision = gated.decision
     outcome = decision.outcome.value
     update = f"karat baseline update {printable(_place(gated.project.config.folder), 200)}"

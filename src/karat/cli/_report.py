@@ -85,10 +85,10 @@ def command(path: str, **options: Any) -> None:
 
 def _decided(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[dict[str, Any], Path, list[Path]]:
     """Decide on a run; give the document, the folder of its reports, and what it was made from."""
-    from karat.projects import baseline_path, gate_run, open_project, project_of, report_document
+    from karat.projects import baseline_path, find_project, gate_run, open_project, report_document
     from karat.runs import read_answers
 
-    project = open_project(options["folder"] or project_of(run))
+    project = open_project(options["folder"] or find_project(run))
     answers = read_answers(run, project.golden, say=say)
     gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
     config = project.config

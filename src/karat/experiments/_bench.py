@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.config import Config, overridden
-from karat.core import InputError, KaratError, Measure, Run, shorten
-from karat.evaluation import MEASURES, Snapshot, groups
+from karat.core import InputError, KaratError, Measure, Provenance, Run, shorten
+from karat.evaluation import MEASURES, Evaluation, empty_scores, segment_queries
 from karat.experiments._finished_runs import FinishedRuns
 from karat.experiments._run_index import RunIndex
 from karat.experiments._sweepfile import Sweep, Variant
@@ -20,8 +20,8 @@ from karat.experiments._verdicts import Objective
 from karat.files import folder_lock
 from karat.gate import Baseline, Decision, Policy, decide
 from karat.golden import fingerprint
-from karat.projects import Project, find_baseline, gate_run, open_project, policy_of, run_identity, run_path
-from karat.runs import Settings, begun, header, make_run, read_run_file
+from karat.projects import Project, find_baseline, gate_run, open_project, project_policy, run_identity, run_path
+from karat.runs import Settings, describe_run, make_header, make_run, read_run_file
 from karat.systems import Stages, System
 
 Say = Callable[[str], None]
@@ -64,7 +64,7 @@ class Bench:
         self._sweep, self._settings, self._say, self._progress = sweep, settings, say, progress
         self._messages: set[str] = set()
         self.project = _apply(open_project(sweep.project), sweep.base, sweep.source)
-        self.policy: Policy = policy_of(self.project, sweep.policy)
+        self.policy: Policy = project_policy(self.project, sweep.policy)
         self.baseline: Baseline | None = find_baseline(self.project, settings.baseline)
         self.objective = self._choose_objective()
         self.runs = settings.runs or self.project.config.folder / "runs"
@@ -94,7 +94,7 @@ class Bench:
                 source=self._sweep.source,
                 hint="'karat baseline update RUN' records one",
             )
-        if objective.required and self.baseline and objective.measure not in self.baseline.snapshot.values:
+        if objective.required and self.baseline and objective.measure not in self.baseline.evaluation.scores.measures:
             raise InputError(
                 f"the baseline has no scores of {objective.measure} for single queries",
                 source=self._sweep.source,
@@ -105,20 +105,18 @@ class Bench:
     def _check_gate(self) -> None:
         """Gate an empty run, so that rules and a baseline that do not fit the golden set are found now."""
         project, settings = self.project, self.project.settings()
-        empty = Snapshot(
+        provenance = Provenance(
             name=str(self._sweep.source),
             golden={"name": project.golden.name, "fingerprint": fingerprint(project.golden)},
-            system={},
-            fingerprint="",
-            settings={
-                **settings.recorded(),
-                "unit": project.config.eval.get("unit", "document"),
-                "normaliser": project.golden.normaliser,
-            },
+            settings={**settings.recorded(), "unit": project.unit, "normaliser": project.golden.normaliser},
+        )
+        empty = Evaluation(
+            provenance=provenance,
+            scores=empty_scores(provenance.name),
+            segments=segment_queries(project.golden),
             queries=tuple(query.id for query in project.golden.queries),
         )
-        baseline = None if self.baseline is None else self.baseline.snapshot
-        decide(empty, baseline, self.policy, groups(project.golden))
+        decide(empty, None if self.baseline is None else self.baseline.evaluation, self.policy)
         if self.baseline is None:
             self._say("there is no baseline yet, so nothing that needs one can be accepted; karat baseline update RUN")
 
@@ -156,7 +154,8 @@ class Bench:
         return Attempt(variant=variant, run=path, decision=decision, answered_before=answered_before)
 
     def _gate(self, project: Project, run: Run) -> Decision:
-        return gate_run(
+        """Return the gate's decision, without the answers: those of all variants would not fit in memory."""
+        decision = gate_run(
             project,
             run,
             policy=self._sweep.policy,
@@ -164,6 +163,7 @@ class Bench:
             measures=[self.objective.measure],
             seed=self._settings.seed,
         ).decision
+        return replace(decision, candidate=replace(decision.candidate, traces=(), lists={}, wordings=(), repeats=()))
 
     def _run(self, project: Project) -> tuple[Path, Run, bool]:
         """Return a run of a variant with its file, and whether it was made before this sweep began."""
@@ -195,7 +195,7 @@ class Bench:
         The description of the built-in pipeline covers all that decides its answers. The code of other systems may
         have changed, so only runs that this very sweep made before it was interrupted are used for them.
         """
-        wanted = header(begun(project.golden, system, settings))
+        wanted = make_header(describe_run(project.golden, system, settings))
         for path in self._index.find(run_identity(project.golden, system, settings)):
             if system.description.get("kind") != "pipeline" and path.name not in self.finished:
                 continue
@@ -204,7 +204,7 @@ class Bench:
             except InputError as error:
                 self._say_once(f"{error}; it is asked again")
                 continue
-            if header(run) == wanted:
+            if make_header(run.provenance) == wanted:
                 self._say(f"answered before: {path}")
                 return path, run
         return None

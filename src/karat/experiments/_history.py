@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from karat.core import InputError, Run
-from karat.evaluation import Snapshot, changes, comparison_key, snapshot_run
+from karat.evaluation import Evaluation, comparison_key, empty_scores, score_run, system_changes
 from karat.golden import fingerprint
-from karat.projects import Project, RunFile, check_complete, name_file, read_saved_run
+from karat.projects import Project, RunFile, name_file, read_saved_run, require_complete
 
 Progress = Callable[[int, int], None]
 
@@ -20,8 +20,8 @@ class Point:
     """One run of a history."""
 
     file: RunFile
-    snapshot: Snapshot
-    """Without values by query: hundreds of runs would not fit in memory with them."""
+    evaluation: Evaluation
+    """Without what is known of single queries: hundreds of runs would not fit in memory with that."""
     changes: tuple[tuple[str, Any, Any], ...] | None = None
     """What changed in the system since the run before, as key, new and old value; None for the first run."""
 
@@ -77,36 +77,37 @@ class HistoryReader:
     def _add(self, file: RunFile) -> bool:
         """Read and score a run; return whether it is on the golden set of the project."""
         run = read_saved_run(file)
-        if run.golden.get("fingerprint") != self.fingerprint:
-            self._apart.append(Point(file=file, snapshot=_unscored(run)))
+        if run.provenance.golden.get("fingerprint") != self.fingerprint:
+            self._apart.append(Point(file=file, evaluation=_unscored(run)))
             return False
         golden = self._project.golden
-        check_complete(golden, run)
-        unit: Any = self._project.config.eval.get("unit", "document")
-        snapshot = replace(snapshot_run(golden, run, self._measures, unit=unit), name=file.path.name)
+        require_complete(golden, run)
+        evaluation = score_run(golden, run, self._measures, unit=self._project.unit).renamed(file.path.name)
         # Another k, or a sample, gives another key: such scores do not belong in one history.
-        points = self._histories.setdefault(comparison_key(snapshot), [])
-        points.append(Point(file=file, snapshot=replace(snapshot, values={}, hits={})))
+        points = self._histories.setdefault(comparison_key(evaluation), [])
+        points.append(Point(file=file, evaluation=evaluation.summary()))
         return True
 
 
-def _unscored(run: Run) -> Snapshot:
+def _unscored(run: Run) -> Evaluation:
     queries = tuple(dict.fromkeys(trace.query for trace in run.traces))
-    return Snapshot(name=run.name, golden=run.golden, system=run.system, fingerprint=run.fingerprint, queries=queries)
+    return Evaluation(provenance=run.provenance, scores=empty_scores(run.provenance.name), queries=queries)
 
 
 def _order(points: Sequence[Point]) -> list[Point]:
     """Put the oldest first, and add to each of the others what changed since the run before."""
     ordered = list(reversed(points))
-    later = (
-        replace(point, changes=tuple(changes(point.snapshot, before.snapshot))) for before, point in pairwise(ordered)
-    )
+    later = [replace(point, changes=_changes(point, before)) for before, point in pairwise(ordered)]
     return [*ordered[:1], *later]
+
+
+def _changes(point: Point, before: Point) -> tuple[tuple[str, Any, Any], ...]:
+    return tuple(system_changes(point.evaluation.provenance.system, before.evaluation.provenance.system))
 
 
 def _distinguish(histories: Sequence[Sequence[Point]]) -> tuple[History, ...]:
     """Add to each history the settings in which it differs from the others, where its own runs agree in them."""
-    settings = [[point.snapshot.settings for point in points] for points in histories]
+    settings = [[point.evaluation.provenance.settings for point in points] for points in histories]
     newest = settings[0][-1] if settings else {}
     keys = [key for key in newest if any(run.get(key) != newest[key] for runs in settings for run in runs)]
     return tuple(

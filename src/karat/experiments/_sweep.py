@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.experiments._bench import Attempt, Bench, Progress, Say, SweepSettings
 from karat.experiments._log import LOG, Experiment, append_log, read_log
 from karat.experiments._sweepfile import Sweep, Variant
@@ -54,7 +54,7 @@ class VariantOutcome:
     error: str = ""
     """Why there is no result."""
     run: Path | None = None
-    snapshot: Snapshot | None = None
+    evaluation: Evaluation | None = None
     checks: tuple[Check, ...] = ()
     """The checks of the gate."""
     claims: Claims = field(default_factory=Claims)
@@ -68,7 +68,7 @@ class VariantOutcome:
     @property
     def latency(self) -> float | None:
         """The 95th percentile in milliseconds."""
-        return None if self.snapshot is None else _finite(self.snapshot.latency_of("p95"))
+        return None if self.evaluation is None else _finite(self.evaluation.latency_of("p95"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ def _count_earlier(log: Sequence[Experiment], result: SweepResult) -> int:
     if result.baseline is None:
         return 0
     reference = to_plain(_reference(result.baseline))
-    own = {outcome.snapshot.fingerprint for outcome in result.outcomes if outcome.snapshot}
+    own = {outcome.evaluation.provenance.fingerprint for outcome in result.outcomes if outcome.evaluation}
     earlier = (entry.record for entry in log if entry.record.get("baseline") == reference)
     return len({str(record.get("fingerprint")) for record in earlier} - own)
 
@@ -146,7 +146,7 @@ def _decide(attempts: Sequence[Attempt], objective: Objective, seed: int) -> tup
                 variant=attempt.variant,
                 verdict=verdict,
                 run=attempt.run,
-                snapshot=attempt.decision.candidate,
+                evaluation=attempt.decision.candidate.summary(),
                 claims=claim,
                 checks=attempt.decision.checks,
                 answered_before=attempt.answered_before,
@@ -158,9 +158,9 @@ def _decide(attempts: Sequence[Attempt], objective: Objective, seed: int) -> tup
 
 def _quality_and_latency(outcome: VariantOutcome, measure: str) -> tuple[float, float] | None:
     """Return quality, where more is better, and latency; None where one of them is not known."""
-    if outcome.snapshot is None or outcome.latency is None:
+    if outcome.evaluation is None or outcome.latency is None:
         return None
-    quality = outcome.snapshot.mean(measure)
+    quality = outcome.evaluation.mean(measure)
     if math.isnan(quality):
         return None
     return -quality if lower_is_better(measure) else quality, outcome.latency
@@ -178,7 +178,7 @@ def _entry(result: SweepResult, outcome: VariantOutcome) -> SweepEntry:
         date=f"{datetime.now(tz=UTC):%Y-%m-%d}",
         description=": ".join(part for part in (sweep.description, variant.description or variant.name) if part),
         config_changes={**sweep.base, **variant.changes},
-        results=_results(outcome.snapshot),
+        results=_results(outcome.evaluation),
         verdict=f"{verdict.word} ({verdict.reason})",
         variant=variant.name,
         sweep=Path(sweep.source).name,
@@ -186,25 +186,25 @@ def _entry(result: SweepResult, outcome: VariantOutcome) -> SweepEntry:
     )
     if outcome.error:
         return structs.replace(entry, error=outcome.error)
-    assert outcome.snapshot is not None
+    assert outcome.evaluation is not None
     assert outcome.run is not None
     return structs.replace(
         entry,
         objective=_objective(result, outcome),
         tests=SweepTests(p=verdict.p, p_corrected=verdict.corrected, variants=result.tested),
-        golden=dict(outcome.snapshot.golden),
+        golden=dict(outcome.evaluation.provenance.golden),
         baseline=result.baseline and _reference(result.baseline),
-        fingerprint=outcome.snapshot.fingerprint,
+        fingerprint=outcome.evaluation.provenance.fingerprint,
         run=_relative(outcome.run, result.log.parent),
     )
 
 
-def _results(snapshot: Snapshot | None) -> dict[str, float | None]:
+def _results(evaluation: Evaluation | None) -> dict[str, float | None]:
     """Return the means by measure, and the latency if it was measured."""
-    if snapshot is None:
+    if evaluation is None:
         return {}
-    latency = _finite(snapshot.latency_of("p95"))
-    means = {name: _finite(value) for name, value in snapshot.means.items()}
+    latency = _finite(evaluation.latency_of("p95"))
+    means = {name: _finite(value) for name, value in evaluation.means.items()}
     return means if latency is None else {**means, LATENCY: latency}
 
 
@@ -225,8 +225,8 @@ def _objective(result: SweepResult, outcome: VariantOutcome) -> ObjectiveChange:
 
 
 def _reference(baseline: Baseline) -> SweepReference:
-    snapshot = baseline.snapshot
-    return SweepReference(name=snapshot.name, recorded=baseline.recorded, fingerprint=snapshot.fingerprint)
+    provenance = baseline.evaluation.provenance
+    return SweepReference(name=provenance.name, recorded=baseline.recorded, fingerprint=provenance.fingerprint)
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -254,12 +254,12 @@ def sweep_document(result: SweepResult) -> SweepReport:
 def _baseline(baseline: Baseline | None) -> SweepBaseline | None:
     if baseline is None:
         return None
-    snapshot = baseline.snapshot
+    provenance = baseline.evaluation.provenance
     return SweepBaseline(
-        name=snapshot.name,
+        name=provenance.name,
         recorded=baseline.recorded,
-        fingerprint=snapshot.fingerprint,
-        results=_results(snapshot),
+        fingerprint=provenance.fingerprint,
+        results=_results(baseline.evaluation),
     )
 
 
@@ -271,7 +271,7 @@ def _variant(result: SweepResult, outcome: VariantOutcome) -> VariantResult:
         verdict="REJECTED" if outcome.verdict.word == REJECTED else "ACCEPTED",
         reason=outcome.verdict.reason,
         error=outcome.error or None,
-        results=_results(outcome.snapshot),
+        results=_results(outcome.evaluation),
         objective=_objective(result, outcome),
         p=outcome.verdict.p,
         p_corrected=outcome.verdict.corrected,

@@ -73,7 +73,11 @@ def trend_document(trend: Trend) -> TrendReport:
             for history in trend.histories
         ),
         apart=tuple(
-            TrendOtherRun(**_file(point.file), queries=len(point.snapshot.queries), golden=dict(point.snapshot.golden))
+            TrendOtherRun(
+                **_file(point.file),
+                queries=len(point.evaluation.queries),
+                golden=dict(point.evaluation.provenance.golden),
+            )
             for point in trend.apart
         ),
         skipped=tuple(TrendSkippedFile(**_file(file), reason=reason) for file, reason in trend.skipped),
@@ -92,13 +96,13 @@ def _file(file: RunFile) -> dict[str, Any]:
 
 
 def _run(point: Point, measures: Sequence[str]) -> TrendRun:
-    snapshot = point.snapshot
+    evaluation = point.evaluation
     return TrendRun(
         **_file(point.file),
-        queries=len(snapshot.queries),
-        failed=len(snapshot.failed),
-        measures={name: _number(snapshot.mean(name)) for name in measures},
-        p95=_number(snapshot.latency_of("p95")),
+        queries=len(evaluation.queries),
+        failed=len(evaluation.failures),
+        measures={name: _number(evaluation.mean(name)) for name in measures},
+        p95=_number(evaluation.latency_of("p95")),
         changes=None
         if point.changes is None
         else tuple(SystemChange(key=key, now=now, was=was) for key, now, was in point.changes),

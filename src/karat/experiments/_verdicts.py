@@ -70,7 +70,7 @@ def weigh_claims(decision: Decision, objective: str, *, variants: int, seed: int
     baseline = decision.baseline
     if baseline is None:
         return Claims()
-    if objective not in baseline.values:
+    if objective not in baseline.scores.measures:
         return Claims(not_worse=_not_worse(decision))
     gains = _gains(decision, objective)
     flips = min(max(_FEWEST_FLIPS, _FLIPS_PER_VARIANT * variants), _MOST_FLIPS) - 1

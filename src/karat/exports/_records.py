@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from karat.core import InputError, __version__, shorten
-from karat.evaluation import Snapshot, flat, snapshot_run
+from karat.evaluation import Evaluation, flatten, score_run
 from karat.experiments import LOG, Experiment, read_log
 from karat.files import read_bytes
-from karat.projects import Project, open_project, project_of
-from karat.runs import read_answers, same_golden
+from karat.projects import Project, find_project, open_project
+from karat.runs import read_answers, require_golden
 from karat.schema import ExportedExperiment, ExportedRun
 
 _FORMAT = 1
@@ -66,7 +66,7 @@ def read_records(
         if _is_log(path):
             records += experiment_records(path)
         else:
-            folder = Path(project_of(path) if project is None else project)
+            folder = Path(find_project(path) if project is None else project)
             projects[folder] = projects.get(folder) or open_project(folder)
             records.append(run_record(path, projects[folder], measures, say=say))
         if progress is not None:
@@ -92,16 +92,16 @@ def run_record(
 ) -> Record:
     """Score a run and return its record: what the system is made of, its means and its latency."""
     run = read_answers(path, project.golden, say=say)
-    same_golden(project.golden, run)
-    unit: Any = project.config.eval.get("unit", "document")
-    scored = snapshot_run(project.golden, run, measures or project.config.eval.get("measures"), unit=unit)
-    params = _filled(flat({"system": scored.system, "settings": scored.settings}))
-    numbers = dict(_numbers(scored))
+    require_golden(project.golden, run.provenance)
+    evaluation = score_run(project.golden, run, measures or project.config.eval.get("measures"), unit=project.unit)
+    provenance = evaluation.provenance
+    params = _filled(flatten({"system": provenance.system, "settings": provenance.settings}))
+    numbers = dict(_numbers(evaluation))
     tags = {
-        **_golden(scored.golden),
-        "karat.system": scored.name,
-        "karat.system.fingerprint": scored.fingerprint,
-        "karat.version": scored.versions.get("karat", __version__),
+        **_golden(provenance.golden),
+        "karat.system": provenance.name,
+        "karat.system.fingerprint": provenance.fingerprint,
+        "karat.version": provenance.versions.get("karat", __version__),
     }
     id_ = _id("run", hashlib.sha256(read_bytes(path)).hexdigest(), params)
     return Record(
@@ -113,37 +113,38 @@ def run_record(
         params=params,
         metrics={name: value for name, value in numbers.items() if math.isfinite(value)},
         tags=tags | _without(name for name, value in numbers.items() if not math.isfinite(value)),
-        document=_document(scored, id_),
+        document=_document(evaluation, id_),
         file=Path(path),
     )
 
 
-def _numbers(scored: Snapshot) -> Iterator[tuple[str, float]]:
+def _numbers(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     """Yield everything that is measured in a run; NaN where there is no value."""
-    yield from scored.means.items()
-    for stage, times in scored.latency.items():
+    yield from evaluation.means.items()
+    for stage, times in evaluation.latency.items():
         prefix = "latency." if stage == "total" else f"latency.{stage}."
         yield from ((f"{prefix}{name}", value) for name, value in times.items() if name != "n")
-    yield "coverage", scored.coverage
-    yield "queries", len(scored.queries)
-    yield "failed", len(scored.failed)
-    yield "unfound", len(scored.unfound)
+    yield "coverage", evaluation.coverage
+    yield "queries", len(evaluation.queries)
+    yield "failed", len(evaluation.failures)
+    yield "unfound", len(evaluation.unfound)
 
 
-def _document(scored: Snapshot, id_: str) -> ExportedRun:
+def _document(evaluation: Evaluation, id_: str) -> ExportedRun:
+    provenance = evaluation.provenance
     return ExportedRun(
         id=id_,
-        name=scored.name,
-        golden=dict(scored.golden),
-        system=dict(scored.system),
-        fingerprint=scored.fingerprint,
-        settings=dict(scored.settings),
-        versions=dict(scored.versions),
-        definitions=dict(scored.definitions),
-        means={name: value if math.isfinite(value) else None for name, value in scored.means.items()},
-        latency={stage: dict(times) for stage, times in scored.latency.items()},
-        failed=dict(scored.failed),
-        unfound=tuple(sorted(scored.unfound)),
+        name=provenance.name,
+        golden=dict(provenance.golden),
+        system=dict(provenance.system),
+        fingerprint=provenance.fingerprint,
+        settings=dict(provenance.settings),
+        versions=dict(provenance.versions),
+        definitions=dict(evaluation.scores.definitions),
+        means={name: value if math.isfinite(value) else None for name, value in evaluation.means.items()},
+        latency={stage: dict(times) for stage, times in evaluation.latency.items()},
+        failed=dict(evaluation.failures),
+        unfound=tuple(sorted(evaluation.unfound)),
         names={},
     )
 
@@ -159,8 +160,8 @@ def experiment_records(path: str | Path) -> tuple[Record, ...]:
 
 
 def _experiment_record(experiment: Experiment, path: str | Path) -> Record:
-    params = _filled(flat(experiment.changes))
-    results = flat(experiment.results)
+    params = _filled(flatten(experiment.changes))
+    results = flatten(experiment.results)
     metrics = {name: float(value) for name, value in results.items() if _is_number(value)}
     origin = {key: experiment.record[key] for key in ("variant", "sweep", "policy", "run") if key in experiment.record}
     golden, system = experiment.record.get("golden"), experiment.record.get("fingerprint")

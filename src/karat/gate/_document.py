@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from karat.core import GoldenSet, Measure
-from karat.evaluation import Snapshot, changes
+from karat.evaluation import Evaluation, Segments, system_changes
 from karat.gate._comparison import (
     ALPHA,
     LEVEL,
@@ -16,13 +16,12 @@ from karat.gate._comparison import (
     Compared,
     Correction,
     Pair,
-    Segments,
     compare_all,
     differences,
     shared_measures,
 )
-from karat.gate._lists import KEPT, Lists, compare_lists, describe_list, rr_deltas, summarise_lists
-from karat.gate._movers import moved, movers
+from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
+from karat.gate._movers import KEPT, moved, movers
 from karat.schema import (
     ComparedPair,
     ComparedRun,
@@ -40,12 +39,11 @@ _LEAST_CHANGED = 6  # the two-sided p of five sign flips is 2/32 at best
 
 
 def compare_document(
-    snapshots: Sequence[Snapshot],
+    evaluations: Sequence[Evaluation],
     golden: GoldenSet,
     *,
     measures: Sequence[str] | None = None,
     segments: Segments | None = None,
-    lists: Sequence[Lists | None] | None = None,
     correction: Correction = "holm",
     seed: int = 0,
     per_query: bool = False,
@@ -53,15 +51,15 @@ def compare_document(
 ) -> Comparison:
     """Compare every run with every later one, and return all that is known about the differences.
 
-    ``lists`` has the whole ranked lists of each run. Where it is None for one of a pair, the first ten documents of
-    the snapshots are compared instead. ``golden`` provides the texts of the queries.
+    Whole ranked lists are compared; with a baseline file, which keeps no more, only the first ten documents.
+    ``golden`` provides the texts of the queries.
     """
-    names = list(measures) if measures is not None else shared_measures(snapshots)
-    pairs = compare_all(snapshots, names, segments=segments, correction=correction, seed=seed, progress=progress)
+    names = list(measures) if measures is not None else shared_measures(evaluations)
+    pairs = compare_all(evaluations, names, segments=segments, correction=correction, seed=seed, progress=progress)
     texts = {query.id: query.text for query in golden.queries}
     return Comparison(
-        runs=tuple(_run(place, snapshot, names) for place, snapshot in enumerate(snapshots)),
-        golden=dict(snapshots[-1].golden),
+        runs=tuple(_run(place, evaluation, names) for place, evaluation in enumerate(evaluations)),
+        golden=dict(evaluations[-1].provenance.golden),
         measures=tuple(names),
         correction=correction,
         tests=sum(test.p is not None for pair in pairs for test in pair.measures),
@@ -69,7 +67,7 @@ def compare_document(
         level=LEVEL,
         resamples=RESAMPLES,
         seed=seed,
-        pairs=tuple(_pair(pair, snapshots, texts, names, lists, per_query=per_query) for pair in pairs),
+        pairs=tuple(_pair(pair, evaluations, texts, names, per_query=per_query) for pair in pairs),
     )
 
 
@@ -82,35 +80,37 @@ def label(place: int) -> str:
     return chr(ord("A") + place % 26) + (str(place // 26) if place >= 26 else "")
 
 
-def _run(place: int, snapshot: Snapshot, measures: Sequence[str]) -> ComparedRun:
+def _run(place: int, evaluation: Evaluation, measures: Sequence[str]) -> ComparedRun:
     return ComparedRun(
         label=label(place),
-        name=snapshot.name,
-        fingerprint=snapshot.fingerprint,
-        queries=len(snapshot.queries),
-        failed=len(snapshot.failed),
-        means={name: _null(snapshot.mean(name)) for name in measures},
+        name=evaluation.name,
+        fingerprint=evaluation.provenance.fingerprint,
+        queries=len(evaluation.queries),
+        failed=len(evaluation.failures),
+        means={name: _null(evaluation.mean(name)) for name in measures},
         latency={
-            stage: {name: _null(value) for name, value in times.items()} for stage, times in snapshot.latency.items()
+            stage: {name: _null(value) for name, value in times.items()} for stage, times in evaluation.latency.items()
         },
     )
 
 
 def _pair(
-    pair: Pair, snapshots: Sequence[Snapshot], texts: Mapping[str, str], measures: Sequence[str],
-    lists: Sequence[Lists | None] | None, *, per_query: bool,
-) -> ComparedPair:  # fmt: skip
-    baseline, candidate = snapshots[pair.baseline], snapshots[pair.candidate]
-    similarities = _similarities(pair, snapshots, lists)
+    pair: Pair, evaluations: Sequence[Evaluation], texts: Mapping[str, str], measures: Sequence[str], *, per_query: bool
+) -> ComparedPair:
+    baseline, candidate = evaluations[pair.baseline], evaluations[pair.candidate]
+    similarities = _similarities(candidate, baseline)
     document = ComparedPair(
         baseline=label(pair.baseline),
         candidate=label(pair.candidate),
         measures=tuple(map(_measure, pair.measures)),
         segments=tuple(map(_measure, pair.segments)),
-        changes=tuple(SystemChange(key=key, now=now, was=was) for key, now, was in changes(candidate, baseline)),
+        changes=tuple(
+            SystemChange(key=key, now=now, was=was)
+            for key, now, was in system_changes(candidate.provenance.system, baseline.provenance.system)
+        ),
         lists=summarise_lists(similarities) if similarities else None,
         movers=_movers(candidate, baseline, texts, measures),
-        notes=tuple(_notes(pair, baseline, candidate, similarities, whole_lists=lists is not None)),
+        notes=tuple(_notes(pair, baseline, candidate, similarities)),
     )
     if not per_query:
         return document
@@ -138,21 +138,14 @@ def _measure(test: Compared) -> MeasureComparison:
     )
 
 
-def _similarities(
-    pair: Pair, snapshots: Sequence[Snapshot], lists: Sequence[Lists | None] | None
-) -> dict[str, RankSimilarity]:
-    """Compare whole lists if both runs have them, else the first documents that the snapshots keep."""
-    baseline, candidate = snapshots[pair.baseline], snapshots[pair.candidate]
-    deltas = rr_deltas(candidate, baseline)
-    if lists is not None:
-        before, after = lists[pair.baseline], lists[pair.candidate]
-        if before is not None and after is not None:
-            return compare_lists(after, before, rr_deltas=deltas)
-    return compare_lists(candidate.hits, baseline.hits, k=KEPT, rr_deltas=deltas)
+def _similarities(candidate: Evaluation, baseline: Evaluation) -> dict[str, RankSimilarity]:
+    """Compare whole lists if both runs have them, else as many documents as a baseline file keeps."""
+    depth = None if candidate.traces and baseline.traces else KEPT
+    return compare_lists(candidate.lists, baseline.lists, k=depth, rr_deltas=rr_deltas(candidate, baseline))
 
 
 def _movers(
-    candidate: Snapshot, baseline: Snapshot, texts: Mapping[str, str], measures: Sequence[str]
+    candidate: Evaluation, baseline: Evaluation, texts: Mapping[str, str], measures: Sequence[str]
 ) -> tuple[MovedQuery, ...]:
     """Return the queries that changed, the greatest losses first, by the measures that have a better and a worse."""
     rated = [name for name in measures if Measure.parse(name).definition.higher_is_better is not None]
@@ -164,15 +157,15 @@ def _movers(
             baseline=mover.baseline,
             candidate=mover.candidate,
             gain=mover.gain,
-            failed=candidate.failed.get(mover.query, ""),
-            moved=moved(candidate, baseline, mover.query),
+            failed=candidate.failures.get(mover.query, ""),
+            moved=moved(candidate.lists.get(mover.query, ()), baseline.lists.get(mover.query, ())),
         )
         for mover in movers(candidate, baseline, rated)
     )
 
 
 def _queries(
-    candidate: Snapshot, baseline: Snapshot, measures: Sequence[str], similarities: Mapping[str, RankSimilarity]
+    candidate: Evaluation, baseline: Evaluation, measures: Sequence[str], similarities: Mapping[str, RankSimilarity]
 ) -> tuple[QueryComparison, ...]:
     """Return every query that has a value in both runs, those that changed most on any measure first."""
     values: dict[str, dict[str, QueryValues]] = {}
@@ -194,30 +187,28 @@ def _queries(
 
 def _notes(
     pair: Pair,
-    baseline: Snapshot,
-    candidate: Snapshot,
+    baseline: Evaluation,
+    candidate: Evaluation,
     similarities: Mapping[str, RankSimilarity],
-    *,
-    whole_lists: bool,
 ) -> Iterator[str]:
     runs = (label(pair.baseline), baseline), (label(pair.candidate), candidate)
     for name, run in runs:
-        if not run.values:
+        if not run.has_queries:
             yield f"{name} has means only, so nothing can be tested and no lists are compared"
-        if run.failed:
-            yield f"{name}: {len(run.failed):,} of {len(run.queries):,} queries failed and count as 0"
-    if not (baseline.values and candidate.values):
+        if run.failures:
+            yield f"{name}: {len(run.failures):,} of {len(run.queries):,} queries failed and count as 0"
+    if not (baseline.has_queries and candidate.has_queries):
         return
     yield from _unshared(runs)
     yield from _weak(pair.measures)
     if not similarities:
-        without = " and ".join(name for name, run in runs if not run.hits)
+        without = " and ".join(name for name, run in runs if not run.lists)
         yield f"lists are not compared: {f'there are none for {without}' if without else 'no query has one in both'}"
-    elif whole_lists and next(iter(similarities.values())).k:
+    elif next(iter(similarities.values())).k:
         yield f"only the first {KEPT} documents of the lists are compared: a baseline file holds no more"
 
 
-def _unshared(runs: Sequence[tuple[str, Snapshot]]) -> Iterator[str]:
+def _unshared(runs: Sequence[tuple[str, Evaluation]]) -> Iterator[str]:
     """Note how many queries only one of the runs was asked."""
     for (name, run), (_, other) in (runs, tuple(reversed(runs))):
         count = len(set(run.queries) - set(other.queries))

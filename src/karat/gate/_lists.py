@@ -6,13 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from karat.core import Measure
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.gate._comparison import differences
 from karat.schema import ListComparison, ListSummary
 from karat.stats import RankSimilarity, rank_similarity, summarise_ranks
 
-KEPT = 10
-"""How many documents of each query a snapshot keeps, and so a baseline file."""
 Lists = Mapping[str, Sequence[str]]
 """Documents by query, the best first."""
 
@@ -35,9 +33,9 @@ def compare_lists(
     }
 
 
-def rr_deltas(candidate: Snapshot, baseline: Snapshot) -> dict[str, float]:
+def rr_deltas(candidate: Evaluation, baseline: Evaluation) -> dict[str, float]:
     """Return the difference of reciprocal ranks of each query, by the RR that looks deepest of those measured."""
-    shared = [name for name in candidate.values if name in baseline.values]
+    shared = [name for name in candidate.scores.measures if name in baseline.scores.measures]
     names = sorted((name for name in shared if Measure.parse(name).definition.name == "RR"), key=len)
     if not names:
         return {}

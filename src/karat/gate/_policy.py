@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean, shorten
+from karat.evaluation import Segment
 from karat.files import decode, read_bytes
-from karat.gate._comparison import Segment, lower_is_better
+from karat.gate._comparison import lower_is_better
 from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]

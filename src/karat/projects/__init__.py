@@ -1,5 +1,6 @@
 """Projects: a folder with karat.toml, and one function for each thing that people do with it."""
 
+from karat.projects._acceptance import Acceptance, accept_run
 from karat.projects._advice import advice
 from karat.projects._check import (
     CHOICES,
@@ -12,56 +13,61 @@ from karat.projects._check import (
     verdict,
 )
 from karat.projects._comparing import compare_runs
+from karat.projects._evaluations import Evaluations, read_evaluations
 from karat.projects._failure import explain
 from karat.projects._gating import (
-    Gated,
+    GateResult,
     baseline_path,
-    carried_over,
-    check_complete,
+    carry_over,
+    evaluate_run,
     find_baseline,
+    find_project,
+    gate_evaluation,
     gate_run,
-    policy_of,
-    project_of,
+    project_policy,
+    require_complete,
 )
 from karat.projects._power import plan_power
 from karat.projects._project import SETTINGS, Project, evaluate, open_project, run_identity, run_path
 from karat.projects._report import report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
-from karat.projects._subjects import Subject, Subjects, read_subjects
 
 __all__ = [
     "CHOICES",
     "SETTINGS",
-    "Gated",
+    "Acceptance",
+    "Evaluations",
+    "GateResult",
     "Project",
     "RunFile",
-    "Subject",
-    "Subjects",
+    "accept_run",
     "advice",
     "as_path",
     "as_policy",
     "baseline_path",
-    "carried_over",
+    "carry_over",
     "check",
-    "check_complete",
     "check_project",
     "checked_project",
     "chosen_settings",
     "compare_runs",
     "evaluate",
+    "evaluate_run",
     "explain",
     "find_baseline",
+    "find_project",
     "find_runs",
+    "gate_evaluation",
     "gate_run",
     "name_file",
     "newest_run",
     "open_project",
     "plan_power",
-    "policy_of",
-    "project_of",
+    "project_policy",
+    "read_evaluations",
     "read_saved_run",
-    "read_subjects",
     "report_document",
+    "require_complete",
     "run_identity",
     "run_path",
     "verdict",

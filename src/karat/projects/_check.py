@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 from karat.core import GateFailed, InputError, UsageError, did_you_mean, shorten
 from karat.golden import check as lint
 from karat.projects._failure import explain
-from karat.projects._gating import Gated, find_baseline, gate_run, policy_of
+from karat.projects._gating import GateResult, find_baseline, gate_run, project_policy
 from karat.projects._project import Project, open_project
 from karat.runs import Settings, make_run
 from karat.stats import Outcome
@@ -20,15 +20,15 @@ _KINDS = {int: "a whole number", float: "a number of seconds", bool: "True or Fa
 
 
 def check(
-    system: object = None,
     golden: str | Path = ".",
+    system: object = None,
     *,
     baseline: str | Path | None = None,
     policy: str | Path | None = None,
     output: str | Path | None = None,
     seed: int = 0,
     **settings: Any,
-) -> Gated:
+) -> GateResult:
     """Ask a system every question of a project, gate its answers, and raise GateFailed where it may not ship.
 
     ``golden`` is a folder with karat.toml, or a golden set. ``system`` is an object with ``retrieve(query, k)`` or such
@@ -92,7 +92,7 @@ def chosen_settings(
             )
         if value is not None:  # which leaves it as it is
             _check_kind(name, value, (get_args(hints[name]) or (hints[name],))[0])
-    policy_of(project, policy)
+    project_policy(project, policy)
     find_baseline(project, None if baseline is None else as_path("baseline", baseline))
     size = settings.get("sample")
     if size is not None and not 1 <= size <= len(project.golden.queries):
@@ -114,7 +114,7 @@ def check_project(
     output: str | Path | None = None,
     seed: int = 0,
     **settings: Any,
-) -> Gated:
+) -> GateResult:
     """Ask a system every question of a project and gate its answers, whatever comes of it."""
     how = chosen_settings(project, baseline=baseline, policy=policy, seed=seed, **settings)
     asked = project.system() if system is None else system
@@ -122,7 +122,7 @@ def check_project(
     return gate_run(project, run, policy=policy, baseline=baseline, seed=seed)
 
 
-def verdict(gated: Gated) -> str:
+def verdict(gated: GateResult) -> str:
     """Say what did not pass, each with its numbers and queries."""
     decision = gated.decision
     wrong = decision.failures or tuple(one for one in decision.checks if one.outcome is Outcome.INCONCLUSIVE)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from karat.core import InputError, UsageError
-from karat.evaluation import groups
+from karat.evaluation import segment_queries
 from karat.gate import Correction, compare_document
+from karat.projects._evaluations import read_evaluations
 from karat.projects._project import Project
-from karat.projects._subjects import read_subjects
 from karat.schema import Comparison
 
 
@@ -35,17 +35,16 @@ def compare_runs(
         raise UsageError("one run: name two or more to compare")
     if len(paths) > 2 and (by or per_query):
         raise UsageError("segments and single queries are for two runs; compare two at a time")
-    subjects = read_subjects(paths, measures, project=project, say=say)
-    golden = subjects.project.golden
-    segments = groups(golden, [by]) if by else None
+    runs = read_evaluations(paths, measures, project=project, say=say)
+    golden = runs.project.golden
+    segments = segment_queries(golden, [by]) if by else None
     if segments is not None and not segments:
         raise InputError(f"no query has a {by}", source=golden.name or "the golden set")
     return compare_document(
-        subjects.snapshots,
+        runs.evaluations,
         golden,
-        measures=subjects.measures,
+        measures=runs.measures,
         segments=segments,
-        lists=[subject.lists for subject in subjects.each],
         correction=correction,
         seed=seed,
         per_query=per_query,

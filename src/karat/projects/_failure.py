@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from karat.gate import Check, movers
-from karat.projects._gating import Gated
+from karat.projects._gating import GateResult
 
 _SHOWN = 5
 _KINDS = {
@@ -21,7 +21,7 @@ _KINDS = {
 }
 
 
-def explain(gated: Gated, checks: Iterable[Check]) -> str:
+def explain(gated: GateResult, checks: Iterable[Check]) -> str:
     """Say what checks ask for, why they hold or not, their numbers, and then, once for each number, which queries lost.
 
     Text from the golden set or the system has no line breaks and no control characters, so that a terminal or a log
@@ -63,21 +63,21 @@ def _numbers(check: Check) -> Iterator[str]:
         yield ", ".join(found)
 
 
-def _lost(gated: Gated, check: Check) -> Iterator[str]:
+def _lost(gated: GateResult, check: Check) -> Iterator[str]:
     """Give the queries that fell most, or without a baseline those that are lowest."""
-    if check.metric not in gated.snapshot.values:
+    if check.metric not in gated.evaluation.scores.measures:
         return
-    within = None if check.where is None else frozenset(gated.decision.groups.get(check.where, ()))
-    if gated.baseline is not None and check.metric in gated.baseline.snapshot.values:
+    within = None if check.where is None else frozenset(gated.evaluation.segments.get(check.where, ()))
+    if gated.baseline is not None and check.metric in gated.baseline.evaluation.scores.measures:
         found = [
             one
-            for one in movers(gated.snapshot, gated.baseline.snapshot, [check.metric])
+            for one in movers(gated.evaluation, gated.baseline.evaluation, [check.metric])
             if one.gain < 0 and (within is None or one.query in within)
         ]
         rows = [(one.query, f"{one.baseline:.3f} to {one.candidate:.3f}") for one in found]
         title = "lost most"
     else:
-        scores = gated.snapshot.scores(check.metric, None if within is None else sorted(within))
+        scores = gated.evaluation.values(check.metric, None if within is None else sorted(within))
         rows = [(query, f"{value:.3f}") for query, value in sorted(scores.items(), key=lambda row: (row[1], row[0]))]
         title = "lowest"
     if rows:
@@ -86,22 +86,22 @@ def _lost(gated: Gated, check: Check) -> Iterator[str]:
         yield f"  {_safe(query)}  {values}  {_text(gated, query)}"
 
 
-def _one(gated: Gated, query: str) -> Iterator[str]:
+def _one(gated: GateResult, query: str) -> Iterator[str]:
     """Give what one query asked for, what was expected and what came."""
     yield _text(gated, query)
     golden = gated.project.golden
     wanted = [
         target.document for (id_, target), grade in golden.decided.items() if id_ == query and grade >= golden.relevant
     ]
-    found = list(gated.snapshot.hits.get(query, ()))
+    found = list(gated.evaluation.lists.get(query, ())[:10])
     for title, ids in (("expected", list(dict.fromkeys(wanted))), ("found", found)):
         shown = ", ".join(map(_safe, ids[:_SHOWN])) + (" ..." if len(ids) > _SHOWN else "")
         yield f"{title}: {shown or 'nothing'}"
 
 
-def _text(gated: Gated, query: str) -> str:
-    if query in gated.snapshot.failed:
-        return f"failed: {_safe(gated.snapshot.failed[query])}"
+def _text(gated: GateResult, query: str) -> str:
+    if query in gated.evaluation.failures:
+        return f"failed: {_safe(gated.evaluation.failures[query])}"
     return next((_safe(one.text) for one in gated.project.golden.queries if one.id == query), "")
 
 

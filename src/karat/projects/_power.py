@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from karat.core import InputError, UsageError
-from karat.evaluation import check_comparable
+from karat.evaluation import require_comparable
 from karat.gate import SPREADS, Aim, Reach, reach, reach_of_repeats, reach_of_runs
-from karat.projects._gating import baseline_path, project_of
+from karat.projects._evaluations import read_evaluations
+from karat.projects._gating import baseline_path, find_project
 from karat.projects._project import open_project
-from karat.projects._subjects import read_subjects
 from karat.schema import PowerPlan, PowerRow
 
 _Source = Literal["given", "repeats", "runs"]
@@ -53,13 +53,13 @@ def _plan_by_runs(
     measures: Sequence[str], say: Callable[[str], None] | None,
 ) -> PowerPlan:  # fmt: skip
     """Measure the spread between two runs, or where there is only one, between its repeats."""
-    project = open_project(golden or project_of(run))
+    project = open_project(golden or find_project(run))
     if against is None and baseline_path(project).exists():
         against = baseline_path(project)
-    subjects = read_subjects([run] if against is None else [against, run], measures, project=project, say=say)
-    names = [snapshot.name for snapshot in subjects.snapshots]
+    runs = read_evaluations([run] if against is None else [against, run], measures, project=project, say=say)
+    names = [evaluation.name for evaluation in runs.evaluations]
     if against is None:
-        rows = reach_of_repeats(subjects.snapshots[0], subjects.measures, aim, n=n)
+        rows = reach_of_repeats(runs.evaluations[0], runs.measures, aim, n=n)
         if all(row.sd is None for row in rows):
             raise InputError(
                 "there is nothing to compare the run with",
@@ -67,11 +67,11 @@ def _plan_by_runs(
                 hint="name another with --against, record a baseline, or repeat a system whose answers vary",
             )
         return _plan(aim, rows, "repeats", names)
-    baseline, candidate = subjects.snapshots
-    check_comparable(candidate, baseline)
-    if not (baseline.values and candidate.values):
+    baseline, candidate = runs.evaluations
+    require_comparable(candidate, baseline)
+    if not (baseline.has_queries and candidate.has_queries):
         raise InputError("has means only, and no spread", source=baseline.name, hint="name a run with --against")
-    return _plan(aim, reach_of_runs(candidate, baseline, subjects.measures, aim, n=n), "runs", names)
+    return _plan(aim, reach_of_runs(candidate, baseline, runs.measures, aim, n=n), "runs", names)
 
 
 def _plan(aim: Aim, rows: Sequence[Reach], source: _Source, runs: Sequence[str]) -> PowerPlan:

@@ -14,8 +14,8 @@ from typing import Any
 from karat import golden as sets
 from karat.config import Config, read_config
 from karat.core import GoldenSet, InputError, Measure, Scores, Unit, UsageError
-from karat.evaluation import deepest, score_run
-from karat.runs import Settings, begun, header, make_run
+from karat.evaluation import deepest_cutoff, score_run
+from karat.runs import Settings, describe_run, make_header, make_run
 from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, load, made
 
 SETTINGS = (
@@ -40,6 +40,12 @@ class Project:
     config: Config
     golden: GoldenSet
 
+    @property
+    def unit(self) -> Unit:
+        """What is scored: whole documents, or the judged parts of them."""
+        unit: Unit = self.config.eval.get("unit", "document")
+        return unit
+
     def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
         """Give how to ask: what is chosen here, else what the configuration says, else the defaults.
 
@@ -47,7 +53,7 @@ class Project:
         """
         said = {name: value for name, value in self.config.eval.items() if name in SETTINGS}
         said |= {name: value for name, value in chosen.items() if value is not None}
-        said.setdefault("k", max(_HITS, deepest(measures or self.config.eval.get("measures") or ())))
+        said.setdefault("k", max(_HITS, deepest_cutoff(measures or self.config.eval.get("measures") or ())))
         return Settings(**said | ({"timeout": None} if said.get("timeout") == 0 else {}))
 
     def system(
@@ -126,7 +132,7 @@ def evaluate(
 
 def run_identity(golden: GoldenSet, system: System, settings: Settings) -> str:
     """Give a short hash of all that decides what is in a run; it is part of the file's name."""
-    record = json.dumps(header(begun(golden, system, settings)), sort_keys=True)
+    record = json.dumps(make_header(describe_run(golden, system, settings)), sort_keys=True)
     return hashlib.sha256(record.encode()).hexdigest()[:8]
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from karat.core import GoldenSet, Hit, Trace
-from karat.evaluation import Snapshot, changes, groups
+from karat.evaluation import Evaluation, segment_queries, system_changes
 from karat.gate import Check, Compared, compare, generator, lower_is_better, moved, movers
-from karat.projects._gating import Gated
+from karat.projects._gating import GateResult
 from karat.reports import FORMAT, conclude
 from karat.stats import Outcome, bootstrap
 
@@ -20,13 +20,13 @@ _SNIPPET = 300  # characters of a hit's document, so that a report can be read w
 _BINS = 24
 
 
-def report_document(gated: Gated, *, created: str | None = None) -> dict[str, Any]:
+def report_document(gated: GateResult, *, created: str | None = None) -> dict[str, Any]:
     """Give a decision and everything that a report may show of it; :func:`karat.reports.schema` describes it.
 
     Two identical runs give the same document, apart from ``created``, the day.
     """
-    decision, taken, golden = gated.decision, gated.snapshot, gated.project.golden
-    before = gated.baseline.snapshot if gated.baseline else None
+    decision, taken, golden = gated.decision, gated.evaluation, gated.project.golden
+    before = gated.baseline.evaluation if gated.baseline else None
     compared = _compared(taken, before)
     facts = {
         "karat": "report",
@@ -44,18 +44,21 @@ def report_document(gated: Gated, *, created: str | None = None) -> dict[str, An
         },
         "run": _run(taken),
         "golden": {
-            **dict(taken.golden),
+            **dict(taken.provenance.golden),
             "documents": len(golden.documents),
             "queries": len(golden.queries),
             "judgments": len(golden.judgments),
         },
         "baseline": None if gated.baseline is None else {
-            "name": gated.baseline.snapshot.name,
-            "fingerprint": gated.baseline.snapshot.fingerprint,
+            "name": gated.baseline.evaluation.name,
+            "fingerprint": gated.baseline.evaluation.provenance.fingerprint,
             "recorded": gated.baseline.recorded,
             "forced": gated.baseline.forced,
             "changes": [
-                {"key": key, "now": now, "was": was} for key, now, was in changes(taken, gated.baseline.snapshot)
+                {"key": key, "now": now, "was": was}
+                for key, now, was in system_changes(
+                    taken.provenance.system, gated.baseline.evaluation.provenance.system
+                )
             ],
         },
         "measures": [_measure(gated, name, compared.get(name)) for name in taken.means],
@@ -82,55 +85,55 @@ def _failure(check: Check) -> dict[str, Any]:
     return {**found, "message": check.reason}
 
 
-def _movers(gated: Gated) -> list[dict[str, Any]]:
+def _movers(gated: GateResult) -> list[dict[str, Any]]:
     if gated.baseline is None:
         return []
-    taken, before = gated.snapshot, gated.baseline.snapshot
+    taken, before = gated.evaluation, gated.baseline.evaluation
     return [
         {
             "query": one.query,
             "measure": one.measure,
             "baseline": one.baseline,
             "candidate": one.candidate,
-            "moved": list(moved(taken, before, one.query)),
+            "moved": list(moved(taken.lists.get(one.query, ()), before.lists.get(one.query, ()))),
         }
         for one in movers(taken, before, gated.decision.policy.measures)
     ]
 
 
-def _run(taken: Snapshot) -> dict[str, Any]:
+def _run(taken: Evaluation) -> dict[str, Any]:
     return {
         "name": taken.name,
-        "fingerprint": taken.fingerprint,
-        "system": dict(taken.system),
-        "settings": dict(taken.settings),
-        "versions": dict(taken.versions),
+        "fingerprint": taken.provenance.fingerprint,
+        "system": dict(taken.provenance.system),
+        "settings": dict(taken.provenance.settings),
+        "versions": dict(taken.provenance.versions),
         "queries": len(taken.queries),
-        "failed": len(taken.failed),
-        "unfound": sorted(taken.unfound - taken.failed.keys()),
+        "failed": len(taken.failures),
+        "unfound": sorted(taken.unfound - taken.failures.keys()),
         "coverage": _number(taken.coverage),
     }
 
 
-def _compared(taken: Snapshot, before: Snapshot | None) -> dict[str, Compared]:
-    if before is None or not before.values:
+def _compared(taken: Evaluation, before: Evaluation | None) -> dict[str, Compared]:
+    if before is None or not before.has_queries:
         return {}
-    shared = [name for name in taken.values if name in before.values]
+    shared = [name for name in taken.scores.measures if name in before.scores.measures]
     return {one.measure: one for one in compare(taken, before, shared)}
 
 
-def _measure(gated: Gated, name: str, compared: Compared | None) -> dict[str, Any]:
+def _measure(gated: GateResult, name: str, compared: Compared | None) -> dict[str, Any]:
     """Give a measure with what it is held against, and how it compares."""
-    taken = gated.snapshot
+    taken = gated.evaluation
     checks = [
         check for check in gated.decision.checks if check.metric == name and check.where is None and not check.query
     ]
     floor = next((check.limit for check in checks if check.kind == "min"), None)
-    was = gated.baseline.snapshot.mean(name) if gated.baseline else math.nan
-    values = sorted(taken.scores(name).values())
+    was = gated.baseline.evaluation.mean(name) if gated.baseline else math.nan
+    values = sorted(taken.values(name).values())
     found: dict[str, Any] = {
         "name": name,
-        "definition": taken.definitions.get(name, name),
+        "definition": taken.scores.definitions.get(name, name),
         "lower_is_better": lower_is_better(name),
         "mean": _number(taken.mean(name)),
         "interval": _interval(name, values),
@@ -168,52 +171,50 @@ def _status(checks: Sequence[Check], compared: Compared | None) -> str:
     return "PASS" if checks else "UNCHECKED"
 
 
-def _segments(golden: GoldenSet, taken: Snapshot, before: Snapshot | None) -> list[dict[str, Any]]:
+def _segments(golden: GoldenSet, taken: Evaluation, before: Evaluation | None) -> list[dict[str, Any]]:
     return [
         {
             "field": field,
             "value": value,
             "queries": len(queries),
             "ids": list(queries),
-            "means": {name: _number(taken.mean(name, queries)) for name in taken.values},
+            "means": {name: _number(taken.mean(name, queries)) for name in taken.scores.measures},
             "baseline": None
             if before is None
-            else {name: _number(before.mean(name, queries)) for name in before.values},
+            else {name: _number(before.mean(name, queries)) for name in before.scores.measures},
         }
-        for (field, value), queries in groups(golden).items()
+        for (field, value), queries in segment_queries(golden).items()
     ]
 
 
-def _latency(gated: Gated) -> dict[str, Any]:
+def _latency(gated: GateResult) -> dict[str, Any]:
     times = [
-        trace.timings["total"] for trace in gated.evaluation.run.traces if "total" in trace.timings and not trace.error
+        trace.timings["total"] for trace in gated.evaluation.traces if "total" in trace.timings and not trace.error
     ]
     counts, edges = np.histogram(times, bins=_BINS) if times else (np.zeros(0, int), np.zeros(0))
     return {
-        "stages": _stages(gated.snapshot),
-        "baseline": _stages(gated.baseline.snapshot) if gated.baseline else {},
+        "stages": _stages(gated.evaluation),
+        "baseline": _stages(gated.baseline.evaluation) if gated.baseline else {},
         "histogram": {"edges": [round(float(edge), 4) for edge in edges], "counts": [int(count) for count in counts]},
     }
 
 
-def _stages(taken: Snapshot) -> dict[str, dict[str, float]]:
+def _stages(taken: Evaluation) -> dict[str, dict[str, float]]:
     """Give the stages of which all is known: a baseline may have been written by hand."""
     return {stage: dict(one) for stage, one in taken.latency.items() if all(map(math.isfinite, one.values()))}
 
 
-def _queries(gated: Gated, before: Snapshot | None) -> list[dict[str, Any]]:
-    golden, taken = gated.project.golden, gated.snapshot
+def _queries(gated: GateResult, before: Evaluation | None) -> list[dict[str, Any]]:
+    golden, taken = gated.project.golden, gated.evaluation
     grades: dict[str, dict[str, int]] = {}
     for (query, target), grade in golden.decided.items():
         known = grades.setdefault(query, {})
         known[target.document] = max(grade, known.get(target.document, 0))
     first = {
-        trace.query: trace
-        for trace in reversed(gated.evaluation.run.traces)
-        if not trace.paraphrase and not trace.repeat
+        trace.query: trace for trace in reversed(gated.evaluation.traces) if not trace.paraphrase and not trace.repeat
     }
-    now = {name: taken.scores(name) for name in taken.values}
-    then = {name: before.scores(name) for name in before.values} if before else {}
+    now = {name: taken.values(name) for name in taken.scores.measures}
+    then = {name: before.values(name) for name in before.scores.measures} if before else {}
     asked = set(taken.queries)
     return [
         {
@@ -222,11 +223,11 @@ def _queries(gated: Gated, before: Snapshot | None) -> list[dict[str, Any]]:
             **{name: value for name in ("category", "type", "intent") if (value := getattr(query, name))},
             "scores": {name: column[query.id] for name, column in now.items() if query.id in column},
             "baseline": {name: column[query.id] for name, column in then.items() if query.id in column},
-            "error": taken.failed.get(query.id, ""),
+            "error": taken.failures.get(query.id, ""),
             "unfound": query.id in taken.unfound,
             "ms": None if (trace := first.get(query.id)) is None else trace.timings.get("total"),
-            "hits": _hits(trace, grades.get(query.id, {}), before.hits.get(query.id, ()) if before else ()),
-            "left": _left(golden, trace, grades.get(query.id, {}), before.hits.get(query.id, ()) if before else ()),
+            "hits": _hits(trace, grades.get(query.id, {}), before.lists.get(query.id, ()) if before else ()),
+            "left": _left(golden, trace, grades.get(query.id, {}), before.lists.get(query.id, ()) if before else ()),
             "expected": _expected(golden, trace, grades.get(query.id, {})),
         }
         for query in golden.queries
@@ -266,11 +267,11 @@ def _left(
     ]
 
 
-def _passages(gated: Gated) -> dict[str, dict[str, str]]:
+def _passages(gated: GateResult) -> dict[str, dict[str, str]]:
     """Give title and beginning of everything that was found, once, by the id of the hit."""
     golden = gated.project.golden
     found: dict[str, dict[str, str]] = {}
-    for trace in gated.evaluation.run.traces:
+    for trace in gated.evaluation.traces:
         for hit in trace.hits if not trace.paraphrase and not trace.repeat else ():
             if hit.id not in found:
                 document = golden.document_by_id.get(hit.document)

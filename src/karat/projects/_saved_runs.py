@@ -12,7 +12,7 @@ from typing import Literal
 from karat.core import InputError, Run, UsageError
 from karat.files import guarded
 from karat.golden import fingerprint
-from karat.projects._gating import check_complete, project_of
+from karat.projects._gating import find_project, require_complete
 from karat.projects._project import Project, open_project
 from karat.runs import read_begun, read_run_file
 
@@ -50,7 +50,7 @@ def find_runs(paths: Sequence[str | Path], *, golden: str | Path | None = None) 
     folders = [Path(path) for path in paths if Path(path).is_dir()]
     if not paths or (folders and len(paths) > 1):
         raise UsageError("name one project, or some of its run files")
-    project = open_project(golden or (folders[0] if folders else project_of(paths[0])))
+    project = open_project(golden or (folders[0] if folders else find_project(paths[0])))
     if folders:
         files = _list_runs(folders[0], bare=golden is not None)
     else:
@@ -84,8 +84,8 @@ def newest_run(paths: Sequence[str | Path], *, golden: str | Path | None = None)
     for file in files:
         try:
             run = read_saved_run(file)
-            if run.golden.get("fingerprint") == digest:
-                check_complete(project.golden, run)
+            if run.provenance.golden.get("fingerprint") == digest:
+                require_complete(project.golden, run)
                 return file, tuple(passed_over)
             passed_over.append(f"{file.path}: is on another golden set")
         except InputError as error:

@@ -16,7 +16,7 @@ import pytest
 
 from karat.core import InputError, KaratError, UsageError
 from karat.files import folder_lock, write_file
-from karat.projects import Gated, check_project, chosen_settings, explain, gate_run, report_document, run_path
+from karat.projects import GateResult, check_project, chosen_settings, explain, gate_run, report_document, run_path
 from karat.pytest_plugin._names import PROPERTY
 from karat.pytest_plugin._rules import Asked, Rule, item_id, name_of, names_of, rule_of, told
 from karat.runs import read_answers
@@ -25,7 +25,7 @@ from karat.systems import adapt
 
 _GATE = ("baseline", "policy", "seed")
 _RANK = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
-_GATED: pytest.StashKey[dict[str, Gated | str]] = pytest.StashKey()
+_GATED: pytest.StashKey[dict[str, GateResult | str]] = pytest.StashKey()
 """By test: the answers and what the gate says of them, or why there are none."""
 
 
@@ -79,7 +79,7 @@ def _test(item: pytest.Function, rule: Rule) -> Test:
     return Test(key=f"{name}{others}", name="-".join([name, *others]))
 
 
-def _evaluated(config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object]) -> Gated | str:
+def _evaluated(config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object]) -> GateResult | str:
     """Ask the system, or take what another worker has asked; give the reason where it cannot be asked.
 
     What a test itself raises is its own, with its traceback.
@@ -106,7 +106,7 @@ def _shared(config: pytest.Config, key: str) -> Path | None:
 
 def _asked_once(
     config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object], folder: Path
-) -> Gated | str:
+) -> GateResult | str:
     run, failed = folder / "run.jsonl", folder / "failed.txt"
     if failed.exists():
         return failed.read_text("utf-8")
@@ -129,7 +129,7 @@ def _returned(system: object) -> object:
     return system
 
 
-def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Path | None = None) -> Gated:
+def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Path | None = None) -> GateResult:
     """Ask a system and gate its answers; keep the run and write the reports where the command line says so."""
     project, kept, reports = asked.project, config.getoption("--karat-runs"), _reports(config)
     # What a test gives is its own to close: fixtures do that, and the next test may need it.
@@ -169,7 +169,7 @@ def _reports(config: pytest.Config) -> Path | None:
     return Path(folder)
 
 
-def _write(stem: Path, gated: Gated) -> None:
+def _write(stem: Path, gated: GateResult) -> None:
     """Write the reports that ``karat check`` writes."""
     from karat.reports import render_html, render_json, render_markdown
 
@@ -178,7 +178,7 @@ def _write(stem: Path, gated: Gated) -> None:
         write_file(f"{stem}.{suffix}", render(document))
 
 
-def _judge(item: pytest.Function, rule: Rule, gated: Gated) -> None:
+def _judge(item: pytest.Function, rule: Rule, gated: GateResult) -> None:
     """Pass or fail by the checks of the item's rule; those that belong to no rule are the first item's."""
     __tracebackhide__ = True
     names = names_of(gated.decision.policy)

@@ -12,7 +12,7 @@ import pytest
 
 from karat.core import InputError, KaratError, UsageError, did_you_mean
 from karat.gate import Check, Must, Policy
-from karat.projects import CHOICES, Project, as_path, as_policy, checked_project, chosen_settings, policy_of
+from karat.projects import CHOICES, Project, as_path, as_policy, checked_project, chosen_settings, project_policy
 from karat.pytest_plugin._names import MARK, PARAMETER
 
 _NAMES = ("golden", "baseline", "policy", "seed", *CHOICES)
@@ -70,7 +70,7 @@ def rules_of(test: pytest.Item) -> list[Rule]:
             raise UsageError("the mark takes one folder")
         said = {**dict(zip(("golden",), mark.args, strict=False)), **mark.kwargs}
         asked = read_asked(config.rootpath, said, config.stash.setdefault(_PROJECTS, {}))
-        names = names_of(policy_of(asked.project, asked.choices["policy"]))
+        names = names_of(project_policy(asked.project, asked.choices["policy"]))
     except KaratError as error:
         wrong = f"{told(error)} ({test.nodeid})"
     else:
