@@ -83,14 +83,14 @@ class TestComplete:
 
     def gate(self, **fields: Any) -> GateResult:
         """Gate a run that was put together by hand."""
-        from karat.config import Config
+        from karat.config import Config, EvalConfig
 
         known: dict[str, Any] = {
             "name": "mine", "golden": {"fingerprint": fingerprint(SET)}, "system": {}, "fingerprint": "",
             "settings": {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0},
             "traces": tuple(Trace(query=query.id, text=query.text) for query in SET.queries),
         }  # fmt: skip
-        project = Project(config=Config(folder=Path(), golden=Path(), eval={"measures": ["RR"]}), golden=SET)
+        project = Project(config=Config(folder=Path(), golden=Path(), eval=EvalConfig(measures=("RR",))), golden=SET)
         given = known | fields
         traces = given.pop("traces")
         return gate_run(project, Run(provenance=Provenance(**given), traces=traces), alone=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask_project
+from karat.cli._asking import ask
 from karat.cli._table import bold, emit, escaped
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         context.exit(2)
     project_policy(project, options["policy"])  # a mistake in either is told before anything is asked
     find_baseline(project, options["baseline"])
-    run = ask_project(project, project.settings(), output=options["output"], system=options["system"])
+    run = ask(project, project.settings(), output=options["output"], system=options["system"])
     gated = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     document = {**report_document(gated), "lint": report.to_dict()}
     if not options["no_report"]:

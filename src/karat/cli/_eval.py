@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask_project
+from karat.cli._asking import ask, asking_options, given_settings
 from karat.cli._progress import say
 from karat.cli._table import bold, emit, escaped, number, printable, render
 
@@ -31,18 +31,10 @@ _SHOWN = 5
 @click.option(
     "--run", "run_file", metavar="FILE", help="Score answers that are there: a run of karat, traces, or TREC."
 )
-@click.option("--k", type=click.IntRange(min=1), help="How many hits to ask for.  [default: 10]")
-@click.option("--paraphrases", is_flag=True, default=None, help="Ask every paraphrase too; a query counts its mean.")
-@click.option("--repeat", type=click.IntRange(min=1), help="Ask everything so many times, to see the noise.")
+@asking_options
 @click.option(
     "--success", type=float, default=1.0, show_default=True, help="With --repeat: a query with so much succeeds."
 )
-@click.option("--sample", type=click.IntRange(min=1), help="Ask only so many queries, drawn at random.")
-@click.option("--seed", type=int, default=0, show_default=True, help="With --sample: the same seed, the same queries.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="How many questions at once.  [default: 1]")
-@click.option("--batch", type=click.IntRange(min=1), help="Give your retrieve_many so many at once.  [default: 1]")
-@click.option("--timeout", type=float, help="Seconds after which a query has failed; 0 for none.  [default: 60]")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first query that fails.")
 @click.option("--unit", type=click.Choice(["document", "target"]), help="What counts as found.  [default: document]")
 @click.option("--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by a field.")
 @click.option("--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
@@ -62,10 +54,10 @@ def command(folder: str, **options: Any) -> None:
 
     _check_options(options)
     project = open_project(folder)
-    wanted = options["measures"] or project.config.eval.get("measures")
+    wanted = options["measures"] or project.config.eval.measures
     deepest_cutoff(wanted or ())  # a measure that does not exist is told before anything is asked
     run = _answers(project, options["run_file"]) if options["run_file"] else _ask(project, options)
-    unit = options["unit"] or project.config.eval.get("unit", "document")
+    unit = options["unit"] or project.unit
     evaluation = score_run(project.golden, run, wanted, unit=unit)
     if options["as_json"]:
         emit(
@@ -78,17 +70,14 @@ def command(folder: str, **options: Any) -> None:
         emit(_text(evaluation, options))
 
 
-_ASKING = ("system", "tenant", "k", "paraphrases", "repeat", "sample", "concurrency", "batch", "timeout", "output")
-
-
 def _check_options(options: dict[str, Any]) -> None:
-    """Refuse what has no meaning when nothing is asked."""
+    """Refuse the options of asking when nothing is asked."""
     from karat.core import UsageError
 
-    given = [f"--{name}" for name in _ASKING if options[name]]
-    given += [f"--{name.replace('_', '-')}" for name in ("fail_fast", "no_cache") if options[name]]
+    given = [*given_settings(options), *(name for name in ("system", "tenant", "output", "no_cache") if options[name])]
     if options["run_file"] and given:
-        raise UsageError(f"{', '.join(given)} with --run: the answers are there already, and nothing is asked")
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise UsageError(f"{named} with --run: the answers are there already, and nothing is asked")
 
 
 def _answers(project: Project, path: str) -> Run:
@@ -101,14 +90,9 @@ def _answers(project: Project, path: str) -> Run:
 
 
 def _ask(project: Project, options: dict[str, Any]) -> Run:
-    from karat.projects import SETTINGS
-
-    settings = project.settings(
-        options["measures"], fail_fast=options["fail_fast"], **{name: options.get(name) for name in SETTINGS}
-    )
-    return ask_project(
+    return ask(
         project,
-        settings,
+        project.settings(options["measures"], **given_settings(options)),
         output=options["output"],
         system=options["system"],
         tenant=options["tenant"],

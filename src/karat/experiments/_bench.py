@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from karat.config import Config, overridden
+from karat.config import Config, override
 from karat.core import InputError, KaratError, Measure, Provenance, Run, shorten
 from karat.evaluation import MEASURES, Evaluation, empty_scores, segment_queries
 from karat.experiments._finished_runs import FinishedRuns
@@ -85,7 +85,7 @@ class Bench:
 
     def _choose_objective(self) -> Objective:
         """Take the named measure, or the first of the policy, the project and the defaults that has a direction."""
-        names = (*self.policy.measures, *self.project.config.eval.get("measures", ()), *MEASURES)
+        names = (*self.policy.measures, *self.project.config.eval.measures, *MEASURES)
         rated = (measure for measure in map(Measure.parse, names) if measure.definition.higher_is_better is not None)
         objective = Objective(measure=self._sweep.objective or str(next(rated)), required=self._sweep.require_gain)
         if objective.required and self.baseline is None:
@@ -108,7 +108,7 @@ class Bench:
         provenance = Provenance(
             name=str(self._sweep.source),
             golden={"name": project.golden.name, "fingerprint": fingerprint(project.golden)},
-            settings={**settings.recorded(), "unit": project.unit, "normaliser": project.golden.normaliser},
+            settings={**settings.identity(), "unit": project.unit, "normaliser": project.golden.normaliser},
         )
         empty = Evaluation(
             provenance=provenance,
@@ -232,7 +232,7 @@ def _check_variant(project: Project, variant: Variant, source: str) -> Project |
 
 def _apply(project: Project, changes: Mapping[str, Any], source: str) -> Project:
     """Return a project with changes to its configuration."""
-    return replace(project, config=overridden(_spell_out(project.config, changes), changes, source=source))
+    return replace(project, config=override(_spell_out(project.config, changes), changes, source=source))
 
 
 def _spell_out(config: Config, changes: Mapping[str, Any]) -> Config:

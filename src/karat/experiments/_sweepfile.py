@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from karat.config import dotted
+from karat.config import resolve_key
 from karat.core import InputError, Measure, MeasureError, did_you_mean, shorten
 from karat.files import decode, read_bytes
 from karat.schema import PlannedVariant, SweepPlan
@@ -145,7 +145,7 @@ def _dotted_keys(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _leaf(key: str, value: Any) -> dict[str, Any]:
-    name = dotted(key)
+    name = resolve_key(key)
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):  # dates and infinities, which no option takes and no log can hold

@@ -48,7 +48,7 @@ def read_trend(
     if last is not None and last < 1:
         raise UsageError(f"last={last}; choose at least 1")
     project, files = find_runs(paths, golden=golden)
-    chosen: Any = measures or project.config.eval.get("measures") or MEASURES
+    chosen = measures or project.config.eval.measures or MEASURES
     names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in chosen))
     reader = HistoryReader(project, names)
     reader.read(files, last, progress)

@@ -240,7 +240,7 @@ def _file(path: str) -> Mapping[str, Any]:
     try:
         table = tomllib.loads(decode(read_bytes(Path(path)), path))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no valid TOML: {error}", source=path) from None
+        raise InputError(f"is not valid TOML: {error}", source=path) from None
     found = table.get("gate", table)
     if not isinstance(found, Mapping):
         raise InputError("gate is no table", source=path, hint="write [gate]")

@@ -4,13 +4,14 @@ from karat.projects._acceptance import Acceptance, accept_run
 from karat.projects._advice import advice
 from karat.projects._check import (
     CHOICES,
-    as_path,
-    as_policy,
+    ask_project,
     check,
     check_project,
-    checked_project,
-    chosen_settings,
-    verdict,
+    choose_settings,
+    describe_failure,
+    open_sound_project,
+    parse_path,
+    parse_policy,
 )
 from karat.projects._comparing import compare_runs
 from karat.projects._evaluations import Evaluations, read_evaluations
@@ -28,13 +29,12 @@ from karat.projects._gating import (
     require_complete,
 )
 from karat.projects._power import plan_power
-from karat.projects._project import SETTINGS, Project, evaluate, open_project, run_identity, run_path
+from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
 from karat.projects._report import report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
 
 __all__ = [
     "CHOICES",
-    "SETTINGS",
     "Acceptance",
     "Evaluations",
     "GateResult",
@@ -42,15 +42,14 @@ __all__ = [
     "RunFile",
     "accept_run",
     "advice",
-    "as_path",
-    "as_policy",
+    "ask_project",
     "baseline_path",
     "carry_over",
     "check",
     "check_project",
-    "checked_project",
-    "chosen_settings",
+    "choose_settings",
     "compare_runs",
+    "describe_failure",
     "evaluate",
     "evaluate_run",
     "explain",
@@ -62,6 +61,9 @@ __all__ = [
     "name_file",
     "newest_run",
     "open_project",
+    "open_sound_project",
+    "parse_path",
+    "parse_policy",
     "plan_power",
     "project_policy",
     "read_evaluations",
@@ -70,5 +72,4 @@ __all__ = [
     "require_complete",
     "run_identity",
     "run_path",
-    "verdict",
 ]

@@ -107,7 +107,7 @@ def _choose_measures(project: Project, baselines: Sequence[Evaluation], measures
         if not shared:
             raise InputError("the baselines have no measure in common")
         return shared
-    configured = project.config.eval.get("measures", MEASURES)
+    configured = project.config.eval.measures or MEASURES
     return list(dict.fromkeys(str(Measure.parse(measure)) for measure in configured))
 
 

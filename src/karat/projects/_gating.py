@@ -73,7 +73,7 @@ def project_policy(project: Project, chosen: str | None = None) -> Policy:
     """Return the policy that was chosen, or that of the configuration, for the measures of the project."""
     config = project.config
     floors = dict(project.golden.gate)
-    measures = () if floors else tuple(config.eval.get("measures", (one for one in MEASURES if one[0] != "J")))
+    measures = () if floors else config.eval.measures or tuple(name for name in MEASURES if name != "Judged@10")
     return read_policy(chosen, config.gate, measures=measures, floors=floors, source=f"{config.folder}, [gate]")
 
 
@@ -116,7 +116,7 @@ def gate_run(
         project = open_project(project)
     chosen = project_policy(project, policy)
     recorded = None if alone else find_baseline(project, baseline)
-    evaluation = evaluate_run(project, run, (*chosen.measures, *project.config.eval.get("measures", ()), *measures))
+    evaluation = evaluate_run(project, run, (*chosen.measures, *project.config.eval.measures, *measures))
     return gate_evaluation(project, evaluation, chosen, recorded, seed=seed)
 
 

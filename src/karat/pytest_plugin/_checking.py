@@ -16,7 +16,7 @@ import pytest
 
 from karat.core import InputError, KaratError, UsageError
 from karat.files import folder_lock, write_file
-from karat.projects import GateResult, check_project, chosen_settings, explain, gate_run, report_document, run_path
+from karat.projects import GateResult, check_project, choose_settings, explain, gate_run, report_document, run_path
 from karat.pytest_plugin._names import PROPERTY
 from karat.pytest_plugin._rules import Asked, Rule, item_id, name_of, names_of, rule_of, told
 from karat.runs import read_answers
@@ -138,7 +138,7 @@ def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Pa
         gated = check_project(project, own, output=run, **asked.choices)
     else:
         with _alone(config, own.name):
-            path = run_path(Path(kept), project.golden, own, chosen_settings(project, **asked.choices))
+            path = run_path(Path(kept), project.golden, own, choose_settings(project, **asked.choices))
             gated = check_project(project, own, output=path, **asked.choices)
         if run is not None:
             shutil.copy(path, run)

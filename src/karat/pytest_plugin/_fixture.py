@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from karat.core import KaratError
-from karat.projects import GateResult, verdict
+from karat.projects import GateResult, describe_failure
 from karat.pytest_plugin._checking import Test, ask
 from karat.pytest_plugin._rules import read_asked, told
 
@@ -45,7 +45,7 @@ class Fixture:
         else:
             if not gated.decision.exit_code:
                 return gated
-            wrong = verdict(gated)
+            wrong = describe_failure(gated)
         pytest.fail(wrong, pytrace=False)
 
     def _test(self) -> Test:

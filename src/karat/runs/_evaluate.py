@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import __version__
+from karat.config import Settings
 from karat.core import GoldenSet, InputError, Provenance, Run, SystemFailed, Trace, UsageError, shorten
 from karat.runs._ask import Answer, ask_all
 from karat.runs._runfile import RunWriter
@@ -22,37 +23,6 @@ from karat.systems import System, TenantMixed, adapt
 
 _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
 _READY_POLL = 0.2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How a system is asked."""
-
-    k: int = 10
-    paraphrases: bool = False
-    repeat: int = 1
-    sample: int | None = None
-    seed: int = 0
-    concurrency: int = 1
-    batch: int = 1
-    """So many questions are given at once to a system that takes several."""
-    timeout: float | None = 60.0
-    warm_up: int = 1
-    """So many questions are asked first and not counted."""
-    fail_fast: bool = False
-    ready_timeout: float = 60.0
-
-    def __post_init__(self) -> None:
-        for name, least in (("k", 1), ("repeat", 1), ("concurrency", 1), ("batch", 1), ("warm_up", 0)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name}={getattr(self, name)}; choose at least {least}")
-        for name in ("timeout", "ready_timeout"):
-            if (seconds := getattr(self, name)) is not None and not seconds > 0:
-                raise UsageError(f"{name}={seconds}; choose seconds above 0, or none")
-
-    def recorded(self) -> dict[str, Any]:
-        """What of it decides the answers, and so belongs to the identity of a run."""
-        return {name: getattr(self, name) for name in ("k", "paraphrases", "repeat", "sample", "seed")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +119,7 @@ def describe_run(golden: GoldenSet, system: System, settings: Settings) -> Prove
         golden=identify(golden),
         system=json.loads(described),
         fingerprint=f"sha256:{hashlib.sha256(described.encode()).hexdigest()}",
-        settings=settings.recorded(),
+        settings=settings.identity(),
         versions=_versions(),
     )
 
