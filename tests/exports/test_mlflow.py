@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from jsonschema import validate
 
 from karat.core import MEASURES, GoldenSet, Hit, InputError, Provenance, Trace, UsageError
 from karat.exports._mlflow import check_mlflow, export_mlflow, mlflow_key, mlflow_name
 from karat.exports._records import experiment_records, read_records
 from karat.golden import fingerprint
 from karat.runs import RunWriter
+from karat.schema import ExportedRun, json_schema
 
 Play = Callable[..., Any]
 SYSTEM = {"chunk": {"chunker": "sentence", "max_tokens": 256}, "embedder": None, "stop words": ["a", "b"], "empty": {}}
@@ -169,7 +171,8 @@ def test_what_has_no_value_is_no_metric(made: Path, folder: Path, letters: Golde
     (record,) = read_records([made], measures=["RR@10"])
     assert "RR@10" not in record.metrics
     assert record.tags["karat.without_value"] == "RR@10"
-    assert record.document["means"] == {"RR@10": None}
+    assert isinstance(record.document, ExportedRun)
+    assert record.document.means == {"RR@10": None}
 
 
 def test_measures_are_those_of_the_project_unless_others_are_given(made: Path, folder: Path) -> None:
@@ -384,6 +387,7 @@ def test_a_run_in_a_database(made: Path, play: Play, folder: Path) -> None:
     assert run["files"].keys() == {"karat.json", "mine-1.jsonl"}
     assert run["files"]["mine-1.jsonl"] == made.read_text()
     document = json.loads(run["files"]["karat.json"])
+    validate(document, json_schema("exported-run"))
     assert (document["system"], document["failed"]) == (SYSTEM, {"qc": "timed out"})
     assert run["place"].startswith((folder / "kept" / "mlruns").as_uri())
 
@@ -421,7 +425,9 @@ def test_experiments_in_a_folder(log: Path, play: Play) -> None:
     assert one["metrics"] == {"R_at_5": 0.82, "RR": 0.75, "latency.p95": 120.0}
     assert (one["tags"]["karat.verdict"], one["tags"]["karat.reason"]) == ("REJECTED", "precision fell")
     assert one["tags"]["mlflow.note.content"] == "larger chunks"
-    assert json.loads(one["files"]["karat.json"])["experiment"] == LOG["experiments"][0]
+    document = json.loads(one["files"]["karat.json"])
+    validate(document, json_schema("exported-experiment"))
+    assert document["experiment"] == LOG["experiments"][0]
     other = after[0]
     assert other["metrics"] == {"R_at_5": 0.82, "RR": 0.8, "latency.p95": 120.0, "judged": 1.0}
     assert (other["tags"]["karat.verdict"], other["tags"]["karat.reason"]) == ("ACCEPTED", "")
