@@ -166,8 +166,8 @@ def _experiment(entry: Any, source: str, place: int) -> Experiment:
         raise InputError(f"experiments[{place}] is {shorten(entry)} and has no id", source=source, hint=_HINT)
     for key, kind in _KINDS.items():
         if not isinstance(entry.get(key, kind()), kind):
-            what = f"{key} of {shorten(entry['id'])} is {shorten(entry[key])}"
-            raise InputError(what, source=source, hint=f"it should be {'an object' if kind is dict else 'a text'}")
+            message = f"{key} of {shorten(entry['id'])} is {shorten(entry[key])}"
+            raise InputError(message, source=source, hint=f"it should be {'an object' if kind is dict else 'a text'}")
     word, reason = split_verdict(entry.get("verdict", ""))
     return Experiment(
         id=entry["id"],

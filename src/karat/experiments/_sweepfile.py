@@ -210,8 +210,8 @@ def _check_key(key: str) -> None:
 
 def _check_number(number: int, limit: int) -> None:
     if number > limit:
-        what = f"there are {number:,} variants to try, and the limit is {limit:,}"
-        raise InputError(what, hint="try fewer values at once, or allow more with --limit")
+        message = f"there are {number:,} variants to try, and the limit is {limit:,}"
+        raise InputError(message, hint="try fewer values at once, or allow more with --limit")
 
 
 def _require_distinct(values: Iterable[str], message: str) -> None:

@@ -202,10 +202,10 @@ def _translated_errors(uri: str) -> Iterator[None]:
         packages = "mlflow-skinny SQLAlchemy alembic" if extra else error.name
         raise UsageError(f"export to MLflow is not possible here ({error}); pip install {packages}") from None
     except Exception as error:
-        what, where = _without_secrets(f"{getattr(error, 'message', None) or error}"), f"MLflow at {public_uri(uri)}"
+        message, place = _without_secrets(f"{getattr(error, 'message', None) or error}"), f"MLflow at {public_uri(uri)}"
         if getattr(error, "error_code", None) == "INVALID_PARAMETER_VALUE":
-            raise InputError(what, source=where) from None
-        raise SystemFailed(f"{where}: {type(error).__name__}: {what}") from error
+            raise InputError(message, source=place) from None
+        raise SystemFailed(f"{place}: {type(error).__name__}: {message}") from error
 
 
 def _check_uri(uri: str) -> None:
@@ -325,7 +325,7 @@ def _export(client: Any, experiment: str, record: Record, entry: _Entry, earlier
 
 def _create_run(client: Any, experiment: str, record: Record) -> Any:
     tags = {"karat.id": record.id}  # from the beginning, so that the next export finds it
-    return client.create_run(experiment, start_time=record.made, tags=tags, run_name=record.name)
+    return client.create_run(experiment, start_time=record.created, tags=tags, run_name=record.name)
 
 
 def _log(client: Any, run: str, entry: _Entry) -> None:

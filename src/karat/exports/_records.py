@@ -34,7 +34,7 @@ class Record:
     name: str
     source: str
     """The file that it was read from."""
-    made: int
+    created: int
     """When it was made, in milliseconds since 1970."""
     params: Mapping[str, Any]
     metrics: Mapping[str, float]
@@ -109,7 +109,7 @@ def run_record(
         id=id_,
         name=Path(path).name.removesuffix(".gz").removesuffix(".jsonl"),
         source=str(path),
-        made=int(Path(path).stat().st_mtime * 1000),
+        created=int(Path(path).stat().st_mtime * 1000),
         params=params,
         metrics={name: value for name, value in numbers.items() if math.isfinite(value)},
         tags=tags | _without(name for name, value in numbers.items() if not math.isfinite(value)),
@@ -154,8 +154,8 @@ def experiment_records(path: str | Path) -> tuple[Record, ...]:
     log = read_log(path)
     for name, count in Counter(experiment.id for experiment in log).items():
         if count > 1:
-            what = f"{count} experiments are called {shorten(name)}"
-            raise InputError(what, source=str(path), hint="rename all but one")
+            message = f"{count} experiments are called {shorten(name)}"
+            raise InputError(message, source=str(path), hint="rename all but one")
     return tuple(_experiment_record(experiment, path) for experiment in log)
 
 
@@ -181,7 +181,7 @@ def _experiment_record(experiment: Experiment, path: str | Path) -> Record:
         id=id_,
         name=experiment.id,
         source=str(path),
-        made=_midnight(experiment.date),
+        created=_midnight(experiment.date),
         params=params,
         metrics=metrics,
         tags=tags | _without(name for name in results if name not in metrics),

@@ -182,7 +182,9 @@ def _queries(
         for query, columns in values.items()
     ]
     # Rounded, so that noise in the last digits does not reorder ties: these stay in the order of the golden set.
-    return tuple(sorted(rows, key=lambda row: -round(max(abs(one.difference) for one in row.measures.values()), 9)))
+    return tuple(
+        sorted(rows, key=lambda row: -round(max(abs(values.difference) for values in row.measures.values()), 9))
+    )
 
 
 def _notes(

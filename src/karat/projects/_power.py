@@ -102,11 +102,11 @@ def _meaning(aim: Aim, rows: Sequence[Reach], source: _Source) -> str:
     measured = [row for row in rows if row.sd is not None]
     if not measured:
         return "the runs do not differ on any query, so nothing can be planned with them: name another with --against"
-    what, sides = ("drop", "one side") if aim.sides == 1 else ("difference", "two sides")
+    change, sides = ("drop", "one side") if aim.sides == 1 else ("difference", "two sides")
     share = f"{100 * aim.power:g} of 100"
     least = "at least " if source == "repeats" else ""
     needed = _range([row.needed for row in measured], "{:,}")
-    task = f"find a {what} of {aim.effect:g} (alpha {aim.alpha:g}, {sides})"
+    task = f"find a {change} of {aim.effect:g} (alpha {aim.alpha:g}, {sides})"
     text = f"{share} comparisons {task} with {least}{needed} queries"
     if source == "given":
         text += f", where the differences have an sd of {_range([row.sd for row in measured], '{:g}')}"

@@ -45,8 +45,8 @@ def json_schema(document: str | type) -> dict[str, Any]:
 
 def _type(name: str) -> type:
     if name not in DOCUMENTS:
-        known = did_you_mean(name, DOCUMENTS) or f"; there are {', '.join(DOCUMENTS)}"
-        raise UsageError(f"no document is called {name!r}{known}")
+        others = did_you_mean(name, DOCUMENTS) or f"; there are {', '.join(DOCUMENTS)}"
+        raise UsageError(f"no document is called {name!r}{others}")
     module, class_name = DOCUMENTS[name]
     document: type = getattr(import_module(f"karat.schema.{module}"), class_name)
     return document
