@@ -190,7 +190,7 @@ def test_the_same_run_has_the_same_id_wherever_it_lies(made: Path, folder: Path)
     os.utime(copy, (0, 0))
     one, other = read_records([made, copy])
     assert one.id == other.id == read_records([made], measures=["P@1"])[0].id
-    assert (other.name, other.made) == ("elsewhere", 0)
+    assert (other.name, other.created) == ("elsewhere", 0)
     made.write_text(made.read_text().replace("timed out", "refused"))
     assert read_records([made])[0].id != one.id
     (folder / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nunit = "target"\n')
@@ -203,7 +203,7 @@ def test_a_log_by_hand(log: Path) -> None:
     assert (one.kind, one.name, one.note, one.file) == ("experiment", "exp-001", "larger chunks", None)
     assert one.params == {"pipeline.chunk.size": 512, "pipeline.fuse.k": 20}
     assert one.metrics == {"R@5": 0.82, "RR": 0.75, "latency.p95": 120.0}
-    assert one.made == 1_768_435_200_000
+    assert one.created == 1_768_435_200_000
     assert {key: value for key, value in one.tags.items() if value} == {
         "karat.experiment": "exp-001",
         "karat.date": "2026-01-15",
@@ -235,7 +235,7 @@ def test_an_entry_stays_the_same_when_its_verdict_changes(log: Path) -> None:
 def test_a_date_that_mlflow_cannot_hold_is_now(log: Path, date: str) -> None:
     """An experiment without a usable day begins when it is exported."""
     log.write_text(json.dumps({"experiments": [LOG["experiments"][0] | {"date": date}]}))
-    assert experiment_records(log)[0].made > 1_768_435_200_000
+    assert experiment_records(log)[0].created > 1_768_435_200_000
 
 
 def test_two_experiments_with_one_id_are_refused(log: Path) -> None:
@@ -382,7 +382,7 @@ def test_a_run_in_a_database(made: Path, play: Play, folder: Path) -> None:
         "karat.names": '{"RR_at_10": "RR@10", "system.stop_x20_words": "system.stop words"}',
         "mlflow.runName": "mine-1",
     }
-    assert (run["status"], run["start"], run["end"]) == ("FINISHED", record.made, record.made)
+    assert (run["status"], run["start"], run["end"]) == ("FINISHED", record.created, record.created)
     assert set(run["history"].values()) == {1}
     assert run["files"].keys() == {"karat.json", "mine-1.jsonl"}
     assert run["files"]["mine-1.jsonl"] == made.read_text()

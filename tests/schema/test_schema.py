@@ -16,24 +16,21 @@ from karat.core import UsageError
 from karat.schema import DOCUMENTS, PowerPlan, SystemChange, json_schema, to_json
 
 
-def test_the_door_has_every_name_in_order() -> None:
-    """``__all__`` and the table of homes list the same names, and each of them can be had."""
+def test_the_door_names_the_home_of_every_name_in_order() -> None:
+    """``__all__`` and the table of homes list the same names."""
     assert list(karat.schema._HOME) == karat.schema.__all__
-    assert all(getattr(karat.schema, name) is not None for name in karat.schema.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        karat.schema.Nothing  # noqa: B018 (the attribute is the test)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_schema_is_valid_and_says_what_it_is(name: str) -> None:
-    """Draft 2020-12, with the title and the description of the type."""
+    """Draft 2020-12, with the name of the document as its title and the docstring of the type as its description."""
     schema = json_schema(name)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     module, class_name = DOCUMENTS[name]
     document = getattr(import_module(f"karat.schema.{module}"), class_name)
-    assert schema == json_schema(document)
-    assert (schema["title"], bool(schema["description"])) == (class_name, True)
+    assert (schema["title"], bool(schema["description"])) == (f"karat {name}", True)
+    assert json_schema(document) == schema | {"title": class_name}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -9,7 +9,7 @@ from karat.cli._table import bold, escaped, number, printable, render
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from karat.schema import ComparedPair, ComparedRun, Comparison, ListSummary, MeasureComparison, MovedQuery
+    from karat.schema import ComparedMeasure, ComparedPair, ComparedRun, Comparison, ListSummary, MovedQuery
 
 _SHOWN, _PLACES, _KEYS = 5, 4, 20
 _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": ""}
@@ -43,7 +43,7 @@ def _p_names(correction: str) -> list[str]:
     return ["p", *([f"p {_CORRECTIONS[correction]}"] if _CORRECTIONS[correction] else []), "p t"]
 
 
-def _p_values(test: MeasureComparison, correction: str) -> list[str]:
+def _p_values(test: ComparedMeasure, correction: str) -> list[str]:
     return [_p(test.p), *([_p(test.p_corrected)] if _CORRECTIONS[correction] else []), _p(test.p_t)]
 
 
@@ -52,7 +52,7 @@ def _measures(pair: ComparedPair, correction: str) -> str:
     return render([*rows, *([test.measure, *_row(test, correction)] for test in pair.measures)])
 
 
-def _row(test: MeasureComparison, correction: str) -> list[str]:
+def _row(test: ComparedMeasure, correction: str) -> list[str]:
     return [
         number(test.baseline),
         number(test.candidate),
@@ -94,7 +94,7 @@ def _conclusion(pair: ComparedPair, comparison: Comparison) -> str:
     return "; ".join(parts)
 
 
-def _direction(test: MeasureComparison) -> str:
+def _direction(test: ComparedMeasure) -> str:
     from karat.core import Measure
 
     higher = Measure.parse(test.measure).definition.higher_is_better

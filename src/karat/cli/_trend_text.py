@@ -65,7 +65,7 @@ def _history(history: TrendHistory, measures: Sequence[str]) -> str:
     runs, lines = history.runs, _lines(history.runs, measures)
     rows = [["date", "run", "queries", *(line.name for line in lines), "changed since the run before"]]
     for place, (day, run) in enumerate(zip(_days(runs), runs, strict=True)):
-        numbers = ["-" if (value := line.values[place]) is None else line.shown(value) for line in lines]
+        numbers = ["-" if (value := line.values[place]) is None else line.format(value) for line in lines]
         rows.append([day, printable(run.run), _queries(run), *numbers, _changed(run.changes)])
     head = f"{bold(_asked(history).removesuffix('; '))}\n" if history.asked else ""
     return f"{head}{render(_pad_last(rows), left=2)}" + (f"\n\n{_trends(lines)}" if len(runs) > 1 else "")
@@ -83,10 +83,10 @@ def _trends(lines: Sequence[Sparkline]) -> str:
     head = "trend" if len(lines[0].values) <= _BARS else f"trend (the newest {_BARS})"
     rows = [["metric", head, "first", "newest", "change", "lowest", "highest"]]
     for line in lines:
-        change = "-" if line.change is None else line.shown(line.change, signed=True)
+        change = "-" if line.change is None else line.format(line.change, signed=True)
         drawn = line.drawn
-        ends = [drawn[0], drawn[-1], min(line.known, default=None), max(line.known, default=None)]
-        first, newest, low, high = ("-" if value is None else line.shown(value) for value in ends)
+        ends = [drawn[0], drawn[-1], min(line.present, default=None), max(line.present, default=None)]
+        first, newest, low, high = ("-" if value is None else line.format(value) for value in ends)
         rows.append([line.name, bars(drawn[-_BARS:]), first, newest, change, low, high])
     return render(rows, left=2)
 

@@ -29,8 +29,8 @@ from karat.experiments._verdicts import (
     weigh_claims,
 )
 from karat.gate import Baseline, Check, Policy, lower_is_better
+from karat.projects import check_row
 from karat.schema import (
-    CheckResult,
     ObjectiveChange,
     SweepBaseline,
     SweepCorrection,
@@ -278,26 +278,5 @@ def _variant(result: SweepResult, outcome: VariantOutcome) -> VariantResult:
         pareto=outcome.pareto,
         answered_before=outcome.answered_before,
         run=None if outcome.run is None else str(outcome.run),
-        checks=tuple(_check(check) for check in outcome.checks),
-    )
-
-
-def _check(check: Check) -> CheckResult:
-    return CheckResult(
-        metric=check.metric,
-        kind=check.kind,
-        outcome=check.outcome.value,
-        reason=check.reason,
-        where=None if check.where is None else dict([check.where]),
-        query=check.query,
-        current=check.current,
-        baseline=check.baseline,
-        difference=check.difference,
-        low=check.low,
-        high=check.high,
-        limit=check.limit,
-        p=check.p,
-        p_worse=check.p_worse,
-        n=check.n,
-        needed=check.needed,
+        checks=tuple(map(check_row, outcome.checks)),
     )

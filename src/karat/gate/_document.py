@@ -23,10 +23,10 @@ from karat.gate._comparison import (
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import KEPT, moved, movers
 from karat.schema import (
+    ComparedMeasure,
     ComparedPair,
     ComparedRun,
     Comparison,
-    MeasureComparison,
     MovedQuery,
     QueryComparison,
     QueryValues,
@@ -117,8 +117,8 @@ def _pair(
     return replace(document, queries=_queries(candidate, baseline, measures, similarities))
 
 
-def _measure(test: Compared) -> MeasureComparison:
-    return MeasureComparison(
+def _measure(test: Compared) -> ComparedMeasure:
+    return ComparedMeasure(
         measure=test.measure,
         segment=None if test.segment is None else dict([test.segment]),
         n=test.n,

@@ -1,21 +1,19 @@
 """Projects: a folder with karat.toml, and one function for each thing that people do with it."""
 
 from karat.projects._acceptance import Acceptance, accept_run
-from karat.projects._advice import advice
 from karat.projects._check import (
     CHOICES,
     ask_project,
     check,
     check_project,
     choose_settings,
-    describe_failure,
     open_sound_project,
     parse_path,
     parse_policy,
 )
 from karat.projects._comparing import compare_runs
 from karat.projects._evaluations import Evaluations, read_evaluations
-from karat.projects._failure import explain
+from karat.projects._failure import describe_failure, explain, summarise
 from karat.projects._gating import (
     GateResult,
     baseline_path,
@@ -30,7 +28,7 @@ from karat.projects._gating import (
 )
 from karat.projects._power import plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
-from karat.projects._report import report_document
+from karat.projects._report import check_row, report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
 
 __all__ = [
@@ -41,12 +39,12 @@ __all__ = [
     "Project",
     "RunFile",
     "accept_run",
-    "advice",
     "ask_project",
     "baseline_path",
     "carry_over",
     "check",
     "check_project",
+    "check_row",
     "choose_settings",
     "compare_runs",
     "describe_failure",
@@ -72,4 +70,5 @@ __all__ = [
     "require_complete",
     "run_identity",
     "run_path",
+    "summarise",
 ]

@@ -16,7 +16,16 @@ import pytest
 
 from karat.core import InputError, KaratError, UsageError
 from karat.files import folder_lock, write_file
-from karat.projects import GateResult, check_project, choose_settings, explain, gate_run, report_document, run_path
+from karat.projects import (
+    GateResult,
+    check_project,
+    choose_settings,
+    explain,
+    gate_run,
+    report_document,
+    run_path,
+    summarise,
+)
 from karat.pytest_plugin._names import PROPERTY
 from karat.pytest_plugin._rules import Asked, Rule, item_id, name_of, names_of, rule_of, told
 from karat.runs import read_answers
@@ -187,7 +196,7 @@ def _judge(item: pytest.Function, rule: Rule, gated: GateResult) -> None:
     ]
     worst = next(one for one in _RANK if one is Outcome.PASS or any(check.outcome is one for check in checks))
     of_it = [check for check in checks if check.outcome is worst]
-    reasons = "; ".join(explain(gated, [check]).splitlines()[0] for check in of_it)
+    reasons = "; ".join(map(summarise, of_it))
     item.user_properties.append((PROPERTY, f"{worst.value}: {reasons}"))
     if worst is Outcome.FAIL:
         pytest.fail(explain(gated, of_it), pytrace=False)

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
-from karat.runs._parts import Part, Parts
 from karat.files import Reading
+from karat.runs._parts import Part, Parts
 
 if TYPE_CHECKING:
     from karat.files import Row

@@ -11,11 +11,11 @@ from typing import Any
 
 from karat.core import GoldenSet, Hit, InputError, Provenance, Run, Trace, shorten
 from karat.files import BOM, decode, read_bytes
+from karat.golden import identify
+from karat.measures import name_of, read_run
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
 from karat.runs._tracefile import KEYS, Answers, queries_of, read_trace_file
-from karat.golden import identify
-from karat.measures import name_of, read_run
 
 NOT_IN_RUN = "not in the run"
 _SHOWN = 3

@@ -1,4 +1,4 @@
-"""Every JSON document that karat prints or writes: a type for each, and its published JSON Schema."""
+"""Typed documents: every JSON document that karat prints or writes, and the JSON Schema that describes it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from karat.schema._comparison import (
+        ComparedMeasure,
         ComparedPair,
         ComparedRun,
         Comparison,
         ListComparison,
         ListSummary,
-        MeasureComparison,
         MovedQuery,
         QueryComparison,
         QueryValues,
-        SystemChange,
     )
-    from karat.schema._encoding import to_json, to_plain
+    from karat.schema._decision import (
+        DECISION_FORMAT,
+        BaselineFacts,
+        CheckRow,
+        DecisionDocument,
+        GoldenErrors,
+        GoldenFacts,
+        Histogram,
+        LatencyFacts,
+        MeasureComparison,
+        MeasureRow,
+        MoverRow,
+        Recommendation,
+        RunFacts,
+        SegmentRow,
+        StageTimes,
+        Verdict,
+        VerdictFailure,
+    )
+    from karat.schema._encoding import to_json
     from karat.schema._experiment import (
         ExperimentDiff,
         ExperimentEntry,
@@ -29,9 +47,11 @@ if TYPE_CHECKING:
     )
     from karat.schema._export import ExportedExperiment, ExportedRecord, ExportedRun, ExportReport
     from karat.schema._power import PowerPlan, PowerRow
-    from karat.schema._published import DOCUMENTS, json_schema
+    from karat.schema._publish import json_schema
+    from karat.schema._published import DOCUMENTS
+    from karat.schema._queries import ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
+    from karat.schema._read import Mismatch, from_plain, to_plain
     from karat.schema._sweep import (
-        CheckResult,
         ObjectiveChange,
         PlannedVariant,
         SweepBaseline,
@@ -42,13 +62,19 @@ if TYPE_CHECKING:
         VariantResult,
     )
     from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSkippedFile
+    from karat.schema._types import SystemChange
 
 __all__ = [
+    "DECISION_FORMAT",
     "DOCUMENTS",
-    "CheckResult",
+    "BaselineFacts",
+    "CheckRow",
+    "ComparedMeasure",
     "ComparedPair",
     "ComparedRun",
     "Comparison",
+    "DecisionDocument",
+    "ExpectedRow",
     "ExperimentDiff",
     "ExperimentEntry",
     "ExperimentLog",
@@ -56,17 +82,33 @@ __all__ = [
     "ExportedExperiment",
     "ExportedRecord",
     "ExportedRun",
+    "GoldenErrors",
+    "GoldenFacts",
+    "Histogram",
+    "HitRow",
+    "LatencyFacts",
+    "LeftRow",
     "ListComparison",
     "ListSummary",
     "MeasureComparison",
+    "MeasureRow",
+    "Mismatch",
     "MovedQuery",
+    "MoverRow",
     "ObjectiveChange",
+    "Passage",
     "PlannedVariant",
     "PowerPlan",
     "PowerRow",
     "QueryComparison",
+    "QueryFailure",
+    "QueryRow",
     "QueryValues",
+    "Recommendation",
     "ResultDifference",
+    "RunFacts",
+    "SegmentRow",
+    "StageTimes",
     "SweepBaseline",
     "SweepCorrection",
     "SweepEntry",
@@ -82,18 +124,26 @@ __all__ = [
     "TrendSkippedFile",
     "ValueDifference",
     "VariantResult",
+    "Verdict",
+    "VerdictFailure",
+    "from_plain",
     "json_schema",
     "to_json",
     "to_plain",
 ]
 
-# Loaded at first use: `karat --help` does without msgspec.
+# Loaded at first use: a command pays only for the documents that it reads or writes.
 _HOME = {
+    "DECISION_FORMAT": "_decision",
     "DOCUMENTS": "_published",
-    "CheckResult": "_sweep",
+    "BaselineFacts": "_decision",
+    "CheckRow": "_decision",
+    "ComparedMeasure": "_comparison",
     "ComparedPair": "_comparison",
     "ComparedRun": "_comparison",
     "Comparison": "_comparison",
+    "DecisionDocument": "_decision",
+    "ExpectedRow": "_queries",
     "ExperimentDiff": "_experiment",
     "ExperimentEntry": "_experiment",
     "ExperimentLog": "_experiment",
@@ -101,17 +151,33 @@ _HOME = {
     "ExportedExperiment": "_export",
     "ExportedRecord": "_export",
     "ExportedRun": "_export",
+    "GoldenErrors": "_decision",
+    "GoldenFacts": "_decision",
+    "Histogram": "_decision",
+    "HitRow": "_queries",
+    "LatencyFacts": "_decision",
+    "LeftRow": "_queries",
     "ListComparison": "_comparison",
     "ListSummary": "_comparison",
-    "MeasureComparison": "_comparison",
+    "MeasureComparison": "_decision",
+    "MeasureRow": "_decision",
+    "Mismatch": "_read",
     "MovedQuery": "_comparison",
+    "MoverRow": "_decision",
     "ObjectiveChange": "_sweep",
+    "Passage": "_queries",
     "PlannedVariant": "_sweep",
     "PowerPlan": "_power",
     "PowerRow": "_power",
     "QueryComparison": "_comparison",
+    "QueryFailure": "_queries",
+    "QueryRow": "_queries",
     "QueryValues": "_comparison",
+    "Recommendation": "_decision",
     "ResultDifference": "_experiment",
+    "RunFacts": "_decision",
+    "SegmentRow": "_decision",
+    "StageTimes": "_decision",
     "SweepBaseline": "_sweep",
     "SweepCorrection": "_sweep",
     "SweepEntry": "_experiment",
@@ -119,7 +185,7 @@ _HOME = {
     "SweepReference": "_sweep",
     "SweepReport": "_sweep",
     "SweepTests": "_experiment",
-    "SystemChange": "_comparison",
+    "SystemChange": "_types",
     "TrendHistory": "_trend",
     "TrendOtherRun": "_trend",
     "TrendReport": "_trend",
@@ -127,9 +193,12 @@ _HOME = {
     "TrendSkippedFile": "_trend",
     "ValueDifference": "_experiment",
     "VariantResult": "_sweep",
-    "json_schema": "_published",
+    "Verdict": "_decision",
+    "VerdictFailure": "_decision",
+    "from_plain": "_read",
+    "json_schema": "_publish",
     "to_json": "_encoding",
-    "to_plain": "_encoding",
+    "to_plain": "_read",
 }
 
 

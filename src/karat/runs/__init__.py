@@ -1,0 +1,18 @@
+"""Runs: a system asked every question of a golden set, what it answered as a file, and answers from elsewhere."""
+
+from karat.config import Settings
+from karat.runs._evaluate import describe_run, make_run, require_golden
+from karat.runs._runfile import RunWriter, make_header, read_begun, read_run_file
+from karat.runs._traces import read_answers
+
+__all__ = [
+    "RunWriter",
+    "Settings",
+    "describe_run",
+    "make_header",
+    "make_run",
+    "read_answers",
+    "read_begun",
+    "read_run_file",
+    "require_golden",
+]
