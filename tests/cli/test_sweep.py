@@ -14,8 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jsonschema import validate
 
 from karat.experiments import read_log
+from karat.schema import json_schema
 from sweeping import MODULE, make_project, record_baseline, systems
 
 VERB = "sweep"
@@ -68,6 +70,19 @@ def test_json_has_everything(run: Run, folder: Path) -> None:
     assert broken["error"].startswith("every one of 24")
     assert same["config_changes"] == {"eval.system": f"{MODULE}:same"}
     assert (folder / better["run"]).is_file()
+
+
+def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
+    """The plan, the report with and without a baseline, and every entry of the log."""
+    validate(json.loads(run("sweep.toml", "--dry-run", "--json")[0]), json_schema("sweep-plan"))
+    validate(json.loads(run("sweep.toml", "--json")[0]), json_schema("sweep"))
+    (folder / "baseline.json").unlink()
+    validate(json.loads(run("sweep.toml", "--json")[0]), json_schema("sweep"))
+    log = json.loads((folder / "experiments.json").read_text())
+    validate(log, json_schema("experiments"))
+    assert len(log["experiments"]) == 7  # broken failed alike both times
+    for entry in log["experiments"]:
+        validate(entry, json_schema("sweep-entry"))
 
 
 def test_a_policy_without_tests_is_warned_of(run: Run, folder: Path) -> None:
@@ -197,7 +212,7 @@ def test_a_sweep_that_is_stopped_goes_on(folder: Path, environment: dict[str, st
     _, err = worker.communicate(timeout=30)
     assert worker.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
     if how is signal.SIGINT:
-        assert "karat: interrupted; the same command goes on where this one was" in err
+        assert "karat: interrupted; the same command goes on where this one stopped" in err
         assert "Traceback" not in err
     assert not (folder / "experiments.json").exists()
     out, err = begin(folder, environment, SLOW="0").communicate(timeout=60)

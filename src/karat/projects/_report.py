@@ -32,8 +32,8 @@ from karat.schema import (
     QueryRow,
     RunFacts,
     SegmentRow,
-    SettingChange,
     StageTimes,
+    SystemChange,
     Verdict,
     VerdictFailure,
     from_plain,
@@ -154,7 +154,7 @@ def _baseline(gated: GateResult) -> BaselineFacts | None:
         recorded=gated.baseline.recorded,
         forced=gated.baseline.forced,
         changes=tuple(
-            SettingChange(key=key, now=now, was=was)
+            SystemChange(key=key, now=now, was=was)
             for key, now, was in system_changes(candidate.provenance.system, before.provenance.system)
         ),
     )

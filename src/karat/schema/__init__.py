@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from karat.schema._comparison import (
+        ComparedMeasure,
         ComparedPair,
         ComparedRun,
         Comparison,
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
         MovedQuery,
         QueryComparison,
         QueryValues,
-        SystemChange,
     )
     from karat.schema._decision import (
         DECISION_FORMAT,
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
         MeasureComparison,
         MeasureRow,
         MoverRow,
+        Outcome,
         Recommendation,
         RunFacts,
         SegmentRow,
-        SettingChange,
         StageTimes,
+        Status,
         Verdict,
         VerdictFailure,
     )
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from karat.schema._golden import (
         AnnotatorAgreement,
         AnnotatorKappa,
+        Bump,
+        Bytes,
         DisputedPair,
         GoldenCeiling,
         GoldenChange,
@@ -73,15 +76,15 @@ if TYPE_CHECKING:
         OutlineBlock,
         OutlineSection,
         RegradedPair,
+        Severity,
     )
     from karat.schema._power import PowerPlan, PowerRow
     from karat.schema._publish import json_schema
     from karat.schema._published import DOCUMENTS
-    from karat.schema._queries import ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
-    from karat.schema._read import Mismatch, from_plain, to_plain
+    from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
+    from karat.schema._read import Document, Mismatch, from_plain, to_plain
     from karat.schema._scores import MeasureScore, RunScores, ScoreReport, SegmentScores
     from karat.schema._sweep import (
-        CheckResult,
         ObjectiveChange,
         PlannedVariant,
         SweepBaseline,
@@ -92,20 +95,25 @@ if TYPE_CHECKING:
         VariantResult,
     )
     from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSkippedFile
+    from karat.schema._types import SystemChange
 
 __all__ = [
     "DECISION_FORMAT",
     "DOCUMENTS",
+    "FIELDS",
     "AnnotatorAgreement",
     "AnnotatorKappa",
     "BaselineFacts",
-    "CheckResult",
+    "Bump",
+    "Bytes",
     "CheckRow",
+    "ComparedMeasure",
     "ComparedPair",
     "ComparedRun",
     "Comparison",
     "DecisionDocument",
     "DisputedPair",
+    "Document",
     "ExpectedRow",
     "ExperimentDiff",
     "ExperimentEntry",
@@ -148,6 +156,7 @@ __all__ = [
     "MovedQuery",
     "MoverRow",
     "ObjectiveChange",
+    "Outcome",
     "OutlineBlock",
     "OutlineSection",
     "Passage",
@@ -166,8 +175,9 @@ __all__ = [
     "ScoreReport",
     "SegmentRow",
     "SegmentScores",
-    "SettingChange",
+    "Severity",
     "StageTimes",
+    "Status",
     "SweepBaseline",
     "SweepCorrection",
     "SweepEntry",
@@ -191,20 +201,24 @@ __all__ = [
     "to_plain",
 ]
 
-# Loaded at first use: a command pays only for the documents that it reads or writes.
+# Loaded at first use: msgspec takes longer to import than `karat --help` may.
 _HOME = {
     "DECISION_FORMAT": "_decision",
     "DOCUMENTS": "_published",
+    "FIELDS": "_queries",
     "AnnotatorAgreement": "_golden",
     "AnnotatorKappa": "_golden",
     "BaselineFacts": "_decision",
-    "CheckResult": "_sweep",
+    "Bump": "_golden",
+    "Bytes": "_golden",
     "CheckRow": "_decision",
+    "ComparedMeasure": "_comparison",
     "ComparedPair": "_comparison",
     "ComparedRun": "_comparison",
     "Comparison": "_comparison",
     "DecisionDocument": "_decision",
     "DisputedPair": "_golden",
+    "Document": "_read",
     "ExpectedRow": "_queries",
     "ExperimentDiff": "_experiment",
     "ExperimentEntry": "_experiment",
@@ -247,6 +261,7 @@ _HOME = {
     "MovedQuery": "_comparison",
     "MoverRow": "_decision",
     "ObjectiveChange": "_sweep",
+    "Outcome": "_decision",
     "OutlineBlock": "_golden",
     "OutlineSection": "_golden",
     "Passage": "_queries",
@@ -265,8 +280,9 @@ _HOME = {
     "ScoreReport": "_scores",
     "SegmentRow": "_decision",
     "SegmentScores": "_scores",
-    "SettingChange": "_decision",
+    "Severity": "_golden",
     "StageTimes": "_decision",
+    "Status": "_decision",
     "SweepBaseline": "_sweep",
     "SweepCorrection": "_sweep",
     "SweepEntry": "_experiment",
@@ -274,7 +290,7 @@ _HOME = {
     "SweepReference": "_sweep",
     "SweepReport": "_sweep",
     "SweepTests": "_experiment",
-    "SystemChange": "_comparison",
+    "SystemChange": "_types",
     "TrendHistory": "_trend",
     "TrendOtherRun": "_trend",
     "TrendReport": "_trend",

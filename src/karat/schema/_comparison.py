@@ -7,17 +7,10 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-
-class SystemChange(Struct, frozen=True, kw_only=True):
-    """A part in which two systems differ, as a dotted key with both values."""
-
-    key: str
-    now: Any
-    """null where the system has no such part; ``was`` likewise."""
-    was: Any
+from karat.schema._types import SystemChange
 
 
-class MeasureComparison(Struct, frozen=True, kw_only=True):
+class ComparedMeasure(Struct, frozen=True, kw_only=True):
     """One measure of two runs, on the queries that both have a value for."""
 
     measure: str
@@ -123,8 +116,8 @@ class ComparedPair(Struct, frozen=True, kw_only=True):
 
     baseline: str
     candidate: str
-    measures: tuple[MeasureComparison, ...]
-    segments: tuple[MeasureComparison, ...]
+    measures: tuple[ComparedMeasure, ...]
+    segments: tuple[ComparedMeasure, ...]
     changes: tuple[SystemChange, ...]
     lists: ListSummary | None
     movers: tuple[MovedQuery, ...]

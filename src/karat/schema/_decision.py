@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeGuard
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.schema._queries import Passage, QueryFailure, QueryRow
-from karat.schema._types import Count, Day, Number, Score
+from karat.schema._types import Count, Day, Number, Score, SystemChange
 
 DECISION_FORMAT: Final = 1
 """The number of the format; a document with a higher one needs a newer karat."""
@@ -74,14 +74,6 @@ class GoldenFacts(Struct, frozen=True, kw_only=True):
         return f"{self.name} {self.version or ''}".strip()
 
 
-class SettingChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A setting of the system that differs from the baseline's."""
-
-    key: str
-    now: Any
-    was: Any
-
-
 class BaselineFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The baseline that the run was compared with."""
 
@@ -89,7 +81,7 @@ class BaselineFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     fingerprint: str
     recorded: str
     forced: Annotated[str, Meta(description="Why it was recorded although the gate failed; empty if it did not.")]
-    changes: Annotated[tuple[SettingChange, ...], Meta(description="What differs in the system.")]
+    changes: Annotated[tuple[SystemChange, ...], Meta(description="What differs in the system.")]
 
 
 class MeasureComparison(Struct, frozen=True, kw_only=True):

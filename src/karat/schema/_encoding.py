@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import msgspec
+from karat.schema._read import to_plain
 
 
 def to_json(document: Any, *, indent: int | None = None) -> str:
@@ -15,12 +15,4 @@ def to_json(document: Any, *, indent: int | None = None) -> str:
     >>> to_json(SystemChange(key="chunk.size", now=384, was=512))
     '{"key": "chunk.size", "now": 384, "was": 512}'
     """
-    return json.dumps(msgspec.to_builtins(document, enc_hook=_plain), allow_nan=False, indent=indent)
-
-
-def _plain(value: Any) -> Any:
-    """Return a subclass of a JSON type, such as NumPy's float64, as that type."""
-    for kind in (float, int, str):
-        if isinstance(value, kind):
-            return kind(value)
-    raise NotImplementedError(f"{type(value).__name__} has no place in JSON")
+    return json.dumps(to_plain(document), allow_nan=False, indent=indent)

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from karat.schema._decision import CheckRow
+
 
 class PlannedVariant(Struct, frozen=True, kw_only=True):
     """A variant that a sweep would try."""
@@ -21,27 +23,6 @@ class SweepPlan(Struct, frozen=True, kw_only=True):
     project: str
     base: Mapping[str, Any]
     variants: tuple[PlannedVariant, ...]
-
-
-class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One check of the gate; what does not apply is left out."""
-
-    metric: str = ""
-    kind: str
-    outcome: Literal["pass", "fail", "inconclusive"]
-    reason: str = ""
-    where: Mapping[str, str] | None = None
-    query: str = ""
-    current: float | None = None
-    baseline: float | None = None
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
-    limit: float | None = None
-    p: float | None = None
-    p_worse: float | None = None
-    n: int | None = None
-    needed: int | None = None
 
 
 class ObjectiveChange(Struct, frozen=True, kw_only=True):
@@ -102,7 +83,7 @@ class VariantResult(Struct, frozen=True, kw_only=True):
     answered_before: bool
     """Whether an earlier run was used; then its latency was measured earlier too."""
     run: str | None
-    checks: tuple[CheckResult, ...]
+    checks: tuple[CheckRow, ...]
 
 
 class SweepReport(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from karat.schema._comparison import SystemChange
+from karat.schema._types import SystemChange
 
 
 class _File(Struct, frozen=True, kw_only=True):
