@@ -67,7 +67,7 @@ def _put(path: Path, kind: str) -> None:
     + [("karat.toml", "bytes"), ("golden", "folder"), ("golden", "bytes")],
 )
 def test_whatever_is_there_stays(run: Run, repository: Path, name: str, kind: str) -> None:
-    """A folder, a file that is no text, a link that leads nowhere or a pipe is left alone, and the rest is written."""
+    """A folder, a file that is not text, a link that leads nowhere or a pipe is left alone, and the rest is written."""
     path = repository / name
     _put(path, kind)
     before = _state(path)

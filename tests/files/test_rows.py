@@ -27,11 +27,11 @@ def test_a_missing_field_says_where_and_what_was_meant():
         ("text", 3, "'f' is 3, not text"),
         ("text", "\ud800", "'f' holds half of a surrogate pair"),
         ("id", "", "'f': an id is empty"),
-        ("id", True, "'f': id True is no text"),
-        ("id", 1.5, "'f': id 1.5 is no text"),
+        ("id", True, "'f': id True is not text"),
+        ("id", 1.5, "'f': id 1.5 is not text"),
         ("texts", ["a", 1], "'f' holds 1, not text"),
         ("list", {}, "'f' is {}, not a list"),
-        ("ids", [None], "'f': id None is no text"),
+        ("ids", [None], "'f': id None is not text"),
         ("integer", "2.5", "'f' is '2.5', not a whole number"),
         ("integer", 2.5, "'f' is 2.5, not a whole number"),
         ("integer", "9" * 30, "'f' is '999999999999999999999999999999', which is too large a number"),
@@ -135,6 +135,6 @@ def test_nested_rows_say_their_path():
         with record:
             record.id("id")
     assert [str(error) for error in reading.errors] == [
-        "f.json: queries[1]: 'id': id 1.5 is no text; ids are strings",
+        "f.json: queries[1]: 'id': id 1.5 is not text; ids are strings",
         "f.json: queries[2]: 3 is not an object",
     ]

@@ -370,7 +370,7 @@ class TestWhatIsNone:
             ({"RR": [10**400]}, "is not a number"),
             ({"RR": [1e300]}, "1e+300 is not a number"),
             ({"hits": "pool"}, "a list of ids is 'pool'"),
-            ({"hits": [{}]}, "id {} is no text"),
+            ({"hits": [{}]}, "id {} is not text"),
             ({"hits": [""]}, "an id is empty"),
         ],
     )

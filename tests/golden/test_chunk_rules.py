@@ -46,7 +46,7 @@ def test_texts_that_are_fine() -> None:
 
 
 def test_empty() -> None:
-    """White space is no text; a title is."""
+    """White space is not text; a title is."""
     assert [finding.where for finding in look("empty-text", PLAIN, "", " \n")] == [("d1", "d2")]
     titled = GoldenSet(documents=(Document(id="d", title="Pool rules for guests"),))
     assert check("empty-text", titled) == []

@@ -176,7 +176,7 @@ def test_a_whole_document_holds_all_its_text() -> None:
 
 
 def test_sections_are_text_where_their_spans_are_known() -> None:
-    """A judged section counts its bytes when ``resolve`` gives them, and is no text otherwise."""
+    """A judged section counts its bytes when ``resolve`` gives them, and is not text otherwise."""
     section = Target(document="wifi", section="S.2")
     ours = GoldenSet(judgments=(Judgment(query="q", target=section, grade=2),))
     found = hits([("wifi", 0, 40)])

@@ -527,7 +527,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         (b'{"qid": "q1", "topk": [{"id": "a", "score": "1"}]}\n', 1, "topk[0]: 'score' is '1', not a number", ""),
         (b'{"qid": "q1", "topk": [{"id": "a", "score": true}]}\n', 1, "topk[0]: 'score' is True, not a number", ""),
         (b'{"qid": "q1", "topk": [{"score": 1}]}\n', 1, "topk[0]: 'id' (or 'chunk_id') is missing", ""),
-        (b'{"qid": "q1", "topk": [1.5]}\n', 1, "topk[0]: 'id': id 1.5 is no text", "ids are strings"),
+        (b'{"qid": "q1", "topk": [1.5]}\n', 1, "topk[0]: 'id': id 1.5 is not text", "ids are strings"),
         (
             b'{"qid": "q1", "topk": [{"id": "a", "offsets": [1]}]}\n',
             1,

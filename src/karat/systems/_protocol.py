@@ -309,7 +309,7 @@ def _checked(hit: Hit) -> Hit:
         return hit
     for name in _TEXTS:
         if not isinstance(text := getattr(hit, name), str):
-            raise TypeError(f"{name} {shorten(text)} is no text")
+            raise TypeError(f"{name} {shorten(text)} is not text")
     if hit.span is not None and not isinstance(hit.span, Span):
         raise TypeError(f"span {shorten(hit.span)} is no Span")
     return replace(

@@ -163,7 +163,7 @@ JUDGED = FULL["judgments"][0]
         ({"judgments": [JUDGED, {**JUDGED, "relevance": 4}]}, "judgments[1]: 'relevance' is 4, not from 0 to 3"),
         ({"judgments": [{**JUDGED, "relevance": -1}]}, "judgments[0]: 'relevance' is -1, not from 0 to 3"),
         ({"judgments": [{**JUDGED, "relevance": None}]}, "judgments[0]: 'relevance' is missing"),
-        ({"judgments": [{**JUDGED, "memoryId": 1.5}]}, "judgments[0]: 'memoryId': id 1.5 is no text"),
+        ({"judgments": [{**JUDGED, "memoryId": 1.5}]}, "judgments[0]: 'memoryId': id 1.5 is not text"),
         ({"judgments": [{**JUDGED, "confidence": 2}]}, "judgments[0]: 'confidence' is 2, not between 0 and 1"),
         ({"judgments": [{**JUDGED, "source": "click"}]}, "judgments[0]: 'source' is 'click', not one of"),
         ({"judgments": [7]}, "judgments[0]: 7 is not an object"),

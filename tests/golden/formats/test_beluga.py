@@ -99,7 +99,7 @@ def test_ids_may_be_numbers(tmp_path: Path) -> None:
         ({"queries": [{"id": "q", "relevant_doc_ids": []}]}, "queries[0]: 'query' is missing"),
         ({"queries": [{"id": "q", "query": "?"}]}, "queries[0]: 'relevant_doc_ids' is missing"),
         (file_with(query=3), "queries[0]: 'query' is 3, not text"),
-        (file_with(relevant_doc_ids=[1.5]), "queries[0]: 'relevant_doc_ids': id 1.5 is no text"),
+        (file_with(relevant_doc_ids=[1.5]), "queries[0]: 'relevant_doc_ids': id 1.5 is not text"),
         (file_with(graded_relevance={"a": -1}), "queries[0].graded_relevance: 'a' has grade -1, not one from 0 to 255"),
         (file_with(graded_relevance={"a": 10**9}), "'a' has grade 1000000000, not one from 0 to 255"),
         (file_with(graded_relevance=[1]), "queries[0]: 'graded_relevance' is [1], not an object"),

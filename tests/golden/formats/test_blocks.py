@@ -126,7 +126,7 @@ def test_grades_are_an_extension(tmp_path: Path) -> None:
         ({"qid": None}, "'qid' is missing"),
         ({"relevant": None}, "'relevant' is missing"),
         ({"relevant": "S.1"}, "'relevant' is 'S.1', not a list"),
-        ({"relevant": [None]}, "'relevant': id None is no text"),
+        ({"relevant": [None]}, "'relevant': id None is not text"),
         ({"relevant": [""]}, "'relevant': an id is empty"),
         ({"negatives": {}}, "'negatives' is {}, not a list"),
         ({"paraphrases": None}, "'paraphrases' is missing"),

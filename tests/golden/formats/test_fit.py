@@ -235,7 +235,7 @@ def test_a_mistake_is_reported_with_its_place(tmp_path: Path, change: dict[str, 
         ({"relevance_labels": {"": 1}}, "an id is empty"),
         ({"relevance_labels": [3]}, "'relevance_labels' is [3], not an object"),
         ({"relevant_entities": "a"}, "'relevant_entities' is 'a', not a list"),
-        ({"relevant_entities": [None]}, "'relevant_entities': id None is no text"),
+        ({"relevant_entities": [None]}, "'relevant_entities': id None is not text"),
         ({"relevance_labels": {}, "top_1_chunk": 3}, "'top_1_chunk' is 3, not text"),
     ],
 )
@@ -353,7 +353,7 @@ def judged(name: str, grade: int = 2, query: str = "q") -> GoldenSet:
         (judged("d", 4), "query 'q' gives 'd' grade 4, not one from 0 to 3"),
         (judged("d", -1), "query 'q' gives 'd' grade -1, not one from 0 to 3"),
         (judged(""), "query 'q': an id is empty"),
-        (judged("\ud800"), "is no valid Unicode"),
+        (judged("\ud800"), "is not valid Unicode"),
         (judged("d", query="r"), "a judgment names query 'r', which the set does not have"),
     ],
 )

@@ -158,7 +158,7 @@ def test_every_mistake_is_reported_with_its_place(tmp_path: Path) -> None:
         "[1]: 'reference_contexts' is 5, not a list of texts",
         "[2]: 1 contexts have 2 ids",
         "[4]: context '1' had another text before",
-        "[5]: 'reference_context_ids': id None is no text",
+        "[5]: 'reference_context_ids': id None is not text",
         "[6]: 'reference_context_ids' is 5, not a list of ids",
         "[7]: 'user_input' is a conversation without a message of the user",
         "[8]: 'f?' is not an object",
