@@ -8,9 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import is_hypothesis_test
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+from clocks import Clock
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# How long an example takes is the machine's business. All else stays as Hypothesis has it, which draws the same
+# examples every time where CI is set.
+settings.register_profile("karat", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("karat")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -32,6 +39,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 0 if item.get_closest_marker("slow") else 2
 
     items.sort(key=turn)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock in the place of the real one wherever karat measures how long an answer takes."""
+    clock = Clock()
+    monkeypatch.setattr("karat.runs._ask.time", clock)
+    return clock
 
 
 @pytest.fixture(scope="session")
