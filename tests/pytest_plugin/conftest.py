@@ -39,7 +39,9 @@ def suite(tmp_path: Path, tiny: GoldenSet) -> Path:
     (tmp_path / "project" / "karat.toml").write_text(
         f'[golden]\npath = "set"\n[pipeline]\ndense = false\n[eval]\nmeasures = ["RR@10"]\n{GATE}'
     )
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -p no:randomly -p no:cacheprovider\n")
+    others = ("randomly", "cacheprovider", "hypothesispytest", "pytest_cov", "anyio", "platformdirs")
+    addopts = " ".join(["--strict-markers", *(f"-p no:{plugin}" for plugin in others)])
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {addopts}\n")
     (tmp_path / "finder.py").write_text(FINDER)
     search(tmp_path, "good")
     return tmp_path
@@ -52,7 +54,7 @@ def run_pytest(suite: Path, environment: dict[str, str]) -> Pytest:
     def run(*arguments: str, folder: Path = suite, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "pytest", *arguments],
-            cwd=folder, env=environment | variables, capture_output=True, text=True, timeout=120,
+            cwd=folder, env=environment | variables, capture_output=True, text=True, timeout=600,
         )  # fmt: skip
 
     return run
