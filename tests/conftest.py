@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+import karat.cli
 from clocks import Clock
+from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -55,6 +58,17 @@ def environment() -> dict[str, str]:
     ours = ("COVERAGE", "COV_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "NO_COLOR", "FORCE_COLOR")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return kept | {"LC_ALL": "C.UTF-8"}
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Iterator[Warm]:
+    """A process that has imported karat and pytest, for programs that run in forks of it."""
+    doors = [f"karat.{door.name}" for door in iter_modules(karat.__path__) if door.ispkg and "pytest" not in door.name]
+    verbs = [f"karat.cli.{verb.name}" for verb in iter_modules(karat.cli.__path__)]
+    folder = tmp_path_factory.mktemp("warm")
+    process = Warm(folder, environment | {"PYTHONPATH": str(ROOT / "src")}, ("pytest", *doors, *verbs))
+    yield process
+    process.close()
 
 
 @pytest.fixture(scope="session")
