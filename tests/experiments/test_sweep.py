@@ -248,12 +248,13 @@ def test_without_a_baseline_the_numbers_are_there_and_nothing_is_accepted(folder
         sweep("require_gain = true\n" + systems("better"))
 
 
-def test_the_front_of_quality_and_latency(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("clock")
+def test_the_front_of_quality_and_latency(folder: Path) -> None:
     """The best and the fastest are on it; one that is slower and no better is not."""
     (folder / "slow_ones.py").write_text(
-        f"import time\nfrom {MODULE} import better, plain\n"
-        "def slow_better(query, k):\n    time.sleep(0.004)\n    return better(query, k)\n"
-        "def slower(query, k):\n    time.sleep(0.02)\n    return plain(query, k)\n"
+        f"from karat.runs._ask import time\nfrom {MODULE} import better, plain\n"
+        "def slow_better(query, k):\n    time.advance(0.004)\n    return better(query, k)\n"
+        "def slower(query, k):\n    time.advance(0.02)\n    return plain(query, k)\n"
     )
     found = sweep(f'[grid]\n"eval.system" = ["slow_ones:slow_better", "slow_ones:slower", "{MODULE}:plain"]\n')
     assert [one.pareto for one in found.outcomes] == [True, False, True]
