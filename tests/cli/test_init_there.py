@@ -67,7 +67,7 @@ def _put(path: Path, kind: str) -> None:
     + [("karat.toml", "bytes"), ("golden", "folder"), ("golden", "bytes")],
 )
 def test_whatever_is_there_stays(run: Run, repository: Path, name: str, kind: str) -> None:
-    """A folder, a file that is no text, a link that leads nowhere or a pipe is left alone, and the rest is written."""
+    """A folder, a file that is not text, a link that leads nowhere or a pipe is left alone, and the rest is written."""
     path = repository / name
     _put(path, kind)
     before = _state(path)
@@ -281,7 +281,7 @@ def test_a_broken_configuration_is_told(run: Run, repository: Path) -> None:
     (repository / "karat.toml").write_text("[golden\n")
     out, _ = run("--documents", "docs", "--yes")
     assert "karat.toml: is there and differs; left as it is" in out
-    assert "next: mend karat.toml: is no valid TOML" in out
+    assert "next: mend karat.toml: is not valid TOML" in out
     assert len(golden.read(repository / "golden").documents) == 2
 
 

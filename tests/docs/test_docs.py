@@ -22,6 +22,7 @@ from karat.cli._main import cli
 from karat.core import MEASURES, Definition
 from karat.measures import CONVENTIONS
 from karat.measures._reference import SECTIONS, reference, sections
+from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -121,10 +122,14 @@ def ready(root: Path, environment: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def copy(tmp_path: Path, clone: Callable[[Path], Path], ready: Path) -> Path:
-    """A copy of the repository that is set up already."""
+def copy(
+    tmp_path: Path, clone: Callable[[Path], Path], ready: Path, warm: Warm, request: pytest.FixtureRequest
+) -> Path:
+    """A copy of the repository that is set up already; the README has the real launcher, other pages a warm karat."""
     target = clone(tmp_path / "clone")
     (target / ".venv").symlink_to(ready)
+    if request.node.callspec.params["page"] != README:
+        warm.write_program(target / "karat", "karat")
     return target
 
 

@@ -76,24 +76,35 @@ def test_a_rule_of_a_profile_is_silent_under_the_others(profile: Profile | None)
 
 
 def test_the_size_of_a_small_set() -> None:
-    """50 documents and 20 queries are enough, one fewer is not, and more is never too many."""
+    """A small set has 50 to 100 documents and 20 to 50 queries, a structured one 200 to 400; one off is a warning."""
     short = replace(documents(*[{}] * 49), queries=queries(*[{}] * 19).queries)
     assert told("set-size", short, "small") == ["49 documents of at least 50", "19 queries of at least 20"]
     enough = replace(documents(*[{}] * 50), queries=queries(*[{}] * 20).queries)
     assert told("set-size", enough, "small") == []
-    assert told("set-size", queries(*[{}] * 500), "small") == []
+    full = replace(documents(*[{}] * 100), queries=queries(*[{}] * 50).queries)
+    assert told("set-size", full, "small") == []
+    large = replace(documents(*[{}] * 101), queries=queries(*[{}] * 51).queries)
+    assert told("set-size", large, "small") == [
+        "101 documents, and the profile has at most 100",
+        "51 queries, and the profile has at most 50",
+    ]
+    assert told("set-size", queries(*[{}] * 5000), "agent") == []
+    assert told("set-size", queries(*[{}] * 400), "structured") == []
+    assert told("set-size", queries(*[{}] * 401), "structured") == ["401 queries, and the profile has at most 400"]
     assert told("set-size", queries(*[{}] * 199), "structured") == ["199 queries of at least 200"]
     assert told("set-size", queries(*[{}] * 200), "structured") == []
 
 
 def test_the_lengths_of_documents() -> None:
-    """A short, a middling and a long document are asked for; what is missing is told with what there is."""
+    """A short, a medium and a long document are needed, and none of more than 5,000 words."""
     texts = [{"text": "word " * n} for n in (100, 800, 5000)]
     assert told("document-lengths", documents(*texts), "small") == []
     assert told("document-lengths", documents(texts[0]), "small") == [
         "no document of 300 to 3,000 words, and none of 3,000 words or more; they have 100 to 100"
     ]
     assert told("document-lengths", GoldenSet(), "small") == []
+    longer = documents(*texts, {"text": "word " * 5001})
+    assert told("document-lengths", longer, "small") == ["1 document of more than 5,000 words"]
 
 
 @pytest.mark.parametrize(
@@ -224,14 +235,17 @@ def test_three_paraphrases() -> None:
 def test_all_types_of_blocks() -> None:
     """Prose, code, tables and figures have to be among the relevant blocks."""
 
-    def blocks(*tags: str, grade: int = 3) -> GoldenSet:
-        targets = [Target(document="d", block=f"S.1.{tag}.Bk001") for tag in tags]
+    def blocks(*tags: str, grade: int = 3, sections: int = 2) -> GoldenSet:
+        targets = [Target(document="d", block=f"S.{i % sections}.{tag}.Bk001") for i, tag in enumerate(tags)]
         return GoldenSet(judgments=tuple(Judgment(query="q", target=target, grade=grade) for target in targets))
 
     assert told("block-types", blocks(*"pctf"), "structured") == []
     assert told("block-types", blocks("p", "t"), "structured") == ["no relevant block of type code or figure"]
     assert told("block-types", blocks(*"pctf", grade=1), "structured") == [
         "no relevant block of type prose or code or table or figure"
+    ]
+    assert told("block-types", blocks(*"pctf", sections=1), "structured") == [
+        "all relevant blocks stand under one heading"
     ]
 
 
@@ -250,7 +264,7 @@ def test_one_annotator() -> None:
 def test_grades_that_are_never_given() -> None:
     """Grades above 0 that nobody gives are named with their meaning."""
     assert told("unused-grades", judged(("q", "a", 3), ("q", "b", 0))) == [
-        "2 grades of 4 never given: 1 (tangential), 2 (answers part)"
+        "2 grades of 4 never used: 1 (tangential), 2 (answers part)"
     ]
     assert told("unused-grades", judged(("q", "a", 3), ("q", "b", 2), ("q", "c", 1))) == []
     assert told("unused-grades", GoldenSet()) == []

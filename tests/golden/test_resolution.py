@@ -89,7 +89,7 @@ def test_every_category_has_its_own() -> None:
     seen = resolution(lost, sd=0.15)
     assert {one.name: one.queries for one in seen.categories} == {"wifi": 20, "rooms": 15, "noise": 0, "": 4}
     assert next(one for one in seen.categories if one.name == "noise").two_sided == {0.15: None}
-    assert seen.to_dict()["categories"]["rooms"]["two_sided"] == {"0.15": detectable(15, 0.15)}
+    assert seen.document().categories["rooms"].two_sided == {"0.15": detectable(15, 0.15)}
     assert resolution(golden(40)).categories == ()
 
 

@@ -9,8 +9,9 @@ from random import Random
 import pytest
 
 from karat.core import Document, GoldenSet, InputError, UsageError
-from karat.golden import check, needles, sentences, synthesise
+from karat.golden import check, needles, synthesise
 from karat.start._golden import starter
+from karat.text import sentences
 
 NAMES = ("billing", "audit", "search", "login", "export", "mail")
 

@@ -424,7 +424,10 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
     "a part that is none": ({"block": "S.4.2.p.Bk003a"}, "did you mean 'S.4.2.p.Bk003'"),
     "neither": ({}, "resolve needs the id of a section or of a block"),
     "both, apart": ({"section": "S.4", "block": "S.4.2.p.Bk003"}, "block 'S.4.2.p.Bk003' is not in section 'S.4'"),
-    "no block id": ({"section": "S.4", "block": "c_00123"}, "'c_00123' is no block id; write it like S.4.2.p.Bk011a"),
+    "no block id": (
+        {"section": "S.4", "block": "c_00123"},
+        "'c_00123' is not a block id; write it like S.4.2.p.Bk011a",
+    ),
 }
 
 
@@ -468,7 +471,7 @@ def test_distance(a: str, b: str, steps: int) -> None:
 @pytest.mark.parametrize("wrong", ["", "S", "S.", "4.2", "S.4.", "S.a", "S.4.2.p.Bk011", "S.\u0664", "S.1\n"])
 def test_what_is_no_section_id(wrong: str) -> None:
     """A distance from something else than a section is refused."""
-    with pytest.raises(InputError, match=r"is no section id; write it like S\.4\.2"):
+    with pytest.raises(InputError, match=r"is not a section id; write it like S\.4\.2"):
         distance("S.1", wrong)
 
 
@@ -483,7 +486,7 @@ def test_a_block_names_its_section() -> None:
     assert section_of_block("S.4.2.p.Bk011a") == "S.4.2"
     assert section_of_block("S.0.c.Bk1000") == "S.0"
     for wrong in ("S.4.2", "S.4.2.x.Bk011", "A.3.1.bk012", "S.4.2.p.Bk11"):
-        with pytest.raises(InputError, match="is no block id"):
+        with pytest.raises(InputError, match="is not a block id"):
             section_of_block(wrong)
 
 
@@ -702,8 +705,11 @@ def test_the_command_is_safe_for_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"a\n\xff", "standard input, line 2: byte 0xff is not UTF-8; convert it to UTF-8, as with iconv"),
-        (b"a\0", "standard input, line 1: a NUL byte, which text never has; convert it to UTF-8, as with iconv"),
+        (b"a\n\xff", "standard input, line 2: byte 0xff is not UTF-8; convert it to UTF-8, for example with iconv"),
+        (
+            b"a\0",
+            "standard input, line 1: a NUL byte, which text never has; convert it to UTF-8, for example with iconv",
+        ),
     ],
 )
 def test_the_command_refuses_what_is_no_text(data: bytes, told: str) -> None:

@@ -13,7 +13,7 @@ from karat.core import InputError, Unit, did_you_mean, shorten
 from karat.files import decode, read_bytes
 
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
-_GOLDEN = ("path", "format", "documents")
+_GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
 _SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
@@ -50,6 +50,8 @@ class Config:
     golden: Path
     golden_format: str | None = None
     documents: Path | None = None
+    profile: str | None = None
+    """The size and coverage that the linter asks of the golden set: small, agent or structured."""
     pipeline: Mapping[str, Any] = field(default_factory=dict)
     """The stages of the built-in pipeline, which :class:`karat.systems.Stages` declares and checks."""
     system: Mapping[str, Any] = field(default_factory=dict)
@@ -92,6 +94,7 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         golden=folder / golden.get("path", "."),
         golden_format=golden.get("format"),
         documents=None if documents is None else folder / documents,
+        profile=golden.get("profile"),
         pipeline=tables["pipeline"],
         system=tables["system"],
         eval=_read_eval(tables["eval"], tables["system"], source),

@@ -75,6 +75,8 @@ class Hit:
     """The hash of the document that it was made from, as the system reports it."""
     tenant: str = ""
     """The owner of the document, if the index holds documents of several tenants."""
+    locator: str = ""
+    """Where it is in its source, in the system's own words, such as ``page 3``."""
 
     def __post_init__(self) -> None:
         if not self.document and isinstance(self.id, str):  # an id of another type is reported where hits are checked

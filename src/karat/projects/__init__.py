@@ -1,20 +1,19 @@
 """Projects: a folder with karat.toml, and one function for each thing that people do with it."""
 
 from karat.projects._acceptance import Acceptance, accept_run
-from karat.projects._advice import advice
 from karat.projects._check import (
     CHOICES,
     ask_project,
     check,
     check_project,
     choose_settings,
-    describe_failure,
     open_sound_project,
     parse_path,
     parse_policy,
 )
+from karat.projects._comparing import compare_runs
 from karat.projects._evaluations import Evaluations, read_evaluations
-from karat.projects._failure import explain
+from karat.projects._failure import describe_failure, explain, summarise
 from karat.projects._gating import (
     GateResult,
     baseline_path,
@@ -27,8 +26,10 @@ from karat.projects._gating import (
     project_policy,
     require_complete,
 )
+from karat.projects._power import plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
-from karat.projects._report import report_document
+from karat.projects._report import check_row, report_document
+from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
 
 __all__ = [
     "CHOICES",
@@ -36,30 +37,38 @@ __all__ = [
     "Evaluations",
     "GateResult",
     "Project",
+    "RunFile",
     "accept_run",
-    "advice",
     "ask_project",
     "baseline_path",
     "carry_over",
     "check",
     "check_project",
+    "check_row",
     "choose_settings",
+    "compare_runs",
     "describe_failure",
     "evaluate",
     "evaluate_run",
     "explain",
     "find_baseline",
     "find_project",
+    "find_runs",
     "gate_evaluation",
     "gate_run",
+    "name_file",
+    "newest_run",
     "open_project",
     "open_sound_project",
     "parse_path",
     "parse_policy",
+    "plan_power",
     "project_policy",
     "read_evaluations",
+    "read_saved_run",
     "report_document",
     "require_complete",
     "run_identity",
     "run_path",
+    "summarise",
 ]

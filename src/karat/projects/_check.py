@@ -10,11 +10,10 @@ from typing import Any
 from karat.config import Settings, setting_types
 from karat.core import GateFailed, InputError, Run, UsageError, did_you_mean, shorten
 from karat.golden import check as lint
-from karat.projects._failure import explain
+from karat.projects._failure import describe_failure
 from karat.projects._gating import GateResult, find_baseline, gate_run, project_policy
 from karat.projects._project import Project, open_project, run_path
 from karat.runs import make_run
-from karat.stats import Outcome
 from karat.systems import System
 
 CHOICES = tuple(name for name in setting_types() if name != "seed")
@@ -140,12 +139,3 @@ def choose_settings(
 def _require_kind(name: str, value: object, kind: type) -> None:
     if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool) != (kind is bool):
         raise UsageError(f"{name}={shorten(value)}; it is {_KINDS[kind]}")
-
-
-def describe_failure(result: GateResult) -> str:
-    """Return what did not pass, each check with its numbers and queries."""
-    decision = result.decision
-    inconclusive = tuple(check for check in decision.checks if check.outcome is Outcome.INCONCLUSIVE)
-    checks = decision.failures or inconclusive
-    head = f"{decision.outcome.value} by policy {decision.policy.name}: {len(checks)} of {len(decision.checks)} checks"
-    return f"{head}\n{explain(result, checks)}"

@@ -15,8 +15,17 @@ from typing import Any
 import pytest
 
 from karat.core import InputError, KaratError, UsageError
-from karat.files import folder_lock, write_file
-from karat.projects import GateResult, check_project, choose_settings, explain, gate_run, report_document, run_path
+from karat.files import lock_folder, write_file
+from karat.projects import (
+    GateResult,
+    check_project,
+    choose_settings,
+    explain,
+    gate_run,
+    report_document,
+    run_path,
+    summarise,
+)
 from karat.pytest_plugin._names import PROPERTY
 from karat.pytest_plugin._rules import Asked, Rule, item_id, name_of, names_of, rule_of, told
 from karat.runs import read_answers
@@ -88,7 +97,7 @@ def _evaluated(config: pytest.Config, test: Test, asked: Asked, system: Callable
         folder = _shared(config, test.key)
         if folder is None:
             return ask(config, test, asked, _returned(system()))
-        with folder_lock(folder):
+        with lock_folder(folder):
             return _asked_once(config, test, asked, system, folder)
     except KaratError as error:
         return told(error)
@@ -154,7 +163,7 @@ def _alone(config: pytest.Config, system: str) -> Iterator[None]:
     if folder is None:
         yield
         return
-    with folder_lock(folder):
+    with lock_folder(folder):
         yield
 
 
@@ -187,7 +196,7 @@ def _judge(item: pytest.Function, rule: Rule, gated: GateResult) -> None:
     ]
     worst = next(one for one in _RANK if one is Outcome.PASS or any(check.outcome is one for check in checks))
     of_it = [check for check in checks if check.outcome is worst]
-    reasons = "; ".join(explain(gated, [check]).splitlines()[0] for check in of_it)
+    reasons = "; ".join(map(summarise, of_it))
     item.user_properties.append((PROPERTY, f"{worst.value}: {reasons}"))
     if worst is Outcome.FAIL:
         pytest.fail(explain(gated, of_it), pytrace=False)
