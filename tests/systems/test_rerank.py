@@ -148,7 +148,7 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    pytest.importorskip("httpx2", reason="httpx2 is not installed: the HTTP reranker is UNTESTED")
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     made = Server()
@@ -266,7 +266,7 @@ def test_time_is_limited(server: Server, slow: bool) -> None:
 
 def test_nobody_there() -> None:
     """A port that nobody listens on is a failure of the service, with the system's word for it."""
-    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    pytest.importorskip("httpx2", reason="httpx2 is not installed: the HTTP reranker is UNTESTED")
     endpoint = Endpoint(url="http://127.0.0.1:9/rerank", retries=1, backoff=0)
     with pytest.raises(SystemFailed, match="ConnectError"):
         HttpReranker(endpoint)("q", chunks("a"))
@@ -324,7 +324,7 @@ def test_secrets_in_the_url_are_not_shown() -> None:
 
 def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says which variable is to be set, or that it holds what no header can carry."""
-    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    pytest.importorskip("httpx2", reason="httpx2 is not installed: the HTTP reranker is UNTESTED")
     endpoint = Endpoint(url="http://localhost/rerank", key_variable="RERANK_KEY")
     monkeypatch.delenv("RERANK_KEY", raising=False)
     with pytest.raises(UsageError, match="RERANK_KEY is not set"):

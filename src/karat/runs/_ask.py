@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from karat.core import Hit, SystemFailed, UsageError, shorten
-from karat.systems import System, hits_of
-from karat.net import finished, words
+from karat.net import describe_error, resolve
+from karat.systems import System, read_hits
 
 _POLL = 0.02  # seconds between looks at a job whose worker has not begun it
 _DIGITS = 4  # of milliseconds; rounded here, so that a run is the same before and after it was a file
@@ -65,7 +65,7 @@ def ask_all(
     many: Any = system.retrieve_many
 
     def call(texts: Texts) -> Any:
-        return finished(many(list(texts), k) if batch > 1 else system.retrieve(texts[0], k), timeout)
+        return resolve(many(list(texts), k) if batch > 1 else system.retrieve(texts[0], k), timeout)
 
     def ask(texts: Texts) -> Sequence[Answer]:
         return _asked_together(call, texts, k, system.tenant) if batch > 1 else (_asked(call, texts, k, system.tenant),)
@@ -89,7 +89,7 @@ def _asked(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> A
     answer = Answer()
     with _failing_in([answer]):
         given = _timed(call, texts, answer, k)
-        answer.hits = hits_of(given, k, tenant)
+        answer.hits = read_hits(given, k, tenant)
         answer.stages = _stages(given)
     return answer
 
@@ -110,7 +110,7 @@ def _asked_together(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: 
             )
         for answer, one in zip(answers, lists, strict=True):
             with _failing_in([answer]):
-                answer.hits = hits_of(one, k, tenant)
+                answer.hits = read_hits(one, k, tenant)
                 answer.stages = _stages(one)
     return answers
 
@@ -135,7 +135,7 @@ def _failing_in(answers: Sequence[Answer]) -> Iterator[None]:
             raise  # not the system's: Ctrl-C, which only the main thread hears
         for answer in answers:
             answer.hits = ()
-            answer.error = str(error) if isinstance(error, SystemFailed) and str(error) else words(error)
+            answer.error = str(error) if isinstance(error, SystemFailed) and str(error) else describe_error(error)
             answer.failure = error
 
 

@@ -18,10 +18,13 @@ from karat.core import GoldenSet, InputError, Run, SystemFailed, Trace, UsageErr
 from karat.runs._ask import Answer, ask_all
 from karat.runs._runfile import RunWriter
 from karat.golden import fingerprint, identify, sample
+from karat.net import Unreachable
 from karat.systems import System, TenantMixed, adapt
 
 _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
 _READY_POLL = 0.2
+_FATAL = TenantMixed | UsageError
+"""Errors that end the run: a hit of another tenant voids it, and a configuration mistake fails every question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,9 +189,11 @@ def _matching(done: Sequence[Trace], questions: Sequence[_Question]) -> list[Tra
 
 
 def _warm_up(system: System, questions: Sequence[_Question], settings: Settings) -> None:
+    """Ask the first questions without counting them, and stop if no later question can be answered either."""
     texts = [question.text for question in questions[: settings.warm_up]]
-    for _ in ask_all(system, texts, settings.k, timeout=settings.timeout):
-        pass
+    for answer in ask_all(system, texts, settings.k, timeout=settings.timeout):
+        if isinstance(answer.failure, _FATAL | Unreachable):
+            raise answer.failure
 
 
 def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> Iterator[Trace]:
@@ -196,9 +201,8 @@ def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> 
     answers = ask_all(
         system, texts, settings.k, concurrency=settings.concurrency, timeout=settings.timeout, batch=settings.batch
     )
-    for question, answer in zip(questions, answers, strict=True):
-        # A hit of another tenant voids the run; a mistake in the configuration is every question's, not this one's.
-        if isinstance(answer.failure, TenantMixed | UsageError):
+    for number, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+        if isinstance(answer.failure, _FATAL) or (number == 0 and isinstance(answer.failure, Unreachable)):
             raise answer.failure
         if answer.error and settings.fail_fast:
             raise SystemFailed(f"query {shorten(question.query)}: {answer.error}") from answer.failure

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from karat.core import UsageError
-from karat.net import package
+from karat.net import require_package
 
 INSTALL = "'karat[sentence-transformers]'"
 
 
 def local_model(kind: Literal["SentenceTransformer", "CrossEncoder"], model: str, what: str, **options: Any) -> Any:
     """Load a model from a folder, or from the cache of Hugging Face; ``what`` names in messages what needs it."""
-    library = package("sentence_transformers", install=INSTALL, what=what)
+    library = require_package("sentence_transformers", install=INSTALL, purpose=what)
     try:
         with _offline():
             return getattr(library, kind)(model, local_files_only=True, **options)
@@ -27,7 +27,7 @@ def local_model(kind: Literal["SentenceTransformer", "CrossEncoder"], model: str
 @contextmanager
 def _offline() -> Iterator[None]:
     """Keep Hugging Face's client from the network, which it asks about itself even when all files are local."""
-    constants = package("huggingface_hub.constants", install=INSTALL, what="sentence-transformers")
+    constants = require_package("huggingface_hub.constants", install=INSTALL, purpose="sentence-transformers")
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = True  # the variable of that name is only read when the package is imported
     try:

@@ -8,7 +8,7 @@ import pytest
 
 from karat.core import Document, Span, UsageError, document_of
 from karat.systems._chunk import Chunk, Chunker
-from karat.systems.chunk import Blocks, Fixed, Heading, Recursive, Sentence, Whole, chunker
+from karat.systems.chunk import Blocks, Fixed, Heading, Recursive, Sentence, Whole, make_chunker
 from karat.text import canonical, outline
 
 
@@ -62,9 +62,9 @@ def test_whole() -> None:
 def test_nothing_gives_nothing(name: str) -> None:
     """A document without text has no chunks; with only a title it has one, where titles are indexed."""
     for text in ("", " \n\t\n"):
-        assert list(chunker(name)(Document(id="d", text=text, title="Tea"))) == []
+        assert list(make_chunker(name)(Document(id="d", text=text, title="Tea"))) == []
         for context in ("title", "headings"):
-            (only,) = chunker({"name": name, "context": context})(Document(id="d", text=text, title=" Tea\nroom "))
+            (only,) = make_chunker({"name": name, "context": context})(Document(id="d", text=text, title=" Tea\nroom "))
             assert (only.id, only.span, only.text) == ("d:chunk:0", Span(0, 0), "Tea room")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from karat.core import SystemFailed, UsageError
 from karat.net import _client
-from karat.systems.embed import Endpoint, embedder
+from karat.systems.embed import Endpoint, make_embedder
 
 QUICK = {"timeout": 5, "retries": 3, "backoff": 0.01}
 
@@ -315,7 +315,7 @@ def test_openai_is_the_default_and_wants_its_key(monkeypatch):
     """``openai:<model>`` alone means OpenAI's own server, whose key has a well-known name."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UsageError, match=r"OPENAI_API_KEY is not set; it holds the key of https://api\.openai\.com/v1"):
-        embedder("openai:text-embedding-3-small")(["pool"])
+        make_embedder("openai:text-embedding-3-small")(["pool"])
 
 
 @pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://host/v1", "http://", "http://host:x/v1", "http://[::1"])

@@ -32,16 +32,16 @@ ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 """Names that others have for a chunker with certain options."""
 
 
-def chunker(config: Mapping[str, Any] | str, *, tokens: Tokens | None = None) -> Chunker:
+def make_chunker(config: Mapping[str, Any] | str, *, tokens: Tokens | None = None) -> Chunker:
     """Make a chunker of its name, or of a table with ``name`` and its options, as ``karat.toml`` has one.
 
     ``tokens`` is another tokeniser than the built-in one, for all chunkers that count.
 
-    >>> chunker({"name": "fixed", "size": 128}) == Fixed(size=128)
+    >>> make_chunker({"name": "fixed", "size": 128}) == Fixed(size=128)
     True
-    >>> chunker("semantic_512_overlap_50") == Sentence(size=512, overlap=50)
+    >>> make_chunker("semantic_512_overlap_50") == Sentence(size=512, overlap=50)
     True
-    >>> chunker("sentences")
+    >>> make_chunker("sentences")
     Traceback (most recent call last):
     karat.core._errors.UsageError: unknown chunker 'sentences', did you mean 'sentence'?
     """

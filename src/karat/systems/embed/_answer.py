@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import SystemFailed, shorten
-from karat.net import words_of
+from karat.net import find_message
 
 
 def rows_of(answer: Any, count: int, size: int | None) -> NDArray[np.float64]:
@@ -19,7 +19,7 @@ def rows_of(answer: Any, count: int, size: int | None) -> NDArray[np.float64]:
     """
     items = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(items, list):
-        raise SystemFailed(f"gave no embeddings: {words_of(answer) or shorten(answer)}")
+        raise SystemFailed(f"gave no embeddings: {find_message(answer) or shorten(answer)}")
     if len(items) != count:
         raise SystemFailed(f"gave {len(items)} vectors for {count} texts")
     try:

@@ -11,16 +11,16 @@ from karat.systems.embed._embedder import Embedder
 DEFAULT = "granite"
 
 
-def embedder(choice: str | Mapping[str, Any] = DEFAULT) -> Embedder:
+def make_embedder(choice: str | Mapping[str, Any] = DEFAULT) -> Embedder:
     """Give an embedder: ``granite``, ``openai:<model>``, ``sentence-transformers:<model>``, or what a table says.
 
     A table has ``kind`` (granite, openai, sentence-transformers) and the kind's options: granite ``runtime``; openai
     ``model``, ``url``, ``key_variable``, ``dimensions``, ``batch``, ``timeout``, ``retries``; sentence-transformers
     ``model``, ``batch``. Raises ModelMissing where granite is not installed.
 
-    >>> embedder({"kind": "openai", "model": "nomic-embed-text", "url": "http://localhost:11434/v1"}).name
+    >>> make_embedder({"kind": "openai", "model": "nomic-embed-text", "url": "http://localhost:11434/v1"}).name
     'openai:nomic-embed-text@http://localhost:11434/v1'
-    >>> embedder("granit")
+    >>> make_embedder("granit")
     Traceback (most recent call last):
     karat.core._errors.UsageError: unknown embedder 'granit', did you mean 'granite'?
     """

@@ -11,7 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
-from karat.net import package
+from karat.net import require_package
 from karat.systems.embed._embedder import Matrix, normalised
 from karat.systems.embed._forward import EPSILON, HEADS, LAYERS, WIDTH, Affine, Embedding, Ids, layer_of
 from karat.systems.embed._pack import Pack
@@ -24,7 +24,9 @@ class OnnxForward:
     """The model in a session of onnxruntime; one call for each batch, from any thread."""
 
     def __init__(self, pack: Pack) -> None:
-        ort = package("onnxruntime", install="'karat[onnx]'", what="the runtime onnx of the embedder granite")
+        ort = require_package(
+            "onnxruntime", install="'karat[onnx]'", purpose="the runtime onnx of the embedder granite"
+        )
         graph = Graph(pack)
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches are spread over threads already

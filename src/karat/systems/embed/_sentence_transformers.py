@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from karat.core import UsageError
-from karat.net import version_of
+from karat.net import find_version
 from karat.systems._local_model import local_model
 from karat.systems.embed._embedder import Matrix, check_texts
 
@@ -27,14 +27,14 @@ class SentenceTransformers:
     @property
     def name(self) -> str:
         """The model, and the version of the library, which decides how it is read."""
-        return f"sentence-transformers:{self.model}@{version_of('sentence-transformers')}"
+        return f"sentence-transformers:{self.model}@{find_version('sentence-transformers')}"
 
     def describe(self) -> dict[str, Any]:
         """Give all that decides what the vectors are, as far as it can be known from here."""
         return {
             "kind": "sentence-transformers",
             "model": self.model,
-            "version": version_of("sentence-transformers"),
+            "version": find_version("sentence-transformers"),
             "tokens": self._model.max_seq_length,
         }
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from karat.net import package, version_of
+from karat.net import find_version, require_package
 from karat.systems.index._ranking import check_k
 from karat.systems.index._saved import Path_, Saved, save
 from karat.systems.index._vectors import Vectors, check_vectors, ranked
@@ -36,7 +36,7 @@ class Hnsw:
             "links": self.links,
             "build_width": self.build_width,
             "search_width": self.search_width,
-            "hnswlib": version_of("hnswlib"),
+            "hnswlib": find_version("hnswlib"),
         }
 
     def build(self, vectors: Vectors) -> HnswIndex:
@@ -108,4 +108,4 @@ class HnswIndex:
 
 
 def _library() -> Any:
-    return package("hnswlib", install="hnswlib", what="a dense index with method 'hnsw'")
+    return require_package("hnswlib", install="hnswlib", purpose="a dense index with method 'hnsw'")

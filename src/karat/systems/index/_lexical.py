@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import UsageError, did_you_mean
-from karat.net import package, version_of
+from karat.net import find_version, require_package
 from karat.systems.index._ranking import best, check_k
 from karat.systems.index._saved import Path_, Saved, save
 
@@ -62,8 +62,8 @@ class Lexical:
             "b": self.b,
             "stemmer": self.stemmer,
             "stop_words": self.stop_words,
-            "bm25s": version_of("bm25s"),
-            "pystemmer": version_of("PyStemmer") if self.stemmer != _NONE else "",
+            "bm25s": find_version("bm25s"),
+            "pystemmer": find_version("PyStemmer") if self.stemmer != _NONE else "",
         }
 
     def words(self, text: str) -> list[str]:
@@ -191,7 +191,7 @@ def _no_impacts() -> _Impacts:
 
 
 def _bm25s() -> Any:
-    module = package("bm25s", install="bm25s", what="the lexical index")
+    module = require_package("bm25s", install="bm25s", purpose="the lexical index")
     # At import it asks for DEBUG, and every program with a log would show what it says while it builds.
     logging.getLogger("bm25s").setLevel(logging.NOTSET)
     return module
@@ -200,7 +200,7 @@ def _bm25s() -> Any:
 def _stemmer(name: str) -> Any:
     if name == _NONE:
         return None
-    module = package("Stemmer", install="PyStemmer", what="stemming")
+    module = require_package("Stemmer", install="PyStemmer", purpose="stemming")
     if name not in module.algorithms():
         raise _unknown("stemmer", name, module.algorithms())
     return module.Stemmer(name)
@@ -213,7 +213,7 @@ def _stop_words(language: str) -> frozenset[str]:
     if language not in _LANGUAGES:
         raise _unknown("stop words", language, _LANGUAGES)
     _bm25s()
-    module = package("bm25s.stopwords", install="bm25s", what="the lexical index")
+    module = require_package("bm25s.stopwords", install="bm25s", purpose="the lexical index")
     return frozenset(getattr(module, f"STOPWORDS_{'EN' if language == 'english' else language.upper()}"))
 
 

@@ -32,13 +32,13 @@ class Reranking:
         return {**self.reranker.describe(), "mix": self.mix.describe(), "depth": self.depth}
 
 
-def reranking(table: Mapping[str, Any], *, best_per_document: bool) -> Reranking:
+def make_reranking(table: Mapping[str, Any], *, best_per_document: bool) -> Reranking:
     """Make it of a table: ``kind``, the kind's options, and ``depth``, ``weight``, ``threshold`` for what follows.
 
     Kinds are http (``url``, ``model``, ``field``, ``batch``, ``key_variable``, ``timeout``, ``retries``) and
     cross-encoder (``model``, ``batch``, ``device``). With ``threshold = false`` nothing is dropped.
 
-    >>> made = reranking({"kind": "http", "url": "http://localhost/rerank", "depth": 50}, best_per_document=True)
+    >>> made = make_reranking({"kind": "http", "url": "http://localhost/rerank", "depth": 50}, best_per_document=True)
     >>> made.depth, made.mix.weight, made.mix.threshold
     (50, 0.5, 0.5)
     """

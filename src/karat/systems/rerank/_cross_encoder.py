@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from karat.core import SystemFailed, UsageError
-from karat.net import package, version_of
+from karat.net import find_version, require_package
 from karat.systems._chunk import Chunk
 from karat.systems._local_model import INSTALL, local_model
 
@@ -33,7 +33,7 @@ class CrossEncoder:
             "kind": "cross-encoder",
             "model": self._model,
             "activation": "sigmoid",
-            "sentence-transformers": version_of("sentence-transformers"),
+            "sentence-transformers": find_version("sentence-transformers"),
         }
 
     def __call__(self, query: str, chunks: Sequence[Chunk], /) -> list[float]:
@@ -43,7 +43,7 @@ class CrossEncoder:
         pairs = [(query, chunk.text) for chunk in chunks]
         with self._lock:  # one model, and it uses all cores by itself
             encoder = self._encoder()
-            sigmoid = package("torch", install=INSTALL, what="the cross-encoder").nn.Sigmoid()
+            sigmoid = require_package("torch", install=INSTALL, purpose="the cross-encoder").nn.Sigmoid()
             scores = encoder.predict(
                 pairs, batch_size=self._batch, activation_fn=sigmoid, convert_to_numpy=True, show_progress_bar=False
             )
