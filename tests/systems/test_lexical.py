@@ -210,7 +210,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in (0, 1, 30, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(InputError, match=r"no saved index, or damaged.*build it anew"):
+        with pytest.raises(InputError, match=r"not a saved index, or damaged.*build it again"):
             Lexical().load(path, mark)
     path.write_bytes(whole)
     with zipfile.ZipFile(path) as archive:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,7 @@ def require_package(module: str, *, install: str, purpose: str) -> Any:
         raise UsageError(f"{purpose} needs {install} ({error}); pip install {install}") from None
 
 
+@cache
 def find_version(distribution: str) -> str:
     """Return the installed version of a distribution, or an empty string if it is not installed.
 

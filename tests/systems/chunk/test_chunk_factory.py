@@ -55,10 +55,10 @@ def test_a_tokeniser_for_all() -> None:
         ({"name": "fixed", "overlaps": 3}, "fixed: unknown option 'overlaps', did you mean 'overlap'?"),
         ({"name": "whole", "size": 3}, "whole: unknown option 'size'; it has context"),
         ({"name": "blocks", "tokens": "words"}, "blocks: unknown option 'tokens'; it has size, least, context"),
-        ({"name": "blocks", "size": -1}, "blocks: size = -1; give at least 1"),
+        ({"name": "blocks", "size": -1}, "blocks: size = -1; choose at least 1"),
         (
             {"name": "semantic_512_overlap_50", "size": 3},
-            "semantic_512_overlap_50: size is part of the name; for another value take 'sentence'",
+            "semantic_512_overlap_50: size is part of the name; for another value choose 'sentence'",
         ),
     ],
 )

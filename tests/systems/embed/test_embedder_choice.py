@@ -65,10 +65,10 @@ def test_an_endpoint_by_name_or_table():
         ("openai", "the embedder openai needs a model, as in openai:<model>"),
         ("openai:", "the embedder openai needs a model, as in openai:<model>"),
         ({"kind": "openai", "modell": "x"}, "the embedder openai has no option 'modell', did you mean 'model'?"),
-        ({"kind": "openai", "model": 3}, "model=3 of the embedder openai is no text"),
-        ({"kind": "openai", "model": "x", "batch": 1.5}, "batch=1.5 of the embedder openai is no whole number"),
-        ({"kind": "openai", "model": "x", "batch": True}, "batch=True of the embedder openai is no whole number"),
-        ({"kind": "openai", "model": "x", "timeout": "1"}, "timeout='1' of the embedder openai is no number"),
+        ({"kind": "openai", "model": 3}, "model=3 of the embedder openai is not text"),
+        ({"kind": "openai", "model": "x", "batch": 1.5}, "batch=1.5 of the embedder openai is not a whole number"),
+        ({"kind": "openai", "model": "x", "batch": True}, "batch=True of the embedder openai is not a whole number"),
+        ({"kind": "openai", "model": "x", "timeout": "1"}, "timeout='1' of the embedder openai is not a number"),
     ],
 )
 def test_what_a_configuration_gets_wrong_is_named(choice, words):

@@ -162,7 +162,7 @@ def test_half_a_surrogate_pair_is_no_reason_to_stop(granite):
 
 def test_one_text_instead_of_a_list_is_refused(granite):
     """A string is a sequence of strings, so the commonest slip would embed every letter."""
-    with pytest.raises(UsageError, match="'pool' is one text; give a list of texts"):
+    with pytest.raises(UsageError, match="'pool' is one text; pass a list of texts"):
         granite("pool")
     with pytest.raises(UsageError, match="text 1 is None, not a string"):
         granite(["pool", None])
@@ -228,7 +228,7 @@ def test_without_onnxruntime_numpy_runs(granite, monkeypatch):
     """``auto`` takes what is there; who asks for onnx by name is told what is missing."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     assert Granite().runtime == "numpy"
-    with pytest.raises(UsageError, match=r"the runtime onnx of the embedder granite needs 'karat\[onnx\]'"):
+    with pytest.raises(UsageError, match=r"runtime onnx of the embedder granite needs 'karat\[onnx\]'"):
         Granite(runtime="onnx")
 
 
@@ -258,7 +258,7 @@ def test_another_file_is_refused(tmp_path, monkeypatch, content):
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    with pytest.raises(InputError, match=r"is not the file that karat knows: its sha256 is .*, wanted 6a1cc24734a5"):
+    with pytest.raises(InputError, match=r"is not the file that karat expects: its sha256 is .*, not 6a1cc24734a5"):
         make_embedder("granite")
 
 

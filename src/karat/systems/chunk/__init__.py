@@ -1,4 +1,4 @@
-"""Chunkers: documents taken apart into what is indexed, by size, sentence, separator, section or type."""
+"""Chunkers, which cut documents into chunks by size, sentence, separator, section or type."""
 
 from karat.systems.chunk._blocks import Blocks
 from karat.systems.chunk._factory import ALIASES, CHUNKERS, make_chunker

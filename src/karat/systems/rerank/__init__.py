@@ -1,4 +1,4 @@
-"""Rerankers: read the query and each chunk together, and what becomes of the hits then."""
+"""Rerankers, which read the query and each chunk together, and how their scores change the hits."""
 
 from karat.systems.rerank._choice import Reranking, make_reranking
 from karat.systems.rerank._cross_encoder import CrossEncoder
