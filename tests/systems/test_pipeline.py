@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -205,6 +207,22 @@ def test_an_index_of_something_else_is_built_anew(tmp_path: Path, change: dict[s
         pytest.importorskip("hnswlib")
     ask({}, "swim", 4, tmp_path)
     assert ask(change, "swim", 4, tmp_path) == ask(change, "swim", 4)
+
+
+def test_a_kept_pipeline_imports_little(tmp_path: Path) -> None:
+    """With kept indexes neither bm25s and scipy, nor SQLite, asyncio or an HTTP client, is needed to search."""
+    code = f"""
+import sys
+from pathlib import Path
+from karat.core import Document
+from karat.systems import Pipeline, Stages
+pipeline = Pipeline(Stages(dense=False), cache=Path({str(tmp_path)!r}))
+pipeline.ingest([Document(id="pool", text="The pool opens at six.")])
+assert [hit.document for hit in pipeline.retrieve("Is the pool open?", 1)] == ["pool"]
+print(*(name for name in ("asyncio", "bm25s", "httpx2", "scipy", "sqlite3") if name in sys.modules))
+"""
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert runs[1].stdout.split() == []
 
 
 @pytest.mark.parametrize("change", [{"title": "Bath"}, {"text": "No pool."}, {"id": "bath"}], ids=str)

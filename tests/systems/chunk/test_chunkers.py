@@ -340,7 +340,10 @@ def test_numbered_text_with_a_title_within() -> None:
         (lambda: Whole(context=None), "whole: context = None; choose from none, title, headings"),  # type: ignore[arg-type]
         (lambda: Recursive(separators="\n"), "recursive: separators = '\\n'; write a list of texts"),
         (lambda: Recursive(separators=7), "recursive: separators = 7; write a list of texts"),  # type: ignore[arg-type]
-        (lambda: Recursive(separators=["a", ""]), "recursive: separators has ''; each must be a text that is not empty"),
+        (
+            lambda: Recursive(separators=["a", ""]),
+            "recursive: separators has ''; each must be a text that is not empty",
+        ),
     ],
 )
 def test_options_that_make_no_sense(make: object, message: str) -> None:

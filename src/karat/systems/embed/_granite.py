@@ -88,8 +88,9 @@ class Granite:
         for start in range(0, len(checked), _WINDOW):
             window = [text[:_CHARACTERS] for text in checked[start : start + _WINDOW]]
             ids = [np.array(encoding.ids, np.uint16) for encoding in self._tokenizer.encode_batch_fast(window)]
-            batches = list(_batches([len(tokens) for tokens in ids]))
-            vectors = spread(run, [[ids[place] for place in batch] for batch in batches])
+            batches = list(_batches([len(text) for text in ids]))
+            tokens = [[ids[place] for place in batch] for batch in batches]
+            vectors = spread(run, tokens, uses_blas=self.runtime == "numpy")
             for batch, results in zip(batches, vectors, strict=True):
                 yield from ((start + place, result) for place, result in zip(batch, results, strict=True))
 
