@@ -72,8 +72,8 @@ def record_baseline(folder: Path, system: str = "plain", measures: tuple[str, ..
     project = open_project(folder)
     asked = project.system(None if system == "pipeline" else f"{MODULE}:{system}")
     run = make_run(project.golden, asked, project.settings())
-    taken = gate_run(project, run, alone=True, measures=measures).snapshot
-    write_baseline(Baseline(snapshot=taken, recorded="2026-11-16"), folder / "baseline.json")
+    taken = gate_run(project, run, alone=True, measures=measures).evaluation
+    write_baseline(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline.json")
 
 
 def systems(*names: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat import golden
-from karat.core import Document, GoldenSet, Hit, Judgment, Query, Run, Target, Trace
+from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Target, Trace
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project
 from karat.runs import RunWriter, read_answers
@@ -55,7 +55,7 @@ def make_run(
 ) -> Path:
     """Write a run in which the relevant document of each query stands at a place, or nowhere for 0."""
     asked = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, **settings}
-    run = Run(
+    provenance = Provenance(
         name=name,
         golden=golden.identify(made),
         system=system or {"kind": "test"},
@@ -63,7 +63,7 @@ def make_run(
         settings=asked,
     )
     path = folder / "runs" / f"{name}.jsonl"
-    with RunWriter(path, run) as writer:
+    with RunWriter(path, provenance) as writer:
         for query, place in zip(made.queries, places, strict=False):
             error = (errors or {}).get(query.id, "")
             timings = {} if ms is None else {"embed": ms / 2, "total": ms}
@@ -91,6 +91,6 @@ def edited(path: Path, change: Any) -> Path:
 def accept(folder: Path, run: Path, *, policy: str | None = None) -> Path:
     """Make a run the baseline of its project, as the command does, but on a day of its own."""
     project = open_project(folder)
-    taken = gate_run(project, read_answers(run, project.golden), policy=policy, alone=True).snapshot
-    write_baseline(Baseline(snapshot=taken, recorded="2026-11-16"), folder / "baseline.json")
+    taken = gate_run(project, read_answers(run, project.golden), policy=policy, alone=True).evaluation
+    write_baseline(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline.json")
     return folder / "baseline.json"

@@ -42,11 +42,11 @@ class TestUpdate:
         assert err == f"karat: {folder / 'baseline.json'} now holds good with 12 queries\n"
         found = read_baseline("baseline.json")
         assert (found.recorded, found.forced) == (f"{datetime.now(tz=UTC):%Y-%m-%d}", "")
-        assert found.snapshot.scores("RR@10") == {f"q{i:02}": 1.0 for i in range(1, 13)}
-        assert found.snapshot.hits["q02"] == ("d02", "d01", "x01", "x02")
-        assert found.snapshot.system == {"kind": "test", "name": "good"}
-        assert found.snapshot.golden["fingerprint"] == golden.fingerprint(make_set())
-        assert found.snapshot.latency_of("p95") == 10.0
+        assert found.evaluation.values("RR@10") == {f"q{i:02}": 1.0 for i in range(1, 13)}
+        assert found.evaluation.lists["q02"] == ("d02", "d01", "x01", "x02")
+        assert found.evaluation.provenance.system == {"kind": "test", "name": "good"}
+        assert found.evaluation.provenance.golden["fingerprint"] == golden.fingerprint(make_set())
+        assert found.evaluation.latency_of("p95") == 10.0
 
     def test_a_run_that_fails_its_own_gate(self, run: Run, folder: Path) -> None:
         """Below the floor, it is refused with exit code 1, by name, and nothing is written."""
@@ -69,7 +69,7 @@ class TestUpdate:
         """And the file says so."""
         run("update", "runs/few.jsonl")
         run("update", "runs/good.jsonl")
-        assert read_baseline("baseline.json").snapshot.name == "good"
+        assert read_baseline("baseline.json").evaluation.name == "good"
 
     def test_force_needs_a_reason_and_records_it(self, run: Run, folder: Path) -> None:
         """Without one nothing is done; show and the gate's JSON have it."""
@@ -101,14 +101,14 @@ class TestUpdate:
         run("update", "runs/good.jsonl")
         _, err = run("update", "runs/few.jsonl", code=4)
         assert "too few changed to tell: 3 changed" in err
-        assert read_baseline("baseline.json").snapshot.name == "good"
+        assert read_baseline("baseline.json").evaluation.name == "good"
         run("update", "runs/few.jsonl", "--force", "we looked at all three")
         assert read_baseline("baseline.json").forced == "we looked at all three"
 
     def test_the_policy_can_be_chosen(self, run: Run, folder: Path) -> None:
         """By name; one that lacks numbers refuses the run."""
         run("update", "runs/few.jsonl", "--policy", "beluga")
-        assert list(read_baseline("baseline.json").snapshot.means) == ["RR", "RR@10"]
+        assert list(read_baseline("baseline.json").evaluation.means) == ["RR", "RR@10"]
         assert (
             "citation_coverage: the run has no number"
             in run("update", "runs/few.jsonl", "--policy", "blocks", code=1)[1]
@@ -127,7 +127,8 @@ class TestUpdate:
         again = [json.dumps(json.loads(line) | {"repeat": 1}) for line in lines[1:-1]]
         path.write_text("\n".join([*lines[:-1], *again, lines[-1]]) + "\n")
         run("update", path)
-        assert set(read_baseline("baseline.json").snapshot.values["RR@10"].values()) == {(1.0, 1.0)}
+        evaluation = read_baseline("baseline.json").evaluation
+        assert {evaluation.repeated_values("RR@10", query) for query in evaluation.queries} == {(1.0, 1.0)}
         assert "12 queries, each asked 2 times" in run("show")[0]
 
     def test_a_project_in_pyproject(self, run: Run, folder: Path) -> None:
@@ -163,16 +164,16 @@ class TestNewest:
         assert first.startswith("karat: the newest complete run is ")
         assert first.endswith("runs/good-2026-11-03-00000000.jsonl")
         assert second.endswith("baseline.json now holds good with 12 queries")
-        assert read_baseline("baseline.json").snapshot.name == "good"
+        assert read_baseline("baseline.json").evaluation.name == "good"
 
     def test_from_elsewhere(self, run: Run, dated: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
         """A project is named by its path; its runs may be kept in another place."""
         elsewhere = tmp_path_factory.mktemp("elsewhere")
         (dated / "runs" / "few-2026-11-02-00000000.jsonl").rename(elsewhere / "few-2026-11-02-00000000.jsonl")
         run("update", elsewhere, "--golden", dated)
-        assert read_baseline(dated / "baseline.json").snapshot.name == "few"
+        assert read_baseline(dated / "baseline.json").evaluation.name == "few"
         run("update", dated)
-        assert read_baseline(dated / "baseline.json").snapshot.name == "good"
+        assert read_baseline(dated / "baseline.json").evaluation.name == "good"
 
     def test_what_is_newer_and_cannot_be_taken(self, run: Run, dated: Path) -> None:
         """Unfinished, damaged, incomplete and on another golden set: each is passed over, and told."""
@@ -190,7 +191,7 @@ class TestNewest:
         assert "4-00000000.jsonl.part: the run was not finished; run 'karat eval' again to go on" in told
         assert any(line.startswith("7-00000000.jsonl: run ") and "lacks answers to 7 of" in line for line in told)
         assert any(line.startswith("5-00000000.jsonl") for line in told)
-        assert read_baseline("baseline.json").snapshot.name == "good"
+        assert read_baseline("baseline.json").evaluation.name == "good"
 
     def test_none_that_can_be_taken(self, run: Run, dated: Path) -> None:
         """Nothing is recorded: no run yet, or the golden set is another by now."""
@@ -221,7 +222,7 @@ class TestNewest:
     def test_the_same_twice_is_one(self, run: Run, dated: Path) -> None:
         """A name that stands twice means one run."""
         run("update", *["runs/good-2026-11-03-00000000.jsonl"] * 2)
-        assert read_baseline("baseline.json").snapshot.name == "good"
+        assert read_baseline("baseline.json").evaluation.name == "good"
 
     def test_diff(self, run: Run, dated: Path) -> None:
         """It compares the newest run too; what is printed is that of the run by its name."""
@@ -248,7 +249,7 @@ class TestOtherBaselines:
         assert (folder / "baseline.json").read_bytes() == before
         run("update", new, "--force", "one more judgment")
         found = read_baseline("baseline.json")
-        assert (found.snapshot.name, found.forced) == ("new", "one more judgment")
+        assert (found.evaluation.name, found.forced) == ("new", "one more judgment")
 
     @pytest.mark.parametrize(
         "data",
@@ -290,7 +291,7 @@ class TestOtherBaselines:
         (folder / "baseline.json").symlink_to(elsewhere)
         run("update", "runs/good.jsonl")
         assert (folder / "baseline.json").is_symlink()
-        assert read_baseline(elsewhere).snapshot.name == "good"
+        assert read_baseline(elsewhere).evaluation.name == "good"
 
     def test_a_link_to_nothing(self, run: Run, folder: Path) -> None:
         """It is not taken for a baseline that is not there yet."""
@@ -332,7 +333,7 @@ class TestFit:
         _, err = run("update", "runs/good.jsonl", code=1)
         assert "RR@10: the baseline has no scores of single queries: record it again" in err
         run("update", "runs/good.jsonl", "--force", "from 000's file to karat's")
-        assert read_baseline("baseline.json").snapshot.scores("RR@10")
+        assert read_baseline("baseline.json").evaluation.values("RR@10")
 
     def test_without_times_it_is_not_written(self, run: Run, folder: Path) -> None:
         """They belong to the file."""

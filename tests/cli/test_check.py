@@ -51,7 +51,7 @@ def accept(folder: Path) -> None:
     project = open_project(folder)
     (file,) = (folder / "runs").glob("*.jsonl")
     gated = gate_run(project, read_answers(file, project.golden))
-    write_baseline(Baseline(snapshot=gated.snapshot), folder / "baseline.json")
+    write_baseline(Baseline(evaluation=gated.evaluation), folder / "baseline.json")
 
 
 def test_the_first_time_there_is_no_baseline(run: Run, folder: Path) -> None:

@@ -19,9 +19,9 @@ import karat
 from karat import golden
 from karat.cli._compare import comparison_document, comparison_text
 from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.evaluation import snapshot_run
+from karat.evaluation import score_run
 from karat.gate import Baseline, write_baseline, write_fit
-from karat.projects import baseline_path, open_project, read_subjects
+from karat.projects import baseline_path, open_project, read_evaluations
 from karat.runs import Settings, make_run, read_answers
 
 VERB = "compare"
@@ -247,8 +247,8 @@ def test_paraphrases_and_repeats_make_no_query_more_than_one(run: Run, folder: P
 def test_a_baseline_file_is_a_run_too(run: Run, folder: Path) -> None:
     """Its measures are compared; one that it lacks is refused, and of its lists there are ten documents."""
     project = open_project(folder)
-    taken = snapshot_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
-    write_baseline(Baseline(snapshot=taken, recorded="2026-11-16"), baseline_path(project))
+    taken = score_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
+    write_baseline(Baseline(evaluation=taken, recorded="2026-11-16"), baseline_path(project))
     out, _ = run("baseline.json", "b.jsonl")
     assert "A  baseline.json\n" in out
     assert "\nRR@10    0.9583  0.7917  -0.1667  " in out
@@ -264,8 +264,8 @@ def test_means_alone_are_compared_without_tests(run: Run, folder: Path) -> None:
     """000's baseline-metrics.json: the means and their difference, and that nothing can be tested."""
     project = open_project(folder)
     measures = ["R@5", "P@5", "RR", "nDCG@5"]
-    taken = snapshot_run(project.golden, read_answers("a.jsonl", project.golden), measures)
-    write_fit(Baseline(snapshot=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
+    taken = score_run(project.golden, read_answers("a.jsonl", project.golden), measures)
+    write_fit(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
     out, _ = run("baseline-metrics.json", "b.jsonl")
     row = next(line.split() for line in out.split("\n") if line.startswith("RR "))
     assert row == ["RR", "0.9583", "0.7917", "-0.1667", *["-"] * 7]
@@ -364,20 +364,18 @@ def test_the_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
 
 
 def test_from_python(folder: Path) -> None:
-    """The text and the document of two snapshots, as ``karat baseline diff`` uses them."""
+    """The text and the document of two evaluations, as ``karat baseline diff`` uses them."""
     project = open_project(folder)
-    pair = [
-        snapshot_run(project.golden, read_answers(name, project.golden), ["RR@10"]) for name in ("a.jsonl", "b.jsonl")
-    ]
+    pair = [score_run(project.golden, read_answers(name, project.golden), ["RR@10"]) for name in ("a.jsonl", "b.jsonl")]
     assert "\nRR@10    0.9583  0.7917  -0.1667  " in comparison_text(pair, project.golden)
-    assert comparison_document(pair, project.golden)["pairs"][0]["lists"]["k"] == 10
+    assert comparison_document(pair, project.golden)["pairs"][0]["lists"]["k"] is None
 
 
 def test_runs_without_lists_have_no_matrix_of_them(folder: Path) -> None:
-    """Snapshots that kept no documents are compared by their scores alone."""
+    """Evaluations that kept no documents are compared by their scores alone."""
     project = open_project(folder)
-    taken = snapshot_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
-    text = comparison_text([replace(taken, name=name, hits={}) for name in ("x", "y", "z")], project.golden)
+    taken = score_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
+    text = comparison_text([replace(taken, lists={}).renamed(name) for name in ("x", "y", "z")], project.golden)
     assert "RBO" not in text
     assert "lists are not compared: there are none of A and B" in text
 
@@ -386,16 +384,16 @@ def test_baselines_with_nothing_in_common_are_refused(run: Run, folder: Path) ->
     """Each has another measure, so that nothing can be compared."""
     project = open_project(folder)
     for name, measure in (("x.json", "RR@10"), ("y.json", "R@1")):
-        taken = snapshot_run(project.golden, read_answers("a.jsonl", project.golden), [measure])
-        write_baseline(Baseline(snapshot=taken), folder / name)
+        taken = score_run(project.golden, read_answers("a.jsonl", project.golden), [measure])
+        write_baseline(Baseline(evaluation=taken), folder / name)
     assert "the baselines have no measure in common" in run("x.json", "y.json", code=2)[1]
 
 
 def test_reading_says_nothing_if_nobody_listens(folder: Path) -> None:
     """From Python: a shorter list from elsewhere has the k of the run that it is compared with."""
     (folder / "short.txt").write_text("".join(f"q{i:02} Q0 d{i:02} 1 1 t\n" for i in range(N)))
-    found = read_subjects(["a.jsonl", "short.txt"], ["RR@10"])
-    assert [one.snapshot.settings["k"] for one in found.each] == [10, 10]
-    assert [one.snapshot.name for one in found.each] == ["a.jsonl", "short.txt"]
-    assert found.each[1].lists == {f"q{i:02}": (f"d{i:02}",) for i in range(N)}
+    found = read_evaluations(["a.jsonl", "short.txt"], ["RR@10"])
+    assert [evaluation.provenance.settings["k"] for evaluation in found.evaluations] == [10, 10]
+    assert [evaluation.name for evaluation in found.evaluations] == ["a.jsonl", "short.txt"]
+    assert found.evaluations[1].lists == {f"q{i:02}": (f"d{i:02}",) for i in range(N)}
     assert found.measures == ("RR@10",)

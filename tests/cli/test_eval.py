@@ -116,7 +116,7 @@ def test_any_golden_set_will_do(run: Run, folder: Path) -> None:
         ("[pipeline]\nchnk = 'whole'\n", "[pipeline] has no key 'chnk', did you mean 'chunk'?"),
         ("[pipeline]\nlexical = false\ndense = false\n", "both off"),
         ("[eval]\nk = 'ten'\n", "[eval] k is 'ten', which is of the wrong type"),
-        ("[eval\n", "is no valid TOML"),
+        ("[eval\n", "is not valid TOML"),
         ("eval = 3\n", "eval is 3, not a table"),
     ],
 )

@@ -47,8 +47,8 @@ class TestOutcomes:
         """Nothing changed: a table with one row, and a last line that says it."""
         out, _ = run("runs/old.jsonl")
         assert out.split("\n\n") == [
-            "metric  rule                   current  baseline               delta  status\n"
-            "RR@10   not worse within 0.05   1.0000    1.0000  +0.0000 (> +0.000)    pass",
+            "metric  rule                         current  baseline               delta  status\n"
+            "RR@10   not worse by more than 0.05   1.0000    1.0000  +0.0000 (> +0.000)    pass",
             "PASS by policy default: it may ship\n",
         ]
 
@@ -57,7 +57,7 @@ class TestOutcomes:
         new = make_run(folder, make_set(), [1] * 5 + [2] * 6 + [0], system=SYSTEM | {"chunk": {"size": 384}})
         out, _ = run(new, code=1)
         table, reasons, lost, changed, verdict = out.split("\n\n")
-        assert table.endswith("\nRR@10   not worse within 0.05   0.6667    1.0000  -0.3333 (> -0.502)    fail")
+        assert table.endswith("\nRR@10   not worse by more than 0.05   0.6667    1.0000  -0.3333 (> -0.502)    fail")
         assert reasons == "fail  RR@10: dropped by 0.333, more than 0.05 (one-sided p = 0.00781)"
         assert lost.startswith(
             "lost most (7 in all)\n"
@@ -184,7 +184,7 @@ def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
 
 
 def test_the_shape_of_json(run: Run, folder: Path) -> None:
-    """Everything that a script needs, ASCII, one document; failures as source 000 records them (H05)."""
+    """Everything that a script needs, ASCII, one document; failures in the form of fit (H05)."""
     new = make_run(folder, make_set(), [1] * 5 + [2] * 6 + [0], system=SYSTEM | {"chunk": {"size": 384}})
     rules(folder, "[[gate.rules]]\nmetric = 'RR@10'\nmin = 0.7\nnon_inferior = true\n"
                   "[[gate.rules]]\nmetric = 'latency.p95'\nmax = 500\nmax_rise_rel = 0.2\n"
@@ -252,19 +252,19 @@ max_drop_rel = 0.05
 """)  # fmt: skip
     accept(folder, folder / "runs" / "old.jsonl")
     out, _ = run("runs/old.jsonl")
-    assert [line[:53].rstrip() for line in out.split("\n\n")[0].split("\n")] == [
+    assert [line[:59].rstrip() for line in out.split("\n\n")[0].split("\n")] == [
         "metric                rule",
-        "RR                    min 0.7",
-        "RR@10 category=times  max drop 0.02",
-        "RR@10 category=times  no significant drop within 0.05",
-        "DupRate@10            max 0.125",
-        "DupRate@10            max rise 0.1",
-        "DupRate@10            not worse within 0.01",
-        "latency.embed.p95     max 1500",
-        "coverage              min 1",
-        "coverage              max drop 5.0%",
-        "q01                   must pass",
-        "q02 RR@10             must pass, min 0.5",
+        "RR                    at least 0.7",
+        "RR@10 category=times  falls by at most 0.02",
+        "RR@10 category=times  no significant drop by more than 0.05",
+        "DupRate@10            at most 0.125",
+        "DupRate@10            rises by at most 0.1",
+        "DupRate@10            not worse by more than 0.01",
+        "latency.embed.p95     at most 1500",
+        "coverage              at least 1",
+        "coverage              falls by at most 5.0%",
+        "q01                   must find something relevant",
+        "q02 RR@10             must reach 0.5",
     ]  # fmt: skip
     assert "PASS by policy beluga" in out
 

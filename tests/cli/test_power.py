@@ -12,7 +12,7 @@ from statsmodels.stats.power import TTestPower
 
 from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.evaluation import snapshot_run
+from karat.evaluation import score_run
 from karat.gate import Baseline, write_baseline, write_fit
 from karat.projects import open_project
 from karat.runs import Settings, make_run, read_answers
@@ -106,8 +106,8 @@ def test_two_runs_give_the_spread(run: Run, folder: Path) -> None:
 
 def test_the_baseline_of_the_project_is_what_a_run_is_compared_with(run: Run, folder: Path) -> None:
     """Without --against; its measures are the ones that are shown."""
-    taken = snapshot_run(SET, read_answers("a.jsonl", SET), ["RR@10"])
-    write_baseline(Baseline(snapshot=taken), folder / "baseline.json")
+    taken = score_run(SET, read_answers("a.jsonl", SET), ["RR@10"])
+    write_baseline(Baseline(evaluation=taken), folder / "baseline.json")
     out, _ = run("--run", "b.jsonl")
     assert out.startswith("b.jsonl against baseline.json\n")
     assert "\nRR@10    0.2315 " in out
@@ -141,8 +141,8 @@ def test_a_run_alone_says_nothing(run: Run, folder: Path) -> None:
 
 def test_means_alone_have_no_spread(run: Run, folder: Path) -> None:
     """000's baseline does not help."""
-    taken = snapshot_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR", "nDCG@5"])
-    write_fit(Baseline(snapshot=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
+    taken = score_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR", "nDCG@5"])
+    write_fit(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
     _, err = run("--run", "b.jsonl", "--against", "baseline-metrics.json", code=2)
     assert "baseline-metrics.json: has means only, and no spread" in err
 

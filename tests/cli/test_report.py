@@ -102,7 +102,7 @@ def test_a_decision_from_standard_input(run: Run, file: Path, monkeypatch: pytes
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert run("-", "--json")[0] == text
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
-    assert "standard input: is no decision" in run("-", code=2)[1]
+    assert "standard input: is not a decision" in run("-", code=2)[1]
 
 
 def test_nothing_that_is_kept_is_written_over(
@@ -144,7 +144,7 @@ def test_what_is_no_run_is_told_by_its_name(run: Run, tmp_path: Path, monkeypatc
     (tmp_path / "alone.jsonl").write_text("q1 Q0 d1 1 1 x\n")
     assert "none.jsonl: no such file" in run("none.jsonl", code=2)[1]
     assert "empty.jsonl: the file is empty" in run("empty.jsonl", code=2)[1]
-    assert "alone.jsonl: lies in no project" in run("alone.jsonl", code=2)[1]
+    assert "alone.jsonl: is not in a project" in run("alone.jsonl", code=2)[1]
 
 
 def test_the_schema_is_printed(run: Run) -> None:
@@ -216,7 +216,7 @@ def test_baseline_policy_and_project_can_be_chosen(run: Run, file: Path, tmp_pat
 def test_a_day_that_is_none_is_a_mistake(run: Run, file: Path, day: str) -> None:
     """It becomes part of a file's name, so it is checked."""
     _, err = run(file, "--date", day, code=2)
-    assert "is no day; write it as 2026-11-16" in err
+    assert "is not a day; write it as 2026-11-16" in err
 
 
 def test_mistakes_are_two(run: Run, file: Path, tmp_path: Path) -> None:

@@ -6,29 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from karat.config import ALIASES, Config, dotted, overridden
+from karat.config import ALIASES, Config, EvalConfig, override, resolve_key
 from karat.core import InputError
 
 CONFIG = Config(
     folder=Path("p"),
     golden=Path("p/set"),
     pipeline={"chunk": {"name": "fixed", "size": 512}, "lexical": True, "dense": False, "embedder": "granite"},
-    eval={"k": 10},
+    eval=EvalConfig(settings={"k": 10}),
 )
 
 
 def test_one_option_changes_and_the_rest_stays() -> None:
     """The argument is not changed, and neither is any table in it."""
-    found = overridden(CONFIG, {"pipeline.chunk.size": 128, "eval.repeat": 3})
+    found = override(CONFIG, {"pipeline.chunk.size": 128, "eval.repeat": 3})
     assert found.pipeline["chunk"] == {"name": "fixed", "size": 128}
-    assert found.eval == {"k": 10, "repeat": 3}
+    assert found.eval.settings == {"k": 10, "repeat": 3}
     assert CONFIG.pipeline["chunk"] == {"name": "fixed", "size": 512}
     assert (found.folder, found.golden) == (CONFIG.folder, CONFIG.golden)
 
 
 def test_a_stage_that_is_on_off_or_not_there_becomes_a_table() -> None:
     """An option of a stage says that the stage is on."""
-    found = overridden(CONFIG, {"pipeline.lexical.k1": 0.9, "pipeline.dense.method": "exact", "pipeline.mmr.depth": 5})
+    found = override(CONFIG, {"pipeline.lexical.k1": 0.9, "pipeline.dense.method": "exact", "pipeline.mmr.depth": 5})
     assert found.pipeline["lexical"] == {"k1": 0.9}
     assert found.pipeline["dense"] == {"method": "exact"}
     assert found.pipeline["mmr"] == {"depth": 5}
@@ -36,16 +36,16 @@ def test_a_stage_that_is_on_off_or_not_there_becomes_a_table() -> None:
 
 def test_a_whole_stage_can_be_replaced() -> None:
     """A table as the value takes the place of the old one, and a later option goes inside it."""
-    found = overridden(CONFIG, {"pipeline.chunk": {"name": "whole"}, "pipeline.chunk.context": "none"})
+    found = override(CONFIG, {"pipeline.chunk": {"name": "whole"}, "pipeline.chunk.context": "none"})
     assert found.pipeline["chunk"] == {"name": "whole", "context": "none"}
 
 
 def test_the_keys_of_source_000_are_understood() -> None:
     """Chunk size, overlap and threshold go by the names that its experiments.json has."""
-    found = overridden(CONFIG, {"chunking.max_tokens": 256, "reranking.threshold": 0.6})
+    found = override(CONFIG, {"chunking.max_tokens": 256, "reranking.threshold": 0.6})
     assert found.pipeline["chunk"]["size"] == 256
     assert found.pipeline["rerank"] == {"threshold": 0.6}
-    assert {dotted(alias) for alias in ALIASES} == set(ALIASES.values())
+    assert {resolve_key(alias) for alias in ALIASES} == set(ALIASES.values())
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_keys_of_source_000_are_understood() -> None:
 def test_a_mistake_is_told_with_the_file_it_is_in(key: str, value: object, message: str) -> None:
     """Unknown tables and keys, wrong types, and what cannot be changed."""
     with pytest.raises(InputError) as caught:
-        overridden(CONFIG, {key: value}, source="sweep.toml")
+        override(CONFIG, {key: value}, source="sweep.toml")
     assert str(caught.value).startswith("sweep.toml: ")
     assert message in str(caught.value)
 
@@ -73,4 +73,4 @@ def test_a_mistake_is_told_with_the_file_it_is_in(key: str, value: object, messa
 def test_two_systems_at_once_are_refused() -> None:
     """The configuration is checked as a whole, as when it is read."""
     with pytest.raises(InputError, match="which one is asked"):
-        overridden(CONFIG, {"system.url": "http://localhost", "eval.system": "mine:find"})
+        override(CONFIG, {"system.url": "http://localhost", "eval.system": "mine:find"})

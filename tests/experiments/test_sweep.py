@@ -56,8 +56,8 @@ def test_variants_are_gated_and_judged_together(folder: Path) -> None:
     assert same.judged.reason == "not worse by policy default; no query changed"
     assert worse.judged.reason.startswith("RR@10: dropped by 0.25, more than 0.0375 (one-sided p = ")
     assert mixed.judged.reason.startswith("inconclusive: RR@10: the mean did not move")
-    assert better.snapshot is not None
-    assert better.snapshot.means == {"RR@10": 1.0, "P@1": 1.0}
+    assert better.evaluation is not None
+    assert better.evaluation.means == {"RR@10": 1.0, "P@1": 1.0}
     assert better.claims.change is not None
     assert better.claims.change.difference == 0.25
     assert better.claims.gain == 2**-12
@@ -111,9 +111,9 @@ def test_the_pipeline_is_changed_key_by_key(folder: Path) -> None:
             'lexical = { stop_words = "none" }',
         )
     )
-    assert found.trials[0].snapshot is not None
-    assert found.trials[0].snapshot.means == evaluate(folder).mean()
-    systems_ = [one.snapshot.system for one in found.trials if one.snapshot]
+    assert found.trials[0].evaluation is not None
+    assert found.trials[0].evaluation.means == evaluate(folder).mean()
+    systems_ = [one.evaluation.provenance.system for one in found.trials if one.evaluation]
     assert [one["chunk"]["size"] for one in systems_] == [8, 64]
     assert read_log(folder / "experiments.json")[0].changes == {
         "pipeline.lexical.stop_words": "none",
@@ -242,7 +242,7 @@ def test_without_a_baseline_the_numbers_are_there_and_nothing_is_accepted(folder
     found = sweep(systems("better"), said=said)
     assert "there is no baseline yet" in said[0]
     assert found.trials[0].judged.reason.startswith("inconclusive: RR@10: there is no baseline yet")
-    assert found.trials[0].snapshot is not None
+    assert found.trials[0].evaluation is not None
     with pytest.raises(InputError, match="a gain is asked for, and there is no baseline to gain on"):
         sweep("require_gain = true\n" + systems("better"))
 
@@ -293,8 +293,8 @@ def test_a_damaged_run_is_asked_again(folder: Path) -> None:
     run.write_text(run.read_text()[:-30])
     second = sweep(text, said=said)
     assert any("it is asked again" in one for one in said)
-    assert second.trials[0].snapshot is not None
-    assert second.trials[0].snapshot.means == {"RR@10": 1.0, "P@1": 1.0}
+    assert second.trials[0].evaluation is not None
+    assert second.trials[0].evaluation.means == {"RR@10": 1.0, "P@1": 1.0}
 
 
 def test_a_system_that_changes_the_folder_takes_nothing_with_it(folder: Path) -> None:
@@ -391,8 +391,8 @@ def test_an_embedder_or_chunker_that_has_only_a_name_can_be_changed_inside(folde
         (folder / "karat.toml").read_text().replace("dense = false", 'chunk = "fixed"\nembedder = "openai:toy"')
     )
     found = sweep(f'[[variant]]\npipeline.embedder.url = "{url}"\npipeline.chunk.size = 64\n')
-    assert found.trials[0].snapshot is not None
-    made = found.trials[0].snapshot.system
+    assert found.trials[0].evaluation is not None
+    made = found.trials[0].evaluation.provenance.system
     assert (made["embedder"]["model"], made["embedder"]["url"]) == ("toy", url)
     assert (made["chunk"]["chunker"], made["chunk"]["size"]) == ("fixed", 64)
 

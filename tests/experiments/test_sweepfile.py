@@ -41,7 +41,7 @@ def test_a_grid_is_every_combination_and_the_last_key_turns_fastest(tmp_path: Pa
     ],
 )
 def test_a_key_can_be_written_in_every_way_that_toml_has(tmp_path: Path, text: str) -> None:
-    """Quoted, dotted, as a table, and by the name that source 000 has."""
+    """Quoted, resolve_key, as a table, and by the name that source 000 has."""
     assert read(tmp_path, text).variants == (Variant(name="size=128", changes={"pipeline.chunk.size": 128}),)
 
 

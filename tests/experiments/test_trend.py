@@ -51,7 +51,7 @@ def test_runs_are_scored_and_told_what_changed(tmp_path: Path, made: GoldenSet) 
     make_run(tmp_path, made, THIRD, "p-2026-01-03-00000000", system={"chunk": {"size": 9}, "k1": 1}, ms=20.0)
     make_run(tmp_path, made, THIRD, "p-2026-01-03-00000000-2", system={"chunk": {"size": 9}, "k1": 1}, ms=None)
     (history,) = read_trend([tmp_path]).histories
-    assert [point.snapshot.mean("RR@10") for point in history.points] == pytest.approx([1, 1 / 3, 1 / 3])
+    assert [point.evaluation.mean("RR@10") for point in history.points] == pytest.approx([1, 1 / 3, 1 / 3])
     assert [point.changes for point in history.points] == [None, (("chunk.size", 9, 8),), ()]
     record = read_trend([tmp_path]).to_dict()["histories"][0]["runs"]
     assert [run["p95"] for run in record] == [10.0, 20.0, None]
@@ -276,7 +276,7 @@ def test_each_run_is_read_and_scored_once(tmp_path: Path, made: GoldenSet, monke
     """However many there are; the set's fingerprint, as slow as a run, is taken once for reading."""
     for day in range(1, 21):
         make_run(tmp_path, made, FIRST, f"p-2026-01-{day:02}-aaaaaaaa")
-    counted = {"read_run_file": 0, "snapshot_run": 0, "fingerprint": 0}
+    counted = {"read_run_file": 0, "score_run": 0, "fingerprint": 0}
 
     def counting(name: str) -> Any:
         real = getattr(_trend, name)
@@ -291,9 +291,9 @@ def test_each_run_is_read_and_scored_once(tmp_path: Path, made: GoldenSet, monke
         monkeypatch.setattr(_trend, name, counting(name))
     steps: list[tuple[int, int]] = []
     found = read_trend([tmp_path], progress=lambda *far: steps.append(far))
-    assert counted == {"read_run_file": 20, "snapshot_run": 20, "fingerprint": 1}
+    assert counted == {"read_run_file": 20, "score_run": 20, "fingerprint": 1}
     assert steps == [(i, 20) for i in range(1, 21)]
-    assert not any(point.snapshot.values or point.snapshot.hits for point in found.histories[0].points)
+    assert not any(point.evaluation.has_queries or point.evaluation.lists for point in found.histories[0].points)
 
 
 def test_a_pipe_among_the_runs_is_not_waited_for(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.evaluation import Snapshot
+from evaluations import make_evaluation
+from karat.evaluation import Evaluation
 from karat.experiments._verdicts import Claims, Objective, claims, judge, undominated
 from karat.gate import Decision, Policy, Rule, decide
 from karat.stats import evidence
@@ -17,10 +18,10 @@ TESTED = Policy(rules=(Rule(metric="RR", non_inferior=True),))
 GAIN, NO_GAIN = Objective(measure="RR", required=True), Objective(measure="RR")
 
 
-def shot(scores: list[float], name: str = "a") -> Snapshot:
+def shot(scores: list[float], name: str = "a") -> Evaluation:
     """A run with these reciprocal ranks."""
     queries = tuple(f"q{i:03}" for i in range(len(scores)))
-    return Snapshot(
+    return make_evaluation(
         name=name,
         golden={},
         system={},
@@ -139,7 +140,7 @@ def test_of_some_measures_less_is_better() -> None:
     values = {"DupRate@10": {f"q{i}": (0.5,) for i in range(8)}}
     less = {"DupRate@10": {f"q{i}": (0.3,) for i in range(8)}}
     before, after = (
-        Snapshot(name="a", golden={}, system={}, fingerprint="", values=one, means={"DupRate@10": 0.4},
+        make_evaluation(name="a", values=one, means={"DupRate@10": 0.4},
                  queries=tuple(f"q{i}" for i in range(8)))
         for one in (values, less)
     )  # fmt: skip
@@ -172,7 +173,7 @@ def test_without_a_baseline_nothing_is_shown() -> None:
 
 def test_a_baseline_of_means_alone_shows_nothing() -> None:
     """Source 000's baseline has no scores of single queries."""
-    before = Snapshot(name="old", golden={}, system={}, fingerprint="", means={"RR": 0.5})
+    before = make_evaluation(name="old", means={"RR": 0.5})
     found = claims(decide(shot([1.0] * 5), before, TESTED), "RR", variants=1)
     assert (found.not_worse, found.gain, found.change) == (1.0, None, None)
 

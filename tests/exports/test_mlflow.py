@@ -18,7 +18,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from karat.core import MEASURES, GoldenSet, Hit, InputError, Run, Trace, UsageError
+from karat.core import MEASURES, GoldenSet, Hit, InputError, Provenance, Trace, UsageError
 from karat.exports._mlflow import check_mlflow, export_mlflow, mlflow_key, mlflow_name
 from karat.exports._records import experiment_records, read_records
 from karat.golden import fingerprint
@@ -81,7 +81,7 @@ def made(folder: Path, letters: GoldenSet) -> Path:
     """A run: ``a`` first, ``b`` second, then an error, and for the last three nothing relevant."""
     lists = {"qa": ["a", "b"], "qb": ["a", "b"], "qd": ["a"], "qe": ["a"], "qf": ["a"]}
     times = {"qa": 10.0, "qb": 20.0, "qd": 30.0, "qe": 40.0, "qf": 50.0}
-    run = Run(
+    provenance = Provenance(
         name="mine",
         golden={"name": "letters", "version": "1.0.0", "fingerprint": fingerprint(letters)},
         system=SYSTEM,
@@ -89,7 +89,7 @@ def made(folder: Path, letters: GoldenSet) -> Path:
         settings={"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0},
         versions={"karat": "0.0.9"},
     )
-    with RunWriter(folder / "runs" / "mine-1.jsonl", run) as writer:
+    with RunWriter(folder / "runs" / "mine-1.jsonl", provenance) as writer:
         for query in letters.queries:
             hits = tuple(Hit(name, 1.0 / (i + 1)) for i, name in enumerate(lists.get(query.id, ())))
             timings = {"total": times[query.id], "embed": 1.0} if query.id in times else {}

@@ -17,24 +17,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gating import run_of
 from hypothesis import given
 from hypothesis import strategies as st
-from snapshots import run_of
 
-from karat.core import InputError
-from karat.evaluation import Snapshot, changes
+from evaluations import make_evaluation
+from karat.core import InputError, Scores
+from karat.evaluation import Evaluation, system_changes
 from karat.gate import Baseline, decide, policy, read_baseline, write_baseline, write_fit
 from strategies import quick
 
 FULL = Baseline(
-    snapshot=run_of(
+    evaluation=run_of(
         {"RR": [1.0, 0.5], "nDCG@5": [0.9, math.nan]},
         system={"kind": "pipeline", "chunk": {"chunker": "sentence", "size": 256, "overlap": 32}, "rerank": None},
         versions={"karat": "0.1.0"},
         definitions={"RR": "RR(rel=2)"},
         latency={"total": {"n": 2.0, "mean": 1.5, "p50": 1.5, "p95": 2.0, "p99": 2.0}},
-        hits={"q1": ("pool", "wifi"), "q2": ()},
-        failed={"q2": "TimeoutError: 60 s"},
+        lists={"q1": ("pool", "wifi"), "q2": ()},
+        failures={"q2": "TimeoutError: 60 s"},
         unfound=frozenset({"q2"}),
         total=2,
     ),
@@ -64,12 +65,19 @@ def same(one: Baseline, other: Baseline) -> bool:
 
 def _plain(baseline: Baseline) -> dict[str, Any]:
     found: dict[str, Any] = {"recorded": baseline.recorded, "forced": baseline.forced}
-    for field in fields(Snapshot):
-        value = getattr(baseline.snapshot, field.name)
+    for field in fields(Evaluation):
+        value = getattr(baseline.evaluation, field.name)
         found[field.name] = sorted(value) if isinstance(value, frozenset) else value
-    found["hits"] = sorted(found["hits"].items())
-    found["values"] = sorted((measure, sorted(column.items())) for measure, column in found["values"].items())
+    found["lists"] = sorted(found["lists"].items())
+    found["scores"] = _table(baseline.evaluation.scores)
+    found["repeats"] = [_table(table) for table in baseline.evaluation.repeats]
     return found
+
+
+def _table(scores: Scores) -> list[Any]:
+    columns = sorted((measure, sorted(scores.column(measure).items())) for measure in scores.measures)
+    reasons = [(query, name, scores.reason(query, name)) for query in scores.queries for name in scores.measures]
+    return [columns, sorted(row for row in reasons if row[2]), sorted(scores.definitions.items())]
 
 
 def written(path: Path) -> Path:
@@ -83,15 +91,38 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert same(read_baseline(written(tmp_path / "baseline.json")), FULL)
 
 
+def test_format_1_is_still_read(tmp_path: Path) -> None:
+    """It has bare nulls: what is missing is missing for an unknown reason."""
+    path = written(tmp_path / "baseline.json")
+    record = json.loads(path.read_text())
+    record["format"] = 1
+    for row in record["queries"].values():
+        row.pop("missing", None)
+    path.write_text(json.dumps(record))
+    scores = read_baseline(path).evaluation.scores
+    assert scores.value("q1", "nDCG@5") == 0.9
+    assert scores.reason("q2", "nDCG@5") == "unknown"
+
+
+def test_a_missing_value_keeps_its_reason(tmp_path: Path) -> None:
+    """A query without a relevant document says so in the file, and again when it is read."""
+    scores = Scores.from_columns("mine", {"RR": {"q1": 1.0, "q2": math.nan}}, reasons={("q2", "RR"): "no gold"})
+    evaluation = replace(run_of({"RR": [1.0, math.nan]}), scores=scores)
+    write_baseline(Baseline(evaluation=evaluation), tmp_path / "baseline.json")
+    row = json.loads((tmp_path / "baseline.json").read_text())["queries"]["q2"]
+    assert row == {"RR": [None], "missing": {"RR": "no gold"}}
+    assert read_baseline(tmp_path / "baseline.json").evaluation.scores.reason("q2", "RR") == "no gold"
+
+
 def test_a_diff_shows_one_line_for_each_query(tmp_path: Path) -> None:
     """Readable JSON with a line for each query: another score of one changes its line and the mean, and no more."""
     path = written(tmp_path / "baseline.json")
     before = path.read_text().split("\n")
     assert json.loads(path.read_text())["queries"]["q1"] == {"RR": [1.0], "nDCG@5": [0.9], "hits": ["pool", "wifi"]}
-    assert '    "q2": {"RR": [0.5], "nDCG@5": [null], "hits": []}' in before
-    values = {"RR": {"q1": (1.0,), "q2": (0.25,)}, "nDCG@5": FULL.snapshot.values["nDCG@5"]}
-    changed = replace(FULL.snapshot, values=values, means={**FULL.snapshot.means, "RR": 0.625})
-    write_baseline(replace(FULL, snapshot=changed), path)
+    assert '    "q2": {"RR": [0.5], "nDCG@5": [null], "missing": {"nDCG@5": "unknown"}, "hits": []}' in before
+    scores = run_of({"RR": [1.0, 0.25], "nDCG@5": [0.9, math.nan]}, definitions={"RR": "RR(rel=2)"}).scores
+    changed = replace(FULL.evaluation, scores=scores, means={**FULL.evaluation.means, "RR": 0.625})
+    write_baseline(replace(FULL, evaluation=changed), path)
     after = path.read_text().split("\n")
     assert len(before) == len(after)
     assert [line.split(":")[0].strip() for line, was in zip(after, before, strict=True) if line != was] == [
@@ -104,8 +135,8 @@ def test_the_same_baseline_is_the_same_bytes(tmp_path: Path) -> None:
     """In whatever order its sets are."""
     one, other = tmp_path / "a.json", tmp_path / "b.json"
     ids = [f"query {i}" for i in range(50)]
-    write_baseline(Baseline(snapshot=replace(FULL.snapshot, unfound=frozenset(ids))), one)
-    write_baseline(Baseline(snapshot=replace(FULL.snapshot, unfound=frozenset(reversed(ids)))), other)
+    write_baseline(Baseline(evaluation=replace(FULL.evaluation, unfound=frozenset(ids))), one)
+    write_baseline(Baseline(evaluation=replace(FULL.evaluation, unfound=frozenset(reversed(ids)))), other)
     assert one.read_bytes() == other.read_bytes()
 
 
@@ -130,23 +161,28 @@ tables = st.dictionaries(texts, json_values, max_size=3)
 def baselines(draw: st.DrawFn) -> Baseline:
     """Any baseline: odd ids, several repeats, values that are missing, queries without a score."""
     queries = draw(st.lists(ids, max_size=4, unique=True))
-    measures = draw(st.lists(texts.filter(lambda name: name != "hits"), max_size=3, unique=True)) if queries else []
-    scores = st.lists(numbers, max_size=3).map(tuple)
-    values = {}
-    for measure in measures:
-        having = [query for query in queries if draw(st.booleans())] or queries[:1]
-        values[measure] = {query: draw(scores) for query in having}
+    measures = (
+        draw(st.lists(texts.filter(lambda name: name not in ("hits", "missing")), max_size=3, unique=True))
+        if queries
+        else []
+    )
+    count = draw(st.integers(1, 3))  # of repeats; a query that was not asked in each of them has its mean
+    sizes = {query: draw(st.sampled_from([1, count])) for query in queries}
+    values = {
+        measure: {query: tuple(draw(numbers) for _ in range(size)) for query, size in sizes.items()}
+        for measure in measures
+    }
     some = st.lists(st.sampled_from(queries), unique=True) if queries else st.just([])
     return Baseline(
-        snapshot=Snapshot(
+        evaluation=make_evaluation(
             name=draw(texts), golden=draw(tables), system=draw(tables), fingerprint=draw(texts), settings=draw(tables),
             versions=draw(st.dictionaries(texts, texts, max_size=2)), values=values,
             definitions=draw(st.dictionaries(texts, texts, max_size=2)),
             means=draw(st.dictionaries(texts.filter(lambda name: name not in measures), numbers, max_size=3)),
             latency=draw(st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=3), max_size=2)),
             queries=tuple(queries), total=draw(st.integers(0, len(queries))),
-            hits={query: tuple(draw(st.lists(ids, max_size=3))) for query in draw(some)},
-            failed={query: draw(texts) for query in draw(some)},
+            lists={query: tuple(draw(st.lists(ids, max_size=3))) for query in draw(some)},
+            failures={query: draw(texts) for query in draw(some)},
             unfound=frozenset(draw(some)),
         ),
         recorded=draw(texts | st.just("")),
@@ -164,12 +200,12 @@ def test_any_baseline_is_read_as_it_was_written(baseline: Baseline) -> None:
         assert same(read_baseline(path), baseline)
         text = path.read_bytes().decode()
         rows = text[text.index('\n  "queries": {') :].strip("\n").split("\n")
-        assert len(rows) == len(baseline.snapshot.queries) + 3
+        assert len(rows) == len(baseline.evaluation.queries) + 3
 
 
 def test_names_that_are_no_unicode(tmp_path: Path) -> None:
     """A file name or a reason with bytes that are no UTF-8 is kept as Python holds it."""
-    odd = replace(FULL, snapshot=replace(FULL.snapshot, name="run\udcff"), forced="caf\udce9")
+    odd = replace(FULL, evaluation=FULL.evaluation.renamed("run\udcff"), forced="caf\udce9")
     write_baseline(odd, tmp_path / "b.json")
     assert same(read_baseline(tmp_path / "b.json"), odd)
 
@@ -190,14 +226,14 @@ class TestWriting:
         before = path.read_bytes()
         script = f"""
 import resource, signal, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from karat.core import InputError
+sys.path[:0] = {[str(Path(__file__).parents[i]) for i in (0, 1)]!r}
+from karat.core import InputError, Scores
 from karat.gate import Baseline, write_baseline
-from snapshots import run_of
+from gating import run_of
 signal.signal(signal.SIGXFSZ, {handler})
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
 try:
-    write_baseline(Baseline(snapshot=run_of({{"RR": [0.5] * 10_000}})), {str(path)!r})
+    write_baseline(Baseline(evaluation=run_of({{"RR": [0.5] * 10_000}})), {str(path)!r})
 except InputError as error:
     assert "cannot be written: File too large" in str(error), error
     sys.exit(7)
@@ -263,13 +299,13 @@ class TestWhatIsNone:
         [
             (b"", "is no valid JSON: Expecting value"),
             (b"\n\n", "is no valid JSON: Expecting value"),
-            (b"{}", "is no baseline; 'karat baseline update RUN' writes one"),
-            (b"[]", "is no baseline"),
-            (b"3", "is no baseline"),
-            (b'{"karat": "run", "format": 1}', "is no baseline"),
+            (b"{}", "is not a baseline; 'karat baseline update RUN' writes one"),
+            (b"[]", "is not a baseline"),
+            (b"3", "is not a baseline"),
+            (b'{"karat": "run", "format": 1}', "is not a baseline"),
             (b'{"karat": "baseline", "karat": "baseline"}', "key 'karat' stands twice"),
-            (b'{"karat": "baseline"}', "is a baseline of format None, and this karat reads 1; read it with"),
-            (b'{"karat": "baseline", "format": 2}', "is a baseline of format 2, and this karat reads 1"),
+            (b'{"karat": "baseline"}', "is a baseline of format None, and this karat reads 1 and 2; read it with"),
+            (b'{"karat": "baseline", "format": 3}', "is a baseline of format 3, and this karat reads 1 and 2"),
             (b'{"karat": "baseline", "format": "x"}', "is a baseline of format 'x'"),
             (b'{"karat": "baseline", "format": 1}', "is a damaged baseline: it lacks 'queries'"),
             (b"\xff\xfe{}", "byte 0xff is not UTF-8"),
@@ -278,11 +314,11 @@ class TestWhatIsNone:
             (b'{"a": ' * 100_000, "is nested too deep"),
             (b"\x1f\x8b\x08\x00", "cannot be unpacked"),
             (b"q1 Q0 pool 1 2.5 mine\n", "is no valid JSON"),
-            (b'{"metrics": {"mrr": "high"}}', "is a damaged baseline: metrics: 'high' is no number"),
+            (b'{"metrics": {"mrr": "high"}}', "is a damaged baseline: metrics: 'high' is not a number"),
             (b'{"metrics": {"mrr": NaN}}', "NaN is no number of JSON"),
-            (b'{"metrics": {"mrr": true}}', "True is no number"),
+            (b'{"metrics": {"mrr": true}}', "True is not a number"),
             (b'{"metrics": {"latency": 5}}', "is a damaged baseline: metrics: "),
-            (b'{"metrics": []}', "is no baseline"),
+            (b'{"metrics": []}', "is not a baseline"),
         ],
     )
     def test_other_files(self, tmp_path: Path, data: bytes, told: str) -> None:
@@ -328,11 +364,11 @@ class TestWhatIsNone:
             ("RR", "query 'q1' is 'RR'"),
             ({"RR": 1.0}, "RR is 1.0, which is of the wrong type"),
             ({"RR": "1.0"}, "RR is '1.0'"),
-            ({"RR": ["1.0"]}, "'1.0' is no number"),
-            ({"RR": [True]}, "True is no number"),
-            ({"RR": [[1.0]]}, "[1.0] is no number"),
-            ({"RR": [10**400]}, "is no number"),
-            ({"RR": [1e300]}, "1e+300 is no number"),
+            ({"RR": ["1.0"]}, "'1.0' is not a number"),
+            ({"RR": [True]}, "True is not a number"),
+            ({"RR": [[1.0]]}, "[1.0] is not a number"),
+            ({"RR": [10**400]}, "is not a number"),
+            ({"RR": [1e300]}, "1e+300 is not a number"),
             ({"hits": "pool"}, "a list of ids is 'pool'"),
             ({"hits": [{}]}, "id {} is no text"),
             ({"hits": [""]}, "an id is empty"),
@@ -391,16 +427,16 @@ class TestSource000:
         path = tmp_path / "baseline-metrics.json"
         path.write_text(json.dumps(SOURCE_000))
         found = read_baseline(path)
-        assert found.snapshot.means == {"R@5": 0.82, "P@5": 0.68, "RR": 0.74, "nDCG@5": 0.78}
-        assert [found.snapshot.latency_of(name) for name in ("p50", "p95", "p99")] == [180.0, 420.0, 850.0]
-        assert (found.recorded, found.snapshot.name) == ("2026-01-04T12:00:00Z", "1.0.0")
-        assert found.snapshot.system["embedding_model"] == "text-embedding-3-large"
+        assert found.evaluation.means == {"R@5": 0.82, "P@5": 0.68, "RR": 0.74, "nDCG@5": 0.78}
+        assert [found.evaluation.latency_of(name) for name in ("p50", "p95", "p99")] == [180.0, 420.0, 850.0]
+        assert (found.recorded, found.evaluation.name) == ("2026-01-04T12:00:00Z", "1.0.0")
+        assert found.evaluation.provenance.system["embedding_model"] == "text-embedding-3-large"
 
     def test_it_gates(self, tmp_path: Path) -> None:
         """At 5 %: P@5 of 0.68 may fall to 0.646, RR of 0.74 to 0.703; R@5 and nDCG@5 meet their floors first."""
         path = tmp_path / "baseline-metrics.json"
         path.write_text(json.dumps(SOURCE_000))
-        old = read_baseline(path).snapshot
+        old = read_baseline(path).evaluation
         latency = {"total": {"p50": 180.0, "p95": 420.0, "p99": 850.0}}
         new = run_of({"R@5": [0.80], "P@5": [0.646], "RR": [0.703], "nDCG@5": [0.75]}, latency=latency)
         assert decide(new, old, policy("fit")).outcome.value == "pass"
@@ -411,7 +447,7 @@ class TestSource000:
 
     def test_it_is_written(self, tmp_path: Path) -> None:
         """Names, types and places as in the source; what karat wrote, karat reads."""
-        snapshot = run_of(
+        evaluation = run_of(
             {"R@5": [0.82], "P@5": [0.68], "RR": [0.74], "nDCG@5": [0.78]},
             golden={"name": "hotel", "version": "1.0.0", "fingerprint": "sha256:aa"},
             system={
@@ -422,9 +458,9 @@ class TestSource000:
             latency={"total": {"n": 9, "mean": 200.0, "p50": 180, "p95": 420, "p99": 850}},
         )
         path = tmp_path / "baseline-metrics.json"
-        write_fit(Baseline(snapshot=snapshot, recorded="2026-01-04T12:00:00Z"), path)
+        write_fit(Baseline(evaluation=evaluation, recorded="2026-01-04T12:00:00Z"), path)
         assert json.loads(path.read_text()) == SOURCE_000
-        assert read_baseline(path).snapshot.means == snapshot.means
+        assert read_baseline(path).evaluation.means == evaluation.means
 
     def test_what_it_needs_is_named(self, tmp_path: Path) -> None:
         """A run without one of its measures, or without times, is not written."""
@@ -432,7 +468,7 @@ class TestSource000:
         with pytest.raises(
             InputError, match=r"the run has no P@5, nDCG@5, latency.p50, latency.p95, latency.p99, which"
         ):
-            write_fit(Baseline(snapshot=run_of({"R@5": [0.8], "RR": [0.7], "nDCG@5": [math.nan]})), path)
+            write_fit(Baseline(evaluation=run_of({"R@5": [0.8], "RR": [0.7], "nDCG@5": [math.nan]})), path)
         assert not path.exists()
 
     def test_the_parts_are_compared_by_their_names(self, tmp_path: Path) -> None:
@@ -444,7 +480,7 @@ class TestSource000:
             system={"embedder": {"model": "text-embedding-3-large"}, "chunk": {"chunker": "sentence", "size": 256},
                     "rerank": None, "lexical": {"k1": 1.2}},
         )  # fmt: skip
-        assert changes(new, read_baseline(path).snapshot) == [
+        assert system_changes(new.provenance.system, read_baseline(path).evaluation.provenance.system) == [
             ("chunking_strategy", "sentence_256", "semantic_512_overlap_50"),
             ("reranking_model", "none", "cross-encoder-ms-marco"),
         ]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from evaluations import make_evaluation
 from karat.core import InputError, MeasureError, UsageError
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.gate import Compared, Correction, compare, compare_all
 from karat.gate._comparison import corrected, shared_measures
 from strategies import quick
@@ -23,7 +24,7 @@ from strategies import quick
 Rows = Sequence[float | tuple[float, ...]] | NDArray[np.float64]
 
 
-def made(name: str = "run", **columns: Rows) -> Snapshot:
+def made(name: str = "run", **columns: Rows) -> Evaluation:
     """A run with these values of q0, q1 ...; a tuple holds those of repeats, and NaN is no value."""
     values = {
         measure.replace("_at_", "@"): {
@@ -31,13 +32,7 @@ def made(name: str = "run", **columns: Rows) -> Snapshot:
         }
         for measure, column in columns.items()
     }
-    longest = max(map(len, values.values()), default=0)
-    bare = Snapshot(name=name, golden={}, system={}, fingerprint="", values=values)
-    means = {measure: math.fsum(bare.scores(measure).values()) / len(bare.scores(measure)) for measure in values}
-    return Snapshot(
-        name=name, golden={}, system={}, fingerprint="", values=values, means=means,
-        queries=tuple(f"q{i}" for i in range(longest)),
-    )  # fmt: skip
+    return make_evaluation(name=name, values=values)
 
 
 def drawn(n: int, seed: int, *, shift: float = 0.0, changed: float = 0.6) -> tuple[NDArray[np.float64], ...]:
@@ -78,7 +73,7 @@ def test_only_queries_with_a_value_in_both_count() -> None:
 def test_fewer_than_two_queries_have_no_test(rows: list[float]) -> None:
     """One query has a difference and nothing more; none has no difference either, and NaN becomes null."""
     column = {f"q{i}": (value,) for i, value in enumerate(rows)}
-    run = Snapshot(name="a", golden={}, system={}, fingerprint="", values={"RR": column})
+    run = make_evaluation(name="a", values={"RR": column})
     (found,) = compare(run, run)
     assert (found.n, found.p, found.low, found.p_t, found.effect) == (len([x for x in rows if x == x]), *4 * [None])
     assert found.to_dict()["difference"] == (0.0 if found.n else None)
@@ -133,7 +128,7 @@ def test_the_interval_of_zeros_and_ones_is_binomial() -> None:
 _THEIRS: dict[Correction, str] = {"holm": "holm", "bonferroni": "bonferroni", "bh": "fdr_bh"}
 
 
-def five_measures(seed: int) -> tuple[Snapshot, Snapshot]:
+def five_measures(seed: int) -> tuple[Evaluation, Evaluation]:
     """Two runs whose differences grow from measure to measure."""
     names = ("RR", "P_at_5", "R_at_5", "nDCG_at_5", "AP")
     columns = {name: drawn(40, seed + i, shift=0.03 * i) for i, name in enumerate(names)}
@@ -232,7 +227,7 @@ def test_progress_counts_every_test() -> None:
 
 def test_a_run_with_means_only_is_compared_without_tests() -> None:
     """Of 000's baseline the means are known, and of segments nothing is."""
-    means = Snapshot(name="old", golden={}, system={}, fingerprint="", means={"RR": 0.5, "R@5": 0.75})
+    means = make_evaluation(name="old", means={"RR": 0.5, "R@5": 0.75})
     now = made(RR=[1.0, 0.5])
     assert shared_measures([means, now]) == ["RR"]
     whole, part = compare(now, means, segments={("type", "x"): ["q0"]})
@@ -257,7 +252,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(MeasureError):
         compare(one, one, ["Rr@x"])
     sets = [
-        Snapshot(name=name, golden={"fingerprint": name}, system={}, fingerprint="", values=one.values)
+        make_evaluation(
+            name=name, golden={"fingerprint": name}, system={}, fingerprint="", values={"RR": one.values("RR")}
+        )
         for name in ("old", "new")
     ]
     with pytest.raises(InputError, match="'new' and 'old' cannot be compared: they differ in golden set"):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from karat.core import GoldenSet, Query
-from karat.evaluation import Snapshot
+from evaluations import make_evaluation
+from karat.core import GoldenSet, Query, Trace
+from karat.evaluation import Evaluation
 from karat.gate import compare_document, compare_lists
 from karat.gate._document import label
 from karat.gate._lists import rr_deltas, summary_document
@@ -16,9 +18,9 @@ from karat.gate._lists import rr_deltas, summary_document
 TEXTS = GoldenSet(name="tiny", queries=tuple(Query(id=f"q{i}", text=f"question {i}") for i in range(4)))
 
 
-def made(name: str, **given: Any) -> Snapshot:
+def made(name: str, **given: Any) -> Evaluation:
     """A run of four queries."""
-    return Snapshot(**{
+    return make_evaluation(**{
         "name": name, "golden": {}, "system": {}, "fingerprint": "", "queries": ("q0", "q1", "q2", "q3"), **given,
     })  # fmt: skip
 
@@ -71,18 +73,18 @@ def test_without_lists_there_is_no_mean() -> None:
     assert summary_document({})["top1_changed_share"] is None
 
 
-def two() -> list[Snapshot]:
+def two() -> list[Evaluation]:
     """Two runs: q0 lost, q1 won, q2 stayed, q3 changed less than q0."""
     return [
         made(
             "old", values={"RR": values(1.0, 0.0, 0.5, 0.5), "Unjudged@10": values(1.0, 1.0, 1.0, 0.0)},
             means={"RR": 0.5, "Unjudged@10": 0.75}, system={"chunk": {"size": 256}},
-            hits={"q0": ("a", "b"), "q1": ("c",), "q2": ("a",), "q3": ("a", "c")},
+            lists={"q0": ("a", "b"), "q1": ("c",), "q2": ("a",), "q3": ("a", "c")},
         ),
         made(
             "new", values={"RR": values(0.0, 0.25, 0.5, 1.0), "Unjudged@10": values(1.0, 1.0, 1.0, 1.0)},
-            means={"RR": 0.4375, "Unjudged@10": 1.0}, system={"chunk": {"size": 384}}, failed={"q0": "timed out"},
-            hits={"q0": (), "q1": ("a", "c"), "q2": ("a",), "q3": ("c", "a")},
+            means={"RR": 0.4375, "Unjudged@10": 1.0}, system={"chunk": {"size": 384}}, failures={"q0": "timed out"},
+            lists={"q0": (), "q1": ("a", "c"), "q2": ("a",), "q3": ("c", "a")},
         ),
     ]  # fmt: skip
 
@@ -121,6 +123,7 @@ def test_notes_say_what_is_missing() -> None:
         "B: 1 of 4 queries failed, and count as 0",
         "with 4 queries the bootstrap's intervals are somewhat too short, and only large changes are found",
         "fewer than 6 queries changed in RR, Unjudged@10: the sign-flip test cannot reach 0.05",
+        "of the lists the first 10 documents are compared: a baseline file holds no more",
     ]
     bare = made("bare", values={"RR": values(1.0, 0.5, 0.5)}, means={"RR": 2 / 3}, queries=("q0", "q1", "q2", "q9"))
     (pair,) = compare_document([bare, old], TEXTS)["pairs"]
@@ -135,11 +138,15 @@ def test_notes_say_what_is_missing() -> None:
 def test_whole_lists_are_compared_where_both_runs_have_them() -> None:
     """A baseline file has ten documents for each query: then only ten of the other run's are looked at."""
     ids = tuple(f"d{i}" for i in range(20))
-    old, new = (made(name, values={"RR": values(1.0, 1.0)}, means={"RR": 1.0}, hits={"q0": ids[:10]}) for name in "ab")
-    whole = [{"q0": ids}, {"q0": (*ids[:10], *(f"e{i}" for i in range(10)))}]
-    (pair,) = compare_document([old, new], TEXTS, lists=whole)["pairs"]
+    lists = [ids, (*ids[:10], *(f"e{i}" for i in range(10)))]
+    traces = (Trace(query="q0", text="?"),)
+    old, new = (
+        made(name, values={"RR": values(1.0, 1.0)}, lists={"q0": documents}, traces=traces)
+        for name, documents in zip("ab", lists, strict=True)
+    )
+    (pair,) = compare_document([old, new], TEXTS)["pairs"]
     assert (pair["lists"]["k"], pair["lists"]["jaccard"]) == (None, pytest.approx(10 / 30))
-    (pair,) = compare_document([old, new], TEXTS, lists=[None, whole[1]])["pairs"]
+    (pair,) = compare_document([replace(old, lists={"q0": ids[:10]}, traces=()), new], TEXTS)["pairs"]
     assert (pair["lists"]["k"], pair["lists"]["jaccard"]) == (10, 1.0)
     assert "of the lists the first 10 documents are compared: a baseline file holds no more" in pair["notes"]
 

@@ -15,10 +15,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from gating import gate, run_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
-from snapshots import gate, run_of
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 

@@ -8,13 +8,14 @@ from statistics import stdev
 import pytest
 from statsmodels.stats.power import TTestPower
 
+from evaluations import make_evaluation
 from karat.core import UsageError
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.gate import SPREADS, Aim, reach, reach_of_repeats, reach_of_runs
 
 
-def made(values: dict[str, dict[str, tuple[float, ...]]]) -> Snapshot:
-    return Snapshot(name="run", golden={}, system={}, fingerprint="", values=values)
+def made(values: dict[str, dict[str, tuple[float, ...]]]) -> Evaluation:
+    return make_evaluation(name="run", values=values)
 
 
 def test_the_numbers_of_the_specification() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from snapshots import run_of
+from gating import run_of
 
+from evaluations import make_evaluation
 from karat.core import InputError, KaratError, UsageError
-from karat.evaluation import Snapshot
 from karat.gate import POLICIES, Decision, Must, Rule, decide, policy, read_policy
 
 FIT = {"R@5": [0.9, 0.9], "P@5": [0.7, 0.7], "RR": [0.8, 0.8], "nDCG@5": [0.8, 0.8]}
@@ -121,7 +121,7 @@ class TestNamed:
     @pytest.mark.parametrize("name", POLICIES)
     def test_all_are_refused_or_fail_without_any_number(self, name: str) -> None:
         """A run without scores never passes: not with a baseline, not without."""
-        bare = Snapshot(name="bare", golden={}, system={}, fingerprint="")
+        bare = make_evaluation(name="bare")
         chosen = policy(name, measures=["RR"])
         assert decide(bare, None, chosen).exit_code == 1
         assert decide(bare, run_of({"RR": [1.0]}, golden={}, values={}), chosen).exit_code == 1

@@ -6,10 +6,11 @@ import math
 from typing import ClassVar
 
 import pytest
-from snapshots import gate, only, run_of, said
+from gating import gate, only, run_of, said
 
+from evaluations import make_evaluation
 from karat.core import InputError, UsageError
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.gate import Must, Policy, Rule, decide, read_policy
 
 NAN = math.nan
@@ -18,7 +19,7 @@ MISSING = "the run has no number for it, and what is not measured does not pass"
 NOT_BEFORE = "the baseline has no number for it: record it again, and what is not measured does not pass"
 
 
-def timed(**stages: float) -> Snapshot:
+def timed(**stages: float) -> Evaluation:
     """A run with a p95 of each stage, in milliseconds."""
     latency = {stage: {"n": 2, "mean": 1.0, "p50": 1.0, "p95": value, "p99": value} for stage, value in stages.items()}
     return run_of({"RR": [1.0, 0.5]}, latency=latency)
@@ -47,7 +48,7 @@ class TestFloorsAndCeilings:
 
     @pytest.mark.parametrize("kind", ["min", "max"])
     @pytest.mark.parametrize("found", [run_of({"RR": [NAN, NAN]}), run_of({"P@5": [1.0]}), run_of()])
-    def test_what_is_not_measured_fails_by_name(self, kind: str, found: Snapshot) -> None:
+    def test_what_is_not_measured_fails_by_name(self, kind: str, found: Evaluation) -> None:
         """Undefined for every query, not computed, no query at all: none of them passes, where 000's code lets it."""
         check = gate(found, None, Rule(metric="RR", **{kind: 0.5})).checks[0]
         assert (check.name, *said(check)) == ("RR", "fail", MISSING)
@@ -149,7 +150,7 @@ class TestSignificantDrop:
         assert said(only(there, run_of({"P@5": [1.0]}), self.RULE)) == (
             "fail", "the baseline has no score of it: record it again, and what is not measured does not pass",
         )  # fmt: skip
-        means_only = Snapshot(name="old", golden={}, system={}, fingerprint="", means={"RR": 1.0})
+        means_only = make_evaluation(name="old", means={"RR": 1.0})
         assert said(only(there, means_only, self.RULE)) == (
             "fail", "the baseline has no scores of single queries: record it again, and what is not measured does not "
             "pass",
@@ -247,7 +248,7 @@ class TestNonInferior:
 class TestMustPass:
     """Queries that have to succeed one by one."""
 
-    FOUND = run_of({"RR": [1.0, 0.5, 0.0]}, unfound=frozenset({"q3", "q4"}), failed={"q4": "timed out"},
+    FOUND = run_of({"RR": [1.0, 0.5, 0.0]}, unfound=frozenset({"q3", "q4"}), failures={"q4": "timed out"},
                    queries=("q1", "q2", "q3", "q4"))  # fmt: skip
 
     def test_by_its_id(self) -> None:
@@ -296,9 +297,9 @@ class TestSegments:
             (Rule(metric="RR", where=prices, max_drop_rel=0.2), "fail"),
             (Rule(metric="RR", where=("type", "fact"), max_drop_abs=0), "pass"),
         ]:
-            check = only(self.NEW, self.OLD, rule, groups=self.GROUPS)
+            check = only(self.NEW, self.OLD, rule, segments=self.GROUPS)
             assert check.outcome.value == outcome, rule
-        assert only(self.NEW, None, Rule(metric="RR", where=prices, min=0.8), groups=self.GROUPS).name == (
+        assert only(self.NEW, None, Rule(metric="RR", where=prices, min=0.8), segments=self.GROUPS).name == (
             "RR category=prices"
         )
 
@@ -306,22 +307,22 @@ class TestSegments:
         """Of 12 queries the six of one category fall: the test sees those only."""
         groups = {("category", "a"): [f"q{i}" for i in range(1, 7)], ("category", "b"): [f"q{i}" for i in range(7, 13)]}
         new, old = run_of({"RR": [0.0] * 6 + [1.0] * 6}), run_of({"RR": [1.0] * 12})
-        check = only(new, old, Rule(metric="RR", where=("category", "a"), non_inferior=True), groups=groups)
+        check = only(new, old, Rule(metric="RR", where=("category", "a"), non_inferior=True), segments=groups)
         assert (check.outcome.value, check.n, check.p) == ("fail", 6, 1 / 64)
-        check = only(new, old, Rule(metric="RR", where=("category", "b"), non_inferior=True), groups=groups)
+        check = only(new, old, Rule(metric="RR", where=("category", "b"), non_inferior=True), segments=groups)
         assert (check.outcome.value, check.n) == ("pass", 6)
 
     def test_too_few_are_inconclusive(self) -> None:
         """Two queries of prices, one of which fell."""
         check = only(
-            self.NEW, self.OLD, Rule(metric="RR", where=("category", "prices"), non_inferior=True), groups=self.GROUPS
+            self.NEW, self.OLD, Rule(metric="RR", where=("category", "prices"), non_inferior=True), segments=self.GROUPS
         )
         assert check.outcome.value == "inconclusive"
 
     def test_a_segment_without_scores_fails_by_name(self) -> None:
         """Its queries were not asked, or have no value."""
         found = run_of({"RR": [1.0, 0.5, NAN]})
-        check = only(found, None, Rule(metric="RR", where=("category", "times"), min=0.1), groups=self.GROUPS)
+        check = only(found, None, Rule(metric="RR", where=("category", "times"), min=0.1), segments=self.GROUPS)
         assert (check.name, *said(check)) == ("RR category=times", "fail", MISSING)
 
     @pytest.mark.parametrize(
@@ -335,7 +336,7 @@ class TestSegments:
         """A typo must not switch the rule off."""
         for rule in (Rule(metric="RR", where=where, min=0.0), Rule(metric="RR", where=where, significant_drop=True)):
             with pytest.raises(InputError, match=told):
-                gate(self.NEW, self.OLD, rule, groups=self.GROUPS)
+                gate(self.NEW, self.OLD, rule, segments=self.GROUPS)
 
 
 class TestLatency:
@@ -392,7 +393,7 @@ class TestCoverage:
 
     def test_limits(self) -> None:
         """One of four failed."""
-        found = run_of({"RR": [1.0, 1.0, 1.0, 0.0]}, failed={"q4": "timed out"})
+        found = run_of({"RR": [1.0, 1.0, 1.0, 0.0]}, failures={"q4": "timed out"})
         assert said(only(found, None, Rule(metric="coverage", min=0.75))) == ("pass", "0.7500 is at least 0.75")
         assert said(only(found, None, Rule(metric="coverage", min=0.9))) == ("fail", "0.7500 is below 0.9")
         old = run_of({"RR": [1.0] * 4})
@@ -429,7 +430,7 @@ class TestAltogether:
 
     def test_every_query_failed(self) -> None:
         """Whatever the rules say: nothing of such a run is known, and a DupRate of nothing is no merit."""
-        found = run_of({"DupRate@10": [0.0, 0.0]}, failed={"q1": "refused", "q2": "refused"})
+        found = run_of({"DupRate@10": [0.0, 0.0]}, failures={"q1": "refused", "q2": "refused"})
         decision = gate(found, None, Rule(metric="DupRate@10", max=0.5))
         assert [said(check) for check in decision.failures] == [("fail", "every query failed: refused")]
         assert decision.exit_code == 1
@@ -444,7 +445,7 @@ class TestAltogether:
     def test_json_has_what_is_known(self) -> None:
         """Names, numbers and the reason; what is not known is left out, and 0 is a number."""
         check = only(run_of({"RR": [0.0]}), None, Rule(metric="RR", where=("category", "a"), min=0.0),
-                     groups={("category", "a"): ["q1"]})  # fmt: skip
+                     segments={("category", "a"): ["q1"]})  # fmt: skip
         assert check.to_dict() == {
             "metric": "RR", "kind": "min", "outcome": "pass", "reason": "0.0000 is at least 0",
             "where": {"category": "a"}, "current": 0.0, "limit": 0.0,

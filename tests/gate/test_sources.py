@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from snapshots import run_of
+from gating import run_of
 
 import karat
 from karat import golden
@@ -98,5 +98,5 @@ def test_ci_floor_of_the_mean_reciprocal_rank(scores: list[float], code: int) ->
 def test_failure_cases_are_those_below_three_tenths() -> None:
     """001, Analyze Failure Cases: queries with an RR below 0.3 are listed; 0.3 itself is not (H09)."""
     ((measure, limit),) = policy("beluga").list_below.items()
-    found = run_of({measure: [1.0, 0.3, 0.29, 0.0]}).scores(measure)
+    found = run_of({measure: [1.0, 0.3, 0.29, 0.0]}).values(measure)
     assert [query for query, value in found.items() if value < limit] == ["q3", "q4"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from karat.core import Document, GoldenSet, InputError, Judgment, Query, Run, Target, Trace
-from karat.evaluation import score_run, snapshot, snapshot_run
+from karat.core import Document, GoldenSet, InputError, Judgment, Provenance, Query, Run, Target, Trace
+from karat.evaluation import score_run
 from karat.golden import fingerprint
-from karat.projects import Gated, Project, gate_run
+from karat.projects import GateResult, Project, gate_run
 from karat.runs import Settings, make_run, read_answers
 
 SET = GoldenSet(
@@ -36,10 +36,10 @@ def traces(path: Path, *rows: tuple[str, int, list[str]]) -> Path:
 def test_a_query_that_was_asked_less_often_keeps_its_score(tmp_path: Path) -> None:
     """qa has two seeds, and qb, a failure, one: with no value it would drop out of every test."""
     path = traces(tmp_path / "t.jsonl", ("qa", 1, ["a"]), ("qa", 2, ["b", "a"]), ("qb", 1, ["a"]), ("qc", 1, ["a"]))
-    taken = snapshot_run(SET, read_answers(path, SET), ["RR"])
-    assert taken.values["RR"]["qa"] == (1.0, 0.5)
-    assert taken.values["RR"]["qb"] == (0.0,)
-    assert taken.scores("RR") == {"qa": 0.75, "qb": 0.0}
+    taken = score_run(SET, read_answers(path, SET), ["RR"])
+    assert taken.repeated_values("RR", "qa") == (1.0, 0.5)
+    assert taken.repeated_values("RR", "qb") == (0.0,)
+    assert taken.values("RR") == {"qa": 0.75, "qb": 0.0}
 
 
 def test_repeats_are_kept_and_wordings_averaged() -> None:
@@ -51,10 +51,10 @@ def test_repeats_are_kept_and_wordings_averaged() -> None:
         return ["c"] if query == "a!" and asked.count("a!") == 2 else [query[0]]
 
     run = make_run(SET, find, Settings(repeat=2, paraphrases=True, warm_up=0))
-    taken = snapshot(score_run(SET, run, ["RR"]), SET)
-    assert taken.values["RR"]["qa"] == (1.0, 0.5)
+    taken = score_run(SET, run, ["RR"])
+    assert taken.repeated_values("RR", "qa") == (1.0, 0.5)
     assert taken.means["RR"] == (0.75 + 1.0) / 2
-    assert taken.hits["qa"] == ("a",)
+    assert taken.lists["qa"] == ("a",)
 
 
 def test_what_failed_and_what_nothing_answers() -> None:
@@ -65,39 +65,41 @@ def test_what_failed_and_what_nothing_answers() -> None:
             raise RuntimeError("closed")
         return ["a"]
 
-    taken = snapshot_run(SET, make_run(SET, find), ["RR"])
-    assert taken.scores("RR") == {"qa": 1.0, "qb": 0.0}
-    assert taken.failed == {"qb": "RuntimeError: closed"}
+    taken = score_run(SET, make_run(SET, find), ["RR"])
+    assert taken.values("RR") == {"qa": 1.0, "qb": 0.0}
+    assert taken.failures == {"qb": "RuntimeError: closed"}
     assert taken.unfound == {"qb", "qc"}
     assert taken.coverage == pytest.approx(2 / 3)
 
 
 def test_a_sample_covers_its_share() -> None:
     """One of three queries was asked."""
-    taken = snapshot_run(SET, make_run(SET, lambda query, k: [query[0]], Settings(sample=1)), ["RR"])
+    taken = score_run(SET, make_run(SET, lambda query, k: [query[0]], Settings(sample=1)), ["RR"])
     assert (len(taken.queries), taken.total, taken.coverage) == (1, 3, pytest.approx(1 / 3))
 
 
 class TestComplete:
     """A run has one answer to every question that it says it asked; the gate refuses any other."""
 
-    def gate(self, **fields: Any) -> Gated:
+    def gate(self, **fields: Any) -> GateResult:
         """Gate a run that was put together by hand."""
-        from karat.config import Config
+        from karat.config import Config, EvalConfig
 
         known: dict[str, Any] = {
             "name": "mine", "golden": {"fingerprint": fingerprint(SET)}, "system": {}, "fingerprint": "",
             "settings": {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0},
             "traces": tuple(Trace(query=query.id, text=query.text) for query in SET.queries),
         }  # fmt: skip
-        project = Project(config=Config(folder=Path(), golden=Path(), eval={"measures": ["RR"]}), golden=SET)
-        return gate_run(project, Run(**known | fields), alone=True)
+        project = Project(config=Config(folder=Path(), golden=Path(), eval=EvalConfig(measures=("RR",))), golden=SET)
+        given = known | fields
+        traces = given.pop("traces")
+        return gate_run(project, Run(provenance=Provenance(**given), traces=traces), alone=True)
 
     def test_whole(self) -> None:
         """Nothing is missing: also where another tool asked each query in some way."""
         elsewhere = tuple(Trace(query=query.id, text="", paraphrase=2, repeat=1) for query in SET.queries)
         for gated in (self.gate(), self.gate(settings={"k": 10}, traces=elsewhere)):
-            assert gated.snapshot.queries == ("qa", "qb", "qc")
+            assert gated.evaluation.queries == ("qa", "qb", "qc")
 
     @pytest.mark.parametrize(
         ("fields", "told"),

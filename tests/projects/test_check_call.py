@@ -35,17 +35,17 @@ def find(query: str, k: int) -> list[str]:
 
 def test_what_may_ship_is_given(project: Path) -> None:
     """The decision and the scores; the run is kept where it was asked for; the project's system is the default."""
-    gated = check(find, project, output=project / "kept.jsonl")
+    gated = check(project, find, output=project / "kept.jsonl")
     assert gated.decision.exit_code == 0
-    assert gated.snapshot.mean("RR@10") == 1.0
+    assert gated.evaluation.mean("RR@10") == 1.0
     assert len(read_answers(project / "kept.jsonl", gated.project.golden).traces) == 3
-    assert check(golden=project).evaluation.run.name == "pipeline"
+    assert check(golden=project).evaluation.name == "pipeline"
 
 
 def test_what_may_not_ship_raises_with_its_reasons(project: Path) -> None:
     """The rule, the numbers and the lowest queries, which are those to look at where there is no baseline."""
     with pytest.raises(GateFailed) as refused:
-        check(lambda query, k: ["pool"], project)
+        check(project, lambda query, k: ["pool"])
     assert refused.value.exit_code == 1
     assert str(refused.value).splitlines() == [
         "fail by policy default: 1 of 1 checks",
@@ -62,7 +62,7 @@ def test_undecided_is_refused_where_the_policy_says_so(project: Path) -> None:
     """Exit code 4, as on the command line."""
     (project / "karat.toml").write_text(CONFIG + 'on_inconclusive = "fail"\n')
     with pytest.raises(GateFailed, match="there is no baseline yet") as refused:
-        check(find, project)
+        check(project, find)
     assert refused.value.exit_code == 4
 
 
@@ -76,9 +76,9 @@ def test_a_query_that_failed_is_told_with_its_words(project: Path) -> None:
 
     (project / "karat.toml").write_text(CONFIG + 'must_pass = ["dogs_q0"]\n')
     with pytest.raises(GateFailed) as refused:
-        check(broken, project)
+        check(project, broken)
     text = str(refused.value)
-    assert "dogs_q0, must pass: it failed: ConnectionError: refused\\x1b[2J" in text
+    assert "dogs_q0, must find something relevant: it failed: ConnectionError: refused\\x1b[2J" in text
     assert "expected: dogs\n  found: nothing" in text
     assert text.replace("\n", "").isprintable()
 
@@ -92,7 +92,7 @@ def test_a_part_of_the_queries_is_told_alone(project: Path) -> None:
     late = '[[gate.rules]]\nmetric = "latency.p95"\nmax = 0\n'
     (project / "karat.toml").write_text(CONFIG + rule + late)
     with pytest.raises(GateFailed) as refused:
-        check(lambda query, k: ["pool"], project)
+        check(project, lambda query, k: ["pool"])
     text = str(refused.value)
     assert "RR@10 category=rooms, at least 0.9: 0.5000 is below 0.9\n" in text
     assert "lowest (2 of 2):\n    wifi_q0  0.000" in text
@@ -105,7 +105,7 @@ def test_a_golden_set_with_errors_is_not_asked(project: Path) -> None:
     with (project / "set" / "queries.jsonl").open("a") as file:
         file.write(json.dumps({"id": "pool_q0", "text": "again"}) + "\n")
     with pytest.raises(InputError, match=r"the golden set has errors: duplicate-query.*karat golden check"):
-        check(find, project)
+        check(project, find)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_makes_no_sense_is_told_before_anything_is_asked(
 
     arguments: dict[str, Any] = {"golden": project, **given}
     with pytest.raises(KaratError, match=re.escape(message)):
-        check(never, **arguments)
+        check(system=never, **arguments)
     assert not asked
 
 
@@ -148,14 +148,14 @@ def test_a_policy_can_be_a_path(project: Path, monkeypatch: pytest.MonkeyPatch) 
     """A file is one however it is called, if it is given as a path."""
     monkeypatch.chdir(project)
     (project / "lax").write_text('[[rules]]\nmetric = "RR@10"\nmin = 0.1\n')
-    assert check(lambda query, k: ["pool"], ".", policy=Path("lax")).decision.exit_code == 0
+    assert check(".", lambda query, k: ["pool"], policy=Path("lax")).decision.exit_code == 0
 
 
 def test_the_seed_draws_the_sample(project: Path) -> None:
     """The same seed asks the same queries; without a sample it is no part of what is asked."""
     (project / "karat.toml").write_text(CONFIG + FLOOR)
-    drawn = {seed: check(find, project, sample=1, seed=seed).evaluation.run for seed in range(6)}
+    drawn = {seed: check(project, find, sample=1, seed=seed).evaluation for seed in range(6)}
     assert len({run.traces[0].query for run in drawn.values()}) > 1
-    assert [run.settings["seed"] for run in drawn.values()] == list(range(6))
-    assert check(find, project, sample=1, seed=5).evaluation.run.traces[0].query == drawn[5].traces[0].query
-    assert check(find, project, seed=5).evaluation.run.settings["seed"] == 0
+    assert [run.provenance.settings["seed"] for run in drawn.values()] == list(range(6))
+    assert check(project, find, sample=1, seed=5).evaluation.traces[0].query == drawn[5].traces[0].query
+    assert check(project, find, seed=5).evaluation.provenance.settings["seed"] == 0

@@ -80,7 +80,7 @@ def accept(suite: Path, run_pytest: Pytest, asked: Count) -> Callable[[], None]:
         (file,) = (suite / "kept").glob("good-*.jsonl")
         project = open_project(suite / "project")
         gated = gate_run(project, read_answers(file, project.golden))
-        write_baseline(Baseline(snapshot=gated.snapshot), suite / "project" / "baseline.json")
+        write_baseline(Baseline(evaluation=gated.evaluation), suite / "project" / "baseline.json")
         asked()
 
     return accepted

@@ -58,8 +58,8 @@ def test_a_failure_is_short_and_names_the_queries(suite: Path, run_pytest: Pytes
     assert lines == [
         "RR@10, at least 0.5: 0.1500 is below 0.5",
         "  current 0.1500",
-        "RR@10, not worse",
-        "  current 0.1500, baseline 1.0000, change -0.8500, tolerated 0.0500, p 0.00195, 10 queries",
+        "RR@10, not worse by more than 0.05",
+        "  current 0.1500, baseline 1.0000, change -0.8500, p 0.00195, 10 queries",
         "  lost most (5 of 9):",
         "    q-bar  1.000 to 0.000  where is the bar",
         "    q-breakfast  1.000 to 0.000  where is the breakfast",
@@ -68,7 +68,7 @@ def test_a_failure_is_short_and_names_the_queries(suite: Path, run_pytest: Pytes
         "    q-gym  1.000 to 0.000  where is the gym",
     ]
     assert second.splitlines()[1:5] == [
-        "q-bar, must pass: nothing relevant was found",
+        "q-bar, must find something relevant: nothing relevant was found",
         "  where is the bar",
         "  expected: bar",
         "  found: pool, wifi",
@@ -199,7 +199,7 @@ def test_the_fixture_checks_in_one_test(suite: Path, run_pytest: Pytest) -> None
     (suite / "tests" / "test_it.py").write_text(
         "import sys\nsys.path.insert(0, '.')\nimport finder\n\n"
         "def test_good(karat):\n    assert karat.check(finder.good, 'project').decision.exit_code == 0\n"
-        "def test_own(karat):\n    assert karat.check(golden='project').snapshot.mean('RR@10') == 1.0\n"
+        "def test_own(karat):\n    assert karat.check(golden='project').evaluation.mean('RR@10') == 1.0\n"
         "def test_stuck(karat):\n    karat.check(system=finder.stuck, golden='project', policy='threshold')\n"
     )
     done = run_pytest()
@@ -241,7 +241,8 @@ def test_ids_from_the_golden_set_are_shown_harmless(suite: Path, tiny: GoldenSet
     )
     done = run_pytest("-v", "--color=no")
     assert "test_search[must pass: q%1B[31m%FC] FAILED" in done.stdout, done.stdout
-    assert "q\\x1b[31m\u00fc, must pass: nothing relevant was found\n  where is\\x1b[2J the spa\n" in done.stdout
+    why = "must find something relevant: nothing relevant was found"
+    assert f"q\\x1b[31m\u00fc, {why}\n  where is\\x1b[2J the spa\n" in done.stdout
     assert "\x1b" not in done.stdout
 
 
@@ -253,7 +254,7 @@ def test_junit_has_a_case_and_a_reason_for_each_rule(suite: Path, run_pytest: Py
     assert {name: one.get("value") for name, one in found.items() if one is not None} == {
         "test_search[RR@10]": "inconclusive: RR@10, not worse: "
         "there is no baseline yet; karat baseline update RUN records one",
-        "test_search[must pass: q-bar]": "pass: q-bar, must pass: something relevant was found",
+        "test_search[must pass: q-bar]": "pass: q-bar, must find something relevant: something relevant was found",
     }
 
 

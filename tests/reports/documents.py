@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from karat.reports import conclude
+from karat.reports import add_conclusions, render_json
+from karat.schema import DecisionDocument, from_plain
 
 ATTACKS = (
     "a|b",
@@ -27,8 +29,20 @@ ATTACKS = (
 )
 
 
+def typed(document: dict[str, Any]) -> DecisionDocument:
+    """Return a plain document as the type that the renderers take."""
+    return from_plain(document, DecisionDocument)
+
+
+def conclude(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return plain facts with what karat concludes from them, as plain data again."""
+    document = add_conclusions(typed({**facts, "failures": [], "recommendations": []}))
+    plain: dict[str, Any] = json.loads(render_json(document))
+    return plain
+
+
 def make_query(id_: str, now: float, was: float | None = None, **fields: Any) -> dict[str, Any]:
-    """Give a query with one relevant document; its RR@10 is ``now``, its rank follows from that."""
+    """Return a query with one relevant document; its RR@10 is ``now``, its rank follows from that."""
     rank = round(1 / now) if now else None
     hits = [
         {"rank": place, "id": f"x{place}", "document": f"x{place}", "score": 1.0 / place, "grade": 0, "was": place}
@@ -52,7 +66,7 @@ def make_query(id_: str, now: float, was: float | None = None, **fields: Any) ->
 
 
 def make_measure(name: str = "RR@10", now: float = 0.75, was: float | None = 0.8, **fields: Any) -> dict[str, Any]:
-    """Give a measure, compared with the baseline if there is one."""
+    """Return a measure, compared with the baseline if there is one."""
     found = {
         "name": name, "definition": name, "mean": now, "interval": [0.5, 1.0], "n": 4, "baseline": was, "floor": 0.5,
         "status": "PASS" if was is None or now >= was else "DEGRADED", "values": [0.5, 0.5, 1.0, 1.0],
@@ -66,13 +80,13 @@ def make_measure(name: str = "RR@10", now: float = 0.75, was: float | None = 0.8
 
 
 def make_check(kind: str = "min", outcome: str = "pass", **fields: Any) -> dict[str, Any]:
-    """Give a check of RR@10."""
+    """Return a check of RR@10."""
     made = {"metric": "RR@10", "kind": kind, "outcome": outcome, "reason": "because", "current": 0.75, "limit": 0.5}
     return {key: value for key, value in {**made, **fields}.items() if value is not None}
 
 
 def make_document(**fields: Any) -> dict[str, Any]:
-    """Give a document of four queries that passes, with a baseline from which RR@10 fell by 0.05."""
+    """Return a document of four queries that passes, with a baseline from which RR@10 fell by 0.05."""
     outcome = fields.pop("outcome", "pass")
     queries = [
         make_query("q1", 1.0, 1.0),
@@ -147,7 +161,7 @@ def attacked(text: str) -> dict[str, Any]:
 
 
 def without_baseline() -> dict[str, Any]:
-    """Give the document of a first run."""
+    """Return the document of a first run."""
     made = make_document(
         baseline=None, measures=[make_measure(was=None, status="INCONCLUSIVE")], outcome="inconclusive"
     )

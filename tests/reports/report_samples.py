@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from karat.reports import conclude
+from reports.documents import conclude
 
 MEASURES = ("nDCG@5", "RR@10")
 ATTACK = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"
 
 
 def sample(queries: int = 12, *, seed: int = 1, hits: int = 10, snippet: int = 300) -> dict[str, Any]:
-    """Give a failing run against a baseline, with an error, a query that finds nothing and content that attacks."""
+    """Return a failing run against a baseline, with an error, a query that finds nothing and content that attacks."""
     rng = random.Random(seed)
     rows = [_query(number, rng, hits) for number in range(queries)]
     rows[0]["text"] = f"{ATTACK} a page of prices"
@@ -68,7 +68,7 @@ def sample(queries: int = 12, *, seed: int = 1, hits: int = 10, snippet: int = 3
 
 
 def without_baseline(document: dict[str, Any]) -> dict[str, Any]:
-    """Give the report of a first run, which has nothing to be held against."""
+    """Return the report of a first run, which has nothing to be held against."""
     kept = ("name", "definition", "mean", "interval", "n", "floor", "status", "values")
     return conclude(document | {
         "baseline": None,

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from karat.reports import render_github, render_markdown, render_summary
 from karat.reports._github import SUMMARY, annotation
-from reports.documents import ATTACKS, attacked, make_check, make_document, make_measure, make_query, without_baseline
+from reports.documents import (
+    ATTACKS,
+    attacked,
+    make_check,
+    make_document,
+    make_measure,
+    make_query,
+    typed,
+    without_baseline,
+)
 
 COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
 
@@ -25,7 +34,7 @@ def unescaped(text: str) -> str:
 def test_a_failed_check_is_an_error_with_its_numbers() -> None:
     """The verdict is a notice, a failure an error; what passed is not mentioned."""
     check = make_check("non_inferior", "fail", reason="dropped by 0.05", baseline=0.8, difference=-0.05)
-    assert render_github(make_document(outcome="fail", checks=[make_check(), check])) == (
+    assert render_github(typed(make_document(outcome="fail", checks=[make_check(), check]))) == (
         "::error title=karat fail%3A RR@10::dropped by 0.05 (now 0.7500, baseline 0.8000, -0.0500)\n"
         "::notice title=karat fail::2 checks by policy default; RR@10 0.7500 (-0.0500)\n"
     )
@@ -34,15 +43,15 @@ def test_a_failed_check_is_an_error_with_its_numbers() -> None:
 def test_inconclusive_is_a_warning_or_an_error_as_the_policy_says() -> None:
     """With on_inconclusive = fail the job fails, so the annotation is an error."""
     made = without_baseline()
-    assert render_github(made).startswith("::warning title=karat inconclusive%3A RR@10::there is no baseline\n")
+    assert render_github(typed(made)).startswith("::warning title=karat inconclusive%3A RR@10::there is no baseline\n")
     made["verdict"] |= {"on_inconclusive": "fail", "exit_code": 4}
-    assert render_github(made).startswith("::error title=karat inconclusive%3A RR@10::")
+    assert render_github(typed(made)).startswith("::error title=karat inconclusive%3A RR@10::")
 
 
 def test_no_more_than_ten_of_a_kind() -> None:
     """GitHub drops the eleventh silently; the tenth here says what is left out."""
     checks = [make_check("must_pass", "fail", query=f"q{i}", metric=None) for i in range(12)]
-    lines = render_github(make_document(outcome="fail", checks=checks)).splitlines()
+    lines = render_github(typed(make_document(outcome="fail", checks=checks))).splitlines()
     assert sum(line.startswith("::error") for line in lines) == 10
     assert lines[9] == "::error title=karat%3A 3 more::q9, q10, q11"
 
@@ -76,7 +85,7 @@ def test_nothing_is_longer_than_github_takes() -> None:
         checks=[make_check("must_pass", "fail", query=f"{long}{i}", metric=None, reason=long) for i in range(12)],
     )
     made["verdict"]["policy"] = long
-    for line in render_github(made).splitlines():
+    for line in render_github(typed(made)).splitlines():
         match = COMMAND.fullmatch(line)
         assert match
         assert len(unescaped(match[2])) <= 255
@@ -88,13 +97,13 @@ def test_nothing_is_longer_than_github_takes() -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_content_begins_a_command_of_its_own(attack: str) -> None:
     """Every line is one of ours, and there are as many as with harmless words."""
-    lines = render_github(attacked(attack)).splitlines()
+    lines = render_github(typed(attacked(attack))).splitlines()
     assert all(COMMAND.fullmatch(line) for line in lines)
-    assert len(lines) == len(render_github(attacked("calm")).splitlines())
+    assert len(lines) == len(render_github(typed(attacked("calm"))).splitlines())
 
 
 def test_the_summary_is_the_report_as_long_as_it_fits() -> None:
     """A small one is the Markdown itself; of a large one so much is left out that GitHub shows it."""
-    assert render_summary(make_document()) == render_markdown(make_document())
+    assert render_summary(typed(make_document())) == render_markdown(typed(make_document()))
     large = make_document(queries=[make_query(f"q{i}", 0.5, 1.0, text="why " * 200) for i in range(6000)])
-    assert SUMMARY - 2000 < len(render_summary(large).encode()) <= SUMMARY
+    assert SUMMARY - 2000 < len(render_summary(typed(large)).encode()) <= SUMMARY

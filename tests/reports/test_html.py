@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.reports import render_html
-from reports.documents import make_check, make_document, make_measure
+from reports.documents import make_check, make_document, make_measure, typed
 from reports.report_samples import ATTACK, sample, without_baseline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +53,7 @@ class Page(HTMLParser):
 
 def test_verdict_and_its_reasons_are_in_the_page_without_any_script() -> None:
     """The verdict, what changed and every check with its reason are markup; only what passed is folded."""
-    page = Page(render_html(sample()))
+    page = Page(render_html(typed(sample())))
     assert page.all("title") == [({}, "Fail: bm25 on hotel")]
     assert ({"class": "lead"}, "2 of 3 checks failed.") in page.all("p")
     assert [text for attributes, text in page.all("span") if attributes.get("class") == "why"] == [
@@ -85,9 +85,9 @@ def test_lead_says_what_was_proved(outcome: str, exit_code: int, baseline: dict[
     document["checks"][1]["outcome"] = outcome
     if baseline is None:
         document["baseline"] = None
-    assert [text for attributes, text in Page(render_html(document)).all("p") if attributes.get("class") == "lead"] == [
-        said
-    ]
+    assert [
+        text for attributes, text in Page(render_html(typed(document))).all("p") if attributes.get("class") == "lead"
+    ] == [said]
 
 
 def test_long_lists_of_checks_are_folded_not_lost() -> None:
@@ -96,7 +96,7 @@ def test_long_lists_of_checks_are_folded_not_lost() -> None:
     document["checks"] = [
         {"metric": f"P@{n}", "kind": "min", "outcome": "fail", "reason": f"no {n}"} for n in range(30)
     ]
-    page = Page(render_html(document))
+    page = Page(render_html(typed(document)))
     assert sum(attributes.get("class") == "why" for attributes, _ in page.all("span")) == 30
     assert "18 more" in [text for _, text in page.all("summary")]
 
@@ -104,8 +104,8 @@ def test_long_lists_of_checks_are_folded_not_lost() -> None:
 def test_no_content_becomes_markup() -> None:
     """A document with a script in queries, snippets, caveats and reasons adds no element to the page."""
     plain = json.loads(json.dumps(sample()).replace(json.dumps(ATTACK)[1:-1], "harmless"))
-    tags = [tag for tag, _, _ in Page(render_html(sample())).elements]
-    assert tags == [tag for tag, _, _ in Page(render_html(plain)).elements]
+    tags = [tag for tag, _, _ in Page(render_html(typed(sample()))).elements]
+    assert tags == [tag for tag, _, _ in Page(render_html(typed(plain))).elements]
     assert tags.count("script") == 3
     assert "img" not in tags
 
@@ -113,7 +113,7 @@ def test_no_content_becomes_markup() -> None:
 def test_data_says_what_the_document_says() -> None:
     """Text travels unchanged, however hostile; hits, scores and expectations keep their numbers."""
     document = sample()
-    data = Page(render_html(document)).data
+    data = Page(render_html(typed(document))).data
     query = document["queries"][0]
     assert data["queries"][0]["text"] == query["text"]
     assert data["queries"][0]["scores"] == list(query["scores"].values())
@@ -151,7 +151,7 @@ def test_card_does_not_call_a_pass_what_nothing_proved(
     made = [make_check(*one.split()) for one in checks]
     document = make_document(measures=[make_measure(status=status)], checks=made)
     document["baseline"] = document["baseline"] if compared else None
-    assert Page(render_html(document)).data["measures"][0]["standing"] == standing
+    assert Page(render_html(typed(document))).data["measures"][0]["standing"] == standing
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_card_does_not_call_a_pass_what_nothing_proved(
 def test_card_draws_the_limits_of_its_rules(kind: str, limit: float, lower: bool, drawn: tuple[Any, Any]) -> None:
     """A floor or ceiling, and how far the number may get worse than the baseline's 0.8, whichever way worse is."""
     document = make_document(measures=[make_measure(lower_is_better=lower)], checks=[make_check(kind, limit=limit)])
-    measure = Page(render_html(document)).data["measures"][0]
+    measure = Page(render_html(typed(document))).data["measures"][0]
     assert (measure["limit"], measure["tolerated"]) == drawn
 
 
@@ -187,7 +187,7 @@ def test_any_name_is_a_name(names: list[str], draw: st.DataObject) -> None:
     document["segments"][0] |= {"field": names[0], "value": names[-1], "means": numbers, "baseline": None}
     stage = document["latency"]["stages"]["total"]
     document["latency"] |= {"stages": {name: stage | {"mean": value} for name, value in numbers.items()}}
-    data = Page(render_html(document)).data
+    data = Page(render_html(typed(document))).data
     columns = [one["name"] for one in data["measures"]]
     assert dict(zip(columns, data["queries"][0]["scores"], strict=True)) == numbers
     assert dict(zip(columns, data["segments"][0]["means"], strict=True)) == numbers
@@ -205,7 +205,7 @@ def test_any_text_survives(text: str) -> None:
     document = sample(4, hits=1, snippet=20)
     document["queries"][3]["text"] = text
     document["run"]["name"] = text
-    page = render_html(document)
+    page = render_html(typed(document))
     page.encode()
     shown = Page(page).data["queries"][3]["text"]
     assert len(shown) == len(text)
@@ -218,7 +218,7 @@ def test_any_text_survives(text: str) -> None:
 
 def test_policy_allows_only_the_page_s_own_script_and_style() -> None:
     """The policy names the hashes of what is inlined, and nothing else may run, load or be sent."""
-    page = Page(render_html(sample()))
+    page = Page(render_html(typed(sample())))
     policy = next(a["content"] for a, _ in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
@@ -235,7 +235,7 @@ def _hash(text: str) -> str:
 
 def test_nothing_is_loaded_from_outside() -> None:
     """No element refers to an address, the style imports none, and the script knows only the name of SVG."""
-    page = Page(render_html(sample()))
+    page = Page(render_html(typed(sample())))
     addresses = {a[key] for _, a, _ in page.elements for key in ("src", "href", "action", "srcset") if key in a}
     assert addresses == {"data:,", "#q=q0003"}
     assert "url(" not in page.all("style")[0][1]
@@ -253,18 +253,20 @@ def test_three_hundred_queries_stay_below_two_megabytes(text: str) -> None:
     document = sample(300)
     for passage in document["passages"].values():
         passage["snippet"] = (text * 40)[:300]
-    assert len(render_html(document).encode()) < 2_000_000
+    assert len(render_html(typed(document)).encode()) < 2_000_000
 
 
 def test_snippets_are_whole_where_there_is_room() -> None:
     """Only a report that would grow too large shortens its snippets, and a cut one shows that it is."""
     few, many, cut = sample(3, snippet=200), sample(1500, hits=4), sample(3, snippet=300)
-    assert [text for _, text in Page(render_html(few)).data["passages"]] == [
+    assert [text for _, text in Page(render_html(typed(few))).data["passages"]] == [
         passage["snippet"] for passage in few["passages"].values()
     ]
-    assert {len(text) for _, text in Page(render_html(many)).data["passages"]} == {160}
+    assert {len(text) for _, text in Page(render_html(typed(many))).data["passages"]} == {160}
     assert all(
-        text.endswith("…") for document in (many, cut) for _, text in Page(render_html(document)).data["passages"]
+        text.endswith("…")
+        for document in (many, cut)
+        for _, text in Page(render_html(typed(document))).data["passages"]
     )
 
 
@@ -272,20 +274,20 @@ def test_same_document_same_bytes() -> None:
     """Rendering twice gives the same page, and leaves the document as it was."""
     document = sample()
     before = json.dumps(document)
-    assert render_html(document) == render_html(json.loads(before))
+    assert render_html(typed(document)) == render_html(typed(json.loads(before)))
     assert json.dumps(document) == before
 
 
 def test_first_run_has_no_baseline() -> None:
     """Without a baseline the page says so."""
-    page = Page(render_html(without_baseline(sample())))
+    page = Page(render_html(typed(without_baseline(sample()))))
     assert ({}, "none yet") in page.all("dd")
     assert page.data["baseline"] is False
 
 
 def test_only_the_first_hits_are_carried() -> None:
     """Of a deep ranking twenty hits are shown, and the page knows how many there were."""
-    query = Page(render_html(sample(4, hits=30))).data["queries"][0]
+    query = Page(render_html(typed(sample(4, hits=30)))).data["queries"][0]
     assert (len(query["hits"]), query["found"]) == (20, 30)
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from karat.reports import conclude, render_html
+from karat.reports import render_html
+from reports.documents import conclude, typed
 from reports.report_samples import ATTACK, sample, without_baseline
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
 
     def call(document: dict[str, Any], *, fragment: str = "", quiet: bool = True, **options: Any) -> Page:
         path = tmp_path / "report.html"
-        path.write_text(render_html(document), encoding="utf-8")
+        path.write_text(render_html(typed(document)), encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
         contexts.append(context)
         page = context.new_page()

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.reports import render_junit
-from reports.documents import ATTACKS, attacked, make_check, make_document, make_query, without_baseline
+from reports.documents import ATTACKS, attacked, make_check, make_document, make_query, typed, without_baseline
 
 if TYPE_CHECKING:
     from xmlschema import XMLSchema
@@ -71,7 +71,7 @@ def parsed(schema: XMLSchema) -> Parsed:
     """Render a document, and see that it is as the schema says, that its counts are right and its names differ."""
 
     def call(document: dict[str, Any]) -> ET.Element:
-        data = render_junit(document).encode()
+        data = render_junit(typed(document)).encode()
         root = ET.fromstring(data)
         schema.validate(root)
         for suite in root:
@@ -103,7 +103,7 @@ def parsed(schema: XMLSchema) -> Parsed:
 )
 def test_the_schema_tells_right_from_wrong(schema: XMLSchema, harm: Callable[[ET.Element], object]) -> None:
     """An attribute too few or too many, an element that it does not know or that stands where it must not."""
-    root = ET.fromstring(render_junit(make_document()))
+    root = ET.fromstring(render_junit(typed(make_document())))
     assert schema.is_valid(root)
     harm(root)
     assert not schema.is_valid(root)
@@ -184,5 +184,5 @@ def test_any_text_is_as_the_schema_says(parsed: Parsed, text: str) -> None:
 
 def test_the_same_document_gives_the_same_bytes_apart_from_the_day() -> None:
     """The day stands in the timestamps only."""
-    one, other = (render_junit(make_document(created=day)) for day in ("2026-11-16", "2026-11-17"))
+    one, other = (render_junit(typed(make_document(created=day))) for day in ("2026-11-16", "2026-11-17"))
     assert one.replace("2026-11-16T", "2026-11-17T") == other

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from karat.reports import render_latex
 from karat.reports._latex import _EVERYWHERE, _LETTER, latex
 from reports.debian import program
-from reports.documents import ATTACKS, attacked, make_document, make_measure, without_baseline
+from reports.documents import ATTACKS, attacked, make_document, make_measure, typed, without_baseline
 
 WORLD = "naïve Łódź ąę « » „q“ поиск Δ 検索 😀 👩\u200d👩 e\u0301 \u00ad \u200b \u2028 \ufe0f"
 Compiled = Callable[..., str]
@@ -74,25 +74,25 @@ def named(name: str) -> dict[str, Any]:
 )
 def test_a_mark_says_how_small_p_is(p: float | None, mark: str) -> None:
     """One star at 0.05, two at 0.01, three at 0.001, in a column of their own; the better number is bold."""
-    (row,) = body(render_latex(make_document(measures=[make_measure(p_corrected=p)])))
+    (row,) = body(render_latex(typed(make_document(measures=[make_measure(p_corrected=p)]))))
     assert row == rf"RR@10 & \textbf{{0.8000}} & 0.7500 & $-0.0500$ &{mark} & $[-0.1000, +0.0100]$ \\"
 
 
 def test_where_less_is_better_the_smaller_is_bold() -> None:
     """The direction is that of the measure."""
-    (row,) = body(render_latex(make_document(measures=[make_measure(lower_is_better=True)])))
+    (row,) = body(render_latex(typed(make_document(measures=[make_measure(lower_is_better=True)]))))
     assert row.startswith(r"RR@10 & 0.8000 & \textbf{0.7500} &")
 
 
 def test_no_change_has_no_minus() -> None:
     """What is rounded to nothing is +0.0000."""
-    (row,) = body(render_latex(make_document(measures=[make_measure(difference=-0.00001, low=-0.00002)])))
+    (row,) = body(render_latex(typed(make_document(measures=[make_measure(difference=-0.00001, low=-0.00002)]))))
     assert r"& $+0.0000$ & \textsuperscript{*} & $[+0.0000, +0.0100]$ \\" in row
 
 
 def test_without_a_baseline_there_are_means_only() -> None:
     """Three columns, and no word of marks."""
-    text = render_latex(without_baseline())
+    text = render_latex(typed(without_baseline()))
     assert body(text) == [r"RR@10 & 0.7500 & 4 \\"]
     assert "\\begin{tabular}{lrr}" in text
     assert "Marks" not in text
@@ -100,16 +100,19 @@ def test_without_a_baseline_there_are_means_only() -> None:
 
 def test_the_list_of_tables_has_the_names_only_and_labels_differ() -> None:
     """A paper holds several of them."""
-    text = render_latex(named("two sets_1"))
+    text = render_latex(typed(named("two sets_1")))
     assert r"\caption[{two sets\_1 on two sets\_1 1.0.0}]{two sets\_1 on two sets\_1 1.0.0, 4 queries. Base" in text
     assert r"\label{tab:karat-two-sets-1-two-sets-1}" in text
-    assert r"\label{tab:karat-turns-new}" in render_latex(make_document())
+    assert r"\label{tab:karat-turns-new}" in render_latex(typed(make_document()))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_content_is_a_command(attack: str) -> None:
     """Braces balance, the commands are those of harmless words and of escapes, and no line more but for letters."""
-    text, calm = render_latex(attacked(attack)).replace(f"{_LETTER}\n", ""), render_latex(attacked("calm"))
+    text, calm = (
+        render_latex(typed(attacked(attack))).replace(f"{_LETTER}\n", ""),
+        render_latex(typed(attacked("calm"))),
+    )
     assert len(text.splitlines()) == len(calm.splitlines())
     bare = re.sub(r"\\[{}$&#%_]", "", text)
     assert bare.count("{") == bare.count("}")
@@ -134,7 +137,7 @@ def test_tables_compile_without_a_complaint(compiled: Compiled) -> None:
     """With and without a baseline, and without measures: no error, no warning, and nothing too wide for the page."""
     tables = [make_document(), without_baseline(), make_document(measures=[])]
     tables[1]["run"]["name"], tables[2]["run"]["name"] = "first", "empty"
-    log = compiled("\n".join(map(render_latex, tables)))
+    log = compiled("\n".join(render_latex(typed(table)) for table in tables))
     assert not re.search(r"Warning|Overfull|Missing character", log)
 
 
@@ -143,7 +146,9 @@ def test_whatever_is_in_a_name_compiles(compiled: Compiled, preamble: str) -> No
     """Every attack, all that is special in ASCII, and letters that the fonts lack, in captions, rows and the list."""
     names = [*ATTACKS, string.printable, WORLD, "".join(_EVERYWHERE), "*", "[1em]", "--", r"\\[1em]", "\\", "%", "{"]
     # LaTeX holds eighteen tables before it wants a page.
-    tables = [f"{render_latex(named(name)).replace('tab:karat', f'{i}')}\\clearpage" for i, name in enumerate(names)]
+    tables = [
+        f"{render_latex(typed(named(name))).replace('tab:karat', f'{i}')}\\clearpage" for i, name in enumerate(names)
+    ]
     log = compiled("\n".join(tables), preamble)
     assert not re.search(r"LaTeX Warning|Missing character|Runaway", log)
 

@@ -7,9 +7,20 @@ from collections.abc import Callable
 
 import pytest
 
-from karat.reports import conclude, render_comment, render_markdown
+from karat.reports import render_comment, render_markdown
 from karat.reports._markdown import markdown
-from reports.documents import ATTACKS, attacked, make_check, make_document, make_measure, make_query, without_baseline
+from karat.schema import DecisionDocument
+from reports.documents import (
+    ATTACKS,
+    attacked,
+    conclude,
+    make_check,
+    make_document,
+    make_measure,
+    make_query,
+    typed,
+    without_baseline,
+)
 
 SECTIONS = [
     "Metrics Summary",
@@ -32,7 +43,7 @@ def cells(line: str) -> int:
 
 def test_the_head_has_date_golden_set_baseline_and_configuration() -> None:
     """Title, day, versions and fingerprints come first; what changed in the system says what it was."""
-    text = render_markdown(make_document())
+    text = render_markdown(typed(make_document()))
     assert text.startswith("# RAG Evaluation Report\n\n**Date**: 2026-11-16  \n")
     assert "**Golden set**: turns 1.0.0, 4 queries, 9 documents, 4 judgments (fedcba)" in text
     assert "**Baseline**: old (00ff), recorded 2026-11-01" in text
@@ -42,7 +53,7 @@ def test_the_head_has_date_golden_set_baseline_and_configuration() -> None:
 
 def test_the_sections_stand_in_their_order() -> None:
     """A run that passes has all sections but that of the checks that did not pass."""
-    assert headings(render_markdown(make_document())) == SECTIONS
+    assert headings(render_markdown(typed(make_document()))) == SECTIONS
 
 
 @pytest.mark.parametrize(
@@ -70,13 +81,13 @@ def test_the_sections_stand_in_their_order() -> None:
 )
 def test_a_row_has_its_state_and_signed_change(measure: dict, checks: list, row: str) -> None:
     """PASS, DEGRADED with what the gate makes of it, or FAIL, each with the change in percent of the baseline."""
-    assert row + "\n" in render_markdown(make_document(measures=[measure], checks=checks))
+    assert row + "\n" in render_markdown(typed(make_document(measures=[measure], checks=checks)))
 
 
 def test_latency_is_held_against_its_rule() -> None:
     """A limit on p95 gives the row its threshold and state; without one there is none."""
     checks = [make_check("max", "fail", metric="latency.p95", current=12.0, limit=10)]
-    text = render_markdown(make_document(checks=checks, outcome="fail"))
+    text = render_markdown(typed(make_document(checks=checks, outcome="fail")))
     assert "| Latency p95 | 12.0 ms | 12.0 ms | 10 ms | ❌ FAIL (+0.0%) |" in text
     assert "| Latency p50 | 12.0 ms | 12.0 ms | - | ⬜ UNCHECKED (+0.0%) |" in text
 
@@ -84,11 +95,11 @@ def test_latency_is_held_against_its_rule() -> None:
 def test_the_overall_line_says_what_it_rests_on() -> None:
     """Pass names what fell, fail what failed, inconclusive what is not known."""
     assert "**Overall**: ✅ PASS by policy default (2 checks; RR@10 fell within tolerance)\n" in render_markdown(
-        make_document()
+        typed(make_document())
     )
     failed = make_document(outcome="fail", checks=[make_check("min", "fail"), make_check()])
-    assert "**Overall**: ❌ FAIL by policy default (1 of 2 checks failed: RR@10)\n" in render_markdown(failed)
-    first = render_markdown(without_baseline())
+    assert "**Overall**: ❌ FAIL by policy default (1 of 2 checks failed: RR@10)\n" in render_markdown(typed(failed))
+    first = render_markdown(typed(without_baseline()))
     assert "(there is no baseline to compare RR@10 with; the policy lets this pass)" in first
     assert "| RR@10 | 0.7500 | - | 0.5 | ⚠️ INCONCLUSIVE |" in first
     assert "Differences" not in first
@@ -96,7 +107,7 @@ def test_the_overall_line_says_what_it_rests_on() -> None:
 
 def test_differences_and_distribution_are_those_of_the_document() -> None:
     """Change, interval, p with its mark, wins, losses and ties; the spread is computed from the values."""
-    text = render_markdown(make_document())
+    text = render_markdown(typed(make_document()))
     assert "| RR@10 | 0.7500 | 0.8000 | -0.0500 | -0.1000 to +0.0100 | 0.04 \\* | 1 | 2 | 1 |" in text
     assert "| RR@10 | 4 | 0.7500 | 0.5000 to 1.0000 | 0.2887 | 0.7500 | 1.0000 | 0.5000 | 1.0000 |" in text
     assert "| prices | 4 | 0.7500 (-0.0500) |" in text
@@ -104,7 +115,7 @@ def test_differences_and_distribution_are_those_of_the_document() -> None:
 
 def test_a_query_shows_what_came_and_what_was_expected() -> None:
     """Relevant hits are bold, expected documents have their rank, scores say how they moved."""
-    text = render_markdown(make_document())
+    text = render_markdown(typed(make_document()))
     block = text[text.index("### Query q3") : text.index("### Query q4")]
     assert block == (
         "### Query q3: What of q3?\n\n- Retrieved: x1, **d-q3**, x3, x4, x5\n- Expected: d-q3 (rank 2)\n"
@@ -114,7 +125,7 @@ def test_a_query_shows_what_came_and_what_was_expected() -> None:
 
 def test_where_less_is_better_a_fall_is_better() -> None:
     """The word follows the direction of the measure."""
-    text = render_markdown(make_document(measures=[make_measure(lower_is_better=True)]))
+    text = render_markdown(typed(make_document(measures=[make_measure(lower_is_better=True)])))
     assert "- RR@10: 0.500 (was 0.750, better)" in text
 
 
@@ -127,7 +138,7 @@ def test_failures_are_counted_and_say_why() -> None:
         make_query("q4", 0.0, error="Timeout: 3 s"),
     ]
     must = make_check("must_pass", "fail", query="q1", metric="nDCG@5", reason="0.2000 is below 0.5")
-    text = render_markdown(make_document(queries=queries, checks=[must], outcome="fail"))
+    text = render_markdown(typed(make_document(queries=queries, checks=[must], outcome="fail")))
     assert "## Failures (4)\n" in text
     assert "| q1 | What of q1? | must pass: 0.2000 is below 0.5 |" in text
     assert "| q2 | What of q2? | nothing relevant was found |" in text
@@ -135,21 +146,21 @@ def test_failures_are_counted_and_say_why() -> None:
     assert "| q4 | What of q4? | failed: Timeout: 3 s |" in text
     limited = make_document(queries=queries)
     limited["verdict"]["list_below"] = {"RR@10": 0.1}
-    assert "## Failures (2)\n" in render_markdown(conclude(limited))
+    assert "## Failures (2)\n" in render_markdown(typed(conclude(limited)))
 
 
 def test_what_does_not_fit_at_all_is_cut_and_said() -> None:
     """A limit that even the tables exceed is kept."""
-    text = render_markdown(make_document(), limit=1000)
+    text = render_markdown(typed(make_document()), limit=1000)
     assert len(text.encode()) <= 1000
     assert text.endswith("\n\nThe rest is left out: it does not fit here.\n")
 
 
 @pytest.mark.parametrize("render", [render_markdown, render_comment])
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_no_content_can_act(attack: str, render: Callable[[dict], str]) -> None:
+def test_no_content_can_act(attack: str, render: Callable[[DecisionDocument], str]) -> None:
     """Whatever the words are: same sections, same columns, no HTML but ours, no mention, nothing at a line's start."""
-    text, calm = render(attacked(attack)), render(attacked("calm"))
+    text, calm = render(typed(attacked(attack))), render(typed(attacked("calm")))
     assert len(headings(text)) == len(headings(calm))
     assert len(text.splitlines()) == len(calm.splitlines())
     for line, other in zip(text.splitlines(), calm.splitlines(), strict=True):
@@ -176,8 +187,8 @@ def test_escaping_keeps_the_words() -> None:
 
 def test_the_same_document_gives_the_same_bytes_apart_from_the_day() -> None:
     """Only the line of the day differs between two days."""
-    one, other = (render_markdown(make_document(created=day)) for day in ("2026-11-16", "2026-11-17"))
-    assert render_markdown(make_document()) == one
+    one, other = (render_markdown(typed(make_document(created=day))) for day in ("2026-11-16", "2026-11-17"))
+    assert render_markdown(typed(make_document())) == one
     assert one.replace("2026-11-16", "2026-11-17") == other
 
 
@@ -187,7 +198,7 @@ def test_what_is_too_much_for_a_table_is_counted() -> None:
     checks = [make_check("must_pass", "fail", query=f"q{i}", metric=None, limit=None) for i in range(120)]
     made = make_document(queries=queries, checks=checks, segments=[], outcome="fail")
     made["latency"]["stages"] = {}
-    text = render_markdown(made)
+    text = render_markdown(typed(made))
     assert text.count("\n20 more are left out.\n") == 2
     assert "## Segments" not in text
     assert "Latency p" not in text
@@ -197,5 +208,5 @@ def test_what_is_too_much_for_a_table_is_counted() -> None:
 def test_a_query_with_an_error_shows_it() -> None:
     """Where nothing came, what the system said stands in its place; a query without a time has none."""
     query = make_query("q1", 0.0, error="Timeout", hits=[], expected=[], ms=None)
-    text = render_markdown(make_document(queries=[query]))
+    text = render_markdown(typed(make_document(queries=[query])))
     assert "- Failed: Timeout\n- Retrieved: nothing\n- Expected: nothing\n- RR@10: 0.000\n\n## Failures (1)\n" in text

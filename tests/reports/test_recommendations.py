@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from karat.reports import RULES, Recommendation, recommendations
-from reports.documents import make_check, make_document, make_measure, make_query
+from karat.reports import RULES, recommend
+from karat.schema import Recommendation
+from reports.documents import make_check, make_document, make_measure, make_query, typed
 
 
 def found(document: dict[str, Any], rule: str) -> list[Recommendation]:
-    return [one for one in recommendations(document) if one.rule == rule]
+    return [advice for advice in recommend(typed(document)) if advice.rule == rule]
 
 
-def test_nothing_is_said_where_nothing_is_to_be_said() -> None:
+def test_a_good_run_gets_no_recommendation() -> None:
     """A run that is good and did not move gets no recommendation."""
     queries = [make_query(f"q{i}", 1.0, 1.0) for i in range(10)]
     made = make_document(queries=queries, measures=[make_measure(now=1.0, was=1.0)])
     made["segments"] = []
-    assert recommendations(made) == ()
+    assert recommend(typed(made)) == ()
 
 
 def test_every_recommendation_names_queries_of_the_document() -> None:
     """On a document on which many rules fire, each names ids that are there."""
     made = make_document(checks=[make_check("non_inferior", "inconclusive", needed=90)])
     ids = {query["id"] for query in made["queries"]}
-    assert recommendations(made)
-    assert all(one.queries and set(one.queries) <= ids for one in recommendations(made))
-    assert {one.rule for one in recommendations(made)} <= RULES.keys()
+    assert recommend(typed(made))
+    assert all(one.queries and set(one.queries) <= ids for one in recommend(typed(made)))
+    assert {one.rule for one in recommend(typed(made))} <= RULES.keys()
 
 
-def test_failed_queries_are_told_by_their_error() -> None:
+def test_failed_queries_are_grouped_by_their_error() -> None:
     """Those with the same error stand together, the most frequent first."""
     errors = {"q1": "Timeout", "q2": "Timeout", "q3": "Refused"}
     made = make_document(queries=[make_query(id_, 0.0, error=error) for id_, error in errors.items()])
@@ -40,7 +41,7 @@ def test_failed_queries_are_told_by_their_error() -> None:
 
 
 def test_when_all_is_zero_the_ids_are_compared() -> None:
-    """001: all metrics are 0; an id that came stands beside one that was expected."""
+    """All metrics are 0; an id that was returned stands beside one that was expected."""
     made = make_document(queries=[make_query("q1", 0.0), make_query("q2", 0.0)])
     (one,) = found(made, "nothing-found")
     assert one.advice.endswith("it gave 'x1' where 'd-q1' is expected")
@@ -59,7 +60,7 @@ def precise(precision: float, recall: float, relevant: int) -> dict[str, Any]:
 
 
 def test_high_precision_with_low_recall() -> None:
-    """001: ask for more hits; where more is relevant than the cut-off holds, it says so."""
+    """Ask for more hits; if more is relevant than the cut-off holds, it says so."""
     (few,) = found(precise(0.8, 0.3, 4), "precise-but-incomplete")
     assert "ask for more hits" in few.advice
     (many,) = found(precise(0.8, 0.3, 9), "precise-but-incomplete")
@@ -69,7 +70,7 @@ def test_high_precision_with_low_recall() -> None:
 
 
 def test_a_low_reciprocal_rank_although_all_is_found() -> None:
-    """001: check the ranking; a pipeline without a reranker is told so."""
+    """Check the ranking; the advice says if the pipeline has no reranker."""
     queries = [make_query("q1", 1 / 3), make_query("q2", 1 / 4), make_query("q3", 0.5)]
     made = make_document(queries=queries, measures=[make_measure(now=0.36, was=None)])
     (one,) = found(made, "weak-order")
@@ -81,7 +82,7 @@ def test_a_low_reciprocal_rank_although_all_is_found() -> None:
 
 
 def test_a_fall_of_precision_names_the_intruder_and_the_threshold() -> None:
-    """000: raise the reranker's threshold from 0.5 to 0.6, review false positives; the one that is new most often."""
+    """Raise the reranker's threshold from 0.5 to 0.6, and review the false positive that is new most often."""
     queries = [make_query(f"q{i}", 1.0, scores={"P@5": 0.2}, baseline={"P@5": 0.4}) for i in range(3)]
     for query in queries:
         query["hits"][2] |= {"document": "intruder", "was": None}
@@ -111,7 +112,7 @@ def segments(now: float, was: float, queries: int = 5) -> dict[str, Any]:
     return made
 
 
-def test_a_part_that_fell_more_than_the_rest() -> None:
+def test_a_segment_that_fell_more_than_the_rest() -> None:
     """At least five queries, 0.05, and twice the fall of all."""
     (one,) = found(segments(0.6, 0.8), "segment-fell")
     assert one.finding == "category prices fell more than the rest: RR@10 by 0.200 (on all by 0.010)"
@@ -163,6 +164,28 @@ def test_slower_names_stage_and_slowest_queries() -> None:
     assert one.advice.startswith("embed takes most of it (12 ms)")
     assert one.queries == ("q3",)
     assert found(make_document(), "slower") == []
+
+
+def test_slow_queries_without_a_time_are_left_out() -> None:
+    """Where a limit on latency failed although no time was measured, no query is named, and nothing breaks."""
+    made = make_document(
+        outcome="fail",
+        checks=[make_check("max", "fail", metric="latency.p95")],
+        queries=[make_query("q1", 1.0, ms=None)],
+        latency={
+            "stages": {"total": {"n": 1, "mean": 0.0, "p50": 0.0, "p95": 0.0, "p99": 0.0}},
+            "baseline": {},
+            "histogram": {"edges": [], "counts": []},
+        },
+    )
+    assert found(made, "slower") == []
+
+
+def test_a_mean_that_is_missing_is_not_called_low() -> None:
+    """A measure that no query has a value for says nothing about the order."""
+    queries = [make_query("q1", 1 / 3, scores={})]
+    made = make_document(queries=queries, measures=[make_measure(was=None, now=0.3) | {"mean": None}])
+    assert found(made, "weak-order") == []
 
 
 def test_too_few_queries_says_how_many_would_do() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.reports import Chart, Sparkline, bars, render_sparklines
-from karat.reports._sparkline import described
+from karat.reports._sparkline import describe
 
 SVG = "{http://www.w3.org/2000/svg}"
 VALUES = st.lists(st.none() | st.floats(), min_size=1, max_size=12)
@@ -110,10 +110,10 @@ def test_what_stands_beside_a_line(values: list[float | None], beside: dict[str,
 def test_numbers_of_any_size_are_short(value: float, shown: str) -> None:
     """Neither seventeen digits, nor 0 of what is more; where that is not asked for, too small is 0."""
     line = Sparkline(name="p95 ms", values=[value], digits=2, tiny=True)
-    assert line.shown(value) == shown
-    assert len(line.shown(-value, signed=True)) <= 12
-    assert math.isfinite(line.known[0])
-    assert Sparkline(name="RR", values=()).shown(1.2e-9) == "0.0000"
+    assert line.format(value) == shown
+    assert len(line.format(-value, signed=True)) <= 12
+    assert math.isfinite(line.present[0])
+    assert Sparkline(name="RR", values=()).format(1.2e-9) == "0.0000"
 
 
 def test_a_difference_that_no_number_shows_is_not_drawn() -> None:
@@ -145,7 +145,7 @@ def test_every_line_is_told_in_words() -> None:
 )
 def test_words_claim_no_change_that_is_not_known(values: list[float | None], words: str) -> None:
     """A change is from the first to the newest run, or it is not told; none is never a minus."""
-    assert described(Sparkline(name="RR", values=values, digits=2)) == words
+    assert describe(Sparkline(name="RR", values=values, digits=2)) == words
 
 
 def test_names_are_text_whatever_they_hold() -> None:

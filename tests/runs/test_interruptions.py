@@ -318,7 +318,7 @@ def test_nothing_is_left_of_a_run_without_an_answer(tmp_path: Path, letters: Gol
     run = make_run(letters, lambda query, k: [query[0]])
 
     def stop_after(answers: int) -> None:
-        with RunWriter(tmp_path / "run.jsonl", run) as writer:
+        with RunWriter(tmp_path / "run.jsonl", run.provenance) as writer:
             for trace in run.traces[:answers]:
                 writer.write(trace)
             raise RuntimeError

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.core import GoldenSet, Hit, InputError, Place, Run, Span, SystemFailed, Trace
+from karat.core import GoldenSet, Hit, InputError, Place, Provenance, Run, Span, SystemFailed, Trace
 from karat.projects._project import run_path
 from karat.runs import RunWriter, Settings, make_run, read_run_file
-from karat.runs._evaluate import begun
-from karat.runs._runfile import header, read_begun, trace_record
+from karat.runs._evaluate import describe_run
+from karat.runs._runfile import make_header, read_begun, trace_record
 from karat.systems import adapt, read_hits
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -35,7 +35,7 @@ TRACES = st.builds(
     Trace, query=TEXTS, text=TEXTS, hits=st.lists(HITS, max_size=3).map(tuple), error=TEXTS,
     timings=st.dictionaries(TEXTS, NUMBERS, max_size=2), paraphrase=st.integers(0, 3), repeat=st.integers(0, 3),
 )  # fmt: skip
-EMPTY = Run(name="r", golden={}, system={}, fingerprint="")
+EMPTY = Provenance(name="r")
 
 
 @settings(max_examples=60, deadline=None)
@@ -144,7 +144,7 @@ def test_a_run_says_when_it_was_begun(tmp_path: Path, letters: GoldenSet) -> Non
     assert before <= found <= datetime.now(tz=UTC)
     assert _head(path)["begun"] == f"{found:%Y-%m-%dT%H:%M:%SZ}"
     assert read_run_file(path) == made
-    assert "begun" not in header(made)
+    assert "begun" not in make_header(made.provenance)
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert read_begun(packed) == found
@@ -201,13 +201,13 @@ def test_when_a_run_was_begun_is_no_part_of_what_it_is(tmp_path: Path, letters: 
     """The name of its file does not change by it, so that a run that was begun yesterday is taken up today."""
     system = adapt(lambda query, k: [query[0]], name="mine")
     path = run_path(tmp_path, letters, system, Settings())
-    with RunWriter(path, begun(letters, system, Settings())) as writer:
+    with RunWriter(path, describe_run(letters, system, Settings())) as writer:
         writer.write(Trace(query=letters.queries[0].id, text=letters.queries[0].text))
     head, answer, _ = path.read_text().splitlines(keepends=True)
     path.unlink()
     part = path.with_name(path.name + ".part")
     part.write_text(head.replace(json.loads(head)["begun"], "2001-02-03T04:05:06Z") + answer)
     assert run_path(tmp_path, letters, system, Settings()) == path
-    with RunWriter(path, begun(letters, system, Settings())) as writer:
+    with RunWriter(path, describe_run(letters, system, Settings())) as writer:
         assert len(writer.done) == 1
     assert _head(path)["begun"] == "2001-02-03T04:05:06Z"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import karat
 from karat import golden
 from karat.core import Document, GoldenSet, Hit, InputError, Judgment, KaratError, Query, Span, Target
-from karat.evaluation import score_run
+from karat.evaluation import evaluation_document, score_run
 from karat.runs import Settings, make_run, read_run_file
 from karat.runs._parts import Part, Parts
 from karat.runs._traces import read_answers
@@ -106,8 +106,8 @@ def test_a_trace_as_its_source_has_it(tmp_path: Path) -> None:
             "S.4.1.p.Bk010", 0.79, "manual", Span(198002, 199112), section="S.4.1", block="S.4.1.p.Bk010", type="prose"
         ),
     )
-    assert run.system == {"index_hash": "faiss:v3:hnsw:cos", "normaliser": "karat-1"}
-    assert run.settings == {"k": 2, "paraphrases": True, "repeat": 1}
+    assert run.provenance.system == {"index_hash": "faiss:v3:hnsw:cos", "normaliser": "karat-1"}
+    assert run.provenance.settings == {"k": 2, "paraphrases": True, "repeat": 1}
     scores = score_run(gold, run, ["P@1", "P@5", "R@5", "RR@10"], unit="target").scores
     assert scores.mean() == {"P@1": 1.0, "P@5": 0.2, "R@5": 0.5, "RR@10": 1.0}
 
@@ -117,11 +117,11 @@ def test_what_a_run_is_called_and_made_on(tmp_path: Path) -> None:
     first = read_answers(written(tmp_path, answer("q1", "pool", index_hash="a", reranker="x")), HOTEL)
     again = read_answers(written(tmp_path, answer("q1", "wifi", index_hash="a", reranker="x")), HOTEL)
     other = read_answers(written(tmp_path, answer("q1", "pool", index_hash="a", reranker="y")), HOTEL)
-    assert first.name == "traces.jsonl"
-    assert first.golden == golden.identify(HOTEL)
-    assert first.versions == {}
-    assert first.fingerprint == again.fingerprint != other.fingerprint
-    assert first.fingerprint.startswith("sha256:")
+    assert first.provenance.name == "traces.jsonl"
+    assert first.provenance.golden == golden.identify(HOTEL)
+    assert first.provenance.versions == {}
+    assert first.provenance.fingerprint == again.provenance.fingerprint != other.provenance.fingerprint
+    assert first.provenance.fingerprint.startswith("sha256:")
 
 
 def test_answers_that_name_no_system_are_told_apart_by_what_they_are(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_answers_that_name_no_system_are_told_apart_by_what_they_are(tmp_path: P
         read_answers(written(tmp_path, answer("q1", hit, normaliser="karat-1")), HOTEL)
         for hit in ("pool", "wifi", "pool")
     ]
-    assert runs[0].fingerprint == runs[2].fingerprint != runs[1].fingerprint
-    assert runs[0].system["answers"].startswith("sha256:")
+    assert runs[0].provenance.fingerprint == runs[2].provenance.fingerprint != runs[1].provenance.fingerprint
+    assert runs[0].provenance.system["answers"].startswith("sha256:")
 
 
 def test_wordings_and_seeds_become_paraphrases_and_repeats(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_wordings_and_seeds_become_paraphrases_and_repeats(tmp_path: Path) -> No
     assert [(t.query, t.paraphrase, t.repeat) for t in run.traces[:4]] == [
         ("q1", 0, 0), ("q1", 1, 0), ("q1", 0, 1), ("q1", 1, 1),
     ]  # fmt: skip
-    assert run.settings == {"k": 1, "paraphrases": True, "repeat": 2, "seeds": [7, 42]}
+    assert run.provenance.settings == {"k": 1, "paraphrases": True, "repeat": 2, "seeds": [7, 42]}
     scores = score_run(HOTEL, run, ["P@1"]).scores
     assert [scores.value(q, "P@1") for q in ("q1", "q2", "q3")] == [0.75, 1.0, 0.0]
     assert noticed(path) == [
@@ -219,8 +219,8 @@ def test_latencies_become_timings(tmp_path: Path) -> None:
         answer("q3", "spa"),
     )
     evaluation = score_run(HOTEL, read_answers(path, HOTEL), ["P@1"])
-    assert [dict(trace.timings) for trace in evaluation.run.traces] == [{"total": 12}, {"total": 20.5, "rerank": 8}, {}]
-    assert (evaluation.latency["total"].n, evaluation.latency["total"].mean) == (2, 16.25)
+    assert [dict(trace.timings) for trace in evaluation.traces] == [{"total": 12}, {"total": 20.5, "rerank": 8}, {}]
+    assert (evaluation.latency["total"]["n"], evaluation.latency["total"]["mean"]) == (2, 16.25)
 
 
 def test_a_logged_failure_counts_as_zero(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_logged_failure_counts_as_zero(tmp_path: Path) -> None:
         read_answers(written(tmp_path, answer("q1", "pool"), {"qid": "q2", "error": "down", "ts": "x"}), HOTEL),
         ["P@1"],
     )
-    assert [(t.query, t.error) for t in evaluation.failed] == [("q2", "down"), ("q3", "not in the run")]
+    assert evaluation.failures == {"q2": "down", "q3": "not in the run"}
     assert evaluation.scores.mean() == {"P@1": pytest.approx(1 / 3)}
 
 
@@ -299,14 +299,14 @@ def test_queries_that_the_run_does_not_have_count_as_zero(tmp_path: Path) -> Non
         evaluation = score_run(HOTEL, read_answers(tmp_path / name, HOTEL), ["P@1", "RR@10"])
         assert evaluation.scores.mean() == {"P@1": pytest.approx(1 / 3), "RR@10": pytest.approx(1 / 3)}
         assert evaluation.scores.count("P@1") == 3
-        assert evaluation.to_dict()["runs"][0]["failed"] == [{"query": "q3", "error": "not in the run"}]
+        assert evaluation_document(evaluation)["runs"][0]["failed"] == [{"query": "q3", "error": "not in the run"}]
 
 
 def test_a_missing_query_adds_no_variant(tmp_path: Path) -> None:
     """Where only paraphrases were asked, a query that was not is missing among those."""
     path = written(tmp_path, answer("q1", "pool", query="Pool hours?"), answer("q2", "wifi", query="Can I go online?"))
     evaluation = score_run(HOTEL, read_answers(path, HOTEL), ["P@1"])
-    assert [(t.query, t.paraphrase) for t in evaluation.run.traces] == [("q1", 1), ("q2", 1), ("q3", 1)]
+    assert [(t.query, t.paraphrase) for t in evaluation.traces] == [("q1", 1), ("q2", 1), ("q3", 1)]
     assert evaluation.noise == {}
     assert evaluation.scores.mean() == {"P@1": pytest.approx(2 / 3)}
 
@@ -320,7 +320,7 @@ def test_queries_that_the_set_does_not_have_are_left_out_and_told(tmp_path: Path
         path.write_text("".join(f"{row['qid']} Q0 pool 1 2.5 x\n" for row in rows))
     run = read_answers(path, HOTEL)
     assert [trace.query for trace in run.traces] == ["q1", "q2", "q3"]
-    assert run.settings["not_in_golden"] == 4
+    assert run.provenance.settings["not_in_golden"] == 4
     assert score_run(HOTEL, run, ["P@1"]).scores.mean() == {"P@1": pytest.approx(1 / 3)}
     assert noticed(path) == [
         f"{path}: 4 of 5 queries are not in golden set 'hotel' and are left out, such as 'z1', 'z2', 'z3'"
@@ -343,7 +343,7 @@ def test_strangers_are_checked_and_not_placed(tmp_path: Path) -> None:
         HOTEL, judgments=(*HOTEL.judgments, Judgment(query="q1", target=Target(document="x", block="b"), grade=1))
     )
     rows = [answer("q1", "pool"), answer("z", "S.1.p.Bk001")]
-    assert read_answers(written(tmp_path, *rows), two).settings["not_in_golden"] == 1
+    assert read_answers(written(tmp_path, *rows), two).provenance.settings["not_in_golden"] == 1
     with pytest.raises(InputError, match=r"line 2: topk\[0\]: 'score' is 'x', not a number"):
         read_answers(written(tmp_path, answer("q1"), answer("z", {"id": "b", "score": "x"})), two)
 
@@ -427,7 +427,7 @@ def test_a_run_of_karat_is_read_as_it_is(tmp_path: Path) -> None:
     made = make_run(HOTEL, lambda query, k: ["pool"], Settings(sample=2), output=tmp_path / "run.jsonl")
     assert read_answers(tmp_path / "run.jsonl", HOTEL) == read_run_file(tmp_path / "run.jsonl")
     (tmp_path / "run.jsonl.gz").write_bytes(gzip.compress((tmp_path / "run.jsonl").read_bytes()))
-    assert read_answers(tmp_path / "run.jsonl.gz", HOTEL).fingerprint == made.fingerprint
+    assert read_answers(tmp_path / "run.jsonl.gz", HOTEL).provenance.fingerprint == made.provenance.fingerprint
     assert len(made.traces) == 2
 
 
@@ -449,8 +449,8 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
     run = read_answers(path, HOTEL)
     assert [(hit.id, hit.score) for hit in run.traces[0].hits] == [("wifi", 3.5), ("spa", 2.5), ("pool", 2.5)]
     assert run.traces[0].text == "When does the pool open?"
-    assert run.settings == {"k": 3, "paraphrases": False, "repeat": 1}
-    assert run.name == path.name
+    assert run.provenance.settings == {"k": 3, "paraphrases": False, "repeat": 1}
+    assert run.provenance.name == path.name
     assert score_run(HOTEL, run, ["RR@10"]).scores.value("q1", "RR@10") == pytest.approx(1 / 3)
 
 
@@ -620,8 +620,8 @@ def test_nists_run_scores_as_in_trec_eval(tmp_path: Path, without: set[str]) -> 
         expected = {query: theirs.get(query, {name: 0.0})[name] for query in ("301", "302", "303")}
         assert {query: evaluation.scores.value(query, measure) for query in expected} == pytest.approx(expected)
         assert evaluation.scores.mean()[measure] == pytest.approx(sum(expected.values()) / 3)
-    assert [(trace.query, trace.error) for trace in evaluation.failed] == [(q, "not in the run") for q in without]
-    assert evaluation.run.settings["k"] == 500
+    assert evaluation.failures == dict.fromkeys(without, "not in the run")
+    assert evaluation.provenance.settings["k"] == 500
 
 
 @quick

@@ -246,7 +246,7 @@ def test_a_service_in_the_configuration(server: Server, tmp_path: Path) -> None:
     config.write_text(f'[golden]\npath = "set"\n[system]\nurl = "{url(server)}"\n')
     project = open_project(tmp_path)
     run = make_run(project.golden, project.system(), project.settings())
-    assert run.system["url"] == url(server)
+    assert run.provenance.system["url"] == url(server)
     assert score_run(project.golden, run, ["RR@10"]).scores.mean() == {"RR@10": 0.5}
     for wrong, message in (
         ("hits = 5", "hits = 5 is of the wrong type"),

@@ -223,10 +223,10 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("about", ["[]", "{}", "null", "no JSON"])
 def test_an_archive_of_something_else_is_refused(tmp_path: Path, about: str) -> None:
-    """A zip file that karat did not write is no saved index."""
+    """A zip file that karat did not write is not a saved index."""
     with zipfile.ZipFile(tmp_path / "x", "w") as archive:
         archive.writestr("about.json", about)
-    with pytest.raises(InputError, match="no saved index"):
+    with pytest.raises(InputError, match="not a saved index"):
         Lexical().load(tmp_path / "x", "f")
 
 

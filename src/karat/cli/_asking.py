@@ -1,18 +1,48 @@
-"""Asking the system of a project every question, with progress, into a file that is kept."""
+"""Asking the system of a project every question, with progress; the options that say how."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from karat.cli._progress import Progress, say
+from karat.config import Settings, setting_types
 
 if TYPE_CHECKING:
     from karat.core import Run
     from karat.projects import Project
-    from karat.runs import Settings
+
+_NO_OPTION = ("warm_up", "ready_timeout")
+"""Settings for karat.toml only."""
+
+
+def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add an option for each setting of :class:`karat.config.Settings`; None means that it was not given."""
+    kinds = setting_types()
+    for setting in reversed(fields(Settings)):
+        if setting.name in _NO_OPTION:
+            continue
+        kind, least = kinds[setting.name], setting.metadata["least"]
+        default = f"  [default: {setting.default:g}]" if setting.default and kind is not bool else ""
+        command = click.option(
+            f"--{setting.name.replace('_', '-')}",
+            is_flag=kind is bool,
+            type=None if kind is bool else click.IntRange(min=least) if least is not None else kind,
+            default=None,
+            help=setting.metadata["help"] + default,
+        )(command)
+    return command
+
+
+def given_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that were given on the command line."""
+    return {name: options[name] for name in setting_types() if options.get(name) is not None}
 
 
 def importable(folder: Path) -> None:
@@ -20,18 +50,18 @@ def importable(folder: Path) -> None:
     sys.path[:0] = dict.fromkeys((str(Path.cwd()), str(folder.resolve())))
 
 
-def ask_project(project: Project, settings: Settings, *, output: str | None, system: str | None, **options: Any) -> Run:
+def ask(project: Project, settings: Settings, *, output: str | None, system: str | None, **options: Any) -> Run:
     """Make the run of a project; ``options`` are those of :meth:`Project.system`."""
-    from karat.projects import run_path
-    from karat.runs import make_run
+    from karat.projects import ask_project
 
     importable(project.config.folder)
-    # Whatever the system prints is none of the results.
+    # Whatever the system prints is not part of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
-        asked = project.system(system, say=say, progress=progress, **options)
-        path = run_path(Path(output or project.config.folder / "runs"), project.golden, asked, settings)
+        subject = project.system(system, say=say, progress=progress, **options)
         try:
-            run = make_run(project.golden, asked, settings, output=path, progress=lambda *far: progress("asking", *far))
+            run, path = ask_project(
+                project, settings, system=subject, folder=output, progress=lambda *far: progress("asking", *far)
+            )
         except KeyboardInterrupt:
             say("interrupted; the same command goes on where this one was")
             raise

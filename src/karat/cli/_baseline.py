@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +15,8 @@ from karat.cli._table import emit, escaped, printable, quantity, render
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from karat.core import GateFailed, KaratError, Run
-    from karat.evaluation import Snapshot
-    from karat.gate import Baseline, Check, Decision
+    from karat.evaluation import Evaluation
+    from karat.gate import Baseline
     from karat.projects import Project
 
 _NAMED = 5
@@ -60,43 +56,36 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
-    from karat.core import UsageError
-    from karat.gate import Baseline, write_baseline, write_fit
-    from karat.projects import baseline_path, open_project
+    from karat.projects import accept_run, open_project
     from karat.runs import read_answers
 
-    if options["force"] is not None and not options["force"].strip():
-        raise UsageError("--force needs a reason")
     run, folder = _one_run("update", runs, options["folder"])
     project = open_project(folder)
-    path = baseline_path(project, options["file"])
-    answers = read_answers(run, project.golden, say=say)
-    decision, refused = _decision(project, answers, path, options)
-    if refused and options["force"] is None:
-        raise refused
-    made = Baseline(
-        snapshot=decision.candidate,
-        recorded=f"{datetime.now(tz=UTC):%Y-%m-%d}",
-        forced=options["force"].strip() if refused else "",
+    acceptance = accept_run(
+        project,
+        read_answers(run, project.golden, say=say),
+        baseline=options["file"],
+        policy=options["policy"],
+        force=options["force"],
+        format=options["format"],
     )
-    (write_fit if options["format"] == "fit" else write_baseline)(made, path)
-    for check in decision.checks if decision.baseline is not None and not refused else ():
-        if check.outcome.value == "inconclusive":
-            say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
-    say(f"{path} now holds {decision.candidate.name} with {len(decision.candidate.queries):,} queries")
+    for check in acceptance.inconclusive:
+        say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
+    evaluation = acceptance.baseline.evaluation
+    say(f"{acceptance.path} now holds {evaluation.name} with {len(evaluation.queries):,} queries")
 
 
 def _one_run(verb: str, runs: tuple[str, ...], folder: str | None) -> tuple[str, str | Path]:
     """Give the run that is meant, and its project; of a folder it is the newest, and it is said which that is."""
     from karat.core import UsageError
     from karat.experiments import newest_run
-    from karat.projects import project_of
+    from karat.projects import find_project
 
     one, *others = dict.fromkeys(runs)
     if others:
         raise UsageError(_which(verb, (one, *others), folder))
     if not Path(one).is_dir():
-        return one, folder or project_of(one)
+        return one, folder or find_project(one)
     place = Path(one).resolve()
     kept = place.name == "runs" and not (place / "runs").is_dir()  # the folder of the runs says as well what is meant
     project = folder or (place.parent if kept else None)
@@ -123,60 +112,6 @@ def _which(verb: str, runs: tuple[str, ...], folder: str | None) -> str:
     return f"{what}; the newest is {newest}: karat baseline {verb} {shlex.quote(str(newest))}{golden}"
 
 
-def _decision(project: Project, run: Run, path: Path, options: dict[str, Any]) -> tuple[Decision, KaratError | None]:
-    """Hold a run against its gate, and give what stands against recording it, which only force overrules.
-
-    A baseline that cannot be read is left alone, whatever is forced. One that the run cannot be compared with, because
-    the golden set is another by now, can be replaced by force: then floors are all that is checked.
-    """
-    from karat.core import InputError
-    from karat.evaluation import check_comparable
-    from karat.gate import FIT, decide, read_baseline
-    from karat.projects import carried_over, gate_run
-
-    measures = FIT if options["format"] == "fit" else ()
-    gated = gate_run(project, run, policy=options["policy"], alone=True, measures=measures)
-    decision = gated.decision
-    if not os.path.lexists(path):
-        return decision, _refusal(decision)
-    before = carried_over(read_baseline(path).snapshot, decision.candidate, decision.policy)
-    try:
-        check_comparable(decision.candidate, before)
-    except InputError as error:
-        return decision, InputError(error.what, source=str(path), hint="--force 'why' replaces the baseline")
-    decision = decide(decision.candidate, before, decision.policy, decision.groups)
-    return decision, _refusal(decision)
-
-
-def _is_new(check: Check, decision: Decision) -> bool:
-    """Say whether a check failed only because the baseline that is replaced does not know the measure yet."""
-    return (
-        decision.baseline is not None
-        and bool(decision.baseline.values)  # one of means alone knows no measure as a gate needs it
-        and check.metric not in decision.baseline.means
-        and check.metric in decision.candidate.means
-        and check.kind not in ("min", "max", "must_pass")
-    )
-
-
-def _refusal(decision: Decision) -> GateFailed | None:
-    """Say what the gate has against a run; without a baseline it cannot be sure of much, and that is no fault."""
-    from karat.core import GateFailed
-
-    checks = tuple(check for check in decision.failures if not _is_new(check, decision))
-    if not checks and decision.baseline is not None and decision.exit_code:
-        checks = tuple(check for check in decision.checks if check.outcome.value == "inconclusive")
-    if not checks:
-        return None
-    named = "; ".join(f"{printable(check.name)}: {check.reason}" for check in checks[:_NAMED])
-    more = f"; and {len(checks) - _NAMED:,} more" if len(checks) > _NAMED else ""
-    refusal = GateFailed(
-        f"the run does not pass its own gate and is not recorded: {named}{more}; --force 'why' does it"
-    )
-    refusal.exit_code = decision.exit_code
-    return refusal
-
-
 @command.command("show", short_help="Show the baseline.")
 @_GOLDEN
 @_FILE
@@ -201,18 +136,17 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     Example: karat baseline diff examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl
     """
     from karat.cli._compare import comparison_document, comparison_text
-    from karat.evaluation import snapshot_run
+    from karat.evaluation import score_run
     from karat.projects import open_project
-    from karat.runs import read_answers, same_golden
+    from karat.runs import read_answers, require_golden
 
     run, folder = _one_run("diff", runs, options["folder"])
     project = open_project(folder)
-    path, found = _read(project, options)
+    path, baseline = _read(project, options)
     answers = read_answers(run, project.golden, say=say)
-    same_golden(project.golden, answers)
-    unit: Any = project.config.eval.get("unit", "document")
-    taken = snapshot_run(project.golden, answers, list(found.snapshot.means), unit=unit)
-    pair = [replace(found.snapshot, name=path.name), replace(taken, name=Path(run).name)]
+    require_golden(project.golden, answers.provenance)
+    candidate = score_run(project.golden, answers, list(baseline.evaluation.means), unit=project.unit)
+    pair = [baseline.evaluation.renamed(path.name), candidate.renamed(Path(run).name)]
     emit(
         json.dumps(comparison_document(pair, project.golden), allow_nan=False)
         if as_json
@@ -232,14 +166,14 @@ def _read(project: Project | None, options: dict[str, Any]) -> tuple[Path, Basel
     return path, found
 
 
-def _document(path: Path, found: Baseline) -> dict[str, Any]:
-    snapshot = found.snapshot
+def _document(path: Path, baseline: Baseline) -> dict[str, Any]:
+    evaluation, provenance = baseline.evaluation, baseline.evaluation.provenance
     return {
-        "file": str(path), "name": snapshot.name, "recorded": found.recorded, "forced": found.forced,
-        "golden": dict(snapshot.golden), "fingerprint": snapshot.fingerprint, "system": dict(snapshot.system),
-        "settings": dict(snapshot.settings), "queries": len(snapshot.queries), "failed": len(snapshot.failed),
-        "means": _numbers(snapshot.means),
-        "latency": {stage: _numbers(values) for stage, values in snapshot.latency.items()},
+        "file": str(path), "name": provenance.name, "recorded": baseline.recorded, "forced": baseline.forced,
+        "golden": dict(provenance.golden), "fingerprint": provenance.fingerprint, "system": dict(provenance.system),
+        "settings": dict(provenance.settings), "queries": len(evaluation.queries), "failed": len(evaluation.failures),
+        "means": _numbers(evaluation.means),
+        "latency": {stage: _numbers(values) for stage, values in evaluation.latency.items()},
     }  # fmt: skip
 
 
@@ -247,23 +181,26 @@ def _numbers(table: Mapping[str, float]) -> dict[str, float | None]:
     return {name: None if value != value else value for name, value in table.items()}
 
 
-def _text(found: Baseline) -> str:
-    from karat.evaluation import flat
+def _text(baseline: Baseline) -> str:
+    from karat.evaluation import flatten
 
-    snapshot = found.snapshot
-    rows = [["measure", "mean"], *([printable(name), quantity(value)] for name, value in snapshot.means.items())]
+    evaluation = baseline.evaluation
+    rows = [["measure", "mean"], *([printable(name), quantity(value)] for name, value in evaluation.means.items())]
     rows += [
-        [f"latency.{name}", quantity(snapshot.latency_of(name))] for name in ("p50", "p95", "p99") if snapshot.latency
+        [f"latency.{name}", quantity(evaluation.latency_of(name))]
+        for name in ("p50", "p95", "p99")
+        if evaluation.latency
     ]
-    day = escaped(found.recorded) or "on an unknown day"
-    lines = [f"{printable(snapshot.name)}, recorded {day}, {_size(snapshot)}"]
-    lines += [f"accepted although it failed its gate: {escaped(found.forced)}"] if found.forced else []
-    made = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in flat(snapshot.system).items()]
-    return "\n\n".join(["\n".join(lines), render(rows), "\n".join(made)]).rstrip()
+    day = escaped(baseline.recorded) or "on an unknown day"
+    lines = [f"{printable(evaluation.name)}, recorded {day}, {_size(evaluation)}"]
+    lines += [f"accepted although it failed its gate: {escaped(baseline.forced)}"] if baseline.forced else []
+    system = flatten(evaluation.provenance.system)
+    parts = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in system.items()]
+    return "\n\n".join(["\n".join(lines), render(rows), "\n".join(parts)]).rstrip()
 
 
-def _size(snapshot: Snapshot) -> str:
-    if not snapshot.values:
+def _size(evaluation: Evaluation) -> str:
+    if not evaluation.has_queries:
         return "means only: no test can be made with it"
-    repeats = max((len(values) for column in snapshot.values.values() for values in column.values()), default=1)
-    return f"{len(snapshot.queries):,} queries" + (f", each asked {repeats} times" if repeats > 1 else "")
+    repeats = len(evaluation.repeats)
+    return f"{len(evaluation.queries):,} queries" + (f", each asked {repeats} times" if repeats > 1 else "")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask_project
+from karat.cli._asking import ask
+from karat.cli._gate import emit_decision
 from karat.cli._table import bold, emit, escaped
 
 if TYPE_CHECKING:
     from karat.golden import Report
-    from karat.projects import Gated
+    from karat.schema import DecisionDocument
 
 
 @click.command("check", short_help="Check a golden set, evaluate on it and gate the run, in one go.")
@@ -37,27 +37,28 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     Example: karat check examples/hotel
     """
     from karat.golden import check
-    from karat.projects import find_baseline, gate_run, open_project, policy_of, report_document
-    from karat.reports import render_json
+    from karat.projects import find_baseline, gate_run, open_project, project_policy, report_document
+    from karat.schema import GoldenErrors, to_plain
 
     project = open_project(folder)
     report = check(project.golden)
     if report.errors:
-        emit(json.dumps({"lint": report.to_dict()}, allow_nan=False) if options["as_json"] else _errors(report, folder))
+        errors = to_plain(GoldenErrors(lint=report.to_dict()))
+        emit(json.dumps(errors, allow_nan=False) if options["as_json"] else _errors(report, folder))
         context.exit(2)
-    policy_of(project, options["policy"])  # a mistake in either is told before anything is asked
+    project_policy(project, options["policy"])  # a mistake in either is reported before anything is asked
     find_baseline(project, options["baseline"])
-    run = ask_project(project, project.settings(), output=options["output"], system=options["system"])
+    run = ask(project, project.settings(), output=options["output"], system=options["system"])
     gated = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    document = {**report_document(gated), "lint": report.to_dict()}
+    document = report_document(gated, lint=report.to_dict())
     if not options["no_report"]:
-        _write(Path(options["reports"] or project.config.folder / "reports"), document)
-    emit(render_json(document).rstrip() if options["as_json"] else _text(report, gated))
-    context.exit(gated.decision.exit_code)
+        _write_reports(Path(options["reports"] or project.config.folder / "reports"), document)
+    emit_decision(document, project.config.folder, as_json=options["as_json"])
+    context.exit(document.verdict.exit_code)
 
 
-def _write(folder: Path, document: Mapping[str, Any]) -> None:
-    """Write what people read, and what every other report is rendered from."""
+def _write_reports(folder: Path, document: DecisionDocument) -> None:
+    """Write the reports for people, and the decision, from which every other report is rendered."""
     from karat.cli._report import report_path, write_report
     from karat.reports import render_html, render_json, render_markdown
 
@@ -68,13 +69,3 @@ def _write(folder: Path, document: Mapping[str, Any]) -> None:
 def _errors(report: Report, folder: str) -> str:
     lines = [f"{bold('error')} {finding.rule}: {escaped(finding.message)}" for finding in report.errors]
     return "\n".join([*lines, f"the golden set has errors; karat golden check {escaped(folder)} says how to mend them"])
-
-
-def _text(report: Report, gated: Gated) -> str:
-    from karat.cli._gate import gate_text
-
-    golden, warnings = gated.project.golden, len(report.warnings)
-    found = f"{warnings} warning{'' if warnings == 1 else 's'}" if warnings else "nothing wrong"
-    name = " ".join(part for part in (golden.name, golden.version) if part)
-    size = f"{len(golden.documents):,} documents, {len(golden.queries):,} queries, {len(golden.judgments):,} judgments"
-    return f"{bold('golden set')} {escaped(name)}: {size}; {found}\n\n{gate_text(gated)}"

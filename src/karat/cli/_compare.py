@@ -13,7 +13,7 @@ from karat.cli._table import bold, emit, escaped, number, printable, render
 
 if TYPE_CHECKING:
     from karat.core import GoldenSet
-    from karat.evaluation import Snapshot
+    from karat.evaluation import Evaluation
 
 _SHOWN = 5
 _NAMES = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": ""}
@@ -47,37 +47,37 @@ def command(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     Example: karat compare examples/hotel/baseline.json examples/hotel/runs/new.jsonl -m nDCG@10 --by category
     """
     from karat.core import InputError, UsageError
-    from karat.evaluation import groups
-    from karat.projects import read_subjects
+    from karat.evaluation import segment_queries
+    from karat.projects import read_evaluations
 
     if len(runs) < 2:
         raise UsageError("one run: name two or more to compare")
     if len(runs) > 2 and (options["by"] or options["per_query"]):
         raise UsageError("--by and --per-query are for two runs; compare two at a time")
-    subjects = read_subjects(runs, options["measures"], project=options["folder"], say=say)
+    subjects = read_evaluations(runs, options["measures"], project=options["folder"], say=say)
     golden = subjects.project.golden
-    segments = groups(golden, [options["by"]]) if options["by"] else None
+    segments = segment_queries(golden, [options["by"]]) if options["by"] else None
     if segments is not None and not segments:
         raise InputError(f"no query has a {options['by']}", source=golden.name or "the golden set")
     with Progress() as progress:
         document = comparison_document(
-            subjects.snapshots, golden, measures=subjects.measures, segments=segments,
-            lists=[one.lists for one in subjects.each], correction=options["correction"], seed=options["seed"],
+            subjects.evaluations, golden, measures=subjects.measures, segments=segments,
+            correction=options["correction"], seed=options["seed"],
             per_query=options["per_query"], progress=lambda done, all_: progress("comparing", done, all_),
         )  # fmt: skip
     emit(json.dumps(document, allow_nan=False) if as_json else document_text(document))
 
 
-def comparison_document(snapshots: Sequence[Snapshot], golden: GoldenSet, **options: Any) -> dict[str, Any]:
+def comparison_document(evaluations: Sequence[Evaluation], golden: GoldenSet, **options: Any) -> dict[str, Any]:
     """Give a comparison as JSON has it; the first run is the baseline. Options: see ``compare_document``."""
     from karat.gate import compare_document
 
-    return compare_document(snapshots, golden, **options)
+    return compare_document(evaluations, golden, **options)
 
 
-def comparison_text(snapshots: Sequence[Snapshot], golden: GoldenSet, **options: Any) -> str:
+def comparison_text(evaluations: Sequence[Evaluation], golden: GoldenSet, **options: Any) -> str:
     """Give a comparison as a terminal shows it."""
-    return document_text(comparison_document(snapshots, golden, **options))
+    return document_text(comparison_document(evaluations, golden, **options))
 
 
 def document_text(document: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask_project
+from karat.cli._asking import ask, asking_options, given_settings
 from karat.cli._progress import say
 from karat.cli._table import bold, emit, escaped, number, printable, render
 
@@ -31,18 +31,10 @@ _SHOWN = 5
 @click.option(
     "--run", "run_file", metavar="FILE", help="Score answers that are there: a run of karat, traces, or TREC."
 )
-@click.option("--k", type=click.IntRange(min=1), help="How many hits to ask for.  [default: 10]")
-@click.option("--paraphrases", is_flag=True, default=None, help="Ask every paraphrase too; a query counts its mean.")
-@click.option("--repeat", type=click.IntRange(min=1), help="Ask everything so many times, to see the noise.")
+@asking_options
 @click.option(
     "--success", type=float, default=1.0, show_default=True, help="With --repeat: a query with so much succeeds."
 )
-@click.option("--sample", type=click.IntRange(min=1), help="Ask only so many queries, drawn at random.")
-@click.option("--seed", type=int, default=0, show_default=True, help="With --sample: the same seed, the same queries.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="How many questions at once.  [default: 1]")
-@click.option("--batch", type=click.IntRange(min=1), help="Give your retrieve_many so many at once.  [default: 1]")
-@click.option("--timeout", type=float, help="Seconds after which a query has failed; 0 for none.  [default: 60]")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first query that fails.")
 @click.option("--unit", type=click.Choice(["document", "target"]), help="What counts as found.  [default: document]")
 @click.option("--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by a field.")
 @click.option("--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
@@ -57,55 +49,50 @@ def command(folder: str, **options: Any) -> None:
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
-    from karat.evaluation import deepest, score_run
+    from karat.evaluation import deepest_cutoff, evaluation_document, score_run
     from karat.projects import open_project
 
     _check_options(options)
     project = open_project(folder)
-    wanted = options["measures"] or project.config.eval.get("measures")
-    deepest(wanted or ())  # a measure that does not exist is told before anything is asked
+    wanted = options["measures"] or project.config.eval.measures
+    deepest_cutoff(wanted or ())  # a measure that does not exist is told before anything is asked
     run = _answers(project, options["run_file"]) if options["run_file"] else _ask(project, options)
-    unit = options["unit"] or project.config.eval.get("unit", "document")
+    unit = options["unit"] or project.unit
     evaluation = score_run(project.golden, run, wanted, unit=unit)
     if options["as_json"]:
         emit(
-            json.dumps(evaluation.to_dict(per_query=options["per_query"], success=options["success"]), allow_nan=False)
+            json.dumps(
+                evaluation_document(evaluation, per_query=options["per_query"], success=options["success"]),
+                allow_nan=False,
+            )
         )
     else:
         emit(_text(evaluation, options))
 
 
-_ASKING = ("system", "tenant", "k", "paraphrases", "repeat", "sample", "concurrency", "batch", "timeout", "output")
-
-
 def _check_options(options: dict[str, Any]) -> None:
-    """Refuse what has no meaning when nothing is asked."""
+    """Refuse the options of asking when nothing is asked."""
     from karat.core import UsageError
 
-    given = [f"--{name}" for name in _ASKING if options[name]]
-    given += [f"--{name.replace('_', '-')}" for name in ("fail_fast", "no_cache") if options[name]]
+    given = [*given_settings(options), *(name for name in ("system", "tenant", "output", "no_cache") if options[name])]
     if options["run_file"] and given:
-        raise UsageError(f"{', '.join(given)} with --run: the answers are there already, and nothing is asked")
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise UsageError(f"{named} with --run: the answers are there already, and nothing is asked")
 
 
 def _answers(project: Project, path: str) -> Run:
     """Read what was answered before, on this golden set."""
-    from karat.runs import read_answers, same_golden
+    from karat.runs import read_answers, require_golden
 
     run = read_answers(path, project.golden, say=say)
-    same_golden(project.golden, run)
+    require_golden(project.golden, run.provenance)
     return run
 
 
 def _ask(project: Project, options: dict[str, Any]) -> Run:
-    from karat.projects import SETTINGS
-
-    settings = project.settings(
-        options["measures"], fail_fast=options["fail_fast"], **{name: options.get(name) for name in SETTINGS}
-    )
-    return ask_project(
+    return ask(
         project,
-        settings,
+        project.settings(options["measures"], **given_settings(options)),
         output=options["output"],
         system=options["system"],
         tenant=options["tenant"],
@@ -114,7 +101,9 @@ def _ask(project: Project, options: dict[str, Any]) -> Run:
 
 
 def _text(evaluation: Evaluation, options: dict[str, Any]) -> str:
-    document = evaluation.to_dict(per_query=options["per_query"], success=options["success"])["runs"][0]
+    from karat.evaluation import evaluation_document
+
+    document = evaluation_document(evaluation, per_query=options["per_query"], success=options["success"])["runs"][0]
     parts = [_summary(document), _wordings(document), _latency(evaluation)]
     if options["by"] and options["by"] in document.get("by", {}):
         parts.append(_groups(document["by"][options["by"]], options["by"]))
@@ -149,7 +138,9 @@ def _wordings(document: dict[str, Any]) -> str:
 def _latency(evaluation: Evaluation) -> str:
     rows = [["latency (ms)", "p50", "p95", "p99", "mean"]]
     for stage, times in evaluation.latency.items():
-        rows.append([printable(stage), *(f"{value:.2f}" for value in (times.p50, times.p95, times.p99, times.mean))])
+        rows.append(
+            [printable(stage), *(f"{value:.2f}" for value in (times["p50"], times["p95"], times["p99"], times["mean"]))]
+        )
     return render(rows) if len(rows) > 1 else ""
 
 
@@ -163,33 +154,32 @@ def _groups(groups: dict[str, Any], name: str) -> str:
 
 
 def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
-    from karat.evaluation import deepest
-    from karat.projects import advice
+    from karat.evaluation import deepest_cutoff
+    from karat.reports import hints
 
     notes = []
-    if evaluation.failed:
-        notes.append(
-            bold(f"{len(evaluation.failed):,} of {len(evaluation.run.traces):,} questions failed, and count as 0:")
-        )
-        notes += [f"  {printable(t.query)}: {escaped(t.error)[:200]}" for t in evaluation.failed[:_SHOWN]]
-        notes += ["  ..."] if len(evaluation.failed) > _SHOWN else []
-    if evaluation.unfound:
-        shown = ", ".join(printable(query) for query in evaluation.unfound[:_SHOWN])
-        more = ", ..." if len(evaluation.unfound) > _SHOWN else ""
-        notes.append(
-            f"{len(evaluation.unfound):,} of {evaluation.scores.total:,} found nothing relevant: {shown}{more}"
-        )
-    without = {*evaluation.unfound, *(trace.query for trace in evaluation.failed)}
-    notes += advice(evaluation.scores.mean(), len(without), evaluation.scores.total)
-    k = evaluation.run.settings.get("k")
+    failed, unfound = document["failed"], document["unfound"]
+    if failed:
+        notes.append(bold(f"{len(failed):,} of {len(evaluation.traces):,} questions failed, and count as 0:"))
+        notes += [f"  {printable(row['query'])}: {escaped(row['error'])[:200]}" for row in failed[:_SHOWN]]
+        notes += ["  ..."] if len(failed) > _SHOWN else []
+    if unfound:
+        shown = ", ".join(map(printable, unfound[:_SHOWN]))
+        more = ", ..." if len(unfound) > _SHOWN else ""
+        notes.append(f"{len(unfound):,} of {evaluation.scores.total:,} found nothing relevant: {shown}{more}")
+    without = {*unfound, *evaluation.failures}
+    notes += hints(evaluation.scores.mean(), len(without), evaluation.scores.total)
+    k = evaluation.provenance.settings.get("k")
     for name, cell in document["measures"].items():
-        if k and deepest([name]) > k:
-            notes.append(f"{name} looks at {deepest([name])} hits, but {k} were asked for: --k {deepest([name])}")
+        if k and deepest_cutoff([name]) > k:
+            notes.append(
+                f"{name} looks at {deepest_cutoff([name])} hits, but {k} were asked for: --k {deepest_cutoff([name])}"
+            )
         for reason, count in cell["missing"].items():
             notes.append(f"{name}: {count} without a value ({reason})")
     changed = {name: cell["definition"] for name, cell in document["measures"].items() if "definition" in cell}
     if changed:
         notes.append("computed as " + ", ".join(changed.values()))
-    if evaluation.latency and evaluation.run.versions:  # who made a run elsewhere knows what its times are
+    if evaluation.latency and evaluation.provenance.versions:  # who made a run elsewhere knows what its times are
         notes.append("latency is around the system only, after a warm-up that is not counted")
     return notes

@@ -128,12 +128,12 @@ def _list(found: list[Experiment]) -> str:
 
 
 def _show(one: Experiment) -> str:
-    from karat.evaluation import flat
+    from karat.evaluation import flatten
 
     head = f"{bold(escaped(one.id))}  {escaped(one.date)}  {escaped(one.description)}".rstrip()
     changes = [["changed", "value"], *([key, _value(value)] for key, value in one.changes.items())]
     results = [["result", "value"], *([name, _number(value)] for name, value in one.results.items())]
-    rest = flat({key: value for key, value in one.record.items() if key not in _SIX})
+    rest = flatten({key: value for key, value in one.record.items() if key not in _SIX})
     more = [f"  {escaped(key)}: {escaped(_value(value))}" for key, value in rest.items()]
     parts = [head, _printed(changes) if one.changes else "", _printed(results) if one.results else "", _verdict(one)]
     return "\n\n".join(part for part in (*parts, "\n".join(more)) if part)

@@ -81,28 +81,28 @@ def command(as_json: bool, **options: Any) -> None:
 def _of_runs(options: dict[str, Any], aim: Aim) -> dict[str, Any]:
     """Measure the spread: between two runs, or where there is one only, between its repeats."""
     from karat.core import InputError
-    from karat.evaluation import check_comparable
+    from karat.evaluation import require_comparable
     from karat.gate import reach_of_repeats, reach_of_runs
-    from karat.projects import baseline_path, open_project, project_of, read_subjects
+    from karat.projects import baseline_path, find_project, open_project, read_evaluations
 
-    project = open_project(options["folder"] or project_of(options["run"]))
+    project = open_project(options["folder"] or find_project(options["run"]))
     against = options["against"]
     if against is None and baseline_path(project).exists():
         against = str(baseline_path(project))
     paths = [options["run"]] if against is None else [against, options["run"]]
-    subjects = read_subjects(paths, options["measures"], project=project, say=say)
-    names = [one.snapshot.name for one in subjects.each]
+    subjects = read_evaluations(paths, options["measures"], project=project, say=say)
+    names = [evaluation.name for evaluation in subjects.evaluations]
     if against is None:
-        found = reach_of_repeats(subjects.snapshots[0], subjects.measures, aim, n=options["n"])
+        found = reach_of_repeats(subjects.evaluations[0], subjects.measures, aim, n=options["n"])
         if all(one.sd is None for one in found):
             raise InputError(
                 "there is nothing to compare the run with", source=options["run"],
                 hint="name another with --against, record a baseline, or repeat a system that answers by chance",
             )  # fmt: skip
         return _document(aim, found, "repeats", names)
-    baseline, candidate = subjects.snapshots
-    check_comparable(candidate, baseline)
-    if not (baseline.values and candidate.values):
+    baseline, candidate = subjects.evaluations
+    require_comparable(candidate, baseline)
+    if not (baseline.has_queries and candidate.has_queries):
         raise InputError("has means only, and no spread", source=baseline.name, hint="name a run with --against")
     return _document(aim, reach_of_runs(candidate, baseline, subjects.measures, aim, n=options["n"]), "runs", names)
 

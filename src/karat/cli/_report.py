@@ -6,14 +6,17 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from karat.cli._progress import say
 from karat.cli._table import emit
 
-_KEPT = (
+if TYPE_CHECKING:
+    from karat.schema import DecisionDocument
+
+_INPUTS = (
     "karat.toml", "pyproject.toml", "baseline.json",
     "golden.toml", "queries.jsonl", "documents.jsonl", "judgments.jsonl",
 )  # fmt: skip
@@ -22,9 +25,9 @@ FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
 
 def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        from karat.reports import schema
+        from karat.reports import decision_schema
 
-        emit(schema(), nl=False)
+        emit(decision_schema(), nl=False)
         context.exit()
 
 
@@ -52,11 +55,13 @@ def command(path: str, **options: Any) -> None:
     Or on DECISION, which karat check wrote as reports/rag-eval-DATE.json, or karat gate RUN --json printed (- reads it
     from standard input): it holds everything, and nothing is decided again.
 
-    A report is no gate: the exit code is 0 whatever the verdict. With --format github the annotations are printed, and
-    the summary is added to the file that GITHUB_STEP_SUMMARY names.
+    A report is not a gate: the exit code is 0 whatever the verdict. With --format github the annotations are printed,
+    and the summary is added to the file that GITHUB_STEP_SUMMARY names.
 
     Example: karat report examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --format html
     """
+    import msgspec
+
     from karat.core import UsageError
     from karat.reports import read_document
 
@@ -65,10 +70,10 @@ def command(path: str, **options: Any) -> None:
         raise UsageError("--output is empty; name a file, or - for standard output")
     document = read_document(path)
     if document is None:
-        document, folder, inputs = _decided(path, day, options)
+        document, folder, inputs = _decide(path, day, options)
     else:
         _refuse_gate(options)
-        document |= {"created": day} if day else {}
+        document = msgspec.structs.replace(document, created=day or document.created)
         folder, inputs = Path() if path == "-" else Path(path).parent, [Path(path)]
     if chosen == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _spare("GITHUB_STEP_SUMMARY", summary, inputs)
@@ -83,25 +88,25 @@ def command(path: str, **options: Any) -> None:
         _summarise(document)
 
 
-def _decided(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[dict[str, Any], Path, list[Path]]:
-    """Decide on a run; give the document, the folder of its reports, and what it was made from."""
-    from karat.projects import baseline_path, gate_run, open_project, project_of, report_document
+def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[DecisionDocument, Path, list[Path]]:
+    """Decide on a run; return the document, the folder of its reports, and the files that it is made from."""
+    from karat.projects import baseline_path, find_project, gate_run, open_project, report_document
     from karat.runs import read_answers
 
-    project = open_project(options["folder"] or project_of(run))
+    project = open_project(options["folder"] or find_project(run))
     answers = read_answers(run, project.golden, say=say)
     gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
     config = project.config
     inputs = [Path(run), baseline_path(project, options["baseline"])]
-    inputs += [config.golden / one.path for one in project.golden.documents if one.path]
+    inputs += [config.golden / document.path for document in project.golden.documents if document.path]
     inputs += [config.documents] if config.documents is not None else []
-    if config.golden != config.folder:  # else the reports lie there too, beside the files of the set
+    if config.golden != config.folder:  # otherwise the reports lie there too, beside the files of the set
         inputs.append(config.golden)
     return report_document(gated, created=day), config.folder / "reports", inputs
 
 
 def _refuse_gate(options: Mapping[str, Any]) -> None:
-    """Say that a decision is made: what would change it comes too late."""
+    """Refuse options that would change a decision that is already made."""
     from karat.core import UsageError
 
     for name, value in (
@@ -114,11 +119,11 @@ def _refuse_gate(options: Mapping[str, Any]) -> None:
 
 
 def _spare(option: str, target: str, inputs: Sequence[Path]) -> None:
-    """Refuse to write over what the report is made from, and over what no report is called."""
+    """Refuse to overwrite what the report is made from, or a file whose name no report should have."""
     from karat.core import UsageError
 
     path = Path(target).resolve()
-    if path.name in _KEPT or any(path.is_relative_to(one.resolve()) for one in inputs):
+    if path.name in _INPUTS or any(path.is_relative_to(input_.resolve()) for input_ in inputs):
         raise UsageError(f"{option} {target} is a part of what the report is made from; choose another name")
 
 
@@ -133,28 +138,28 @@ def _format(options: Mapping[str, Any]) -> str:
     return chosen
 
 
-def _day(given: str | None) -> str | None:
-    """Check the day: it becomes part of a file's name."""
+def _day(text: str | None) -> str | None:
+    """Return a day in the form 2026-11-16, or raise UsageError: it becomes part of a file's name."""
     from datetime import date
 
     from karat.core import UsageError, shorten
 
-    if given is None:
+    if text is None:
         return None
     try:
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", given):
-            return date.fromisoformat(given).isoformat()
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+            return date.fromisoformat(text).isoformat()
     except ValueError:
-        pass  # such as 30 February; said below
-    raise UsageError(f"--date {shorten(given)} is no day; write it as 2026-11-16")
+        pass  # such as 30 February, which is reported below
+    raise UsageError(f"--date {shorten(text)} is not a day; write it as 2026-11-16")
 
 
-def _renderer(format: str, *, comment: bool) -> Callable[[Mapping[str, Any]], str]:
+def _renderer(format: str, *, comment: bool) -> Callable[[DecisionDocument], str]:
     from karat import reports
 
     if format == "md" and comment:
         return reports.render_comment
-    found: Callable[[Mapping[str, Any]], str] = {
+    renderers: dict[str, Callable[[DecisionDocument], str]] = {
         "csv": reports.render_csv,
         "github": reports.render_github,
         "html": reports.render_html,
@@ -162,17 +167,17 @@ def _renderer(format: str, *, comment: bool) -> Callable[[Mapping[str, Any]], st
         "junit": reports.render_junit,
         "latex": reports.render_latex,
         "md": reports.render_markdown,
-    }[format]
-    return found
+    }
+    return renderers[format]
 
 
-def report_path(folder: Path, document: Mapping[str, Any], suffix: str) -> str:
-    """Name the file of a report by its day, as source 000 does."""
-    return str(folder / f"rag-eval-{document['created']}.{suffix}")
+def report_path(folder: Path, document: DecisionDocument, suffix: str) -> str:
+    """Return the path of a report, named by its day as in fit."""
+    return str(folder / f"rag-eval-{document.created}.{suffix}")
 
 
 def write_report(path: str, text: str) -> None:
-    """Write a report, and say where."""
+    """Write a report, and print where."""
     from karat.core import InputError
     from karat.files import write_file
 
@@ -184,8 +189,8 @@ def write_report(path: str, text: str) -> None:
     say(f"report saved as {path}")
 
 
-def _summarise(document: Mapping[str, Any]) -> None:
-    """Add the summary to the file that GitHub reads after the step; outside of GitHub there is none."""
+def _summarise(document: DecisionDocument) -> None:
+    """Add the summary to the file that GitHub reads after the step; outside of GitHub do nothing."""
     from karat.core import InputError
     from karat.reports import render_summary
 

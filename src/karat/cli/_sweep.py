@@ -106,7 +106,7 @@ def _table(swept: Swept) -> str:
     measures, objective = swept.measures, swept.objective.measure
     rows = [["variant", *measures, f"delta {objective}", "95 % interval", "p", "p95 ms", "verdict"]]
     if swept.baseline is not None:
-        before = swept.baseline.snapshot
+        before = swept.baseline.evaluation
         means = [number(before.means.get(name)) for name in measures]
         rows.append(["baseline", *means, "-", "-", "-", _time(before.latency_of("p95")), "-"])
     rows += [_row(trial, measures) for trial in swept.trials]
@@ -115,12 +115,12 @@ def _table(swept: Swept) -> str:
 
 
 def _row(trial: Trial, measures: tuple[str, ...]) -> list[str]:
-    change, snapshot = trial.claims.change, trial.snapshot
+    change, evaluation = trial.claims.change, trial.evaluation
     delta = "-" if change is None else f"{change.difference:+.4f}"
     known = change is not None and change.low is not None and change.high is not None
     return [
         printable(trial.variant.name, _WIDTH),
-        *(number(snapshot.means.get(name) if snapshot else None) for name in measures),
+        *(number(evaluation.means.get(name) if evaluation else None) for name in measures),
         delta,
         f"{change.low:+.3f} to {change.high:+.3f}" if change and known else "-",
         "-" if trial.judged.corrected is None else f"{trial.judged.corrected:.4f}",
@@ -153,8 +153,8 @@ def _front(swept: Swept) -> str:
         return ""
     rows = [["quality and latency", measure, "p95 ms", "best"]]
     for trial in sorted(there, key=lambda one: one.latency or 0.0):
-        assert trial.snapshot is not None
-        value = number(trial.snapshot.mean(measure))
+        assert trial.evaluation is not None
+        value = number(trial.evaluation.mean(measure))
         rows.append([printable(trial.variant.name, _WIDTH), value, _time(trial.latency), "*" if trial.pareto else ""])
     return render(rows)
 

@@ -8,81 +8,37 @@ from collections.abc import Sequence
 
 import click
 
+from karat.reports import COLOUR, PLAIN, Style, align, escaped, number, printable, quantity
 
-def colours() -> bool:
-    """Say whether colours may be used: on a terminal, unless NO_COLOR is set."""
-    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+__all__ = ["bold", "coloured", "emit", "escaped", "number", "printable", "quantity", "render", "silence", "style"]
+
+
+def style() -> Style:
+    """Return the style of standard output: colours on a terminal, unless NO_COLOR is set."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return COLOUR if is_terminal and not os.environ.get("NO_COLOR") else PLAIN
 
 
 def bold(text: str) -> str:
-    """Make text bold where colours may be used."""
-    return f"\x1b[1m{text}\x1b[0m" if colours() else text
-
-
-_COLOURS = {"red": 31, "green": 32, "yellow": 33}
+    """Return text in bold if standard output shows colours."""
+    return style().bold(text)
 
 
 def coloured(text: str, colour: str) -> str:
-    """Give text a colour, red, green or yellow, where colours may be used."""
-    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if colours() else text
+    """Return text in red, green or yellow if standard output shows colours."""
+    paint = {"red": style().red, "green": style().green, "yellow": style().yellow}[colour]
+    return paint(text)
 
 
 def render(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Align columns: the first ``left`` of them to the left, all others to the right; the first row is the head.
+    """Return aligned columns: the first ``left`` of them to the left, all others to the right; the first row is bold.
 
     >>> print(render([["measure", "run"], ["nDCG@10", "0.5"]]))
     measure  run
     nDCG@10  0.5
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join([bold(lines[0]), *lines[1:]])
-
-
-def number(value: float | None) -> str:
-    """Show a score with four digits; a dash where there is none.
-
-    >>> number(0.61914), number(None)
-    ('0.6191', '-')
-    """
-    return "-" if value is None or value != value else f"{value:.4f}"
-
-
-def quantity(value: float | None) -> str:
-    """Show a score or milliseconds in one column: four digits below 10, one above.
-
-    >>> quantity(0.61914), quantity(123.456)
-    ('0.6191', '123.5')
-    """
-    return number(value) if value is None or not abs(value) >= 10 else f"{value:.1f}"
-
-
-def printable(text: str, width: int = 40) -> str:
-    r"""Show an id from a file: control characters escaped, and of a long one its beginning and end.
-
-    >>> printable("a\x1b[31m")
-    'a\\x1b[31m'
-    >>> printable("https://example.org/a/long/path/to/document/17")
-    'https://example.or...path/to/document/17'
-    """
-    safe = escaped(text if len(text) <= width else text[:width] + text[-width:])
-    head, tail = width // 2 - 2, width - width // 2 - 1
-    return safe if len(safe) <= width else f"{safe[:head]}...{safe[-tail:]}"
-
-
-def escaped(text: str) -> str:
-    r"""Show text of unknown origin: a terminal acts on none of its characters.
-
-    >>> escaped("two\nlines")
-    'two\\nlines'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    head, *lines = align(rows, left=left)
+    return "\n".join([bold(head), *lines])
 
 
 def emit(text: str | bytes, *, nl: bool = True) -> None:

@@ -123,7 +123,7 @@ def _history(history: dict[str, Any], measures: Sequence[str]) -> str:
     runs, lines = history["runs"], _lines(history["runs"], measures)
     rows = [["date", "run", "queries", *(line.name for line in lines), "changed since the run before"]]
     for i, (day, run) in enumerate(zip(_days(runs), runs, strict=True)):
-        numbers = ["-" if (value := line.values[i]) is None else line.shown(value) for line in lines]
+        numbers = ["-" if (value := line.values[i]) is None else line.format(value) for line in lines]
         rows.append([day, printable(run["run"]), _queries(run), *numbers, _changed(run["changes"])])
     rows = _left_aligned(rows)
     head = f"{bold(_asked(history).removesuffix('; '))}\n" if history["asked"] else ""
@@ -142,9 +142,9 @@ def _trends(runs: Sequence[dict[str, Any]], measures: Sequence[str]) -> str:
     head = "trend" if len(runs) <= _BARS else f"trend (the newest {_BARS})"
     rows = [["metric", head, "first", "newest", "change", "lowest", "highest"]]
     for line in _lines(runs, measures):
-        change = "-" if line.change is None else line.shown(line.change, signed=True)
-        ends = [line.drawn[0], line.drawn[-1], min(line.known, default=None), max(line.known, default=None)]
-        first, newest, low, high = ("-" if value is None else line.shown(value) for value in ends)
+        change = "-" if line.change is None else line.format(line.change, signed=True)
+        ends = [line.drawn[0], line.drawn[-1], min(line.present, default=None), max(line.present, default=None)]
+        first, newest, low, high = ("-" if value is None else line.format(value) for value in ends)
         rows.append([line.name, bars(line.drawn[-_BARS:]), first, newest, change, low, high])
     return render(rows, left=2)
 

@@ -1,5 +1,16 @@
-"""What a project says in karat.toml: where its golden set is, what its pipeline is made of, how it is asked."""
+"""The configuration of a project, karat.toml, as a typed value."""
 
-from karat.config._config import ALIASES, Config, dotted, overridden, read_config
+from karat.config._config import ALIASES, Config, EvalConfig, override, read_config, resolve_key
+from karat.config._settings import IDENTIFYING, Settings, setting_types
 
-__all__ = ["ALIASES", "Config", "dotted", "overridden", "read_config"]
+__all__ = [
+    "ALIASES",
+    "IDENTIFYING",
+    "Config",
+    "EvalConfig",
+    "Settings",
+    "override",
+    "read_config",
+    "resolve_key",
+    "setting_types",
+]

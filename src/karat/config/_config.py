@@ -1,4 +1,4 @@
-"""karat.toml, or ``[tool.karat]`` in pyproject.toml; a key that is unknown is a mistake."""
+"""karat.toml, or ``[tool.karat]`` in pyproject.toml; an unknown key is an error."""
 
 from __future__ import annotations
 
@@ -6,49 +6,56 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from karat.core import InputError, did_you_mean, shorten
+from karat.config._settings import setting_types
+from karat.core import InputError, Unit, did_you_mean, shorten
 from karat.files import decode, read_bytes
 
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
 _GOLDEN = ("path", "format", "documents")
-_EVAL: Mapping[str, type | tuple[type, ...]] = {
-    "k": int,
-    "measures": list,
-    "system": str,
-    "tenant": str,
-    "unit": str,
-    "paraphrases": bool,
-    "repeat": int,
-    "concurrency": int,
-    "batch": int,
-    "timeout": (int, float),
-    "ready_timeout": (int, float),
-    "warm_up": int,
-}
+_NOT_CONFIGURED = ("sample", "seed", "fail_fast")
+"""Settings of a single call, which a project does not have."""
+_SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
+_EVAL: Mapping[str, type] = {**_SETTINGS, "measures": list, "system": str, "tenant": str, "unit": str}
 ALIASES: Mapping[str, str] = {
     "chunking.max_tokens": "pipeline.chunk.size",
     "chunking.overlap_tokens": "pipeline.chunk.overlap",
     "reranking.threshold": "pipeline.rerank.threshold",
 }
-"""What source 000 calls some keys in its experiments.json."""
+"""The names that fit's experiments.json has for some keys."""
 _OVERRIDDEN = ("pipeline", "system", "eval", "gate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvalConfig:
+    """The table ``[eval]``: how the system is asked, and what is scored."""
+
+    measures: tuple[str, ...] = ()
+    """Empty where the defaults are meant."""
+    system: str = ""
+    """``package.module:name`` of the system under test."""
+    tenant: str = ""
+    unit: Unit = "document"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that differ from the defaults of :class:`Settings`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """A project's choices; what it does not say has its default elsewhere."""
+    """The choices of a project; whatever it leaves out has its default in the room that uses it."""
 
     folder: Path
     golden: Path
     golden_format: str | None = None
     documents: Path | None = None
     pipeline: Mapping[str, Any] = field(default_factory=dict)
+    """The stages of the built-in pipeline, which :class:`karat.systems.Stages` declares and checks."""
     system: Mapping[str, Any] = field(default_factory=dict)
-    """A service behind HTTP that is asked instead of the pipeline."""
-    eval: Mapping[str, Any] = field(default_factory=dict)
+    """An HTTP service that is asked instead of the pipeline."""
+    eval: EvalConfig = field(default_factory=EvalConfig)
     gate: Mapping[str, Any] = field(default_factory=dict)
+    """The policy, which :func:`karat.gate.read_policy` declares and checks."""
 
 
 def read_config(folder: Path) -> Config:
@@ -65,7 +72,7 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(decode(read_bytes(path), str(path)))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no valid TOML: {error}", source=str(path)) from None
+        raise InputError(f"is not valid TOML: {error}", source=str(path)) from None
 
 
 def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
@@ -74,11 +81,10 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
     for name, value in tables.items():
         if not isinstance(value, Mapping):
             raise InputError(f"{name} is {shorten(value)}, not a table", source=source, hint=f"write [{name}]")
-    golden, asked = tables["golden"], tables["eval"]
+    golden = tables["golden"]
     _known(golden, _GOLDEN, "golden", source)
     for key, value in golden.items():
         _typed(value, str, f"[golden] {key}", source)
-    _check_eval(asked, tables["system"], source)
     documents = golden.get("documents")
     return Config(
         folder=folder,
@@ -87,27 +93,39 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         documents=None if documents is None else folder / documents,
         pipeline=tables["pipeline"],
         system=tables["system"],
-        eval=asked,
+        eval=_read_eval(tables["eval"], tables["system"], source),
         gate=tables["gate"],
     )
 
 
-def _check_eval(asked: Mapping[str, Any], system: Mapping[str, Any], source: str) -> None:
-    _known(asked, _EVAL, "eval", source)
-    for key, value in asked.items():
-        _typed(value, _EVAL[key], f"[eval] {key}", source)
-    if asked.get("unit", "document") not in ("document", "target"):
-        raise InputError(f"[eval] unit is {shorten(asked['unit'])}; choose document or target", source=source)
-    if system and "system" in asked:
+def _read_eval(table: Mapping[str, Any], system: Mapping[str, Any], source: str) -> EvalConfig:
+    _known(table, _EVAL, "eval", source)
+    for key, value in table.items():
+        _typed(value, (int, float) if _EVAL[key] is float else _EVAL[key], f"[eval] {key}", source)
+    if table.get("unit", "document") not in get_args(Unit):
+        raise InputError(f"[eval] unit is {shorten(table['unit'])}; choose document or target", source=source)
+    if system and "system" in table:
         raise InputError("has both [system] and [eval] system; which one is asked?", source=source)
+    return EvalConfig(
+        measures=tuple(table.get("measures", ())),
+        **{name: table[name] for name in ("system", "tenant", "unit") if name in table},
+        settings={name: value for name, value in table.items() if name in _SETTINGS},
+    )
 
 
-def dotted(key: str) -> str:
-    """Give the name that a dotted key has in karat.toml; refuse one of a table that cannot be changed.
+def _eval_table(config: EvalConfig) -> dict[str, Any]:
+    """Return the table that a configuration was read from, without what has its default."""
+    table = {name: getattr(config, name) for name in ("system", "tenant", "unit")}
+    given = {name: value for name, value in table.items() if value != getattr(EvalConfig(), name)}
+    return {**({"measures": list(config.measures)} if config.measures else {}), **given, **config.settings}
 
-    >>> dotted("chunking.max_tokens")
+
+def resolve_key(key: str) -> str:
+    """Return the name that a dotted key has in karat.toml; one of a table that cannot be changed is an error.
+
+    >>> resolve_key("chunking.max_tokens")
     'pipeline.chunk.size'
-    >>> dotted("pipelin.depth")
+    >>> resolve_key("pipelin.depth")
     Traceback (most recent call last):
     karat.core._errors.InputError: there is no table 'pipelin', did you mean 'pipeline'?
     """
@@ -125,28 +143,29 @@ def dotted(key: str) -> str:
     return name
 
 
-def overridden(config: Config, changes: Mapping[str, Any], *, source: str = "") -> Config:
-    """Give a configuration in which some dotted keys have other values; ``pipeline.chunk.size`` changes one option.
+def override(config: Config, changes: Mapping[str, Any], *, source: str = "") -> Config:
+    """Return a configuration with other values of some dotted keys; ``pipeline.chunk.size`` changes one option.
 
     A stage that is on, off or not named becomes a table with the option. The whole configuration is checked again.
 
     >>> made = Config(folder=Path(), golden=Path(), pipeline={"chunk": {"name": "fixed", "size": 512}, "lexical": True})
-    >>> overridden(made, {"pipeline.chunk.size": 128, "pipeline.lexical.k1": 0.9}).pipeline
+    >>> override(made, {"pipeline.chunk.size": 128, "pipeline.lexical.k1": 0.9}).pipeline
     {'chunk': {'name': 'fixed', 'size': 128}, 'lexical': {'k1': 0.9}}
     """
     tables: dict[str, Any] = {name: getattr(config, name) for name in _OVERRIDDEN}
+    tables["eval"] = _eval_table(config.eval)
     for key, value in changes.items():
         try:
-            table, *path = dotted(key).split(".")
+            table, *path = resolve_key(key).split(".")
             tables[table] = _with(tables[table], path, value, key)
         except InputError as error:
             raise InputError(error.what, source=source, hint=error.hint) from None
-    _check_eval(tables["eval"], tables["system"], source)
+    tables["eval"] = _read_eval(tables["eval"], tables["system"], source)
     return replace(config, **tables)
 
 
 def _with(table: Mapping[str, Any], path: Sequence[str], value: Any, key: str) -> Mapping[str, Any]:
-    """Give a copy of a table in which the value at a path is another."""
+    """Return a copy of a table with another value at a path."""
     name, *rest = path
     if not rest:
         return {**table, name: value}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         Unit,
     )
     from karat.core._hit import SCHEMES, Hit, Place, document_of
-    from karat.core._run import Run, Trace
+    from karat.core._run import Provenance, Run, Trace
     from karat.core._scores import Floats, Scores
     from karat.core._values import check_id, shorten, unwrap
 
@@ -48,6 +48,7 @@ __all__ = [
     "MeasureError",
     "Parameter",
     "Place",
+    "Provenance",
     "Query",
     "Registry",
     "Run",
@@ -91,7 +92,7 @@ _HOME = {
         "_golden",
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Place", "document_of"), "_hit"),
-    **dict.fromkeys(("Run", "Trace"), "_run"),
+    **dict.fromkeys(("Provenance", "Run", "Trace"), "_run"),
 }
 
 

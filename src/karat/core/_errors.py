@@ -70,7 +70,7 @@ class GateFailed(KaratError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Give ``", did you mean 'x'?"`` for the nearest known words, or nothing.
+    """Return ``", did you mean 'x'?"`` for the nearest known words, or nothing.
 
     >>> did_you_mean("ncdg", ["ndcg", "err"])
     ", did you mean 'ndcg'?"

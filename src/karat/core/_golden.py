@@ -201,7 +201,7 @@ class GoldenSet:
         return {pair: grades[0] if len(grades) == 1 else median_low(grades) for pair, (_, grades) in votes.items()}
 
     def qrels(self, unit: Unit = "document") -> dict[str, dict[str, int]]:
-        """Give ``{query: {unit: grade}}``; a document has the best grade of its parts.
+        """Return ``{query: {unit: grade}}``; a document has the best grade of its parts.
 
         Every query is there, also one that nobody judged.
 

@@ -21,7 +21,7 @@ SCHEMES: Mapping[str, re.Pattern[str]] = {
 
 
 def document_of(id: str, scheme: str = "chunk") -> str:
-    """Give the document that the id of a chunk names, or the id itself where it is not written in that scheme.
+    """Return the document that the id of a chunk names, or the id itself if it does not follow that scheme.
 
     >>> document_of("refund-policy:chunk:3"), document_of("refund-policy")
     ('refund-policy', 'refund-policy')

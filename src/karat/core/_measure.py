@@ -34,7 +34,7 @@ class Parameter:
     high: float | None = None
 
     def check(self, value: object, where: str) -> Value:
-        """Give ``value`` in this parameter's type, or say what it should have been."""
+        """Return ``value`` in this parameter's type, or say what it should have been."""
         converted = self._convert(value)
         if converted is None:
             wanted = " or ".join(map(repr, self.choices)) or {"gains": "a mapping such as {1: 1, 2: 5}"}.get(
@@ -67,7 +67,7 @@ class Parameter:
 
 
 def _gains(value: object) -> Value:
-    """Give a grade -> gain mapping as sorted pairs, which can be hashed and printed."""
+    """Return a grade -> gain mapping as sorted pairs, which can be hashed and printed."""
     items = value.items() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
     gains: dict[int, float] = {}
     for pair in items:
@@ -82,7 +82,7 @@ def _gains(value: object) -> Value:
 
 
 def _finite(value: float) -> float | None:
-    """Give a number as a float, without the sign of a negative zero; None for what no finite float is near to."""
+    """Return a number as a float, without the sign of a negative zero; None if no finite float is near it."""
     try:
         number = float(value) + 0.0
     except OverflowError:
@@ -115,7 +115,7 @@ class Definition:
         return self.kernel.__doc__ or ""
 
     def parameter(self, name: str) -> Parameter:
-        """Give the parameter of that name, or raise an error that names near misses."""
+        """Return the parameter of that name, or raise an error that names near misses."""
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
@@ -180,7 +180,7 @@ class Measure:
         return cls(definition.name, _check_cutoff(definition, cutoff), tuple(kept))
 
     def written(self, text: str | Measure) -> tuple[tuple[str, Value], ...]:
-        """Give the parameters that the text of this measure states, also those with their default value."""
+        """Return the parameters that the text of this measure states, also those with their default value."""
         match = _TEXT.fullmatch(str(text))
         given = _params(match["params"], str(text)) if match else {}
         parameters = {key: self.definition.parameter(key) for key in given if key != "dcg"}
@@ -192,7 +192,7 @@ class Measure:
         return MEASURES.get(self.name)
 
     def arguments(self) -> dict[str, Value]:
-        """Give every parameter with its value, defaults included."""
+        """Return every parameter with its value, defaults included."""
         return {p.name: p.default for p in self.definition.parameters} | dict(self.params)
 
     def __str__(self) -> str:

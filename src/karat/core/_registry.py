@@ -38,7 +38,7 @@ class Registry(Generic[T]):
         self._values[name] = value
 
     def get(self, name: str) -> T:
-        """Give the value of a name or an alias, or raise an error that names near misses."""
+        """Return the value of a name or an alias, or raise an error that names near misses."""
         self._load()
         if name.lower() not in self._folded:
             self._load_plugins()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = NDArray[np.float64]
 
+_UNKNOWN = "unknown"
 LOWEST_FOR_GEOMETRIC_MEAN = 0.00001  # trec_eval's floor, so that one zero does not make the whole mean zero
 
 
@@ -66,24 +68,55 @@ class Scores:
         self.values.setflags(write=False)
         self.codes.setflags(write=False)
 
+    @classmethod
+    def from_columns(
+        cls,
+        name: str,
+        columns: Mapping[str, Mapping[str, float]],
+        *,
+        queries: Iterable[str] = (),
+        reasons: Mapping[tuple[str, str], str] | None = None,
+        **fields: Any,
+    ) -> Scores:
+        """Return a table of values by measure and query; NaN, or no entry at all, is a missing value.
+
+        ``reasons`` says by query and measure why a value is missing; without one the reason is ``unknown``.
+
+        >>> Scores.from_columns("mine", {"RR@10": {"q1": 1.0, "q2": 0.5}}).mean()
+        {'RR@10': 0.75}
+        """
+        rows = tuple(dict.fromkeys([*queries, *(query for column in columns.values() for query in column)]))
+        values = np.array(
+            [[column.get(query, math.nan) for column in columns.values()] for query in rows], dtype=np.float64
+        ).reshape(len(rows), len(columns))
+        codes = np.zeros(values.shape, np.uint8)
+        numbers: dict[str, int] = {}
+        names = tuple(columns)
+        for row, column in np.argwhere(np.isnan(values)).tolist():
+            reason = (reasons or {}).get((rows[row], names[column]), _UNKNOWN)
+            codes[row, column] = numbers.setdefault(reason, len(numbers) + 1)
+        return cls(
+            name=name, queries=rows, measures=names, values=values, codes=codes, reasons=tuple(numbers), **fields
+        )
+
     @property
     def total(self) -> int:
         """The number of queries, with or without a value."""
         return len(self.queries)
 
     def mean(self) -> dict[str, float]:
-        """Give each measure's mean over the queries that have a value; NaN when none has.
+        """Return each measure's mean over the queries that have a value; NaN when none has.
 
         The geometric measures (GMAP, GBpref) give their geometric mean.
         """
         return {name: self._mean(name) for name in self.measures}
 
     def sum(self, measure: str | Measure) -> float:
-        """Give the sum of a measure over the queries that have a value."""
+        """Return the sum of a measure over the queries that have a value."""
         return math.fsum(self._present(measure))
 
     def count(self, measure: str | Measure) -> int:
-        """Give the number of queries that have a value."""
+        """Return the number of queries that have a value."""
         return len(self._present(measure))
 
     def missing(self, measure: str | Measure) -> dict[str, int]:
@@ -93,17 +126,17 @@ class Scores:
         return {reason: int(n) for reason, n in zip(self.reasons, counts, strict=True) if n}
 
     def value(self, query: str, measure: str | Measure) -> float | None:
-        """Give one value, or None where it is missing; :meth:`reason` says why."""
+        """Return one value, or None where it is missing; :meth:`reason` says why."""
         cell = self._row(query), self._column(measure)
         return None if self.codes[cell] else float(self.values[cell])
 
     def reason(self, query: str, measure: str | Measure) -> str | None:
-        """Say why a value is missing, or None when it is there."""
+        """Return why a value is missing, or None when it is not."""
         code = int(self.codes[self._row(query), self._column(measure)])
         return self.reasons[code - 1] if code else None
 
     def select(self, queries: Iterable[str]) -> Scores:
-        """Give the scores of some of the queries, in this table's order."""
+        """Return the scores of some of the queries, in this table's order."""
         wanted = set(queries)
         rows = [i for i, query in enumerate(self.queries) if query in wanted]
         return replace(
@@ -114,8 +147,35 @@ class Scores:
             not_in_run=tuple(query for query in self.not_in_run if query in wanted),
         )
 
+    def column(self, measure: str | Measure, queries: Iterable[str] | None = None) -> dict[str, float]:
+        """Return the values of one measure by query, without the missing ones; of some queries if they are named.
+
+        >>> import karat
+        >>> karat.score({"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 2.0}}, ["R@5"]).column("R@5")
+        {'q1': 1.0}
+        """
+        j = self._column(measure)
+        values, codes = self.values[:, j].tolist(), self.codes[:, j].tolist()
+        if queries is None:
+            return {query: value for query, value, code in zip(self.queries, values, codes, strict=True) if not code}
+        rows = ((query, self.rows.get(query)) for query in queries)
+        return {query: values[row] for query, row in rows if row is not None and not codes[row]}
+
+    def only(self, measures: Iterable[str]) -> Scores:
+        """Return the scores of some of the measures, in the order in which they are named."""
+        names = tuple(measures)
+        columns = [self.measures.index(name) for name in names]
+        return replace(
+            self,
+            measures=names,
+            values=self.values[:, columns],
+            codes=self.codes[:, columns],
+            definitions={name: self.definitions[name] for name in names if name in self.definitions},
+            aggregates={name: self.aggregates[name] for name in names if name in self.aggregates},
+        )
+
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Give one dict per query; a missing value is None.
+        """Return one dict per query; a missing value is None.
 
         >>> import karat
         >>> karat.score({"q1": {"a": 1}}, {"q1": {"a": 2.0}}, ["RR@10"]).to_dicts()
@@ -127,7 +187,7 @@ class Scores:
         ]
 
     def to_polars(self) -> polars.DataFrame:
-        """Give a Polars frame: ``query_id`` and one column per measure, null where there is no value."""
+        """Return a Polars frame: ``query_id`` and one column per measure, null where there is no value."""
         import polars
 
         columns: dict[str, Any] = {"query_id": polars.Series(self.queries, dtype=polars.String)}
@@ -136,7 +196,7 @@ class Scores:
         return polars.DataFrame(columns)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Give a pandas frame, with the query ids as its index and NaN where there is no value."""
+        """Return a pandas frame, with the query ids as its index and NaN where there is no value."""
         import pandas
 
         index = pandas.Index(list(self.queries), name="query_id", dtype=object)
@@ -175,7 +235,12 @@ class Scores:
         return self.measures.index(name)
 
     def _row(self, query: str) -> int:
-        try:
-            return self.queries.index(str(query))
-        except ValueError:
-            raise UsageError(f"no query {query!r} in these scores{did_you_mean(str(query), self.queries)}") from None
+        row = self.rows.get(str(query))
+        if row is None:
+            raise UsageError(f"no query {query!r} in these scores{did_you_mean(str(query), self.queries)}")
+        return row
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each query."""
+        return {query: row for row, query in enumerate(self.queries)}

@@ -1,27 +1,28 @@
-"""Evaluation: a run with its scores, by query, repeat and segment, and how long it took."""
+"""Evaluation: a run with its scores, by query, repeat and segment, its latency, and what failed."""
 
-from karat.evaluation._evaluation import MEASURES, Evaluation, deepest, score_run, trials
-from karat.evaluation._latency import Latency, latency
-from karat.evaluation._segments import FIELDS, groups
-from karat.evaluation._snapshot import snapshot, snapshot_run
-from karat.evaluation._values import PARTS, Snapshot, changes, check_comparable, flat, identity
+from karat.evaluation._comparable import FIT_PARTS, flatten, name_parts, require_comparable, system_changes
+from karat.evaluation._document import evaluation_document
+from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
+from karat.evaluation._latency import summarise_latency
+from karat.evaluation._scoring import MEASURES, deepest_cutoff, pass_rates, score_run
+from karat.evaluation._segments import FIELDS, segment_queries
 
 __all__ = [
     "FIELDS",
+    "FIT_PARTS",
     "MEASURES",
-    "PARTS",
     "Evaluation",
-    "Latency",
-    "Snapshot",
-    "changes",
-    "check_comparable",
-    "deepest",
-    "flat",
-    "groups",
-    "identity",
-    "latency",
+    "Segment",
+    "Segments",
+    "deepest_cutoff",
+    "empty_scores",
+    "evaluation_document",
+    "flatten",
+    "name_parts",
+    "pass_rates",
+    "require_comparable",
     "score_run",
-    "snapshot",
-    "snapshot_run",
-    "trials",
+    "segment_queries",
+    "summarise_latency",
+    "system_changes",
 ]

@@ -1,224 +1,106 @@
-"""What a run is worth: scores, latency, duplicates, failures, and the same by kinds of queries."""
+"""One scored run: the value that gate, comparison, reports and history look at. A baseline is one, written down."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, Unit, shorten
-from karat.evaluation._latency import Latency, latencies
-from karat.evaluation._segments import FIELDS, segments
-from karat.measures import document, pass_at_k, score_hits
-from karat.text import resolver
+from karat.core import Provenance, Scores, Trace
 
-Variant = tuple[int, int]
-"""Which wording (0 is the query as it stands) and which repeat."""
-MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
+Segment = tuple[str, str]
+"""A field of the queries and its value, such as category and cold-start."""
+Segments = Mapping[Segment, Sequence[str]]
+"""The queries of each segment."""
+
+
+def empty_scores(name: str) -> Scores:
+    """Return a table without queries and measures."""
+    return Scores(name=name, queries=(), measures=(), values=np.zeros((0, 0)), codes=np.zeros((0, 0), np.uint8))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A run with its scores."""
+    """A run with its scores, and why a score is missing where it is."""
 
-    run: Run
+    provenance: Provenance
     scores: Scores
-    """Per query; over paraphrases and repeats the mean."""
-    variants: Mapping[Variant, Scores] = field(default_factory=dict)
-    """One table for each wording and repeat."""
-    latency: Mapping[str, Latency] = field(default_factory=dict)
-    """By stage; ``total`` is all of it."""
-    groups: Mapping[str, Mapping[str, Scores]] = field(default_factory=dict)
-    """By field of the queries and its value."""
-    failed: tuple[Trace, ...] = ()
-    unfound: tuple[str, ...] = ()
-    """Queries for which nothing relevant was among the hits, however they were asked, and nothing failed."""
+    """By query; the mean over wordings and repeats. Without queries where only the means are known."""
+    repeats: tuple[Scores, ...] = ()
+    """One table for each repeat, its wordings averaged; empty where nothing was repeated."""
+    wordings: tuple[Scores, ...] = ()
+    """One table for the queries as they are and one for each paraphrase; empty where there are no paraphrases."""
+    means: Mapping[str, float] = field(default_factory=dict)
+    """By measure; NaN where no query has a value."""
+    latency: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Milliseconds by stage and statistic: n, mean, p50, p95, p99; the stage ``total`` is all of it."""
+    queries: tuple[str, ...] = ()
+    """All that were asked."""
+    total: int = 0
+    """How many queries the golden set has, of which a sample may have been asked; 0 if that is not known."""
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The documents of each query as it is, best first; a baseline file keeps the first ten."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """The error of each query that failed, in any wording or repeat."""
+    unfound: frozenset[str] = frozenset()
+    """Queries with nothing relevant among their hits: those that failed and the unanswerable ones included."""
+    unanswerable: frozenset[str] = frozenset()
+    """Queries for which the golden set has no relevant document."""
+    segments: Segments = field(default_factory=dict)
+    """The queries of each field and value."""
+    traces: tuple[Trace, ...] = ()
+    """What was asked and answered; empty for a baseline, which keeps only the lists."""
 
     @property
-    def repeats(self) -> tuple[Scores, ...]:
-        """One table for each repeat, its wordings averaged, of the queries that all have; or none."""
-        parts = self._split(lambda variant: variant[1])
-        shared = set.intersection(*(set(scores.queries) for scores in parts)) if parts else set()
-        return tuple(scores.select(shared) for scores in parts) if shared else ()
+    def name(self) -> str:
+        """The name of the run."""
+        return self.provenance.name
+
+    def renamed(self, name: str) -> Evaluation:
+        """Return the same evaluation under another name: two runs of one system are told apart by their files."""
+        return replace(self, provenance=replace(self.provenance, name=name))
 
     @property
-    def wordings(self) -> tuple[Scores, ...]:
-        """One table for the queries as they stand and one for each paraphrase, of the queries that have it."""
-        return self._split(lambda variant: variant[0])
+    def has_queries(self) -> bool:
+        """Whether the scores of single queries are known, so that tests can be made."""
+        return bool(self.scores.measures)
 
-    def _split(self, by: Callable[[Variant], int]) -> tuple[Scores, ...]:
-        parts: dict[int, list[Scores]] = {}
-        for variant, scores in self.variants.items():
-            parts.setdefault(by(variant), []).append(scores)
-        return tuple(_asked(_averaged(parts[part])) for part in sorted(parts)) if len(parts) > 1 else ()
+    def values(self, measure: str, queries: Iterable[str] | None = None) -> dict[str, float]:
+        """Return the value of each query that has one, or of some queries; {} for a measure that was not computed."""
+        return self.scores.column(measure, queries) if measure in self.scores.measures else {}
+
+    def repeated_values(self, measure: str, query: str) -> tuple[float, ...]:
+        """Return the value of each repeat, or the only one; NaN where it is missing."""
+        tables = [table for table in self.repeats if query in table.rows] or [self.scores]
+        values = (table.value(query, measure) for table in tables)
+        return tuple(math.nan if value is None else value for value in values)
+
+    def mean(self, measure: str, queries: Iterable[str] | None = None) -> float:
+        """Return the mean over the queries that have a value; NaN if none has, or the measure was not computed."""
+        if queries is None:
+            return self.means.get(measure, math.nan)
+        values = self.values(measure, queries).values()
+        return math.fsum(values) / len(values) if values else math.nan
+
+    @property
+    def coverage(self) -> float:
+        """The share of the golden set's queries that were answered; NaN if none was asked."""
+        answered = sum(query not in self.failures for query in self.queries)
+        return answered / max(self.total, len(self.queries)) if self.queries else math.nan
 
     @property
     def noise(self) -> dict[str, float]:
-        """The standard deviation of each mean from repeat to repeat; empty where nothing was repeated."""
+        """The standard deviation of each mean from repeat to repeat; {} where nothing was repeated."""
         means = [scores.mean() for scores in self.repeats]
         return {name: float(np.std([mean[name] for mean in means], ddof=1)) for name in self.scores.measures if means}
 
-    def to_dict(self, *, per_query: bool = False, success: float = 1.0) -> dict[str, Any]:
-        """Give it in the shape of ``karat score --json``, with latency and what failed.
+    def latency_of(self, name: str) -> float:
+        """Return a statistic such as ``p95``, of the whole, or ``embed.p95``, of a stage; NaN if not measured."""
+        stage, _, statistic = name.rpartition(".")
+        return self.latency.get(stage or "total", {}).get(statistic, math.nan)
 
-        Where queries were asked several times, ``trials`` has for each measure the share of queries that reached
-        ``success`` in any of the repeats, and in all of them.
-        """
-        found = document([self.scores], per_query=per_query)
-        one = found["runs"][0]
-        if self.groups:
-            one["by"] = {
-                name: {
-                    value: {"measures": document([scores])["runs"][0]["measures"]} for value, scores in groups.items()
-                }
-                for name, groups in self.groups.items()
-            }
-        one["latency"] = {stage: times.to_dict() for stage, times in self.latency.items()}
-        one["failed"] = [{"query": trace.query, "error": trace.error} for trace in self.failed]
-        one["unfound"] = list(self.unfound)
-        if self.noise:
-            one["noise"] = {name: None if value != value else value for name, value in self.noise.items()}
-            one["trials"] = self._trials(success)
-        if self.wordings:
-            one["wordings"] = [document([scores])["runs"][0]["measures"] for scores in self.wordings]
-        return {"golden": dict(self.run.golden), "fingerprint": self.run.fingerprint, **found}
-
-    def _trials(self, success: float) -> dict[str, Any]:
-        n = len(self.repeats)
-        means = list(trials(self, n, success).mean().values())
-        rated = [name for name in self.scores.measures if _more_is_better(name)]
-        return {
-            "success": success,
-            "columns": [f"pass@{n}", f"pass^{n}"],
-            "measures": {name: means[2 * i : 2 * i + 2] for i, name in enumerate(rated)},
-        }
-
-
-def score_run(
-    golden: GoldenSet, run: Run, measures: Iterable[str | Measure] | None = None, *, unit: Unit = "document"
-) -> Evaluation:
-    """Score a run that was made on this golden set."""
-    asked = {trace.query for trace in run.traces}
-    golden = replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in asked),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
-    )
-    # As they were written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5 where the set counts from 2.
-    asked_for = {str(Measure.parse(measure)): measure for measure in measures or MEASURES}
-    wanted = tuple(asked_for)
-    found = f"Success@{max(1, run.settings.get('k', 0), *(len(trace.hits) for trace in run.traces))}"
-    everything = {
-        variant: score_hits(
-            golden, hits, (asked_for | {found: found}).values(),
-            unit=unit, resolve=resolver(golden), name=run.name,
-        )
-        for variant, hits in _variants(run).items()
-    }  # fmt: skip
-    variants = {variant: _columns(scores, wanted) for variant, scores in everything.items()}
-    scores = _averaged(list(variants.values()))
-    _refuse_strangers(golden, run, scores)
-    failed = tuple(trace for trace in run.traces if trace.error)
-    return Evaluation(
-        run=run,
-        scores=replace(scores, not_judged=scores.not_judged + run.settings.get("not_in_golden", 0)),
-        variants=variants,
-        latency=latencies(run),
-        groups={name: parts for name in FIELDS if (parts := segments(golden, scores, name))},
-        failed=failed,
-        unfound=_unfound(_averaged(list(everything.values())), found, failed),
-    )
-
-
-def deepest(measures: Iterable[str | Measure]) -> int:
-    """Give the highest cut-off of some measures; 0 where none has one. A measure that does not exist is a mistake.
-
-    >>> deepest(["nDCG@10", "R@100", "AP"])
-    100
-    """
-    return max((math.ceil(Measure.parse(measure).cutoff or 0) for measure in measures), default=0)
-
-
-def _columns(scores: Scores, wanted: Sequence[str]) -> Scores:
-    at = [scores.measures.index(name) for name in wanted]
-    return replace(scores, measures=tuple(wanted), values=scores.values[:, at], codes=scores.codes[:, at])
-
-
-def _unfound(scores: Scores, measure: str, failed: Sequence[Trace]) -> tuple[str, ...]:
-    errors = {trace.query for trace in failed}
-    return tuple(query for query in scores.queries if scores.value(query, measure) == 0 and query not in errors)
-
-
-def _variants(run: Run) -> dict[Variant, dict[str, tuple[Hit, ...]]]:
-    """Give the hits by paraphrase and repeat."""
-    found: dict[Variant, dict[str, tuple[Hit, ...]]] = {}
-    for trace in run.traces:
-        found.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = _ordered(trace.hits)
-    return found
-
-
-def _ordered(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Keep the system's own order, whatever its scores say."""
-    if all(a.score >= b.score for a, b in pairwise(hits)):
-        return hits
-    return tuple(replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits))
-
-
-def _averaged(variants: Sequence[Scores]) -> Scores:
-    """Average each query over the variants that have a value for it (a query without paraphrases has one)."""
-    first = variants[0]
-    if len(variants) == 1:
-        return first
-    rows = {query: i for i, query in enumerate(first.queries)}
-    total, count = np.zeros(first.values.shape), np.zeros(first.values.shape)
-    for variant in variants:
-        at = [rows[query] for query in variant.queries]
-        there = ~np.isnan(variant.values) & ~np.isin(variant.queries, variant.not_in_run)[:, None]
-        total[at] += np.where(there, variant.values, 0.0)
-        count[at] += there
-    absent = set.intersection(*(set(variant.not_in_run) for variant in variants))
-    # A variant that lacks a query has a 0 there, and no reason why the others have no value.
-    codes = np.max([variant.codes for variant in variants], axis=0)
-    return replace(
-        first,
-        values=np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0),
-        codes=np.where(count > 0, 0, codes).astype(np.uint8),
-        not_in_run=tuple(query for query in first.queries if query in absent),
-        judged_retrieved=sum(variant.judged_retrieved or 0 for variant in variants),
-    )
-
-
-def _asked(scores: Scores) -> Scores:
-    """Leave the queries out that were not asked there: they are no failures."""
-    return scores.select(set(scores.queries) - set(scores.not_in_run))
-
-
-def _refuse_strangers(golden: GoldenSet, run: Run, scores: Scores) -> None:
-    """Refuse a run in which no document of the set occurs at all: both sides name documents differently."""
-    if scores.judged_retrieved or not golden.judgments:
-        return
-    found = dict.fromkeys(hit.document for trace in run.traces for hit in trace.hits)
-    theirs = list(found)[:3]
-    # A document of the set that nobody judged is a miss, and 0 is the truth.
-    if theirs and golden.document_by_id.keys().isdisjoint(found):
-        ours = list(dict.fromkeys(judgment.target.document for judgment in golden.judgments))[:3]
-        raise InputError(
-            "no document that the system returned is judged",
-            source=golden.name,
-            hint=f"the gold has {', '.join(map(shorten, ours))}; the system gives {', '.join(map(shorten, theirs))}",
-        )
-
-
-def trials(evaluation: Evaluation, k: int, threshold: float = 1.0) -> Scores:
-    """Give pass@k and pass^k over the repeats of a run, of the measures of which more is better."""
-    repeats = evaluation.repeats or (evaluation.scores,)
-    rated = [name for name in evaluation.scores.measures if _more_is_better(name)]
-    return pass_at_k([_columns(scores, rated) for scores in repeats], k, threshold=threshold)
-
-
-def _more_is_better(measure: str) -> bool:
-    return Measure.parse(measure).definition.higher_is_better is not False
+    def summary(self) -> Evaluation:
+        """Return it without what is known of single queries: a history of hundreds of runs has no room for that."""
+        return replace(self, scores=empty_scores(self.name), repeats=(), wordings=(), lists={}, segments={}, traces=())

@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from karat.core import Run
+from karat.core import Trace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Latency:
-    """Milliseconds around the system, over all questions that it answered."""
+def summarise_latency(milliseconds: Sequence[float]) -> dict[str, float]:
+    """Return the number, mean and percentiles (linearly interpolated) of some times; {} for none.
 
-    n: int
-    mean: float
-    p50: float
-    p95: float
-    p99: float
-
-    def to_dict(self) -> dict[str, float]:
-        """Give it as JSON has it."""
-        return {"n": self.n, "mean": self.mean, "p50": self.p50, "p95": self.p95, "p99": self.p99}
-
-
-def latency(milliseconds: Sequence[float]) -> Latency | None:
-    """Give mean and percentiles, linearly interpolated; None of nothing.
-
-    >>> found = latency(range(1, 21))
-    >>> found.p95, found.p99
+    >>> summary = summarise_latency(range(1, 21))
+    >>> summary["p95"], summary["p99"]
     (19.05, 19.81)
     """
     if not milliseconds:
-        return None
-    p50, p95, p99 = (float(value) for value in np.percentile(np.asarray(milliseconds, float), [50, 95, 99]))
-    return Latency(n=len(milliseconds), mean=float(np.mean(milliseconds)), p50=p50, p95=p95, p99=p99)
+        return {}
+    times = np.asarray(milliseconds, float)
+    p50, p95, p99 = np.percentile(times, [50, 95, 99]).tolist()
+    return {"n": len(times), "mean": float(times.mean()), "p50": p50, "p95": p95, "p99": p99}
 
 
-def latencies(run: Run) -> dict[str, Latency]:
-    """Give the latency of every stage that the traces of a run tell of, and of the whole."""
+def latency_by_stage(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
+    """Return the latency of every stage that the answered traces time, ``total`` among them."""
     stages: dict[str, list[float]] = {}
-    for trace in run.traces:
+    for trace in traces:
         if not trace.error:
             for stage, milliseconds in trace.timings.items():
                 stages.setdefault(stage, []).append(milliseconds)
-    return {stage: times for stage, values in stages.items() if (times := latency(values))}
+    return {stage: summarise_latency(times) for stage, times in stages.items()}

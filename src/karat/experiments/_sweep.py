@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.experiments._log import LOG, Experiment, append_log, read_log
 from karat.experiments._sweep_bench import Bench, Progress, Say, SweepSettings, Tried
 from karat.experiments._sweepfile import Sweep, Variant
@@ -31,7 +31,7 @@ class Trial:
     error: str = ""
     """Why there is no result."""
     run: Path | None = None
-    snapshot: Snapshot | None = None
+    evaluation: Evaluation | None = None
     checks: tuple[Check, ...] = ()
     """What the gate says, rule by rule."""
     claims: Claims = field(default_factory=Claims)
@@ -45,7 +45,7 @@ class Trial:
     @property
     def latency(self) -> float | None:
         """The 95th percentile in milliseconds."""
-        return None if self.snapshot is None else number(self.snapshot.latency_of("p95"))
+        return None if self.evaluation is None else number(self.evaluation.latency_of("p95"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +71,14 @@ class Swept:
         """The measures of which the baseline itself is below the floor."""
         if self.baseline is None:
             return ()
-        means = self.baseline.snapshot.means
+        means = self.baseline.evaluation.means
         floors = {rule.metric: rule.min for rule in self.policy.rules if rule.where is None and rule.min is not None}
         return tuple(name for name, floor in floors.items() if means.get(name, floor) < floor)
 
     @property
     def measures(self) -> tuple[str, ...]:
         """All that was measured of the variants."""
-        return tuple(dict.fromkeys(name for one in self.trials if one.snapshot for name in one.snapshot.means))
+        return tuple(dict.fromkeys(name for one in self.trials if one.evaluation for name in one.evaluation.means))
 
 
 def run_sweep(
@@ -116,7 +116,7 @@ def _earlier(log: Sequence[Experiment], swept: Swept) -> int:
     if swept.baseline is None:
         return 0
     against = _against(swept.baseline)
-    ours = {trial.snapshot.fingerprint for trial in swept.trials if trial.snapshot}
+    ours = {trial.evaluation.provenance.fingerprint for trial in swept.trials if trial.evaluation}
     return len({one.record.get("fingerprint") for one in log if one.record.get("baseline") == against} - ours)
 
 
@@ -136,7 +136,7 @@ def _judged(tried: Sequence[Tried], objective: Objective, seed: int) -> tuple[Tr
                 variant=one.variant,
                 judged=verdict,
                 run=one.run,
-                snapshot=one.decision.candidate,
+                evaluation=one.decision.candidate,
                 claims=weighed,
                 checks=one.decision.checks,
                 before=one.before,
@@ -148,7 +148,7 @@ def _judged(tried: Sequence[Tried], objective: Objective, seed: int) -> tuple[Tr
 
 def _point(trial: Trial, measure: str) -> tuple[float, float] | None:
     """Give quality, of which more is better, and latency; None where one of them is not known."""
-    if trial.snapshot is None or trial.latency is None or math.isnan(quality := trial.snapshot.mean(measure)):
+    if trial.evaluation is None or trial.latency is None or math.isnan(quality := trial.evaluation.mean(measure)):
         return None
     return -quality if lower_is_better(measure) else quality, trial.latency
 
@@ -173,27 +173,27 @@ def _entry(swept: Swept, trial: Trial) -> dict[str, Any]:
     }
     if trial.error:
         return {**entry, "error": trial.error}
-    assert trial.snapshot is not None
+    assert trial.evaluation is not None
     assert trial.run is not None
     return {
         **entry,
         "objective": _change(swept, trial),
         "tests": {"p": judged.p, "p_corrected": judged.corrected, "correction": "holm", "variants": swept.tested},
-        "golden": dict(trial.snapshot.golden),
+        "golden": dict(trial.evaluation.provenance.golden),
         "baseline": swept.baseline and _against(swept.baseline),
-        "fingerprint": trial.snapshot.fingerprint,
+        "fingerprint": trial.evaluation.provenance.fingerprint,
         "run": _beside(trial.run, swept.log.parent),
     }
 
 
 def _results(trial: Trial) -> dict[str, float | None]:
     """Give the means of a trial by measure, and its latency."""
-    return {} if trial.snapshot is None else _means(trial.snapshot)
+    return {} if trial.evaluation is None else _means(trial.evaluation)
 
 
-def _means(snapshot: Snapshot) -> dict[str, float | None]:
-    latency = number(snapshot.latency_of("p95"))
-    means = {name: number(value) for name, value in snapshot.means.items()}
+def _means(evaluation: Evaluation) -> dict[str, float | None]:
+    latency = number(evaluation.latency_of("p95"))
+    means = {name: number(value) for name, value in evaluation.means.items()}
     return means if latency is None else {**means, "latency.p95": latency}
 
 
@@ -209,7 +209,11 @@ def _change(swept: Swept, trial: Trial) -> dict[str, Any]:
 
 def _against(known: Baseline) -> dict[str, Any]:
     """Say against what the variants were held."""
-    return {"name": known.snapshot.name, "recorded": known.recorded, "fingerprint": known.snapshot.fingerprint}
+    return {
+        "name": known.evaluation.name,
+        "recorded": known.recorded,
+        "fingerprint": known.evaluation.provenance.fingerprint,
+    }
 
 
 def _beside(path: Path, folder: Path) -> str:
@@ -226,7 +230,7 @@ def sweep_document(swept: Swept) -> dict[str, Any]:
         "base": dict(swept.sweep.base),
         "policy": swept.policy.name,
         "alpha": swept.policy.drop.alpha,
-        "baseline": known and {**_against(known), "results": _means(known.snapshot)},
+        "baseline": known and {**_against(known), "results": _means(known.evaluation)},
         "objective": swept.objective.measure,
         "require_gain": swept.objective.required,
         "correction": {"method": "holm", "variants": swept.tested, "not_counted": swept.earlier},

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from karat.config import Config, overridden
-from karat.core import InputError, KaratError, Measure, Run, shorten
-from karat.evaluation import MEASURES, Snapshot, groups
+from karat.config import Config, override
+from karat.core import InputError, KaratError, Measure, Provenance, Run, shorten
+from karat.evaluation import MEASURES, Evaluation, empty_scores, segment_queries
 from karat.experiments._sweepfile import Sweep, Variant
 from karat.experiments._verdicts import Objective
 from karat.files import decode, folder_lock, parse_json, read_bytes, write_file
 from karat.gate import Baseline, Decision, Policy, decide
 from karat.golden import fingerprint
-from karat.projects import Project, find_baseline, gate_run, open_project, policy_of, run_identity, run_path
-from karat.runs import Settings, begun, header, make_run, read_run_file
+from karat.projects import Project, find_baseline, gate_run, open_project, project_policy, run_identity, run_path
+from karat.runs import Settings, describe_run, make_header, make_run, read_run_file
 from karat.systems import Stages, System
 
 Say = Callable[[str], None]
@@ -62,7 +62,7 @@ class Bench:
         self._sweep, self._settings, self._say, self._progress = sweep, settings, say, progress
         self._said: set[str] = set()
         self.project = _changed(open_project(sweep.project), sweep.base, sweep.source)
-        self.policy: Policy = policy_of(self.project, sweep.policy)
+        self.policy: Policy = project_policy(self.project, sweep.policy)
         self.baseline: Baseline | None = find_baseline(self.project, settings.baseline)
         self.objective = self._objective()
         self.runs = settings.runs or self.project.config.folder / "runs"
@@ -76,7 +76,7 @@ class Bench:
 
     def _objective(self) -> Objective:
         """Take the measure that was named, or the first that has a direction of all that are looked at."""
-        looked_at = (*self.policy.measures, *self.project.config.eval.get("measures", ()), *MEASURES)
+        looked_at = (*self.policy.measures, *self.project.config.eval.measures, *MEASURES)
         rated = (one for one in map(Measure.parse, looked_at) if one.definition.higher_is_better is not None)
         found = Objective(measure=self._sweep.objective or str(next(rated)), required=self._sweep.require_gain)
         if found.required and self.baseline is None:
@@ -84,7 +84,7 @@ class Bench:
                 "a gain is asked for, and there is no baseline to gain on", source=self._sweep.source,
                 hint="'karat baseline update RUN' records one",
             )  # fmt: skip
-        if found.required and self.baseline and found.measure not in self.baseline.snapshot.values:
+        if found.required and self.baseline and found.measure not in self.baseline.evaluation.scores.measures:
             raise InputError(
                 f"the baseline has no scores of {found.measure} for single queries", source=self._sweep.source,
                 hint="record it with that measure, or choose another objective",
@@ -94,20 +94,20 @@ class Bench:
     def _check_gate(self) -> None:
         """Find out with a run of nothing whether rules fit the queries, and the baseline what is measured now."""
         project, settings = self.project, self.project.settings()
-        nothing = Snapshot(
-            name=str(self._sweep.source),
+        name = str(self._sweep.source)
+        provenance = Provenance(
+            name=name,
             golden={"name": project.golden.name, "fingerprint": fingerprint(project.golden)},
-            system={},
-            fingerprint="",
-            settings={
-                **settings.recorded(),
-                "unit": project.config.eval.get("unit", "document"),
-                "normaliser": project.golden.normaliser,
-            },
-            queries=tuple(query.id for query in project.golden.queries),
+            settings={**settings.identity(), "unit": project.unit, "normaliser": project.golden.normaliser},
         )
-        known = None if self.baseline is None else self.baseline.snapshot
-        decide(nothing, known, self.policy, groups(project.golden))
+        nothing = Evaluation(
+            provenance=provenance,
+            scores=empty_scores(name),
+            queries=tuple(query.id for query in project.golden.queries),
+            segments=segment_queries(project.golden),
+        )
+        known = None if self.baseline is None else self.baseline.evaluation
+        decide(nothing, known, self.policy)
         if self.baseline is None:
             self._say("there is no baseline yet, so nothing that needs one can be accepted; karat baseline update RUN")
 
@@ -177,7 +177,7 @@ class Bench:
         The pipeline's description tells all that decides its answers. What another system is made of nobody knows, so
         of that only the runs count which this very sweep has made before it was interrupted.
         """
-        wanted = header(begun(project.golden, system, settings))
+        wanted = make_header(describe_run(project.golden, system, settings))
         mark = run_identity(project.golden, system, settings)
         for path in sorted(self.runs.glob(f"*-{mark}*.jsonl"), reverse=True):
             if system.description.get("kind") != "pipeline" and path.name not in self.journal.names:
@@ -187,7 +187,7 @@ class Bench:
             except InputError as error:
                 self._once(f"{error}; it is asked again")
                 continue
-            if header(run) == wanted:
+            if make_header(run.provenance) == wanted:
                 self._say(f"answered before: {path}")
                 return path, run
         return None
@@ -214,7 +214,7 @@ def _made(project: Project, variant: Variant, source: str) -> Project | str:
 
 
 def _changed(project: Project, changes: Mapping[str, Any], source: str) -> Project:
-    return replace(project, config=overridden(_spelled_out(project.config, changes), changes, source=source))
+    return replace(project, config=override(_spelled_out(project.config, changes), changes, source=source))
 
 
 def _spelled_out(config: Config, changes: Mapping[str, Any]) -> Config:

@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from karat.config import dotted
+from karat.config import resolve_key
 from karat.core import InputError, Measure, MeasureError, did_you_mean, shorten
 from karat.files import decode, read_bytes
 
@@ -115,7 +115,7 @@ def _table(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _keys(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Give the dotted keys of a table.
+    """Give the resolve_key keys of a table.
 
     ``"pipeline.chunk" = { name = "whole" }``, in quotes, is one key with a table as its value. Without quotes TOML
     makes tables of the dots, and what stands innermost is a key each.
@@ -132,7 +132,7 @@ def _keys(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _leaf(key: str, value: Any) -> dict[str, Any]:
-    name = dotted(key)
+    name = resolve_key(key)
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):  # dates and infinities, which no option takes and no log can hold

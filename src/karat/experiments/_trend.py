@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, Measure, Run, UsageError
-from karat.evaluation import MEASURES, Snapshot, changes, check_comparable, snapshot_run
+from karat.evaluation import MEASURES, Evaluation, empty_scores, require_comparable, score_run, system_changes
 from karat.files import guarded
 from karat.golden import fingerprint
-from karat.projects import Project, check_complete, open_project, project_of
+from karat.projects import Project, find_project, open_project, require_complete
 from karat.runs import read_begun, read_run_file
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.part")
@@ -59,18 +59,18 @@ class Point:
     """One run of a history."""
 
     file: RunFile
-    snapshot: Snapshot
+    evaluation: Evaluation
     """Without values by query: of hundreds of runs there is no room for them."""
     changes: tuple[tuple[str, Any, Any], ...] | None = None
     """What the system is made of that differs from the run before, as key, now and then; None for the first."""
 
     def to_dict(self, measures: Sequence[str]) -> dict[str, Any]:
         """Give it as JSON has it."""
-        one = self.snapshot
+        one = self.evaluation
         return {
             **self.file.to_dict(),
             "queries": len(one.queries),
-            "failed": len(one.failed),
+            "failed": len(one.failures),
             "measures": {name: _number(one.mean(name)) for name in measures},
             "p95": _number(one.latency_of("p95")),
             "changes": None
@@ -112,7 +112,11 @@ class Trend:
                 for one in self.histories
             ],
             "apart": [
-                {**one.file.to_dict(), "queries": len(one.snapshot.queries), "golden": dict(one.snapshot.golden)}
+                {
+                    **one.file.to_dict(),
+                    "queries": len(one.evaluation.queries),
+                    "golden": dict(one.evaluation.provenance.golden),
+                }
                 for one in self.apart
             ],
             "skipped": [{**file.to_dict(), "reason": reason} for file, reason in self.skipped],
@@ -138,13 +142,13 @@ def read_trend(
     folders = [Path(path) for path in paths if Path(path).is_dir()]
     if not paths or (folders and len(paths) > 1):
         raise UsageError("name one project, or the files of its runs")
-    project = open_project(golden or (folders[0] if folders else project_of(paths[0])))
+    project = open_project(golden or (folders[0] if folders else find_project(paths[0])))
     files = (
         _found(folders[0], bare=golden is not None)
         if folders
         else [_dated(path) for path in dict.fromkeys(map(Path, paths))]
     )
-    said: Any = measures or project.config.eval.get("measures") or MEASURES
+    said = measures or project.config.eval.measures or MEASURES
     wanted = tuple(dict.fromkeys(str(Measure.parse(one)) for one in said))
     newest_first = sorted(files, key=lambda file: file.order, reverse=True)
     return _Reader(project, wanted).read(newest_first, last, progress)
@@ -216,7 +220,7 @@ class _Reader:
         self._project = project
         self._measures = measures
         self._fingerprint = fingerprint(project.golden)  # once: it is as slow as a run is to score
-        self._histories: list[tuple[Snapshot, list[Point]]] = []
+        self._histories: list[tuple[Evaluation, list[Point]]] = []
         self._apart: list[Point] = []
         self._skipped: list[tuple[RunFile, str]] = []
 
@@ -248,21 +252,20 @@ class _Reader:
         if file.path.is_fifo():  # which might be waited for in vain
             raise InputError("is a pipe, and no file")
         run = read_run_file(file.path)
-        if run.golden.get("fingerprint") != self._fingerprint:
-            self._apart.append(Point(file=file, snapshot=_unscored(run)))
+        if run.provenance.golden.get("fingerprint") != self._fingerprint:
+            self._apart.append(Point(file=file, evaluation=_unscored(run)))
             return False
         golden = self._project.golden
-        check_complete(golden, run)
-        unit: Any = self._project.config.eval.get("unit", "document")
-        taken = replace(snapshot_run(golden, run, self._measures, unit=unit), name=file.path.name)
-        self._points(taken).append(Point(file=file, snapshot=replace(taken, values={}, hits={})))
+        require_complete(golden, run)
+        taken = score_run(golden, run, self._measures, unit=self._project.unit).renamed(file.path.name)
+        self._points(taken).append(Point(file=file, evaluation=taken.summary()))
         return True
 
-    def _points(self, taken: Snapshot) -> list[Point]:
+    def _points(self, taken: Evaluation) -> list[Point]:
         """Find the history whose scores mean the same, or begin one."""
         for first, points in self._histories:
             try:
-                check_comparable(taken, first)
+                require_comparable(taken, first)
             except InputError:  # another k, or a sample: that is what makes another history
                 continue
             return points
@@ -270,21 +273,26 @@ class _Reader:
         return self._histories[-1][1]
 
 
-def _unscored(run: Run) -> Snapshot:
+def _unscored(run: Run) -> Evaluation:
     queries = tuple(dict.fromkeys(trace.query for trace in run.traces))
-    return Snapshot(name=run.name, golden=run.golden, system=run.system, fingerprint=run.fingerprint, queries=queries)
+    return Evaluation(provenance=run.provenance, scores=empty_scores(run.provenance.name), queries=queries)
 
 
 def _in_order(points: Sequence[Point]) -> list[Point]:
     """Put the oldest first, and say of each other what changed since the one before."""
     ordered = list(reversed(points))
-    later = (replace(now, changes=tuple(changes(now.snapshot, before.snapshot))) for before, now in pairwise(ordered))
+    later = (
+        replace(
+            now, changes=tuple(system_changes(now.evaluation.provenance.system, before.evaluation.provenance.system))
+        )
+        for before, now in pairwise(ordered)
+    )
     return [*ordered[:1], *later]
 
 
 def _told_apart(histories: Sequence[Sequence[Point]]) -> tuple[History, ...]:
     """Say of each history by which settings it differs from the others, as far as its own runs agree in them."""
-    settings = [[point.snapshot.settings for point in points] for points in histories]
+    settings = [[point.evaluation.provenance.settings for point in points] for points in histories]
     newest = settings[0][-1] if settings else {}
     keys = [key for key in newest if any(one.get(key) != newest[key] for each in settings for one in each)]
     return tuple(

@@ -66,7 +66,7 @@ def claims(decision: Decision, objective: str, *, variants: int, seed: int = 0) 
     baseline = decision.baseline
     if baseline is None:
         return Claims()
-    if objective not in baseline.values:
+    if objective not in baseline.scores.measures:
         return Claims(not_worse=_not_worse(decision))
     gains = _gains(decision, objective)
     resamples = max(_RESAMPLES, _PER_VARIANT * variants) - 1

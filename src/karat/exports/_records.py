@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from karat.core import InputError, __version__, shorten
-from karat.evaluation import Snapshot, flat, snapshot_run
+from karat.evaluation import Evaluation, flatten, score_run
 from karat.experiments import LOG, Experiment, read_log
 from karat.files import read_bytes
-from karat.projects import Project, open_project, project_of
-from karat.runs import read_answers, same_golden
+from karat.projects import Project, find_project, open_project
+from karat.runs import read_answers, require_golden
 
 _FORMAT = 1
 
@@ -65,7 +65,7 @@ def read_records(
         if _is_log(path):
             found += experiment_records(path)
         else:
-            folder = Path(project_of(path) if project is None else project)
+            folder = Path(find_project(path) if project is None else project)
             opened[folder] = opened.get(folder) or open_project(folder)
             found.append(run_record(path, opened[folder], measures, say=say))
         if progress is not None:
@@ -91,16 +91,15 @@ def run_record(
 ) -> Record:
     """Score a run, and give its record: what the system is made of, its means and its latency."""
     run = read_answers(path, project.golden, say=say)
-    same_golden(project.golden, run)
-    unit: Any = project.config.eval.get("unit", "document")
-    scored = snapshot_run(project.golden, run, measures or project.config.eval.get("measures"), unit=unit)
-    params = _filled(flat({"system": scored.system, "settings": scored.settings}))
+    require_golden(project.golden, run.provenance)
+    scored = score_run(project.golden, run, measures or project.config.eval.measures, unit=project.unit)
+    params = _filled(flatten({"system": scored.provenance.system, "settings": scored.provenance.settings}))
     numbers = dict(_numbers(scored))
     tags = {
-        **_golden(scored.golden),
+        **_golden(scored.provenance.golden),
         "karat.system": scored.name,
-        "karat.system.fingerprint": scored.fingerprint,
-        "karat.version": scored.versions.get("karat", __version__),
+        "karat.system.fingerprint": scored.provenance.fingerprint,
+        "karat.version": scored.provenance.versions.get("karat", __version__),
     }
     return Record(
         kind="run",
@@ -116,7 +115,7 @@ def run_record(
     )
 
 
-def _numbers(scored: Snapshot) -> Iterator[tuple[str, float]]:
+def _numbers(scored: Evaluation) -> Iterator[tuple[str, float]]:
     """Give all that is measured of a run; NaN where there is no value."""
     yield from scored.means.items()
     for stage, times in scored.latency.items():
@@ -124,22 +123,22 @@ def _numbers(scored: Snapshot) -> Iterator[tuple[str, float]]:
         yield from ((f"{before}{name}", value) for name, value in times.items() if name != "n")
     yield "coverage", scored.coverage
     yield "queries", len(scored.queries)
-    yield "failed", len(scored.failed)
+    yield "failed", len(scored.failures)
     yield "unfound", len(scored.unfound)
 
 
-def _document(scored: Snapshot) -> dict[str, Any]:
+def _document(scored: Evaluation) -> dict[str, Any]:
     return {
         "name": scored.name,
-        "golden": dict(scored.golden),
-        "system": dict(scored.system),
-        "fingerprint": scored.fingerprint,
-        "settings": dict(scored.settings),
-        "versions": dict(scored.versions),
-        "definitions": dict(scored.definitions),
+        "golden": dict(scored.provenance.golden),
+        "system": dict(scored.provenance.system),
+        "fingerprint": scored.provenance.fingerprint,
+        "settings": dict(scored.provenance.settings),
+        "versions": dict(scored.provenance.versions),
+        "definitions": dict(scored.scores.definitions),
         "means": {name: value if math.isfinite(value) else None for name, value in scored.means.items()},
         "latency": {stage: dict(times) for stage, times in scored.latency.items()},
-        "failed": dict(scored.failed),
+        "failed": dict(scored.failures),
         "unfound": sorted(scored.unfound),
     }
 
@@ -155,8 +154,8 @@ def experiment_records(path: str | Path) -> tuple[Record, ...]:
 
 
 def _experiment_record(one: Experiment, path: str | Path) -> Record:
-    params = _filled(flat(one.changes))
-    results = flat(one.results)
+    params = _filled(flatten(one.changes))
+    results = flatten(one.results)
     metrics = {name: float(value) for name, value in results.items() if _is_number(value)}
     said = {key: one.record[key] for key in ("variant", "sweep", "policy", "run") if key in one.record}
     golden, system = one.record.get("golden"), one.record.get("fingerprint")

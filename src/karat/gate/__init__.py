@@ -1,12 +1,11 @@
 """The gate: may this change ship? Baselines, comparisons, policies and decisions."""
 
-from karat.gate._baseline import FIT, Baseline, read_baseline, write_baseline, write_fit
+from karat.gate._baseline import FIT, Baseline, is_baseline, read_baseline, write_baseline, write_fit
 from karat.gate._caveats import caveats
 from karat.gate._comparison import (
     Compared,
     Correction,
     Pair,
-    Segment,
     compare,
     compare_all,
     differences,
@@ -36,7 +35,6 @@ __all__ = [
     "Policy",
     "Reach",
     "Rule",
-    "Segment",
     "caveats",
     "compare",
     "compare_all",
@@ -45,6 +43,7 @@ __all__ = [
     "decide",
     "differences",
     "generator",
+    "is_baseline",
     "lower_is_better",
     "moved",
     "movers",

@@ -1,4 +1,7 @@
-"""The baseline: a file in git that says what the system scored when it was last accepted, query by query."""
+"""The baseline: a file in git with the scores of the run that was last accepted, query by query.
+
+Format 2 has beside each null the reason why the value is missing. Format 1, which has bare nulls, is still read.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, Measure, check_id, shorten
-from karat.evaluation import PARTS, Snapshot, identity
+from karat.core import InputError, Measure, MeasureError, Provenance, Scores, check_id, shorten
+from karat.evaluation import FIT_PARTS, Evaluation, empty_scores, name_parts
 from karat.files import decode, parse_json, read_bytes, write_file
+from karat.gate._movers import KEPT
 
-VERSION = 1
+VERSION = 2
+_READABLE = (1, 2)
 _SAME = 1e-6
 _FIT = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR", "ndcg_at_5": "nDCG@5"}
-"""What source 000 calls the measures of its baseline-metrics.json."""
+"""The measures of fit's baseline-metrics.json."""
 FIT = tuple(_FIT.values())
 _PERCENTILES = ("p50", "p95", "p99")
-_LARGEST = 1e15  # no measure and no clock gives more, and squares of it are numbers still
+_LARGEST = 1e15  # no measure and no clock goes higher, and squares of it are still finite
+_NOT_MEASURES = ("hits", "missing")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
     """A run that was accepted."""
 
-    snapshot: Snapshot
+    evaluation: Evaluation
     recorded: str = ""
     """The day, as YYYY-MM-DD."""
     forced: str = ""
@@ -34,121 +40,212 @@ class Baseline:
 
 
 def write_baseline(baseline: Baseline, path: str | Path) -> None:
-    """Write it, whole or not at all: one line for each query, so that a diff shows which of them moved."""
-    write_file(path, _encodable("".join(_lines(baseline))))
+    """Write a baseline, whole or not at all: one line for each query, so that a diff shows which of them moved."""
+    write_file(path, _escape_surrogates("".join(_lines(baseline))))
 
 
-def _encodable(text: str) -> str:
-    """Write half of a surrogate pair, which a file name may have, as JSON does: UTF-8 has no bytes for it."""
+def _escape_surrogates(text: str) -> str:
+    """Escape half of a surrogate pair, which a file name may have and UTF-8 cannot encode, as JSON does."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _lines(baseline: Baseline) -> Iterator[str]:
-    snapshot = baseline.snapshot
+    evaluation, provenance = baseline.evaluation, baseline.evaluation.provenance
+    scores = evaluation.scores
     head: dict[str, Any] = {
         "karat": "baseline",
         "format": VERSION,
-        "name": snapshot.name,
+        "name": provenance.name,
         "recorded": baseline.recorded,
         **({"forced": baseline.forced} if baseline.forced else {}),
-        "golden": dict(snapshot.golden),
-        "fingerprint": snapshot.fingerprint,
-        "system": dict(snapshot.system),
-        "settings": dict(snapshot.settings),
-        "versions": dict(snapshot.versions),
-        "definitions": dict(snapshot.definitions),
-        "means": {name: _null(value) for name, value in snapshot.means.items()},
+        "golden": dict(provenance.golden),
+        "fingerprint": provenance.fingerprint,
+        "system": dict(provenance.system),
+        "settings": dict(provenance.settings),
+        "versions": dict(provenance.versions),
+        "definitions": dict(scores.definitions),
+        "means": {name: _null(value) for name, value in evaluation.means.items()},
         "latency": {
-            stage: {name: _null(value) for name, value in values.items()} for stage, values in snapshot.latency.items()
+            stage: {name: _null(value) for name, value in times.items()} for stage, times in evaluation.latency.items()
         },
-        "total": snapshot.total,
-        "failed": dict(snapshot.failed),
-        "unfound": sorted(snapshot.unfound),
+        "total": evaluation.total,
+        "failed": dict(evaluation.failures),
+        "unfound": sorted(evaluation.unfound),
     }
     text = json.dumps(head, indent=2, ensure_ascii=False, allow_nan=False)
     yield text[: text.rindex("\n}")] + ',\n  "queries": {'
-    for i, query in enumerate(snapshot.queries):
-        row: dict[str, Any] = {
-            measure: [_null(value) for value in column[query]]
-            for measure, column in snapshot.values.items()
-            if query in column
-        }
-        if query in snapshot.hits:
-            row["hits"] = list(snapshot.hits[query])
-        ids = json.dumps(query, ensure_ascii=False)
-        yield f"{',' if i else ''}\n    {ids}: {json.dumps(row, ensure_ascii=False, allow_nan=False)}"
+    for i, query in enumerate(evaluation.queries):
+        key = json.dumps(query, ensure_ascii=False)
+        row = json.dumps(_row(evaluation, query), ensure_ascii=False, allow_nan=False)
+        yield f"{',' if i else ''}\n    {key}: {row}"
     yield "\n  }\n}\n"
+
+
+def _row(evaluation: Evaluation, query: str) -> dict[str, Any]:
+    """Return the values of a query in each repeat, why those are missing that are, and its first documents."""
+    scores, missing = evaluation.scores, {}
+    row: dict[str, Any] = {}
+    for measure in scores.measures if query in scores.rows else ():
+        row[measure] = [_null(value) for value in evaluation.repeated_values(measure, query)]
+        if (reason := scores.reason(query, measure)) is not None:
+            missing[measure] = reason
+    if missing:
+        row["missing"] = missing
+    if query in evaluation.lists:
+        row["hits"] = list(evaluation.lists[query][:KEPT])
+    return row
 
 
 def _null(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def read_baseline(path: str | Path) -> Baseline:
-    """Read a baseline of karat, or source 000's ``baseline-metrics.json``, which has means only."""
+def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
+    """Read a baseline of karat, or fit's ``baseline-metrics.json``, which has means only.
+
+    ``data`` is the content of the file, for a caller that has read it.
+    """
     name = str(path)
-    record = parse_json(decode(read_bytes(path), name), name, None, strict=True)
+    record = parse_json(decode(read_bytes(path) if data is None else data, name), name, None, strict=True)
     if isinstance(record, dict) and record.get("karat") == "baseline":
-        if record.get("format") != VERSION:
+        if record.get("format") not in _READABLE:
             raise InputError(
-                f"is a baseline of format {shorten(record.get('format'))}, and this karat reads {VERSION}",
+                f"is a baseline of format {shorten(record.get('format'))}, and this karat reads "
+                f"{' and '.join(map(str, _READABLE))}",
                 source=name,
                 hint="read it with the karat that wrote it, or move it away and record a new one with 'karat baseline "
                 "update RUN'",
             )
-        return _own(record, name)
+        return _read_own(record, name)
     if isinstance(record, dict) and isinstance(record.get("metrics"), dict):
-        return _fit(record, name)
+        return _read_fit(record, name)
     raise InputError(
-        "is no baseline",
+        "is not a baseline",
         source=name,
-        hint="'karat baseline update RUN' writes one; 000's baseline-metrics.json will do too",
+        hint="'karat baseline update RUN' writes one; fit's baseline-metrics.json is read as well",
     )
 
 
-def _own(record: Mapping[str, Any], source: str) -> Baseline:
+def is_baseline(data: bytes) -> bool:
+    """Return whether the content of a file is a baseline; a damaged one is reported by :func:`read_baseline`."""
+    if b'"karat": "baseline"' in data[:200]:
+        return True
+    if data.lstrip()[:1] != b"{" or b'"recorded_at"' not in data:
+        return False
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):  # runs are lines of JSON, or not JSON at all
+        return False
+    return isinstance(record, dict) and isinstance(record.get("metrics"), dict) and "recorded_at" in record
+
+
+def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
     try:
         rows = {
             check_id(query, ""): _typed(row, Mapping, f"query {shorten(query)}")
             for query, row in _field(record, "queries").items()
         }
-        measures = dict.fromkeys(measure for row in rows.values() for measure in row if measure != "hits")
-        snapshot = Snapshot(
+        provenance = Provenance(
             **{name: _field(record, name, str) for name in ("name", "fingerprint")},
-            **{name: _field(record, name) for name in ("golden", "system", "settings", "versions", "definitions")},
-            values={
-                measure: {query: _scores(row[measure], measure) for query, row in rows.items() if measure in row}
-                for measure in measures
-            },
+            **{name: _field(record, name) for name in ("golden", "system", "settings", "versions")},
+        )
+        repeats = _read_repeats(rows)
+        scores = _read_scores(provenance.name, rows, repeats, _field(record, "definitions"))
+        evaluation = Evaluation(
+            provenance=provenance,
+            scores=scores,
+            repeats=_repeat_tables(scores, repeats),
             means=_numbers(_field(record, "means")),
             latency={stage: _numbers(values) for stage, values in _field(record, "latency").items()},
             queries=tuple(rows),
             total=_field({"total": 0, **record}, "total", int),
-            hits={query: _ids(row["hits"]) for query, row in rows.items() if "hits" in row},
-            failed={query: _typed(why, str, "failed") for query, why in _field(record, "failed").items()},
+            lists={query: _ids(row["hits"]) for query, row in rows.items() if "hits" in row},
+            failures={query: _typed(why, str, "failed") for query, why in _field(record, "failed").items()},
             unfound=frozenset(_ids(_field(record, "unfound", list))),
         )
-        _check_rows(snapshot)
-        said = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced")}
+        _require_rows(evaluation)
+        notes = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced")}
     except (TypeError, ValueError, InputError) as error:
         raise InputError(
             f"is a damaged baseline: {error}",
             source=source,
             hint="take it from git, or move it away and record it again",
         ) from None
-    return Baseline(snapshot=snapshot, **said)
+    return Baseline(evaluation=evaluation, **notes)
 
 
-def _check_rows(snapshot: Snapshot) -> None:
-    """Refuse one that lost rows, as when a conflict is merged: what it no longer holds could not be lost any more."""
-    sample = snapshot.settings.get("sample")
-    there, asked = len(snapshot.queries), sample if isinstance(sample, int) else snapshot.total
-    if there < asked:
-        raise ValueError(f"it holds {there:,} of {asked:,} queries")
-    for measure in snapshot.values:
-        told, made = snapshot.mean(measure), snapshot.mean(measure, snapshot.queries)
-        if abs(told - made) > _SAME and Measure.parse(measure).definition.aggregate == "mean":
-            raise ValueError(f"the mean of {measure} is {told:g}, and that of its queries {made:g}")
+_Repeats = Mapping[str, Mapping[str, tuple[float, ...]]]
+"""By measure and query: a value for each repeat, NaN where it is missing."""
+
+
+def _read_repeats(rows: Mapping[str, Mapping[str, Any]]) -> _Repeats:
+    columns: dict[str, dict[str, tuple[float, ...]]] = {}
+    for query, row in rows.items():
+        for measure, values in row.items():
+            if measure not in _NOT_MEASURES:
+                numbers = tuple(_value(value) for value in _typed(values, list, measure))
+                columns.setdefault(measure, {})[query] = numbers
+    return columns
+
+
+def _read_scores(
+    name: str, rows: Mapping[str, Mapping[str, Any]], repeats: _Repeats, definitions: Mapping[str, str]
+) -> Scores:
+    reasons = {
+        (query, measure): _typed(reason, str, "missing")
+        for query, row in rows.items()
+        for measure, reason in _typed(row.get("missing", {}), Mapping, "missing").items()
+    }
+    aggregates = {measure: _aggregate(measure) for measure in repeats}
+    return Scores.from_columns(
+        name,
+        {measure: {query: _mean(values) for query, values in column.items()} for measure, column in repeats.items()},
+        queries=rows,
+        reasons=reasons,
+        definitions=definitions,
+        aggregates={measure: aggregate for measure, aggregate in aggregates.items() if aggregate != "mean"},
+    )
+
+
+def _repeat_tables(scores: Scores, repeats: _Repeats) -> tuple[Scores, ...]:
+    """Return a table for each repeat, of the queries that were asked in all of them."""
+    count = max((len(values) for column in repeats.values() for values in column.values()), default=0)
+    return tuple(
+        Scores.from_columns(
+            scores.name,
+            {
+                measure: {query: values[i] for query, values in column.items() if len(values) == count}
+                for measure, column in repeats.items()
+            },
+            definitions=scores.definitions,
+            aggregates=scores.aggregates,
+        )
+        for i in range(count if count > 1 else 0)
+    )
+
+
+def _aggregate(measure: str) -> str:
+    try:
+        return Measure.parse(measure).definition.aggregate
+    except MeasureError:  # of a package that is not installed here
+        return "mean"
+
+
+def _mean(values: tuple[float, ...]) -> float:
+    present = [value for value in values if not math.isnan(value)]
+    return math.fsum(present) / len(present) if present else math.nan
+
+
+def _require_rows(evaluation: Evaluation) -> None:
+    """Refuse a baseline that lost rows, as in a bad merge: a query that is not in it could never be lost."""
+    sample = evaluation.provenance.settings.get("sample")
+    size, asked = len(evaluation.queries), sample if isinstance(sample, int) else evaluation.total
+    if size < asked:
+        raise ValueError(f"it holds {size:,} of {asked:,} queries")
+    for measure in evaluation.scores.measures:
+        recorded, computed = evaluation.mean(measure), evaluation.mean(measure, evaluation.queries)
+        if abs(recorded - computed) > _SAME and _aggregate(measure) == "mean":
+            raise ValueError(f"the mean of {measure} is {recorded:g}, and that of its queries {computed:g}")
 
 
 def _field(record: Mapping[str, Any], name: str, kind: type = Mapping) -> Any:
@@ -167,37 +264,31 @@ def _numbers(table: Any) -> dict[str, float]:
     return {name: _value(value) for name, value in _typed(table, Mapping, "a table of numbers").items()}
 
 
-def _scores(values: Any, measure: str) -> tuple[float, ...]:
-    return tuple(map(_value, _typed(values, list, measure)))
-
-
 def _ids(values: Any) -> tuple[str, ...]:
-    return tuple(check_id(one, "") for one in _typed(values, list, "a list of ids"))
+    return tuple(check_id(value, "") for value in _typed(values, list, "a list of ids"))
 
 
 def _value(value: Any) -> float:
     if value is None:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
-        raise ValueError(f"{shorten(value)} is no number")
+        raise ValueError(f"{shorten(value)} is not a number")
     return float(value)
 
 
-def _fit(record: Mapping[str, Any], source: str) -> Baseline:
-    """Read source 000's file: means of four measures, and three percentiles."""
+def _read_fit(record: Mapping[str, Any], source: str) -> Baseline:
+    """Read fit's file: means of four measures, and three percentiles."""
     metrics = record["metrics"]
     try:
         latency = _numbers(metrics.get("latency", {}))
         means = {_FIT.get(key, key): _value(value) for key, value in metrics.items() if key != "latency"}
     except (TypeError, ValueError) as error:
         raise InputError(f"is a damaged baseline: metrics: {error}", source=source) from None
-    system = {name: record[name] for name in PARTS if name in record}
+    name = str(record.get("version", "baseline"))
     return Baseline(
-        snapshot=Snapshot(
-            name=str(record.get("version", "baseline")),
-            golden={},
-            system=system,
-            fingerprint="",
+        evaluation=Evaluation(
+            provenance=Provenance(name=name, system={part: record[part] for part in FIT_PARTS if part in record}),
+            scores=empty_scores(name),
             means=means,
             latency={"total": latency} if latency else {},
         ),
@@ -206,19 +297,19 @@ def _fit(record: Mapping[str, Any], source: str) -> Baseline:
 
 
 def write_fit(baseline: Baseline, path: str | Path) -> None:
-    """Write source 000's ``baseline-metrics.json``; a measure that it wants and the run does not have is a mistake."""
-    snapshot = baseline.snapshot
-    missing = [name for name in FIT if math.isnan(snapshot.means.get(name, math.nan))]
-    missing += [f"latency.{name}" for name in _PERCENTILES if math.isnan(snapshot.latency_of(name))]
+    """Write fit's ``baseline-metrics.json``; a measure that it needs and the run does not have is an error."""
+    evaluation = baseline.evaluation
+    missing = [name for name in FIT if math.isnan(evaluation.mean(name))]
+    missing += [f"latency.{name}" for name in _PERCENTILES if math.isnan(evaluation.latency_of(name))]
     if missing:
         raise InputError(f"the run has no {', '.join(missing)}, which baseline-metrics.json holds")
     record = {
-        "version": snapshot.golden.get("version") or "1",
-        **identity(snapshot.system),
+        "version": evaluation.provenance.golden.get("version") or "1",
+        **name_parts(evaluation.provenance.system),
         "recorded_at": baseline.recorded,
         "metrics": {
-            **{key: snapshot.means[name] for key, name in _FIT.items()},
-            "latency": {key: snapshot.latency_of(key) for key in _PERCENTILES},
+            **{key: evaluation.mean(name) for key, name in _FIT.items()},
+            "latency": {key: evaluation.latency_of(key) for key in _PERCENTILES},
         },
     }
-    write_file(path, _encodable(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"))
+    write_file(path, _escape_surrogates(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"))

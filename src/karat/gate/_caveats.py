@@ -36,7 +36,7 @@ def caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -
 
 
 def _failed(decision: Decision) -> Iterator[str]:
-    failed = decision.candidate.failed
+    failed = decision.candidate.failures
     if failed:
         query, error = next(iter(failed.items()))
         asked = len(decision.candidate.queries)
@@ -50,7 +50,7 @@ def _unasked(decision: Decision, golden: GoldenSet) -> Iterator[str]:
 
 
 def _floored(decision: Decision) -> Iterator[str]:
-    """Tell of measures that cannot fall: a baseline of nothing lets everything pass."""
+    """Warn about measures whose baseline is 0: nothing can fall below it, so every run passes."""
     before = decision.baseline
     names = dict.fromkeys(rule.metric for rule in decision.policy.rules if rule.is_measure)
     for name in names if before is not None else ():
@@ -91,7 +91,7 @@ def _unseen(decision: Decision) -> Iterator[str]:
 def _needed(effect: float, spread: float) -> str:
     try:
         return f"about {sample_size(effect, spread, sides=1):,}"
-    except UsageError:  # it has an end, too
+    except UsageError:  # sample_size() refuses effects this small
         return "more than anyone has"
 
 
@@ -108,14 +108,14 @@ def _tolerated(rule: Rule, decision: Decision) -> float | None:
 
 
 def _queries(rule: Rule, decision: Decision) -> Sequence[str] | None:
-    return decision.groups[rule.where] if rule.where else None
+    return decision.candidate.segments[rule.where] if rule.where else None
 
 
 def _spread(rule: Rule, decision: Decision) -> tuple[int, float]:
     """Give the number of queries, and the standard deviation of their differences; 0 where that is not known."""
     queries = _queries(rule, decision)
-    scored = decision.candidate.scores(rule.metric, queries)
-    if decision.baseline is None or not decision.baseline.values:
+    scored = decision.candidate.values(rule.metric, queries)
+    if decision.baseline is None or not decision.baseline.has_queries:
         return len(scored), 0.0
     changed = [
         after - before

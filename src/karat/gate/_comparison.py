@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from karat.core import Measure, UsageError, did_you_mean, shorten
-from karat.evaluation import Snapshot, check_comparable
+from karat.evaluation import Evaluation, Segment, Segments, require_comparable
 from karat.stats import (
     benjamini_hochberg,
     bonferroni,
@@ -30,9 +30,6 @@ ALPHA = 0.05
 LEVEL = 0.95
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 """How p-values are corrected for the number of tests; ``bh`` is Benjamini and Hochberg's."""
-Segment = tuple[str, str]
-"""A field of the queries and its value, such as category and cold-start."""
-Segments = Mapping[Segment, Sequence[str]]
 
 _FLIPS_FOR_A_TEST = 100
 """So many sign flips for each test that is corrected with others: else no p of many tests could stay below 0.05."""
@@ -106,8 +103,8 @@ class Pair:
 
 
 def compare(
-    candidate: Snapshot,
-    baseline: Snapshot,
+    candidate: Evaluation,
+    baseline: Evaluation,
     measures: Iterable[str] | None = None,
     *,
     segments: Segments | None = None,
@@ -123,7 +120,7 @@ def compare(
 
 
 def compare_all(
-    snapshots: Sequence[Snapshot],
+    evaluations: Sequence[Evaluation],
     measures: Iterable[str] | None = None,
     *,
     segments: Segments | None = None,
@@ -137,9 +134,10 @@ def compare_all(
     all pairs and measures. The same seed gives the same numbers, whatever else is compared; only p has more flips where
     more than a hundred tests are corrected together.
 
+    >>> from karat.core import Provenance, Scores
     >>> def made(name, *values):
-    ...     column = {f"q{i}": (value,) for i, value in enumerate(values)}
-    ...     return Snapshot(name=name, golden={}, system={}, fingerprint="", values={"RR": column})
+    ...     scores = Scores.from_columns(name, {"RR": {f"q{i}": value for i, value in enumerate(values)}})
+    ...     return Evaluation(provenance=Provenance(name=name), scores=scores)
     >>> pairs = compare_all([made("a", 0, 0, 0.5), made("b", 1, 0.5, 1), made("c", 1, 1, 0.5)])
     >>> [(pair.baseline, pair.candidate, round(pair.measures[0].difference, 3)) for pair in pairs]
     [(0, 1, 0.667), (0, 2, 0.667), (1, 2, 0.0)]
@@ -148,12 +146,12 @@ def compare_all(
     """
     if correction not in get_args(Correction):
         raise UsageError(f"unknown correction {shorten(correction)}{did_you_mean(str(correction), _CORRECTIONS)}")
-    if len(snapshots) < 2:
-        raise UsageError(f"{len(snapshots)} run: a comparison needs two")
-    places = list(combinations(range(len(snapshots)), 2))
+    if len(evaluations) < 2:
+        raise UsageError(f"{len(evaluations)} run: a comparison needs two")
+    places = list(combinations(range(len(evaluations)), 2))
     for one, other in places:
-        check_comparable(snapshots[other], snapshots[one])
-    wanted = list(measures) if measures is not None else shared_measures(snapshots)
+        require_comparable(evaluations[other], evaluations[one])
+    wanted = list(measures) if measures is not None else shared_measures(evaluations)
     whole = [(place, None, measure) for place in places for measure in wanted]
     parts = [(place, segment, measure) for place in places for segment in segments or {} for measure in wanted]
     found: dict[tuple[tuple[int, int], Segment | None, str], Compared] = {}
@@ -162,7 +160,7 @@ def compare_all(
         for (one, other), segment, measure in family:
             queries = None if segment is None else (segments or {})[segment]
             flips = _flips(len(family))
-            tests.append(_compared(snapshots[other], snapshots[one], measure, segment, queries, seed, flips))
+            tests.append(_compared(evaluations[other], evaluations[one], measure, segment, queries, seed, flips))
             if progress:
                 progress(len(found) + len(tests), len(whole) + len(parts))
         found |= dict(zip(family, corrected(tests, correction), strict=True))
@@ -177,13 +175,15 @@ def compare_all(
     )
 
 
-def shared_measures(snapshots: Sequence[Snapshot]) -> list[str]:
+def shared_measures(evaluations: Sequence[Evaluation]) -> list[str]:
     """Give the measures that all runs have, in the order of the last."""
-    return [name for name in snapshots[-1].means or snapshots[-1].values if all(map(_has(name), snapshots))]
+    return [
+        name for name in evaluations[-1].means or evaluations[-1].scores.measures if all(map(_has(name), evaluations))
+    ]
 
 
-def _has(measure: str) -> Callable[[Snapshot], bool]:
-    return lambda snapshot: measure in snapshot.values or (not snapshot.values and measure in snapshot.means)
+def _has(measure: str) -> Callable[[Evaluation], bool]:
+    return lambda evaluation: measure in (evaluation.scores.measures if evaluation.has_queries else evaluation.means)
 
 
 def _flips(tests: int) -> int:
@@ -200,18 +200,18 @@ def corrected(tests: Sequence[Compared], correction: Correction = "holm") -> lis
 
 
 def differences(
-    candidate: Snapshot, baseline: Snapshot, measure: str, queries: Sequence[str] | None = None
+    candidate: Evaluation, baseline: Evaluation, measure: str, queries: Sequence[str] | None = None
 ) -> dict[str, tuple[float, float]]:
     """Give (baseline, candidate) of each query that has a value in both, in the order of the baseline."""
-    now, then = candidate.scores(measure, queries), baseline.scores(measure, queries)
+    now, then = candidate.values(measure, queries), baseline.values(measure, queries)
     return {query: (value, now[query]) for query, value in then.items() if query in now}
 
 
 def _compared(
-    candidate: Snapshot, baseline: Snapshot, measure: str, segment: Segment | None,
+    candidate: Evaluation, baseline: Evaluation, measure: str, segment: Segment | None,
     queries: Sequence[str] | None, seed: int, flips: int,
 ) -> Compared:  # fmt: skip
-    if not (candidate.values and baseline.values):
+    if not (candidate.has_queries and baseline.has_queries):
         return _of_means(candidate, baseline, measure, segment)
     pairs = np.array(list(differences(candidate, baseline, measure, queries).values()), float).reshape(-1, 2)
     change = pairs[:, 1] - pairs[:, 0]
@@ -236,7 +236,7 @@ def _compared(
     )
 
 
-def _of_means(candidate: Snapshot, baseline: Snapshot, measure: str, segment: Segment | None) -> Compared:
+def _of_means(candidate: Evaluation, baseline: Evaluation, measure: str, segment: Segment | None) -> Compared:
     """Compare what is known of a run without single scores; of its segments nothing is."""
     before, after = (math.nan if segment else one.mean(measure) for one in (baseline, candidate))
     return Compared(measure=measure, segment=segment, n=0, baseline=before, candidate=after, difference=after - before)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from karat.core import InputError, shorten
-from karat.evaluation import Snapshot, check_comparable
-from karat.gate._comparison import Segment, differences, generator
+from karat.evaluation import Evaluation, Segment, Segments, require_comparable
+from karat.gate._comparison import differences, generator
 from karat.gate._policy import Must, Policy, Rule, check_asks
 from karat.stats import Evidence, Outcome, evidence, verdicts
 
-Groups = Mapping[Segment, Sequence[str]]
 _WORST = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
 
 
@@ -67,10 +66,8 @@ class Decision:
 
     policy: Policy
     checks: tuple[Check, ...]
-    candidate: Snapshot
-    baseline: Snapshot | None = None
-    groups: Groups = field(default_factory=dict)
-    """The queries of each field and value, for rules on a part of them."""
+    candidate: Evaluation
+    baseline: Evaluation | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -93,9 +90,7 @@ class Decision:
         return tuple(check for check in self.checks if check.outcome is Outcome.FAIL)
 
 
-def decide(
-    candidate: Snapshot, baseline: Snapshot | None, policy: Policy, groups: Groups | None = None, *, seed: int = 0
-) -> Decision:
+def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *, seed: int = 0) -> Decision:
     """Check every rule of a policy; refuse a baseline whose numbers do not mean the same.
 
     Without a baseline what needs one is inconclusive. A number that is missing fails, by name; so does a run in which
@@ -103,46 +98,46 @@ def decide(
     """
     check_asks(policy)
     if baseline is not None:
-        check_comparable(candidate, baseline)
+        require_comparable(candidate, baseline)
     found = [
-        *_limits(candidate, baseline, policy, groups or {}),
-        *_tests(candidate, baseline, policy, groups or {}, seed),
+        *_limits(candidate, baseline, policy),
+        *_tests(candidate, baseline, policy, seed),
     ]
     found += [_must(candidate, one) for one in policy.must_pass]
     found += _nothing(candidate)
     order = {rule.name: i for i, rule in enumerate(policy.rules)}
     found.sort(key=lambda check: order.get(check.name, len(order)))
-    return Decision(policy=policy, checks=tuple(found), candidate=candidate, baseline=baseline, groups=groups or {})
+    return Decision(policy=policy, checks=tuple(found), candidate=candidate, baseline=baseline)
 
 
-def _nothing(candidate: Snapshot) -> Iterator[Check]:
+def _nothing(candidate: Evaluation) -> Iterator[Check]:
     if not candidate.queries and not candidate.means:
         yield Check(metric="coverage", kind="min", outcome=Outcome.FAIL, reason="no query was asked")
     elif candidate.queries and not candidate.coverage:
-        why = f"every query failed: {next(iter(candidate.failed.values()))}"
+        why = f"every query failed: {next(iter(candidate.failures.values()))}"
         yield Check(metric="coverage", kind="min", outcome=Outcome.FAIL, reason=why, current=0.0)
 
 
-def _queries(rule: Rule, groups: Groups) -> Sequence[str] | None:
+def _queries(rule: Rule, segments: Segments) -> Sequence[str] | None:
     if rule.where is None:
         return None
-    if rule.where not in groups:
-        known = sorted({value for name, value in groups if name == rule.where[0]})
+    if rule.where not in segments:
+        known = sorted({value for name, value in segments if name == rule.where[0]})
         hint = f"it has {', '.join(map(shorten, known[:8]))}" if known else "no query has that field"
         raise InputError(f"no query has {rule.where[0]} = {shorten(rule.where[1])}", source="[gate]", hint=hint)
-    return groups[rule.where]
+    return segments[rule.where]
 
 
-def number(snapshot: Snapshot, rule: Rule, queries: Sequence[str] | None = None) -> float:
+def number(evaluation: Evaluation, rule: Rule, queries: Sequence[str] | None = None) -> float:
     """Give the number that a rule is about; NaN where the run does not have it."""
     if rule.metric.startswith("latency."):
-        return snapshot.latency_of(rule.metric.removeprefix("latency."))
-    return snapshot.coverage if rule.metric == "coverage" else snapshot.mean(rule.metric, queries)
+        return evaluation.latency_of(rule.metric.removeprefix("latency."))
+    return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
 
 
-def _limits(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, groups: Groups) -> Iterator[Check]:
+def _limits(candidate: Evaluation, baseline: Evaluation | None, policy: Policy) -> Iterator[Check]:
     for rule in policy.rules:
-        queries = _queries(rule, groups)
+        queries = _queries(rule, candidate.segments)
         now = number(candidate, rule, queries)
         then = math.nan if baseline is None else number(baseline, rule, queries)
         for kind in ("min", "max"):
@@ -200,7 +195,7 @@ def _without_baseline(rule: Rule, kind: str, now: float, limit: float | None) ->
     )  # fmt: skip
 
 
-def _tests(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, groups: Groups, seed: int) -> list[Check]:
+def _tests(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, seed: int) -> list[Check]:
     """Test all rules that ask for it together, because Holm's correction is over all of them."""
     checks: list[Check] = []
     tested: list[tuple[Rule, Evidence, str]] = []
@@ -208,7 +203,7 @@ def _tests(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, group
         kind = "non_inferior" if rule.non_inferior else "significant_drop"
         if not (rule.non_inferior or rule.significant_drop):
             continue
-        queries = _queries(rule, groups)
+        queries = _queries(rule, candidate.segments)
         now = number(candidate, rule, queries)
         pairs = _pairs(candidate, baseline, rule, queries) if baseline is not None else {}
         if math.isnan(now):
@@ -218,7 +213,7 @@ def _tests(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, group
         elif not pairs:
             why = (
                 "the baseline has no scores of single queries"
-                if not baseline.values
+                if not baseline.has_queries
                 else "the baseline has no score of it"
             )
             checks.append(_missing(rule, kind, None, f"{why}: record it again", now))
@@ -226,7 +221,7 @@ def _tests(candidate: Snapshot, baseline: Snapshot | None, policy: Policy, group
             then, after = np.array(list(pairs.values()), float).T
             rng = generator(seed, rule.metric, rule.where)
             found = evidence(then, after, rng=rng, rule=policy.drop, lower_is_better=rule.lower_is_better)
-            tested.append((rule, found, _lost(len(baseline.scores(rule.metric, queries)) - len(pairs))))
+            tested.append((rule, found, _lost(len(baseline.values(rule.metric, queries)) - len(pairs))))
     if tested:
         for (rule, found, lost), verdict in zip(tested, verdicts([one for _, one, _ in tested]), strict=True):
             checks.append(_tested(rule, found, verdict.outcome, verdict.reason + lost, verdict.adjusted))
@@ -238,7 +233,7 @@ def _lost(queries: int) -> str:
 
 
 def _pairs(
-    candidate: Snapshot, baseline: Snapshot, rule: Rule, queries: Sequence[str] | None
+    candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None
 ) -> dict[str, tuple[float, float]]:
     """Give the scores before and now; 0 for a query that had one and failed, or came back with nothing to score."""
     found = differences(candidate, baseline, rule.metric, queries)
@@ -247,7 +242,7 @@ def _pairs(
     asked = frozenset(candidate.queries)
     return {
         query: found.get(query, (before, 0.0))
-        for query, before in baseline.scores(rule.metric, queries).items()
+        for query, before in baseline.values(rule.metric, queries).items()
         if query in found or query in asked
     }
 
@@ -266,7 +261,7 @@ def _tested(rule: Rule, found: Evidence, outcome: Outcome, reason: str, p: float
     )  # fmt: skip
 
 
-def _must(candidate: Snapshot, must: Must) -> Check:
+def _must(candidate: Evaluation, must: Must) -> Check:
     """Check one query by itself; one that the run does not hold is a mistake in the policy."""
     if must.query not in candidate.queries:
         raise InputError(
@@ -276,13 +271,13 @@ def _must(candidate: Snapshot, must: Must) -> Check:
     if not must.metric:
         held = must.query not in candidate.unfound
         reason = "something relevant was found" if held else "nothing relevant was found"
-        if must.query in candidate.failed:
-            reason = f"it failed: {candidate.failed[must.query]}"
+        if must.query in candidate.failures:
+            reason = f"it failed: {candidate.failures[must.query]}"
         return Check(
             metric="", query=must.query, kind="must_pass", outcome=Outcome.PASS if held else Outcome.FAIL, reason=reason
         )
     rule = Rule(metric=must.metric, min=must.min)
-    now = candidate.scores(must.metric, [must.query]).get(must.query, math.nan)
+    now = candidate.values(must.metric, [must.query]).get(must.query, math.nan)
     found = _absolute(rule, "min", now, must.min)
     return Check(
         metric=must.metric, query=must.query, kind="must_pass", outcome=found.outcome, reason=found.reason,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.core import GoldenSet, Measure
-from karat.evaluation import Snapshot, changes
+from karat.evaluation import Evaluation, Segments, system_changes
 from karat.gate._comparison import (
     ALPHA,
     LEVEL,
@@ -15,13 +15,12 @@ from karat.gate._comparison import (
     Compared,
     Correction,
     Pair,
-    Segments,
     compare_all,
     differences,
     shared_measures,
 )
-from karat.gate._lists import KEPT, Lists, compare_lists, list_document, rr_deltas, summary_document
-from karat.gate._movers import moved, movers
+from karat.gate._lists import compare_lists, list_document, rr_deltas, summary_document
+from karat.gate._movers import KEPT, moved, movers
 from karat.stats import RankSimilarity
 
 _FEW = 50  # below it bootstrap intervals are too short, and a change has to be large to be seen
@@ -29,12 +28,11 @@ _LEAST_CHANGED = 6  # two-sided, five flips of signs reach 2/32 at best
 
 
 def compare_document(
-    snapshots: Sequence[Snapshot],
+    evaluations: Sequence[Evaluation],
     golden: GoldenSet,
     *,
     measures: Sequence[str] | None = None,
     segments: Segments | None = None,
-    lists: Sequence[Lists | None] | None = None,
     correction: Correction = "holm",
     seed: int = 0,
     per_query: bool = False,
@@ -42,18 +40,18 @@ def compare_document(
 ) -> dict[str, Any]:
     """Compare runs pair by pair, with all that can be said of them; the first is the baseline of all others.
 
-    ``lists`` has for each run its whole ranked lists; where it has none, the first ten documents of the snapshots are
-    compared instead. The golden set gives the texts of the queries.
+    Whole ranked lists are compared, or with a baseline file, which keeps no more, the first ten documents. The golden
+    set has the texts of the queries.
     """
-    wanted = list(measures) if measures is not None else shared_measures(snapshots)
+    wanted = list(measures) if measures is not None else shared_measures(evaluations)
     pairs = compare_all(
-        snapshots, wanted, segments=segments, correction=correction, seed=seed, progress=progress
+        evaluations, wanted, segments=segments, correction=correction, seed=seed, progress=progress
     )  # fmt: skip
     return {
         "karat": "comparison",
         "kind": "eval.regression_diff",
-        "runs": [_run(i, snapshot, wanted) for i, snapshot in enumerate(snapshots)],
-        "golden": dict(snapshots[-1].golden),
+        "runs": [_run(i, evaluation, wanted) for i, evaluation in enumerate(evaluations)],
+        "golden": dict(evaluations[-1].provenance.golden),
         "measures": wanted,
         "correction": correction,
         "tests": sum(one.p is not None for pair in pairs for one in pair.measures),
@@ -61,7 +59,7 @@ def compare_document(
         "level": LEVEL,
         "resamples": RESAMPLES,
         "seed": seed,
-        "pairs": [_pair(pair, snapshots, golden, wanted, lists, per_query=per_query) for pair in pairs],
+        "pairs": [_pair(pair, evaluations, golden, wanted, per_query=per_query) for pair in pairs],
     }
 
 
@@ -74,56 +72,51 @@ def label(place: int) -> str:
     return chr(ord("A") + place % 26) + (str(place // 26) if place >= 26 else "")
 
 
-def _run(place: int, snapshot: Snapshot, measures: Sequence[str]) -> dict[str, Any]:
+def _run(place: int, evaluation: Evaluation, measures: Sequence[str]) -> dict[str, Any]:
     return {
         "label": label(place),
-        "name": snapshot.name,
-        "fingerprint": snapshot.fingerprint,
-        "queries": len(snapshot.queries),
-        "failed": len(snapshot.failed),
-        "means": {name: _null(snapshot.mean(name)) for name in measures},
+        "name": evaluation.name,
+        "fingerprint": evaluation.provenance.fingerprint,
+        "queries": len(evaluation.queries),
+        "failed": len(evaluation.failures),
+        "means": {name: _null(evaluation.mean(name)) for name in measures},
         "latency": {
-            stage: {name: _null(value) for name, value in times.items()} for stage, times in snapshot.latency.items()
+            stage: {name: _null(value) for name, value in times.items()} for stage, times in evaluation.latency.items()
         },
     }
 
 
 def _pair(
-    pair: Pair, snapshots: Sequence[Snapshot], golden: GoldenSet, measures: Sequence[str],
-    lists: Sequence[Lists | None] | None, *, per_query: bool,
-) -> dict[str, Any]:  # fmt: skip
-    baseline, candidate = snapshots[pair.baseline], snapshots[pair.candidate]
-    similar = _similar(pair, snapshots, lists)
+    pair: Pair, evaluations: Sequence[Evaluation], golden: GoldenSet, measures: Sequence[str], *, per_query: bool
+) -> dict[str, Any]:
+    baseline, candidate = evaluations[pair.baseline], evaluations[pair.candidate]
+    similar = _similar(candidate, baseline)
     found: dict[str, Any] = {
         "baseline": label(pair.baseline),
         "candidate": label(pair.candidate),
         "measures": [one.to_dict() for one in pair.measures],
         "segments": [one.to_dict() for one in pair.segments],
-        "changes": [{"key": key, "now": now, "was": was} for key, now, was in changes(candidate, baseline)],
+        "changes": [
+            {"key": key, "now": now, "was": was}
+            for key, now, was in system_changes(candidate.provenance.system, baseline.provenance.system)
+        ],
         "lists": summary_document(similar) if similar else None,
         "movers": _movers(candidate, baseline, golden, measures),
-        "notes": list(_notes(pair, baseline, candidate, similar, listed=lists is not None)),
+        "notes": list(_notes(pair, baseline, candidate, similar)),
     }
     if per_query:
         found["queries"] = _queries(candidate, baseline, measures, similar)
     return found
 
 
-def _similar(
-    pair: Pair, snapshots: Sequence[Snapshot], lists: Sequence[Lists | None] | None
-) -> dict[str, RankSimilarity]:
-    """Compare whole lists if both runs have them, else the documents that their snapshots kept."""
-    baseline, candidate = snapshots[pair.baseline], snapshots[pair.candidate]
-    whole = [lists[place] for place in (pair.baseline, pair.candidate)] if lists is not None else [None]
-    deltas = rr_deltas(candidate, baseline)
-    if all(one is not None for one in whole):
-        then, now = (one or {} for one in whole)
-        return compare_lists(now, then, rr_deltas=deltas)
-    return compare_lists(candidate.hits, baseline.hits, k=KEPT, rr_deltas=deltas)
+def _similar(candidate: Evaluation, baseline: Evaluation) -> dict[str, RankSimilarity]:
+    """Compare whole lists if both runs have them, otherwise as many documents as a baseline file keeps."""
+    depth = None if candidate.traces and baseline.traces else KEPT
+    return compare_lists(candidate.lists, baseline.lists, k=depth, rr_deltas=rr_deltas(candidate, baseline))
 
 
 def _movers(
-    candidate: Snapshot, baseline: Snapshot, golden: GoldenSet, measures: Sequence[str]
+    candidate: Evaluation, baseline: Evaluation, golden: GoldenSet, measures: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Give the queries that changed, the greatest losses first; a measure that is neither good nor bad has none."""
     rated = [one for one in measures if Measure.parse(one).definition.higher_is_better is not None]
@@ -131,15 +124,15 @@ def _movers(
     return [
         {
             "query": one.query, "text": texts.get(one.query, ""), "measure": one.measure, "baseline": one.baseline,
-            "candidate": one.candidate, "gain": one.gain, "failed": candidate.failed.get(one.query, ""),
-            "moved": list(moved(candidate, baseline, one.query)),
+            "candidate": one.candidate, "gain": one.gain, "failed": candidate.failures.get(one.query, ""),
+            "moved": list(moved(candidate.lists.get(one.query, ()), baseline.lists.get(one.query, ()))),
         }
         for one in movers(candidate, baseline, rated)
     ]  # fmt: skip
 
 
 def _queries(
-    candidate: Snapshot, baseline: Snapshot, measures: Sequence[str], similar: Mapping[str, RankSimilarity]
+    candidate: Evaluation, baseline: Evaluation, measures: Sequence[str], similar: Mapping[str, RankSimilarity]
 ) -> list[dict[str, Any]]:
     """Give every query that both have a value for, those first that changed most on any measure."""
     found: dict[str, dict[str, Any]] = {}
@@ -156,26 +149,26 @@ def _queries(
 
 
 def _notes(
-    pair: Pair, baseline: Snapshot, candidate: Snapshot, similar: Mapping[str, RankSimilarity], *, listed: bool
+    pair: Pair, baseline: Evaluation, candidate: Evaluation, similar: Mapping[str, RankSimilarity]
 ) -> Iterator[str]:
     names = (label(pair.baseline), baseline), (label(pair.candidate), candidate)
     for name, one in names:
-        if not one.values:
+        if not one.has_queries:
             yield f"{name} has means only, so that nothing can be tested and no list compared"
-        if one.failed:
-            yield f"{name}: {len(one.failed):,} of {len(one.queries):,} queries failed, and count as 0"
-    if not (baseline.values and candidate.values):
+        if one.failures:
+            yield f"{name}: {len(one.failures):,} of {len(one.queries):,} queries failed, and count as 0"
+    if not (baseline.has_queries and candidate.has_queries):
         return
     yield from _alone(names)
     yield from _weak(pair.measures)
     if not similar:
-        without = " and ".join(name for name, one in names if not one.hits)
+        without = " and ".join(name for name, one in names if not one.lists)
         yield f"lists are not compared: there are none of {without or 'the same queries'}"
-    elif listed and next(iter(similar.values())).k:
+    elif next(iter(similar.values())).k:
         yield f"of the lists the first {KEPT} documents are compared: a baseline file holds no more"
 
 
-def _alone(names: Sequence[tuple[str, Snapshot]]) -> Iterator[str]:
+def _alone(names: Sequence[tuple[str, Evaluation]]) -> Iterator[str]:
     """Say how many queries only one of the runs was asked."""
     for (name, one), (_, other) in (names, tuple(reversed(names))):
         alone = len(set(one.queries) - set(other.queries))

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.core import Measure
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.gate._comparison import differences
 from karat.stats import RankSimilarity, rank_similarity, summarise_ranks
 
-KEPT = 10
-"""So many documents of each query are in a snapshot, and so in a baseline file."""
 Lists = Mapping[str, Sequence[str]]
 """Documents by query, the best first."""
 
@@ -35,9 +33,9 @@ def compare_lists(
     }
 
 
-def rr_deltas(candidate: Snapshot, baseline: Snapshot) -> dict[str, float]:
+def rr_deltas(candidate: Evaluation, baseline: Evaluation) -> dict[str, float]:
     """Give the difference of reciprocal ranks of each query, over the whole lists if that was measured."""
-    both = [name for name in candidate.values if name in baseline.values]
+    both = [name for name in candidate.scores.measures if name in baseline.scores.measures]
     known = sorted((name for name in both if Measure.parse(name).definition.name == "RR"), key=len)
     if not known:
         return {}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.gate._comparison import differences, lower_is_better
 from karat.stats import order_differences
 
 TIE = 1e-9
+KEPT = 10
+"""So many documents of each query are in a baseline file, and compared with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,7 @@ class Mover:
         return -change if lower_is_better(self.measure) else change
 
 
-def movers(candidate: Snapshot, baseline: Snapshot, measures: Sequence[str]) -> list[Mover]:
+def movers(candidate: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> list[Mover]:
     """Give the queries that changed, by the measure on which each changed most, the greatest losses first."""
     found: dict[str, Mover] = {}
     for measure in measures:
@@ -39,17 +41,13 @@ def movers(candidate: Snapshot, baseline: Snapshot, measures: Sequence[str]) -> 
     return sorted(found.values(), key=lambda one: (one.gain, one.query))
 
 
-def moved(candidate: Snapshot, baseline: Snapshot, query: str) -> tuple[str, ...]:
-    """Say what became of the documents of a query, the highest places first.
+def moved(candidate: Sequence[str], baseline: Sequence[str]) -> tuple[str, ...]:
+    """Describe what became of the first documents of a query, the highest places first.
 
-    >>> old = Snapshot(name="a", golden={}, system={}, fingerprint="", hits={"q": ("pool", "wifi", "spa")})
-    >>> new = Snapshot(name="b", golden={}, system={}, fingerprint="", hits={"q": ("wifi", "gym", "pool")})
-    >>> moved(new, old, "q")
+    >>> moved(("wifi", "gym", "pool"), ("pool", "wifi", "spa"))
     ('wifi 2 to 1', 'pool 1 to 3', 'gym in at 2', 'spa out, was 3')
     """
-    if query not in candidate.hits or query not in baseline.hits:
-        return ()
-    changes = order_differences(baseline.hits[query], candidate.hits[query])
+    changes = order_differences(baseline[:KEPT], candidate[:KEPT])
     words = {"up": "{id} {before} to {after}", "down": "{id} {before} to {after}",
              "entered": "{id} in at {after}", "left": "{id} out, was {before}"}  # fmt: skip
     return tuple(

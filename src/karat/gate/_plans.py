@@ -9,7 +9,7 @@ from statistics import fmean, stdev, variance
 from typing import Any
 
 from karat.core import UsageError
-from karat.evaluation import Snapshot
+from karat.evaluation import Evaluation
 from karat.gate._comparison import differences
 from karat.stats import detectable, power, sample_size
 
@@ -84,8 +84,8 @@ def reach(sd: float | None, n: int | None = None, aim: Aim = _AIM, *, measure: s
 
 
 def reach_of_runs(
-    candidate: Snapshot,
-    baseline: Snapshot,
+    candidate: Evaluation,
+    baseline: Evaluation,
     measures: Iterable[str],
     aim: Aim = _AIM,
     *,
@@ -104,7 +104,7 @@ def reach_of_runs(
 
 
 def reach_of_repeats(
-    snapshot: Snapshot,
+    evaluation: Evaluation,
     measures: Iterable[str],
     aim: Aim = _AIM,
     *,
@@ -116,18 +116,19 @@ def reach_of_repeats(
     real change comes on top, so that more queries are needed than this says.
     """
     return tuple(
-        reach(_noise(snapshot, measure), n or len(snapshot.scores(measure)), aim, measure=measure)
+        reach(_noise(evaluation, measure), n or len(evaluation.values(measure)), aim, measure=measure)
         for measure in measures
     )
 
 
-def _noise(snapshot: Snapshot, measure: str) -> float | None:
+def _noise(evaluation: Evaluation, measure: str) -> float | None:
     """Give the standard deviation of the difference of two means over the repeats; None without repeats or noise."""
     spreads = []
-    for values in snapshot.values.get(measure, {}).values():
-        there = [value for value in values if not math.isnan(value)]
-        if len(there) > 1:
-            spreads.append(variance(there) / len(there))
+    columns = [table.column(measure) for table in evaluation.repeats]
+    for query in columns[0] if columns else ():
+        values = [column[query] for column in columns if query in column]
+        if len(values) > 1:
+            spreads.append(variance(values) / len(values))
     return _spread(math.sqrt(2 * fmean(spreads))) if spreads else None
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean, shorten
+from karat.evaluation import Segment
 from karat.files import decode, read_bytes
-from karat.gate._comparison import Segment, lower_is_better
+from karat.gate._comparison import lower_is_better
 from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]
@@ -239,7 +240,7 @@ def _file(path: str) -> Mapping[str, Any]:
     try:
         table = tomllib.loads(decode(read_bytes(Path(path)), path))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no valid TOML: {error}", source=path) from None
+        raise InputError(f"is not valid TOML: {error}", source=path) from None
     found = table.get("gate", table)
     if not isinstance(found, Mapping):
         raise InputError("gate is no table", source=path, hint="write [gate]")

@@ -1,58 +1,63 @@
 """Projects: a folder with karat.toml, and one function for each thing that people do with it."""
 
-from karat.projects._advice import advice
+from karat.projects._acceptance import Acceptance, accept_run
 from karat.projects._check import (
     CHOICES,
-    as_path,
-    as_policy,
+    ask_project,
     check,
     check_project,
-    checked_project,
-    chosen_settings,
-    verdict,
+    choose_settings,
+    open_sound_project,
+    parse_path,
+    parse_policy,
 )
-from karat.projects._failure import explain
+from karat.projects._evaluations import Evaluations, read_evaluations
+from karat.projects._failure import describe_failure, explain, summarise
 from karat.projects._gating import (
-    Gated,
+    GateResult,
     baseline_path,
-    carried_over,
-    check_complete,
+    carry_over,
+    evaluate_run,
     find_baseline,
+    find_project,
+    gate_evaluation,
     gate_run,
-    policy_of,
-    project_of,
+    project_policy,
+    require_complete,
 )
-from karat.projects._project import SETTINGS, Project, evaluate, open_project, run_identity, run_path
+from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
 from karat.projects._report import report_document
-from karat.projects._subjects import Subject, Subjects, read_subjects
 
 __all__ = [
     "CHOICES",
-    "SETTINGS",
-    "Gated",
+    "Acceptance",
+    "Evaluations",
+    "GateResult",
     "Project",
-    "Subject",
-    "Subjects",
-    "advice",
-    "as_path",
-    "as_policy",
+    "accept_run",
+    "ask_project",
     "baseline_path",
-    "carried_over",
+    "carry_over",
     "check",
-    "check_complete",
     "check_project",
-    "checked_project",
-    "chosen_settings",
+    "choose_settings",
+    "describe_failure",
     "evaluate",
+    "evaluate_run",
     "explain",
     "find_baseline",
+    "find_project",
+    "gate_evaluation",
     "gate_run",
     "open_project",
-    "policy_of",
-    "project_of",
-    "read_subjects",
+    "open_sound_project",
+    "parse_path",
+    "parse_policy",
+    "project_policy",
+    "read_evaluations",
     "report_document",
+    "require_complete",
     "run_identity",
     "run_path",
-    "verdict",
+    "summarise",
 ]

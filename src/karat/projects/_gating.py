@@ -8,48 +8,52 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from karat.core import GoldenSet, InputError, Run, shorten
-from karat.evaluation import MEASURES, Evaluation, Snapshot, groups, score_run, snapshot
+from karat.evaluation import MEASURES, Evaluation, score_run
 from karat.gate import Baseline, Decision, Policy, caveats, decide, read_baseline, read_policy
 from karat.golden import sample
 from karat.projects._project import Project, open_project
-from karat.runs import same_golden
+from karat.runs import require_golden
 
 BASELINE = "baseline.json"
-_MOVED = "the documents changed since the baseline: a difference may come from them, and judgments be out of date"
+_DOCUMENTS_CHANGED = (
+    "the documents changed since the baseline: a difference may come from them, and judgments be out of date"
+)
 _Question = tuple[str, int, int]
 """A query, its wording and the repeat."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gated:
-    """A run with its scores, and what the gate says of it."""
+class GateResult:
+    """The decision on a run of a project, and everything that it rests on."""
 
     project: Project
-    evaluation: Evaluation
-    snapshot: Snapshot
     decision: Decision
     baseline: Baseline | None = None
     caveats: tuple[str, ...] = ()
 
+    @property
+    def evaluation(self) -> Evaluation:
+        """The scored run."""
+        return self.decision.candidate
 
-def project_of(path: str | Path) -> Path:
-    """Find the project that a run belongs to: the nearest folder above it with a configuration, or the current one.
 
-    A golden set without a configuration is a project too; a pyproject.toml is one if it has [tool.karat].
+def find_project(path: str | Path) -> Path:
+    """Return the project that a run belongs to: the nearest folder above it with a configuration, or the current one.
+
+    A golden set without a configuration is a project, too, and so is a pyproject.toml with [tool.karat].
     """
     file = Path(path)
     if not os.path.lexists(file) and str(path) != "-":
         raise InputError("no such file", source=str(path))
     if file.is_file() and not file.stat().st_size:
         raise InputError("the file is empty", source=str(path))
-    found = next(filter(_is_project, file.resolve().parents), None)
-    if found is None and not _is_project(Path()):
-        what = "lies in no project, and neither is the current folder one"
-        raise InputError(what, source=str(path), hint="name the project that it belongs to (--golden)")
-    return found or Path()
+    folder = next(filter(_is_project, file.resolve().parents), None)
+    if folder is None and not _is_project(Path()):
+        message = "is not in a project, and the current folder is not one either"
+        raise InputError(message, source=str(path), hint="name the project that it belongs to (--golden)")
+    return folder or Path()
 
 
 def _is_project(folder: Path) -> bool:
@@ -65,16 +69,16 @@ def _configures(path: Path) -> bool:
     return isinstance(tools, Mapping) and "karat" in tools
 
 
-def policy_of(project: Project, chosen: str | None = None) -> Policy:
-    """Give the policy that was chosen, or the one of the configuration, for what the project measures."""
+def project_policy(project: Project, chosen: str | None = None) -> Policy:
+    """Return the policy that was chosen, or that of the configuration, for the measures of the project."""
     config = project.config
     floors = dict(project.golden.gate)
-    measures = () if floors else tuple(config.eval.get("measures", (one for one in MEASURES if one[0] != "J")))
+    measures = () if floors else config.eval.measures or tuple(name for name in MEASURES if name != "Judged@10")
     return read_policy(chosen, config.gate, measures=measures, floors=floors, source=f"{config.folder}, [gate]")
 
 
 def baseline_path(project: Project, chosen: str | Path | None = None) -> Path:
-    """Give the file of the baseline: the one that was chosen, or named in ``[gate]``, or baseline.json."""
+    """Return the path of the baseline: the one that was chosen, or named in ``[gate]``, or baseline.json."""
     if chosen is not None:
         return Path(chosen)
     name = project.config.gate.get("baseline", BASELINE)
@@ -84,7 +88,7 @@ def baseline_path(project: Project, chosen: str | Path | None = None) -> Path:
 
 
 def find_baseline(project: Project, chosen: str | Path | None = None) -> Baseline | None:
-    """Read the baseline; None where there is none yet. One that was named and is not there is a mistake."""
+    """Read the baseline; None if there is none yet. One that was named and does not exist is an error."""
     path = baseline_path(project, chosen)
     if os.path.lexists(path):  # a link to nothing is there, and a mistake
         return read_baseline(path)
@@ -102,49 +106,60 @@ def gate_run(
     alone: bool = False,
     measures: Iterable[str] = (),
     seed: int = 0,
-) -> Gated:
-    """Score a run with what the policy looks at, and decide on it against the baseline.
+) -> GateResult:
+    """Score a run with the measures of the policy, and decide on it against the baseline.
 
-    With ``alone`` no baseline is looked for, as when the first one is recorded. ``measures`` are scored besides. A run
+    With ``alone`` no baseline is looked for, as when the first one is recorded. ``measures`` are scored as well. A run
     that lacks answers to some questions is refused, because they might be those that it would lose by.
     """
     if not isinstance(project, Project):
         project = open_project(project)
-    same_golden(project.golden, run)
-    check_complete(project.golden, run)
-    chosen = policy_of(project, policy)
-    known = None if alone else find_baseline(project, baseline)
-    unit: Any = project.config.eval.get("unit", "document")
-    wanted = dict.fromkeys((*chosen.measures, *project.config.eval.get("measures", ()), *measures))
-    evaluation = score_run(project.golden, run, wanted or None, unit=unit)
-    taken = snapshot(evaluation, project.golden, unit=unit)
-    told = []
-    if known is not None and (before := carried_over(known.snapshot, taken, chosen)) is not known.snapshot:
-        known, told = replace(known, snapshot=before), [_MOVED]
-    decision = decide(taken, known.snapshot if known else None, chosen, groups(project.golden), seed=seed)
-    return Gated(
+    chosen = project_policy(project, policy)
+    recorded = None if alone else find_baseline(project, baseline)
+    evaluation = evaluate_run(project, run, (*chosen.measures, *project.config.eval.measures, *measures))
+    return gate_evaluation(project, evaluation, chosen, recorded, seed=seed)
+
+
+def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Evaluation:
+    """Score a run of a project; refuse one on another golden set, and one that lacks answers."""
+    require_golden(project.golden, run.provenance)
+    require_complete(project.golden, run)
+    return score_run(project.golden, run, dict.fromkeys(measures) or None, unit=project.unit)
+
+
+def gate_evaluation(
+    project: Project, evaluation: Evaluation, policy: Policy, baseline: Baseline | None, *, seed: int = 0
+) -> GateResult:
+    """Decide on a scored run against a baseline, or without one."""
+    notes = []
+    if baseline is not None:
+        before = carry_over(baseline.evaluation, evaluation, policy)
+        if before is not baseline.evaluation:
+            baseline, notes = replace(baseline, evaluation=before), [_DOCUMENTS_CHANGED]
+    decision = decide(evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
+    return GateResult(
         project=project,
-        evaluation=evaluation,
-        snapshot=taken,
         decision=decision,
-        baseline=known,
-        caveats=(*told, *caveats(decision, project.golden, unit=unit)),
+        baseline=baseline,
+        caveats=(*notes, *caveats(decision, project.golden, unit=project.unit)),
     )
 
 
-def carried_over(before: Snapshot, taken: Snapshot, policy: Policy) -> Snapshot:
-    """Give a baseline as one on the golden set of the run, if only documents changed and the policy allows for that.
+def carry_over(baseline: Evaluation, candidate: Evaluation, policy: Policy) -> Evaluation:
+    """Return a baseline as one on the candidate's golden set, if only documents changed and the policy allows it.
 
-    Any other is given as it is. What was judged inside of a document may have moved in it.
+    Any other baseline is returned unchanged, as it is where gold points inside of documents, which may have moved.
     """
-    then, now = before.golden, taken.golden
-    same = now.get("questions") is not None and now["questions"] == then.get("questions")
-    whole = taken.settings.get("unit", "document") == "document"
-    return replace(before, golden=now) if policy.documents_may_change and same and now != then and whole else before
+    then, now = baseline.provenance.golden, candidate.provenance.golden
+    same_questions = now.get("questions") is not None and now["questions"] == then.get("questions")
+    by_document = candidate.provenance.settings.get("unit", "document") == "document"
+    if policy.documents_may_change and same_questions and now != then and by_document:
+        return replace(baseline, provenance=replace(baseline.provenance, golden=now))
+    return baseline
 
 
-def check_complete(golden: GoldenSet, run: Run) -> None:
-    """Refuse a run that has not one answer to each question that it says it asked, and no others."""
+def require_complete(golden: GoldenSet, run: Run) -> None:
+    """Refuse a run unless it has exactly one answer to each question that its settings say it asked."""
     found = Counter((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
     asked = dict.fromkeys(_questions(golden, run))
     if missing := list(dict.fromkeys(question[0] for question in asked if question not in found)):
@@ -156,16 +171,18 @@ def check_complete(golden: GoldenSet, run: Run) -> None:
         what = f"has two answers to the same question of query {shorten(twice[0])}"
     else:
         return
-    raise InputError(f"run {shorten(run.name)} {what}", hint="the file was changed; run 'karat eval' again")
+    raise InputError(f"run {shorten(run.provenance.name)} {what}", hint="the file was changed; run 'karat eval' again")
 
 
 def _questions(golden: GoldenSet, run: Run) -> Iterator[_Question]:
     """Give the questions that a run says it asked; one that was made elsewhere asked each query in its own way."""
-    settings = {"k": 0, "seed": 0, "repeat": 1, "paraphrases": False, **run.settings}
+    settings = {"k": 0, "seed": 0, "repeat": 1, "paraphrases": False, **run.provenance.settings}
     size, repeats = settings.get("sample"), settings["repeat"]
     numbers = (settings["k"], settings["seed"], repeats, 0 if size is None else size)
     if not all(isinstance(value, int) for value in numbers) or repeats < 1:
-        raise InputError(f"run {shorten(run.name)} has wrong settings: {shorten(dict(run.settings))}")
+        raise InputError(
+            f"run {shorten(run.provenance.name)} has wrong settings: {shorten(dict(run.provenance.settings))}"
+        )
     if "sample" not in settings:
         there = dict.fromkeys(trace.query for trace in run.traces)
         yield from ((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)

@@ -12,24 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from karat import golden as sets
-from karat.config import Config, read_config
+from karat.config import Config, Settings, read_config
 from karat.core import GoldenSet, InputError, Measure, Scores, Unit, UsageError
-from karat.evaluation import deepest, score_run
-from karat.runs import Settings, begun, header, make_run
+from karat.evaluation import deepest_cutoff, score_run
+from karat.runs import describe_run, make_header, make_run
 from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, build, load
 
-SETTINGS = (
-    "k",
-    "paraphrases",
-    "repeat",
-    "sample",
-    "seed",
-    "concurrency",
-    "batch",
-    "timeout",
-    "ready_timeout",
-    "warm_up",
-)
 _HITS = Settings().k
 
 
@@ -40,15 +28,19 @@ class Project:
     config: Config
     golden: GoldenSet
 
-    def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
-        """Give how to ask: what is chosen here, else what the configuration says, else the defaults.
+    @property
+    def unit(self) -> Unit:
+        """What is scored: whole documents, or the judged parts of them."""
+        return self.config.eval.unit
 
-        Where nobody says how many hits to ask for, it is 10, or as many as the measures look at.
+    def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
+        """Return how to ask: what is chosen here, else what the configuration says, else the defaults.
+
+        Without a choice of k it is 10, or as many hits as the measures look at.
         """
-        said = {name: value for name, value in self.config.eval.items() if name in SETTINGS}
-        said |= {name: value for name, value in chosen.items() if value is not None}
-        said.setdefault("k", max(_HITS, deepest(measures or self.config.eval.get("measures") or ())))
-        return Settings(**said | ({"timeout": None} if said.get("timeout") == 0 else {}))
+        settings = {**self.config.eval.settings, **{name: value for name, value in chosen.items() if value is not None}}
+        settings.setdefault("k", max(_HITS, deepest_cutoff(measures or self.config.eval.measures)))
+        return Settings(**settings | ({"timeout": None} if settings.get("timeout") == 0 else {}))
 
     def system(
         self,
@@ -59,10 +51,10 @@ class Project:
         say: Callable[[str], None] | None = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> System:
-        """Give the system under test: ``package.module:name``, or what the configuration says, or the pipeline."""
+        """Return the system under test: ``package.module:name``, or that of the configuration, or the pipeline."""
         config = self.config
-        path = path or config.eval.get("system")
-        tenant = config.eval.get("tenant", "") if tenant is None else tenant
+        path = path or config.eval.system
+        tenant = config.eval.tenant if tenant is None else tenant
         if path:
             return adapt(load(path), name=path, tenant=tenant)
         if config.system:
@@ -118,15 +110,12 @@ def evaluate(
     run = make_run(
         project.golden, asked, project.settings(measures, **settings), output=None if output is None else Path(output)
     )
-    wanted = project.config.eval
-    return score_run(
-        project.golden, run, measures or wanted.get("measures"), unit=unit or wanted.get("unit", "document")
-    ).scores
+    return score_run(project.golden, run, measures or project.config.eval.measures, unit=unit or project.unit).scores
 
 
 def run_identity(golden: GoldenSet, system: System, settings: Settings) -> str:
     """Give a short hash of all that decides what is in a run; it is part of the file's name."""
-    record = json.dumps(header(begun(golden, system, settings)), sort_keys=True)
+    record = json.dumps(make_header(describe_run(golden, system, settings)), sort_keys=True)
     return hashlib.sha256(record.encode()).hexdigest()[:8]
 
 

@@ -1,285 +1,355 @@
-"""The document of a decision: all that it rests on, as plain data; every report is rendered from it."""
+"""The decision document of a run: everything that the decision rests on; every report is rendered from it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from msgspec import UNSET
 
 from karat.core import GoldenSet, Hit, Trace
-from karat.evaluation import Snapshot, changes, groups
+from karat.evaluation import Evaluation, segment_queries, system_changes
 from karat.gate import Check, Compared, compare, generator, lower_is_better, moved, movers
-from karat.projects._gating import Gated
-from karat.reports import FORMAT, conclude
+from karat.projects._gating import GateResult
+from karat.reports import add_conclusions
+from karat.schema import (
+    DECISION_FORMAT,
+    BaselineFacts,
+    CheckRow,
+    DecisionDocument,
+    ExpectedRow,
+    GoldenFacts,
+    Histogram,
+    HitRow,
+    LatencyFacts,
+    LeftRow,
+    MeasureRow,
+    MoverRow,
+    Passage,
+    QueryRow,
+    RunFacts,
+    SegmentRow,
+    SettingChange,
+    StageTimes,
+    Verdict,
+    VerdictFailure,
+    from_plain,
+)
 from karat.stats import Outcome, bootstrap
 
 _SNIPPET = 300  # characters of a hit's document, so that a report can be read without the documents
 _BINS = 24
+_TIE = 1e-9
 
 
-def report_document(gated: Gated, *, created: str | None = None) -> dict[str, Any]:
-    """Give a decision and everything that a report may show of it; :func:`karat.reports.schema` describes it.
+def report_document(
+    gated: GateResult, *, created: str | None = None, lint: dict[str, Any] | None = None
+) -> DecisionDocument:
+    """Return the decision on a run, with everything that a report may show of it.
 
-    Two identical runs give the same document, apart from ``created``, the day.
+    Two identical runs have the same document, apart from ``created``, the day. ``lint`` is what the linter reports
+    about the golden set, as plain data.
     """
-    decision, taken, golden = gated.decision, gated.snapshot, gated.project.golden
-    before = gated.baseline.snapshot if gated.baseline else None
-    compared = _compared(taken, before)
-    facts = {
-        "karat": "report",
-        "kind": "eval.retrieval_report",
-        "format": FORMAT,
-        "created": created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
-        "verdict": {
+    candidate, golden, decision = gated.evaluation, gated.project.golden, gated.decision
+    before = gated.baseline.evaluation if gated.baseline else None
+    comparisons = _compare(candidate, before)
+    return add_conclusions(
+        DecisionDocument(
+            karat="report",
+            kind="eval.retrieval_report",
+            format=DECISION_FORMAT,
+            created=created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
+            verdict=_verdict(gated),
+            run=_run(candidate),
+            golden=_golden(candidate, golden),
+            baseline=_baseline(gated),
+            measures=tuple(_measure(gated, name, comparisons.get(name)) for name in candidate.means),
+            checks=tuple(map(check_row, decision.checks)),
+            caveats=tuple(gated.caveats),
+            movers=_movers(gated),
+            segments=_segments(golden, candidate, before),
+            latency=_latency(gated),
+            queries=_queries(gated),
+            passages=_passages(gated),
+            failures=(),
+            recommendations=(),
+            lint=UNSET if lint is None else lint,
+        )
+    )
+
+
+def check_row(check: Check) -> CheckRow:
+    """Return a check of the gate as the document holds it."""
+    return from_plain(check.to_dict(), CheckRow)
+
+
+def _verdict(gated: GateResult) -> Verdict:
+    decision, policy = gated.decision, gated.decision.policy
+    return from_plain(
+        {
             "outcome": decision.outcome.value,
             "exit_code": decision.exit_code,
             "passed": decision.exit_code == 0,
-            "policy": decision.policy.name,
-            "on_inconclusive": decision.policy.on_inconclusive,
-            "list_below": dict(decision.policy.list_below),
+            "policy": policy.name,
+            "on_inconclusive": policy.on_inconclusive,
+            "list_below": dict(policy.list_below),
             "failures": [_failure(check) for check in decision.failures],
         },
-        "run": _run(taken),
-        "golden": {
-            **dict(taken.golden),
-            "documents": len(golden.documents),
-            "queries": len(golden.queries),
-            "judgments": len(golden.judgments),
-        },
-        "baseline": None if gated.baseline is None else {
-            "name": gated.baseline.snapshot.name,
-            "fingerprint": gated.baseline.snapshot.fingerprint,
-            "recorded": gated.baseline.recorded,
-            "forced": gated.baseline.forced,
-            "changes": [
-                {"key": key, "now": now, "was": was} for key, now, was in changes(taken, gated.baseline.snapshot)
-            ],
-        },
-        "measures": [_measure(gated, name, compared.get(name)) for name in taken.means],
-        "checks": [check.to_dict() for check in decision.checks],
-        "caveats": list(gated.caveats),
-        "movers": _movers(gated),
-        "segments": _segments(golden, taken, before),
-        "latency": _latency(gated),
-        "queries": _queries(gated, before),
-        "passages": _passages(gated),
-    }  # fmt: skip
-    return conclude(facts)
+        Verdict,
+    )
 
 
-def _failure(check: Check) -> dict[str, Any]:
-    """Give a failure as source 000 records it: what it is held against is a threshold, or the baseline."""
-    found = {"metric": check.name, "current": check.current}
+def _failure(check: Check) -> VerdictFailure:
+    """Return a failed check in the form of fit's reports: held against a threshold, or against the baseline."""
     if check.baseline is None:
-        found["threshold"] = check.limit
-    else:
-        found["baseline"] = check.baseline
-        if check.baseline and check.difference is not None:
-            found["degradation"] = f"{abs(check.difference / check.baseline):.1%}"
-    return {**found, "message": check.reason}
+        return VerdictFailure(metric=check.name, current=check.current, threshold=check.limit, message=check.reason)
+    degradation = None
+    if check.baseline and check.difference is not None:
+        degradation = f"{abs(check.difference / check.baseline):.1%}"
+    return VerdictFailure(
+        metric=check.name,
+        current=check.current,
+        baseline=check.baseline,
+        degradation=degradation or UNSET,
+        message=check.reason,
+    )
 
 
-def _movers(gated: Gated) -> list[dict[str, Any]]:
+def _run(candidate: Evaluation) -> RunFacts:
+    return RunFacts(
+        name=candidate.name,
+        fingerprint=candidate.provenance.fingerprint,
+        system=dict(candidate.provenance.system),
+        settings=dict(candidate.provenance.settings),
+        versions=dict(candidate.provenance.versions),
+        queries=len(candidate.queries),
+        failed=len(candidate.failures),
+        unfound=tuple(sorted(candidate.unfound - candidate.failures.keys())),
+        coverage=_number(candidate.coverage),
+    )
+
+
+def _golden(candidate: Evaluation, golden: GoldenSet) -> GoldenFacts:
+    identity = candidate.provenance.golden
+    facts = {key: str(identity[key]) for key in ("version", "fingerprint", "questions") if key in identity}
+    return GoldenFacts(
+        name=str(identity.get("name", "")),
+        **facts,
+        documents=len(golden.documents),
+        queries=len(golden.queries),
+        judgments=len(golden.judgments),
+    )
+
+
+def _baseline(gated: GateResult) -> BaselineFacts | None:
     if gated.baseline is None:
-        return []
-    taken, before = gated.snapshot, gated.baseline.snapshot
-    return [
-        {
-            "query": one.query,
-            "measure": one.measure,
-            "baseline": one.baseline,
-            "candidate": one.candidate,
-            "moved": list(moved(taken, before, one.query)),
-        }
-        for one in movers(taken, before, gated.decision.policy.measures)
-    ]
+        return None
+    candidate, before = gated.evaluation, gated.baseline.evaluation
+    return BaselineFacts(
+        name=before.name,
+        fingerprint=before.provenance.fingerprint,
+        recorded=gated.baseline.recorded,
+        forced=gated.baseline.forced,
+        changes=tuple(
+            SettingChange(key=key, now=now, was=was)
+            for key, now, was in system_changes(candidate.provenance.system, before.provenance.system)
+        ),
+    )
 
 
-def _run(taken: Snapshot) -> dict[str, Any]:
-    return {
-        "name": taken.name,
-        "fingerprint": taken.fingerprint,
-        "system": dict(taken.system),
-        "settings": dict(taken.settings),
-        "versions": dict(taken.versions),
-        "queries": len(taken.queries),
-        "failed": len(taken.failed),
-        "unfound": sorted(taken.unfound - taken.failed.keys()),
-        "coverage": _number(taken.coverage),
-    }
+def _movers(gated: GateResult) -> tuple[MoverRow, ...]:
+    if gated.baseline is None:
+        return ()
+    candidate, before = gated.evaluation, gated.baseline.evaluation
+    return tuple(
+        MoverRow(
+            query=mover.query,
+            measure=mover.measure,
+            baseline=mover.baseline,
+            candidate=mover.candidate,
+            moved=tuple(moved(candidate.lists.get(mover.query, ()), before.lists.get(mover.query, ()))),
+        )
+        for mover in movers(candidate, before, gated.decision.policy.measures)
+    )
 
 
-def _compared(taken: Snapshot, before: Snapshot | None) -> dict[str, Compared]:
-    if before is None or not before.values:
+def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Compared]:
+    if before is None or not before.has_queries:
         return {}
-    shared = [name for name in taken.values if name in before.values]
-    return {one.measure: one for one in compare(taken, before, shared)}
+    shared = [name for name in candidate.scores.measures if name in before.scores.measures]
+    return {comparison.measure: comparison for comparison in compare(candidate, before, shared)}
 
 
-def _measure(gated: Gated, name: str, compared: Compared | None) -> dict[str, Any]:
-    """Give a measure with what it is held against, and how it compares."""
-    taken = gated.snapshot
+def _measure(gated: GateResult, name: str, comparison: Compared | None) -> MeasureRow:
+    """Return a measure with what it is held against, and how it compares with the baseline."""
+    candidate, before = gated.evaluation, gated.baseline.evaluation if gated.baseline else None
     checks = [
         check for check in gated.decision.checks if check.metric == name and check.where is None and not check.query
     ]
-    floor = next((check.limit for check in checks if check.kind == "min"), None)
-    was = gated.baseline.snapshot.mean(name) if gated.baseline else math.nan
-    values = sorted(taken.scores(name).values())
-    found: dict[str, Any] = {
-        "name": name,
-        "definition": taken.definitions.get(name, name),
-        "lower_is_better": lower_is_better(name),
-        "mean": _number(taken.mean(name)),
-        "interval": _interval(name, values),
-        "n": len(values),
-        "baseline": _number(was),
-        "floor": floor,
-        "status": _status(checks, compared),
-        "values": [round(value, 6) for value in values],
-    }
-    if compared is not None:
-        found |= {
-            key: value
-            for key, value in compared.to_dict().items()
-            if key not in ("measure", "segment", "n", "baseline", "candidate")
-        }
-    return found
+    scores = sorted(candidate.values(name).values())
+    plain = {} if comparison is None else comparison.to_dict()
+    for key in ("measure", "segment", "n", "baseline", "candidate"):
+        plain.pop(key, None)
+    return MeasureRow(
+        name=name,
+        definition=candidate.scores.definitions.get(name, name),
+        lower_is_better=lower_is_better(name),
+        mean=_number(candidate.mean(name)),
+        interval=_interval(name, scores),
+        n=len(scores),
+        baseline=_number(before.mean(name)) if before else None,
+        floor=next((check.limit for check in checks if check.kind == "min"), None),
+        status=_status(checks, comparison),
+        values=tuple(round(score, 6) for score in scores),
+        **plain,
+    )
 
 
-def _interval(name: str, values: Sequence[float]) -> list[float] | None:
-    """Give the 95 % interval of a mean."""
-    if len(values) < 2:
+def _interval(name: str, scores: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % interval of a mean; None for fewer than two scores."""
+    if len(scores) < 2:
         return None
-    found = bootstrap(values, rng=generator(0, name), method="bca")
-    return [found.low, found.high]
+    interval = bootstrap(scores, rng=generator(0, name), method="bca")
+    return interval.low, interval.high
 
 
-def _status(checks: Sequence[Check], compared: Compared | None) -> str:
-    """Say what became of a measure; to call a pass what nothing was proved of would be a promise."""
+def _status(
+    checks: Sequence[Check], comparison: Compared | None
+) -> Literal["FAIL", "DEGRADED", "INCONCLUSIVE", "PASS", "UNCHECKED"]:
+    """Return what became of a measure; without a check that passed it is not called a pass."""
     if any(check.outcome is Outcome.FAIL for check in checks):
         return "FAIL"
-    if compared is not None and compared.gain < -1e-9:
+    if comparison is not None and comparison.gain < -_TIE:
         return "DEGRADED"
     if any(check.outcome is Outcome.INCONCLUSIVE for check in checks):
         return "INCONCLUSIVE"
     return "PASS" if checks else "UNCHECKED"
 
 
-def _segments(golden: GoldenSet, taken: Snapshot, before: Snapshot | None) -> list[dict[str, Any]]:
-    return [
-        {
-            "field": field,
-            "value": value,
-            "queries": len(queries),
-            "ids": list(queries),
-            "means": {name: _number(taken.mean(name, queries)) for name in taken.values},
-            "baseline": None
-            if before is None
-            else {name: _number(before.mean(name, queries)) for name in before.values},
-        }
-        for (field, value), queries in groups(golden).items()
-    ]
+def _segments(golden: GoldenSet, candidate: Evaluation, before: Evaluation | None) -> tuple[SegmentRow, ...]:
+    return tuple(
+        SegmentRow(
+            field=field,
+            value=value,
+            queries=len(queries),
+            ids=tuple(queries),
+            means=_means(candidate, queries),
+            baseline=None if before is None else _means(before, queries),
+        )
+        for (field, value), queries in segment_queries(golden).items()
+    )
 
 
-def _latency(gated: Gated) -> dict[str, Any]:
-    times = [
-        trace.timings["total"] for trace in gated.evaluation.run.traces if "total" in trace.timings and not trace.error
-    ]
+def _means(evaluation: Evaluation, queries: Sequence[str]) -> dict[str, float | None]:
+    return {name: _number(evaluation.mean(name, queries)) for name in evaluation.scores.measures}
+
+
+def _latency(gated: GateResult) -> LatencyFacts:
+    candidate, before = gated.evaluation, gated.baseline.evaluation if gated.baseline else None
+    times = [trace.timings["total"] for trace in candidate.traces if "total" in trace.timings and not trace.error]
     counts, edges = np.histogram(times, bins=_BINS) if times else (np.zeros(0, int), np.zeros(0))
+    return LatencyFacts(
+        stages=_stages(candidate),
+        baseline=_stages(before) if before else {},
+        histogram=Histogram(
+            edges=tuple(round(float(edge), 4) for edge in edges), counts=tuple(int(count) for count in counts)
+        ),
+    )
+
+
+def _stages(evaluation: Evaluation) -> dict[str, StageTimes]:
+    """Return the stages whose times are all known; a baseline that was written by hand may lack some."""
+    names = StageTimes.__struct_fields__
     return {
-        "stages": _stages(gated.snapshot),
-        "baseline": _stages(gated.baseline.snapshot) if gated.baseline else {},
-        "histogram": {"edges": [round(float(edge), 4) for edge in edges], "counts": [int(count) for count in counts]},
+        stage: StageTimes(**{name: times[name] for name in names})
+        for stage, times in evaluation.latency.items()
+        if all(math.isfinite(times.get(name, math.nan)) for name in names)
     }
 
 
-def _stages(taken: Snapshot) -> dict[str, dict[str, float]]:
-    """Give the stages of which all is known: a baseline may have been written by hand."""
-    return {stage: dict(one) for stage, one in taken.latency.items() if all(map(math.isfinite, one.values()))}
-
-
-def _queries(gated: Gated, before: Snapshot | None) -> list[dict[str, Any]]:
-    golden, taken = gated.project.golden, gated.snapshot
+def _queries(gated: GateResult) -> tuple[QueryRow, ...]:
+    golden, candidate = gated.project.golden, gated.evaluation
+    before = gated.baseline.evaluation if gated.baseline else None
     grades: dict[str, dict[str, int]] = {}
-    for (query, target), grade in golden.decided.items():
-        known = grades.setdefault(query, {})
-        known[target.document] = max(grade, known.get(target.document, 0))
-    first = {
-        trace.query: trace
-        for trace in reversed(gated.evaluation.run.traces)
-        if not trace.paraphrase and not trace.repeat
-    }
-    now = {name: taken.scores(name) for name in taken.values}
-    then = {name: before.scores(name) for name in before.values} if before else {}
-    asked = set(taken.queries)
-    return [
-        {
-            "id": query.id,
-            "text": query.text,
-            **{name: value for name in ("category", "type", "intent") if (value := getattr(query, name))},
-            "scores": {name: column[query.id] for name, column in now.items() if query.id in column},
-            "baseline": {name: column[query.id] for name, column in then.items() if query.id in column},
-            "error": taken.failed.get(query.id, ""),
-            "unfound": query.id in taken.unfound,
-            "ms": None if (trace := first.get(query.id)) is None else trace.timings.get("total"),
-            "hits": _hits(trace, grades.get(query.id, {}), before.hits.get(query.id, ()) if before else ()),
-            "left": _left(golden, trace, grades.get(query.id, {}), before.hits.get(query.id, ()) if before else ()),
-            "expected": _expected(golden, trace, grades.get(query.id, {})),
-        }
-        for query in golden.queries
-        if query.id in asked
-    ]  # fmt: skip
+    for (id_, target), grade in golden.decided.items():
+        of_query = grades.setdefault(id_, {})
+        of_query[target.document] = max(grade, of_query.get(target.document, 0))
+    first = {trace.query: trace for trace in reversed(candidate.traces) if not trace.paraphrase and not trace.repeat}
+    now = {name: candidate.values(name) for name in candidate.scores.measures}
+    then = {name: before.values(name) for name in before.scores.measures} if before else {}
+    asked, rows = set(candidate.queries), []
+    for query in golden.queries:
+        if query.id in asked:
+            trace, of_query = first.get(query.id), grades.get(query.id, {})
+            ranking = before.lists.get(query.id, ()) if before else ()
+            rows.append(
+                QueryRow(
+                    id=query.id,
+                    text=query.text,
+                    category=query.category or UNSET,
+                    type=query.type or UNSET,
+                    intent=query.intent or UNSET,
+                    scores={name: column[query.id] for name, column in now.items() if query.id in column},
+                    baseline={name: column[query.id] for name, column in then.items() if query.id in column},
+                    error=candidate.failures.get(query.id, ""),
+                    unfound=query.id in candidate.unfound,
+                    ms=None if trace is None else trace.timings.get("total"),
+                    hits=_hits(trace, of_query, ranking),
+                    left=_left(golden, trace, of_query, ranking),
+                    expected=_expected(golden, trace, of_query),
+                )
+            )
+    return tuple(rows)
 
 
-def _hits(trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]) -> list[dict[str, Any]]:
-    return [
-        {
-            "rank": rank,
-            "id": hit.id,
-            "document": hit.document,
-            "score": round(hit.score, 6),
-            "grade": grades.get(hit.document),
-            "was": before.index(hit.document) + 1 if hit.document in before else None,
-            **({"channels": {name: place.rank for name, place in hit.channels.items()}} if hit.channels else {}),
-        }
+def _hits(trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]) -> tuple[HitRow, ...]:
+    return tuple(
+        HitRow(
+            rank=rank,
+            id=hit.id,
+            document=hit.document,
+            score=round(hit.score, 6),
+            grade=grades.get(hit.document),
+            was=before.index(hit.document) + 1 if hit.document in before else None,
+            channels={name: place.rank for name, place in hit.channels.items()},
+        )
         for rank, hit in enumerate(trace.hits if trace else (), 1)
-    ]
+    )
 
 
 def _left(
     golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Give what was among the first documents before, and is not found any more."""
-    found = {hit.document for hit in trace.hits} if trace else set()
-    return [
-        {
-            "document": id_,
-            "title": there.title if (there := golden.document_by_id.get(id_)) else "",
-            "was": rank,
-            "grade": grades.get(id_),
-        }
+) -> tuple[LeftRow, ...]:
+    """Return the documents that were among the first of the baseline and are no longer found."""
+    retrieved = {hit.document for hit in trace.hits} if trace else set()
+    return tuple(
+        LeftRow(document=id_, title=_title(golden, id_), was=rank, grade=grades.get(id_))
         for rank, id_ in enumerate(before, 1)
-        if id_ not in found
-    ]
+        if id_ not in retrieved
+    )
 
 
-def _passages(gated: Gated) -> dict[str, dict[str, str]]:
-    """Give title and beginning of everything that was found, once, by the id of the hit."""
-    golden = gated.project.golden
-    found: dict[str, dict[str, str]] = {}
-    for trace in gated.evaluation.run.traces:
+def _passages(gated: GateResult) -> dict[str, Passage]:
+    """Return title and beginning of everything that was found, by the id of the hit."""
+    golden, candidate = gated.project.golden, gated.evaluation
+    passages: dict[str, Passage] = {}
+    for trace in candidate.traces:
         for hit in trace.hits if not trace.paraphrase and not trace.repeat else ():
-            if hit.id not in found:
-                document = golden.document_by_id.get(hit.document)
-                found[hit.id] = {"title": document.title if document else "", "snippet": _snippet(golden, hit)}
-    return found
+            if hit.id not in passages:
+                passages[hit.id] = Passage(title=_title(golden, hit.document), snippet=_snippet(golden, hit))
+    return passages
+
+
+def _title(golden: GoldenSet, id_: str) -> str:
+    document = golden.document_by_id.get(id_)
+    return document.title if document else ""
 
 
 def _snippet(golden: GoldenSet, hit: Hit) -> str:
-    """Give the beginning of what was found: the hit's own text, its span of the document, or the document."""
+    """Return the beginning of a hit's own text, of its span of the document, or of the document."""
     if hit.content:
         return hit.content[:_SNIPPET]
     document = golden.document_by_id.get(hit.document)
@@ -289,23 +359,17 @@ def _snippet(golden: GoldenSet, hit: Hit) -> str:
     return " ".join(text[: 2 * _SNIPPET].split())[:_SNIPPET]
 
 
-def _expected(golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Give what is relevant, the best first, with the rank at which it came, if it did."""
+def _expected(golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
+    """Return the relevant documents, the best first, with the rank at which each was found."""
     ranks: dict[str, int] = {}
     for rank, hit in enumerate(trace.hits if trace else (), 1):
         ranks.setdefault(hit.document, rank)
-    wanted = sorted(
+    relevant = sorted(
         (id_ for id_, grade in grades.items() if grade >= golden.relevant), key=lambda id_: (-grades[id_], id_)
     )
-    return [
-        {
-            "document": id_,
-            "title": there.title if (there := golden.document_by_id.get(id_)) else "",
-            "grade": grades[id_],
-            "rank": ranks.get(id_),
-        }
-        for id_ in wanted
-    ]
+    return tuple(
+        ExpectedRow(document=id_, title=_title(golden, id_), grade=grades[id_], rank=ranks.get(id_)) for id_ in relevant
+    )
 
 
 def _number(value: float) -> float | None:

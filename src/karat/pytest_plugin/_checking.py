@@ -16,7 +16,16 @@ import pytest
 
 from karat.core import InputError, KaratError, UsageError
 from karat.files import folder_lock, write_file
-from karat.projects import Gated, check_project, chosen_settings, explain, gate_run, report_document, run_path
+from karat.projects import (
+    GateResult,
+    check_project,
+    choose_settings,
+    explain,
+    gate_run,
+    report_document,
+    run_path,
+    summarise,
+)
 from karat.pytest_plugin._names import PROPERTY
 from karat.pytest_plugin._rules import Asked, Rule, item_id, name_of, names_of, rule_of, told
 from karat.runs import read_answers
@@ -25,7 +34,7 @@ from karat.systems import adapt
 
 _GATE = ("baseline", "policy", "seed")
 _RANK = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
-_GATED: pytest.StashKey[dict[str, Gated | str]] = pytest.StashKey()
+_GATED: pytest.StashKey[dict[str, GateResult | str]] = pytest.StashKey()
 """By test: the answers and what the gate says of them, or why there are none."""
 
 
@@ -79,7 +88,7 @@ def _test(item: pytest.Function, rule: Rule) -> Test:
     return Test(key=f"{name}{others}", name="-".join([name, *others]))
 
 
-def _evaluated(config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object]) -> Gated | str:
+def _evaluated(config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object]) -> GateResult | str:
     """Ask the system, or take what another worker has asked; give the reason where it cannot be asked.
 
     What a test itself raises is its own, with its traceback.
@@ -106,7 +115,7 @@ def _shared(config: pytest.Config, key: str) -> Path | None:
 
 def _asked_once(
     config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object], folder: Path
-) -> Gated | str:
+) -> GateResult | str:
     run, failed = folder / "run.jsonl", folder / "failed.txt"
     if failed.exists():
         return failed.read_text("utf-8")
@@ -129,7 +138,7 @@ def _returned(system: object) -> object:
     return system
 
 
-def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Path | None = None) -> Gated:
+def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Path | None = None) -> GateResult:
     """Ask a system and gate its answers; keep the run and write the reports where the command line says so."""
     project, kept, reports = asked.project, config.getoption("--karat-runs"), _reports(config)
     # What a test gives is its own to close: fixtures do that, and the next test may need it.
@@ -138,7 +147,7 @@ def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Pa
         gated = check_project(project, own, output=run, **asked.choices)
     else:
         with _alone(config, own.name):
-            path = run_path(Path(kept), project.golden, own, chosen_settings(project, **asked.choices))
+            path = run_path(Path(kept), project.golden, own, choose_settings(project, **asked.choices))
             gated = check_project(project, own, output=path, **asked.choices)
         if run is not None:
             shutil.copy(path, run)
@@ -169,7 +178,7 @@ def _reports(config: pytest.Config) -> Path | None:
     return Path(folder)
 
 
-def _write(stem: Path, gated: Gated) -> None:
+def _write(stem: Path, gated: GateResult) -> None:
     """Write the reports that ``karat check`` writes."""
     from karat.reports import render_html, render_json, render_markdown
 
@@ -178,7 +187,7 @@ def _write(stem: Path, gated: Gated) -> None:
         write_file(f"{stem}.{suffix}", render(document))
 
 
-def _judge(item: pytest.Function, rule: Rule, gated: Gated) -> None:
+def _judge(item: pytest.Function, rule: Rule, gated: GateResult) -> None:
     """Pass or fail by the checks of the item's rule; those that belong to no rule are the first item's."""
     __tracebackhide__ = True
     names = names_of(gated.decision.policy)
@@ -187,7 +196,7 @@ def _judge(item: pytest.Function, rule: Rule, gated: Gated) -> None:
     ]
     worst = next(one for one in _RANK if one is Outcome.PASS or any(check.outcome is one for check in checks))
     of_it = [check for check in checks if check.outcome is worst]
-    reasons = "; ".join(explain(gated, [check]).splitlines()[0] for check in of_it)
+    reasons = "; ".join(map(summarise, of_it))
     item.user_properties.append((PROPERTY, f"{worst.value}: {reasons}"))
     if worst is Outcome.FAIL:
         pytest.fail(explain(gated, of_it), pytrace=False)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from karat.core import KaratError
-from karat.projects import Gated, verdict
+from karat.projects import GateResult, describe_failure
 from karat.pytest_plugin._checking import Test, ask
 from karat.pytest_plugin._rules import read_asked, told
 
@@ -31,7 +31,7 @@ class Fixture:
         policy: str | Path | None = None,
         seed: int = 0,
         **settings: Any,
-    ) -> Gated:
+    ) -> GateResult:
         """Ask a system every question and fail the test by the gate; give the scores and the decision if it passes.
 
         As :func:`karat.check`, with paths relative to the root of the test suite.
@@ -45,7 +45,7 @@ class Fixture:
         else:
             if not gated.decision.exit_code:
                 return gated
-            wrong = verdict(gated)
+            wrong = describe_failure(gated)
         pytest.fail(wrong, pytrace=False)
 
     def _test(self) -> Test:

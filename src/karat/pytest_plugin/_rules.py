@@ -12,7 +12,15 @@ import pytest
 
 from karat.core import InputError, KaratError, UsageError, did_you_mean
 from karat.gate import Check, Must, Policy
-from karat.projects import CHOICES, Project, as_path, as_policy, checked_project, chosen_settings, policy_of
+from karat.projects import (
+    CHOICES,
+    Project,
+    choose_settings,
+    open_sound_project,
+    parse_path,
+    parse_policy,
+    project_policy,
+)
 from karat.pytest_plugin._names import MARK, PARAMETER
 
 _NAMES = ("golden", "baseline", "policy", "seed", *CHOICES)
@@ -48,16 +56,16 @@ def read_asked(root: Path, said: dict[str, Any], known: Projects) -> Asked:
                 f"there is no argument {name!r}{did_you_mean(name, _NAMES) or '; it has ' + ', '.join(_NAMES)}"
             )
     choices = dict(said)
-    path = root / as_path("golden", choices.pop("golden", "."))
-    choices["policy"] = as_policy(root, choices.get("policy"))
+    path = root / parse_path("golden", choices.pop("golden", "."))
+    choices["policy"] = parse_policy(root, choices.get("policy"))
     if choices.get("baseline") is not None:
-        choices["baseline"] = root / as_path("baseline", choices["baseline"])
+        choices["baseline"] = root / parse_path("baseline", choices["baseline"])
     if path not in known:
         if not os.path.exists(path):  # noqa: PTH110 (pathlib raises where a name is too long)
             hint = f"paths are relative to pytest's root folder, which is {root}"
             raise InputError("no such file or folder", source=str(path), hint=hint)
-        known[path] = checked_project(path)
-    chosen_settings(known[path], **choices)
+        known[path] = open_sound_project(path)
+    choose_settings(known[path], **choices)
     return Asked(project=known[path], choices=choices)
 
 
@@ -70,7 +78,7 @@ def rules_of(test: pytest.Item) -> list[Rule]:
             raise UsageError("the mark takes one folder")
         said = {**dict(zip(("golden",), mark.args, strict=False)), **mark.kwargs}
         asked = read_asked(config.rootpath, said, config.stash.setdefault(_PROJECTS, {}))
-        names = names_of(policy_of(asked.project, asked.choices["policy"]))
+        names = names_of(project_policy(asked.project, asked.choices["policy"]))
     except KaratError as error:
         wrong = f"{told(error)} ({test.nodeid})"
     else:

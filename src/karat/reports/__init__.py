@@ -1,31 +1,46 @@
-"""Reports: the document of a decision, and that document as Markdown, HTML, JUnit, CSV and LaTeX."""
+"""Reports: the decision document, and renderings of it for people, CI, papers and terminals."""
 
-from karat.reports._comment import render_comment
-from karat.reports._csv import render_csv
-from karat.reports._document import FORMAT, conclude, read_document, schema
-from karat.reports._failures import Failure, failures
-from karat.reports._github import annotation, render_github, render_summary
-from karat.reports._html import render_html
-from karat.reports._json import render_json
-from karat.reports._junit import render_junit
-from karat.reports._latex import render_latex
-from karat.reports._markdown import render_markdown
-from karat.reports._recommendations import RULES, Recommendation, recommendations
-from karat.reports._sparkline import Chart, Sparkline, bars, render_sparklines
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from karat.reports._comment import render_comment
+    from karat.reports._csv import render_csv
+    from karat.reports._document import add_conclusions, decision_schema, read_document
+    from karat.reports._explanation import explain_checks, render_refusal, summarise_check
+    from karat.reports._github import annotation, render_github, render_summary
+    from karat.reports._html import render_html
+    from karat.reports._json import render_json
+    from karat.reports._junit import render_junit
+    from karat.reports._latex import render_latex
+    from karat.reports._markdown import render_markdown
+    from karat.reports._patterns import hints
+    from karat.reports._recommendations import RULES, recommend
+    from karat.reports._sparkline import Chart, Sparkline, bars, render_sparklines
+    from karat.reports._terminal import COLOUR, PLAIN, Style, align, escaped, number, printable, quantity
+    from karat.reports._text import render_text
 
 __all__ = [
-    "FORMAT",
+    "COLOUR",
+    "PLAIN",
     "RULES",
     "Chart",
-    "Failure",
-    "Recommendation",
     "Sparkline",
+    "Style",
+    "add_conclusions",
+    "align",
     "annotation",
     "bars",
-    "conclude",
-    "failures",
+    "decision_schema",
+    "escaped",
+    "explain_checks",
+    "hints",
+    "number",
+    "printable",
+    "quantity",
     "read_document",
-    "recommendations",
+    "recommend",
     "render_comment",
     "render_csv",
     "render_github",
@@ -34,7 +49,37 @@ __all__ = [
     "render_junit",
     "render_latex",
     "render_markdown",
+    "render_refusal",
     "render_sparklines",
     "render_summary",
-    "schema",
+    "render_text",
+    "summarise_check",
 ]
+
+# Loaded at first use: a command pays only for the format that it renders.
+_HOME = {
+    "render_comment": "_comment",
+    "render_csv": "_csv",
+    **dict.fromkeys(("add_conclusions", "decision_schema", "read_document"), "_document"),
+    **dict.fromkeys(("explain_checks", "render_refusal", "summarise_check"), "_explanation"),
+    **dict.fromkeys(("annotation", "render_github", "render_summary"), "_github"),
+    "render_html": "_html",
+    "render_json": "_json",
+    "render_junit": "_junit",
+    "render_latex": "_latex",
+    "render_markdown": "_markdown",
+    "hints": "_patterns",
+    **dict.fromkeys(("RULES", "recommend"), "_recommendations"),
+    **dict.fromkeys(("Chart", "Sparkline", "bars", "render_sparklines"), "_sparkline"),
+    **dict.fromkeys(("COLOUR", "PLAIN", "Style", "align", "escaped", "number", "printable", "quantity"), "_terminal"),
+    "render_text": "_text",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(f"karat.reports.{_HOME[name]}"), name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

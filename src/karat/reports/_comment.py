@@ -4,79 +4,82 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from karat.reports._sections import (
-    checks,
-    configuration,
     cut,
-    differences,
-    distribution,
-    failures,
-    folded,
+    explain_verdict,
+    find_changed,
+    fold,
+    format_checks,
+    format_configuration,
+    format_differences,
+    format_distribution,
+    format_failures,
+    format_measures,
+    format_query,
+    format_recommendations,
+    format_segments,
+    format_verdict,
     markdown,
-    measures,
-    moved,
-    one_query,
-    recommendations,
-    run_words,
-    segments,
-    verdict,
-    version,
-    why,
+    name_golden,
+    name_run,
 )
+from karat.schema import DecisionDocument
 
 COMMENT = 60_000
-"""Bytes that a comment on GitHub may take for certain; the limit is 65,536 characters."""
+"""Bytes that fit into a comment on GitHub; its limit is 65,536 characters."""
 MARK = "karat-report"
 _QUERIES = 10
 _INTENDED = "Intended? `karat baseline update . --force 'why'` in the project's folder, and commit the baseline.\n"
-Document = Mapping[str, Any]
 
 
-def render_comment(document: Document) -> str:
-    """Give the comment; its first line, which nobody sees, is the mark by which it is found again."""
-    baseline = document["baseline"]
-    against = f"against the baseline of {markdown(baseline['recorded'])}" if baseline else "without a baseline"
-    if baseline and baseline["forced"]:
-        against += f" (forced: {markdown(baseline['forced'], 200)})"
-    policy = markdown(document["verdict"]["policy"])
-    shown = [
-        mark(document) + "\n",
-        f"## {verdict(document)}: {version(document)}\n",
-        f"{why(document)}\n",
-        f"Run {run_words(document)}, {against}, by policy {policy}.\n",
-        measures(document),
-        f"### Checks that did not pass\n\n{text}" if (text := checks(document)) else "",
-        f"### Recommendations\n\n{recommendations(document)}" if document["recommendations"] else "",
-        _INTENDED if any(one.get("baseline") is not None for one in document["verdict"]["failures"]) else "",
-        *(folded(title, text) for title, text in _behind(document).items() if text),
+def render_comment(document: DecisionDocument) -> str:
+    """Return the comment's Markdown.
+
+    Its first line is a hidden marker, so that the next run can find and replace the comment.
+    """
+    parts = [
+        marker(document) + "\n",
+        f"## {format_verdict(document)}: {name_golden(document)}\n",
+        f"{explain_verdict(document)}\n",
+        f"Run {name_run(document)}, {_comparison(document)}, by policy {markdown(document.verdict.policy)}.\n",
+        format_measures(document),
+        f"### Checks that did not pass\n\n{text}" if (text := format_checks(document)) else "",
+        f"### Recommendations\n\n{format_recommendations(document)}" if document.recommendations else "",
+        _INTENDED if any(isinstance(failure.baseline, int | float) for failure in document.verdict.failures) else "",
+        *(fold(title, text) for title, text in _folded(document).items() if text),
     ]
-    return cut("\n".join(part for part in shown if part), COMMENT)
+    return cut("\n".join(part for part in parts if part), COMMENT)
 
 
-def mark(document: Document) -> str:
-    """Give the hidden line by which the comment of one golden set is found again."""
-    name = str(document["golden"]["name"])
-    plain = re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-")
-    if plain != name:  # two names may become one
-        plain = f"{plain}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}".strip("-")
-    return f"<!-- {MARK} {plain} -->"
+def _comparison(document: DecisionDocument) -> str:
+    baseline = document.baseline
+    if baseline is None:
+        return "without a baseline"
+    forced = f" (forced: {markdown(baseline.forced, 200)})" if baseline.forced else ""
+    return f"against the baseline of {markdown(baseline.recorded)}{forced}"
 
 
-def _behind(document: Document) -> dict[str, str]:
-    """Give what is read when the verdict is not believed, by its title."""
-    by, told = {one["id"]: one for one in document["queries"]}, moved(document)
-    blocks = [one_query(document, by[id_]) for id_ in told[:_QUERIES]]
-    count = f"{len(blocks):,} of {len(told):,}" if len(told) > len(blocks) else f"{len(blocks):,}"
-    noted = "".join(f"- {markdown(one)}\n" for one in document["caveats"])
+def marker(document: DecisionDocument) -> str:
+    """Return the hidden line that identifies the comment of one golden set."""
+    name = document.golden.name
+    safe = re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-")
+    if safe != name:  # two names may become the same
+        safe = f"{safe}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}".strip("-")
+    return f"<!-- {MARK} {safe} -->"
+
+
+def _folded(document: DecisionDocument) -> dict[str, str]:
+    """Return the parts that are folded away, by title: what a reader wants who doubts the verdict."""
+    by_id, changed = {query.id: query for query in document.queries}, find_changed(document)
+    blocks = [format_query(document, by_id[id_]) for id_ in changed[:_QUERIES]]
+    number = f"{len(blocks):,} of {len(changed):,}" if len(changed) > len(blocks) else f"{len(blocks):,}"
     return {
-        f"Queries that moved ({count}), the worst first": "\n".join(blocks),
-        f"Failures ({len(document['failures']):,})": failures(document) if document["failures"] else "",
-        "Segments": segments(document),
-        "Differences from the baseline": differences(document),
-        "Distribution": distribution(document),
-        "What the numbers can show": noted,
-        "Configuration": configuration(document),
+        f"Queries that moved ({number}), the worst first": "\n".join(blocks),
+        f"Failures ({len(document.failures):,})": format_failures(document) if document.failures else "",
+        "Segments": format_segments(document),
+        "Differences from the baseline": format_differences(document),
+        "Distribution": format_distribution(document),
+        "What the numbers can show": "".join(f"- {markdown(caveat)}\n" for caveat in document.caveats),
+        "Configuration": format_configuration(document),
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def spread(values: Sequence[float]) -> tuple[float | None, float | None, float | None, float | None, float | None]:
-    """Give standard deviation (of a sample), p50, p95, least and largest; None where there are too few values.
+    """Return sample standard deviation, p50, p95, minimum and maximum; None where there are too few values.
 
     >>> spread([0.0, 0.5, 1.0])
     (0.5, 0.5, 0.95, 0.0, 1.0)
@@ -21,7 +21,7 @@ def spread(values: Sequence[float]) -> tuple[float | None, float | None, float |
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Give the value below which a share of all lies, between two values in proportion, as NumPy does by default."""
+    """Return the value below which a share of all values lies, interpolated linearly as NumPy does by default."""
     ordered = sorted(values)
     place = share * (len(ordered) - 1)
     low = int(place)

@@ -9,32 +9,32 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Any
 from urllib.parse import quote
 
 from karat.reports._html_data import payload
-from karat.reports._words import check_name, counted, reason, rule_words
+from karat.reports._words import count, describe_reason, describe_rule, name_check
+from karat.schema import BaselineFacts, CheckRow, DecisionDocument, to_plain
 
 _SCRIPTS = (  # in this order: each uses those before it
     "dom.js", "numbers.js", "scales.js", "measures.js", "dots.js", "plots.js", "rankings.js", "query.js", "table.js",
     "failures.js", "sections.js", "report.js",
 )  # fmt: skip
-_CHECKS = 12  # of an outcome that are seen at once, before one asks for the rest
+_CHECKS = 12  # of an outcome that are shown at once; the rest is folded
 _CHANGES = 8
 _WIDE = 200  # characters of a setting
 _SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
 _HEADS = {"fail": "failed", "inconclusive": "inconclusive", "pass": "passed"}  # the worst first
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Controls, halves of characters, and what turns the direction of writing: with it a text can look like another."""
-Document = Mapping[str, Any]
+"""Control characters, lone surrogates, and characters that change the direction of writing."""
 
 
-def render_html(document: Document) -> str:
-    """Give the report as one HTML page that opens offline; the same document gives the same page.
+def render_html(document: DecisionDocument) -> str:
+    """Return the report as one HTML page that opens offline; the same document gives the same page.
 
-    Nothing of the document is markup: what the page says at once is escaped, and the rest travels as JSON, from which
-    the script makes text nodes only. The policy in the head lets no other script or style run and nothing be loaded.
+    Nothing in the document can act as markup: the static part of the page is escaped, and the rest is embedded as JSON,
+    from which the script makes text nodes only. The content security policy allows no other script or style, and no
+    requests.
     """
     style, early, script = _asset("report.css"), _asset("theme.js"), "".join(map(_asset, _SCRIPTS))
     policy = (
@@ -80,89 +80,89 @@ def _hash(text: str) -> str:
 
 
 def _json(value: object) -> str:
-    r"""Give JSON that can stand inside a script element, whatever the strings are.
+    r"""Return JSON that can stand inside a script element, whatever its strings are.
 
     >>> _json(["</script>"])
     '["\\u003c/script\\u003e"]'
     """
-    text = json.dumps(_calm(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = json.dumps(_sanitise(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _text(value: object) -> str:
     return html.escape(_ACTING.sub("\ufffd", str(value)))
 
 
-def _calm(value: Any) -> Any:
-    """Give a value in whose texts nothing turns the direction of writing or controls a terminal."""
+def _sanitise(value: object) -> object:
+    """Return a value in whose texts nothing changes the direction of writing or controls a terminal."""
     if isinstance(value, str):
         return _ACTING.sub("\ufffd", value)
     if isinstance(value, Mapping):
-        return {_calm(key): _calm(inner) for key, inner in value.items()}
-    return list(map(_calm, value)) if isinstance(value, list | tuple) else value
+        return {_sanitise(key): _sanitise(inner) for key, inner in value.items()}
+    return list(map(_sanitise, value)) if isinstance(value, list | tuple) else value
 
 
-# What the page says before any script has run, and where none may: the verdict and why, caveats, and the facts.
+# The static part of the page, which needs no script: the verdict and why, the checks, the caveats and the facts.
 
 
-def _title(document: Document) -> str:
-    outcome = _text(document["verdict"]["outcome"].capitalize())
-    return f"{outcome}: {_text(document['run']['name'])} on {_text(document['golden'].get('name', 'a golden set'))}"
+def _title(document: DecisionDocument) -> str:
+    outcome = document.verdict.outcome.capitalize()
+    return f"{outcome}: {_text(document.run.name)} on {_text(document.golden.name)}"
 
 
-def _verdict(document: Document) -> str:
-    outcome = document["verdict"]["outcome"]
+def _verdict(document: DecisionDocument) -> str:
+    outcome = document.verdict.outcome
     facts = "".join(f"<div><dt>{name}</dt><dd>{_text(fact)}</dd></div>" for name, fact in _facts(document))
-    return f"""<section class="verdict {_text(outcome)}" aria-labelledby="verdict">
+    return f"""<section class="verdict {outcome}" aria-labelledby="verdict">
 <div class="said">
-<h1 id="verdict"><span class="sign" aria-hidden="true">{_SIGNS.get(outcome, "")}</span> \
-{_text(outcome.capitalize())}</h1>
+<h1 id="verdict"><span class="sign" aria-hidden="true">{_SIGNS[outcome]}</span> \
+{outcome.capitalize()}</h1>
 <p class="lead">{_text(_lead(document))}</p>
-{_changes(document)}
+{_changes(document.baseline)}
 </div>
 <dl class="facts">{facts}</dl>
 </section>"""
 
 
-def _lead(document: Document) -> str:
-    """Give the verdict in a sentence or two."""
-    verdict, checks = document["verdict"], document["checks"]
-    count = {name: sum(check["outcome"] == name for check in checks) for name in _HEADS}
+def _lead(document: DecisionDocument) -> str:
+    """Return the verdict in a sentence or two."""
+    verdict, checks = document.verdict, document.checks
+    counts = {name: sum(check.outcome == name for check in checks) for name in _HEADS}
     if not checks:
         return "The policy has no rule, so nothing was checked."
-    if verdict["outcome"] == "pass":
+    if verdict.outcome == "pass":
         return f"All {len(checks):,} checks passed." if len(checks) > 1 else "The one check passed."
-    why = "there is no baseline to compare with" if document["baseline"] is None else "the queries do not tell enough"
-    of, unsure = f"of {counted(len(checks), 'check')}", f"could not be decided: {why}"
-    if verdict["outcome"] == "fail":
-        rest = f"; {count['inconclusive']:,} {unsure}" if count["inconclusive"] else ""
-        return f"{count['fail']:,} {of} failed{rest}."
-    ends = "lets that pass" if verdict["exit_code"] == 0 else "does not let that pass"
-    return f"{count['inconclusive']:,} {of} {unsure}. Nothing failed, and the policy {ends}."
+    why = "there is no baseline to compare with" if document.baseline is None else "the queries do not tell enough"
+    of, unsure = f"of {count(len(checks), 'check')}", f"could not be decided: {why}"
+    if verdict.outcome == "fail":
+        rest = f"; {counts['inconclusive']:,} {unsure}" if counts["inconclusive"] else ""
+        return f"{counts['fail']:,} {of} failed{rest}."
+    ends = "lets that pass" if verdict.exit_code == 0 else "does not let that pass"
+    return f"{counts['inconclusive']:,} {of} {unsure}. Nothing failed, and the policy {ends}."
 
 
-def _facts(document: Document) -> Iterator[tuple[str, str]]:
-    run, golden, baseline = document["run"], document["golden"], document["baseline"]
-    yield "Candidate", run["name"]
-    yield "Baseline", f"{baseline['name']}, recorded {baseline['recorded']}" if baseline else "none yet"
-    size = f"{counted(golden['queries'], 'query', 'queries')}, {counted(golden['documents'], 'document')}"
-    yield "Golden set", f"{golden.get('name', '')} {golden.get('version', '')} ({size})".strip()
-    yield "Answered", f"{run['queries'] - run['failed']:,} of {counted(run['queries'], 'query', 'queries')}"
-    yield "Policy", f"{document['verdict']['policy']}, exit code {document['verdict']['exit_code']}"
-    yield "Report of", document["created"]
+def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
+    run, golden, baseline = document.run, document.golden, document.baseline
+    yield "Candidate", run.name
+    yield "Baseline", f"{baseline.name}, recorded {baseline.recorded}" if baseline else "none yet"
+    size = f"{count(golden.queries, 'query', 'queries')}, {count(golden.documents, 'document')}"
+    yield "Golden set", f"{golden.name} {golden.version or ''} ({size})".strip()
+    yield "Answered", f"{run.queries - run.failed:,} of {count(run.queries, 'query', 'queries')}"
+    yield "Policy", f"{document.verdict.policy}, exit code {document.verdict.exit_code}"
+    yield "Report of", document.created
 
 
-def _changes(document: Document) -> str:
-    """Give what differs in the system, which is the first thing to ask after the verdict."""
-    found = (document["baseline"] or {}).get("changes", [])
-    if not found:
+def _changes(baseline: BaselineFacts | None) -> str:
+    """Return what differs in the system, which is the first question after the verdict."""
+    if baseline is None or not baseline.changes:
         return ""
     shown = "".join(
-        f"<li><code>{_text(one['key'])}</code> {_value(one['was'])} <span aria-label='became'>→</span> "
-        f"<b>{_value(one['now'])}</b></li>"
-        for one in found[:_CHANGES]
+        f"<li><code>{_text(change.key)}</code> {_value(change.was)} <span aria-label='became'>→</span> "
+        f"<b>{_value(change.now)}</b></li>"
+        for change in baseline.changes[:_CHANGES]
     )
-    more = f"<li>and {len(found) - _CHANGES:,} more, under Run</li>" if len(found) > _CHANGES else ""
+    rest = len(baseline.changes) - _CHANGES
+    more = f"<li>and {rest:,} more, under Run</li>" if rest > 0 else ""
     return f'<h2>Changed since the baseline</h2><ul class="changes">{shown}{more}</ul>'
 
 
@@ -171,9 +171,9 @@ def _value(value: object) -> str:
     return _text((text or "empty") if len(text) <= _WIDE else f"{text[: _WIDE - 1]}…")
 
 
-def _checks(document: Document) -> str:
-    """Give every check, those that failed first; only those that passed are folded away."""
-    groups = [(name, [one for one in document["checks"] if one["outcome"] == name]) for name in _HEADS]
+def _checks(document: DecisionDocument) -> str:
+    """Return every check, the failed ones first; only those that passed are folded away."""
+    groups = [(name, [check for check in document.checks if check.outcome == name]) for name in _HEADS]
     shown = "".join(_group(outcome, list(map(_check, checks))) for outcome, checks in groups if checks)
     return (
         shown
@@ -194,42 +194,50 @@ def _group(outcome: str, items: Sequence[str]) -> str:
     )
 
 
-def _check(check: Mapping[str, Any]) -> str:
-    outcome, name = check["outcome"], _text(check_name(check))
-    timed = check.get("metric", "").startswith("latency.") and "limit" in check and not check["kind"].endswith("_rel")
+def _check(check: CheckRow) -> str:
+    outcome, name = check.outcome, _text(name_check(check))
+    timed = check.metric.startswith("latency.") and check.limit is not None and not check.kind.endswith("_rel")
     unit = " ms" if timed else ""
-    if check.get("query"):
-        address = quote(_ACTING.sub("\ufffd", check["query"]), safe="")
+    if check.query:
+        address = quote(_ACTING.sub("\ufffd", check.query), safe="")
         name = f'<a href="#q={address}">{name}</a>'
     return (
         f'<li><span class="sign" role="img" aria-label="{outcome}">{_SIGNS[outcome]}</span>'
-        f'<span class="what"><b>{name}</b> {_text(rule_words(check))}{unit}</span> '
-        f'<span class="why">{_text(reason(check))}</span></li>'
+        f'<span class="what"><b>{name}</b> {_text(describe_rule(check))}{unit}</span> '
+        f'<span class="why">{_text(describe_reason(check))}</span></li>'
     )
 
 
-def _caveats(document: Document) -> str:
-    if not document["caveats"]:
+def _caveats(document: DecisionDocument) -> str:
+    if not document.caveats:
         return ""
-    shown = "".join(f"<li>{_text(text)}</li>" for text in document["caveats"])
+    shown = "".join(f"<li>{_text(text)}</li>" for text in document.caveats)
     return f"""<section id="caveats" class="callout" aria-labelledby="caveats-title">
 <h2 id="caveats-title">Read with care</h2>
 <ul>{shown}</ul>
 </section>"""
 
 
-def _about(document: Document) -> str:
-    run, baseline = document["run"], document["baseline"]
-    kept = ("name", "fingerprint", "queries", "failed", "coverage")
-    facts = {"run": {key: run[key] for key in kept}, "golden": document["golden"]}
+def _about(document: DecisionDocument) -> str:
+    run, baseline = document.run, document.baseline
+    facts: dict[str, object] = {
+        "run": {key: getattr(run, key) for key in ("name", "fingerprint", "queries", "failed", "coverage")},
+        "golden": to_plain(document.golden),
+    }
+    tables = []
     if baseline:
-        facts["baseline"] = {key: baseline[key] or "no" for key in ("name", "recorded", "forced")}
-    changes = [(one["key"], _value(one["was"]), _value(one["now"])) for one in (baseline or {}).get("changes", ())]
-    tables = [_table("Changed since the baseline", ("Setting", "Baseline", "Candidate"), changes)] if changes else []
-    parts = {"Run, golden set and baseline": facts, "System": run["system"]}
-    for name, part in (parts | {"Settings": run["settings"], "Versions": run["versions"]}).items():
-        rows = [(key, _value(value)) for key, value in _flat(part)]
-        tables += [_table(name, ("Name", "Value"), rows)] if rows else []
+        facts["baseline"] = {key: getattr(baseline, key) or "no" for key in ("name", "recorded", "forced")}
+        if changes := [(change.key, _value(change.was), _value(change.now)) for change in baseline.changes]:
+            tables.append(_table("Changed since the baseline", ("Setting", "Baseline", "Candidate"), changes))
+    parts = {
+        "Run, golden set and baseline": facts,
+        "System": run.system,
+        "Settings": run.settings,
+        "Versions": run.versions,
+    }
+    for name, part in parts.items():
+        if rows := [(key, _value(value)) for key, value in _flatten(part)]:
+            tables.append(_table(name, ("Name", "Value"), rows))
     return f"""<section id="about" aria-labelledby="about-title">
 <h2 id="about-title">Run</h2>
 <p class="caption">What was measured, exactly enough to do it again.</p>
@@ -238,26 +246,26 @@ def _about(document: Document) -> str:
 
 
 def _table(name: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Give a folded table whose first cells are text and whose others are markup."""
+    """Return a folded table. The first cell of a row is text, the others are markup."""
     body = "".join(
         f'<tr><th scope="row"><code>{_text(first)}</code></th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
         for first, *rest in rows
     )
-    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+    head = "".join(f'<th scope="col">{head}</th>' for head in heads)
     return f"""<details><summary>{name}</summary>
 <div class="scroll" tabindex="0" role="group" aria-label="{name}"><table><thead><tr>{head}</tr></thead>\
 <tbody>{body}</tbody></table></div></details>
 """
 
 
-def _flat(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """Give nested settings as dotted names and values.
+def _flatten(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """Yield nested settings as dotted names and values.
 
-    >>> list(_flat({"chunk": {"size": 256}, "dense": None}))
+    >>> list(_flatten({"chunk": {"size": 256}, "dense": None}))
     [('chunk.size', 256), ('dense', None)]
     """
     if not isinstance(value, Mapping):
         yield name, value
         return
     for key, inner in value.items():
-        yield from _flat(inner, f"{name}.{key}" if name else str(key))
+        yield from _flatten(inner, f"{name}.{key}" if name else str(key))

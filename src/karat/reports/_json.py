@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+
+from karat.schema import DecisionDocument, to_plain
 
 
-def render_json(document: Mapping[str, Any]) -> str:
-    """Give the document as one line of ASCII; ``karat report --schema`` describes it."""
-    return json.dumps(document, allow_nan=False) + "\n"
+def render_json(document: DecisionDocument) -> str:
+    """Return the document as one line of ASCII; ``karat report --schema`` describes it."""
+    return json.dumps(to_plain(document), allow_nan=False) + "\n"

@@ -3,49 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from karat.reports._words import gain, plain
+from karat.reports._words import clean
+from karat.schema import DecisionDocument, MeasureRow
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': "{''}", "`": r"\textasciigrave{}", "[": "{[}", "]": "{]}", "*": "{*}",
 }  # fmt: skip
-"""Also what is special at the beginning of a line of a table: ``[`` and ``*``."""
+"""``[`` and ``*`` are special at the beginning of a line of a table."""
 _EVERYWHERE = frozenset(
     "¡¢£§©ª®°±µ¶·º¿ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖ×ØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõö÷øùúûüýÿ"  # noqa: RUF001
     "ĀāĂăĆćČčĎďĒēĔĕĖėĚěĞğĢģĪīİıĶķĹĺĻļĽľŁłŃńŅņŇňŌōŐőŒœŔŕŘřŚśŞşŠšŢţŤťŪūŮůŰűŸŹźŻżŽž–—‘’“”†‡•…€™"  # noqa: RUF001
 )
-"""What pdflatex prints without any package, and the default font of lualatex and xelatex has."""
+"""Characters that pdflatex prints without any package, and that the default font of lualatex and xelatex has."""
 _LETTER = r"""% A character that the fonts of a document lack is printed as a question mark: load an encoding
 % that has it (pdflatex: fontenc), or a font (lualatex, xelatex: fontspec).
 \providecommand{\karatletter}[2]{% its number, and itself
   \ifdefined\Umathchar \iffontchar\font#1 #2\else ?\fi
   \else\ifnum\pdfstrcmp{\encodingdefault}{OT1}=0 ?%
   \else\ifcsname u8:\detokenize{#2}\endcsname #2\else ?\fi\fi\fi}"""
-"""OT1, the encoding of who chose none, has none of the characters that this is for, even where LaTeX knows them."""
+"""OT1, the default encoding, has none of the characters that this is for, even where LaTeX knows them."""
 _PAIRED = "-,'<>"
-"""Two of them are printed as a dash or a quotation mark, by lualatex even with an empty group between them."""
+"""Two of them become a dash or a quotation mark, with lualatex even if an empty group stands between them."""
 _MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 _NAME = 80  # characters of a name in a caption
 
 
-def render_latex(document: Mapping[str, Any]) -> str:
-    """Give a table (package booktabs): a row for each measure, the better of the two bold, changes with their marks.
+def render_latex(document: DecisionDocument) -> str:
+    """Return a table (package booktabs) with a row for each measure; the better of two means is bold.
 
     A mark says how small p of the paired sign-flip test is, after Holm's correction for all measures of the table.
     Without a baseline the table has means only. Whatever the names are, pdflatex, lualatex and xelatex compile it.
     """
-    compared = any(one.get("difference") is not None for one in document["measures"])
+    compared = any(measure.comparison for measure in document.measures)
     table = "\n".join(_table(document, compared=compared)) + "\n"
-    needed = [_LETTER] if r"\karatletter" in table else []
-    return "\n".join([r"% Needs \usepackage{booktabs}.", *needed, table])
+    definitions = [_LETTER] if r"\karatletter" in table else []
+    return "\n".join([r"% Needs \usepackage{booktabs}.", *definitions, table])
 
 
-def _table(document: Mapping[str, Any], *, compared: bool) -> Iterator[str]:
-    # Marks have a column of their own, so that the numbers before them stand below each other.
+def _table(document: DecisionDocument, *, compared: bool) -> Iterator[str]:
+    # Marks have a column of their own, so that the numbers before them are aligned.
     columns = "lrrr@{}lc" if compared else "lrr"
     head = r"Measure & Baseline & Candidate & Change & & 95\,\% interval" if compared else "Measure & Mean & $n$"
     short = _subject(document)
@@ -58,47 +58,45 @@ def _table(document: Mapping[str, Any], *, compared: bool) -> Iterator[str]:
     yield r"    \toprule"
     yield f"    {head} \\\\"
     yield r"    \midrule"
-    for one in document["measures"]:
-        yield f"    {_compared(one) if compared else _alone(one)} \\\\"
+    for measure in document.measures:
+        yield f"    {_comparison_row(measure) if compared else _mean_row(measure)} \\\\"
     yield r"    \bottomrule"
     yield r"  \end{tabular}"
     yield r"\end{table}"
 
 
 def latex(value: object, width: int | None = None) -> str:
-    r"""Give text of unknown origin as LaTeX prints it; what not every font has is left to ``\karatletter``.
+    r"""Return text of unknown origin as LaTeX prints it; a character that some fonts lack is left to ``\karatletter``.
 
     >>> latex("50% of a_b")
     '50\\% of a\\_b'
     >>> latex("naïve 検")
     'naïve \\karatletter{26908}{検}'
     """
-    parts = re.split(f"(?<=[{_PAIRED}])(?=[{_PAIRED}])", plain(value, width))
-    return r"{\kern0pt}".join("".join(map(_escaped, part)) for part in parts)
+    parts = re.split(f"(?<=[{_PAIRED}])(?=[{_PAIRED}])", clean(value, width))
+    return r"{\kern0pt}".join("".join(map(_escape, part)) for part in parts)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character.isascii() or character in _EVERYWHERE:
         return _SPECIAL.get(character, character)
     return f"\\karatletter{{{ord(character)}}}{{{character}}}"
 
 
-def _subject(document: Mapping[str, Any]) -> str:
-    golden = document["golden"]
-    name = f"{golden.get('name', '')} {golden.get('version', '')}".strip()
-    return f"{latex(document['run']['name'], _NAME)} on {latex(name, _NAME)}"
+def _subject(document: DecisionDocument) -> str:
+    return f"{latex(document.run.name, _NAME)} on {latex(document.golden.full_name, _NAME)}"
 
 
-def _label(document: Mapping[str, Any]) -> str:
-    """Name the table after set and run, so that a paper can hold several."""
-    words = f"{document['golden'].get('name', '')} {document['run']['name']}".lower()
+def _label(document: DecisionDocument) -> str:
+    """Return a label with the names of golden set and run, so that a paper can hold several tables."""
+    words = f"{document.golden.name} {document.run.name}".lower()
     return "-".join(["tab:karat", *re.findall("[a-z0-9]+", words)])[:_NAME]
 
 
-def _caption(document: Mapping[str, Any], subject: str, *, compared: bool) -> str:
-    words = f"{subject}, {document['run']['queries']:,} queries."
-    if compared:
-        name, day = latex(document["baseline"]["name"], _NAME), latex(document["baseline"]["recorded"])
+def _caption(document: DecisionDocument, subject: str, *, compared: bool) -> str:
+    words = f"{subject}, {document.run.queries:,} queries."
+    if compared and document.baseline:
+        name, day = latex(document.baseline.name, _NAME), latex(document.baseline.recorded)
         words += (
             f" Baseline: {name}, recorded \\mbox{{{day}}}."
             " Marks: * $p \\le 0.05$, ** $p \\le 0.01$, *** $p \\le 0.001$ (paired sign-flip test, Holm)."
@@ -106,20 +104,22 @@ def _caption(document: Mapping[str, Any], subject: str, *, compared: bool) -> st
     return words
 
 
-def _alone(one: Mapping[str, Any]) -> str:
-    return f"{latex(one['name'])} & {_number(one['mean'])} & {one['n']:,}"
+def _mean_row(measure: MeasureRow) -> str:
+    return f"{latex(measure.name)} & {_number(measure.mean)} & {measure.n:,}"
 
 
-def _compared(one: Mapping[str, Any]) -> str:
-    better = gain(one, one.get("difference"))
-    before, now = _number(one["baseline"]), _number(one["mean"])
-    if better > 1e-9:
+def _comparison_row(measure: MeasureRow) -> str:
+    before, now = _number(measure.baseline), _number(measure.mean)
+    if measure.overall_gain > 1e-9:
         now = f"\\textbf{{{now}}}"
-    elif better < -1e-9:
+    elif measure.overall_gain < -1e-9:
         before = f"\\textbf{{{before}}}"
-    interval = "--" if one.get("low") is None else f"$[{_signed(one['low'])}, {_signed(one['high'])}]$"
-    change = "--" if one.get("difference") is None else f"${_signed(one['difference'])}$"
-    return f"{latex(one['name'])} & {before} & {now} & {change} &{_mark(one.get('p_corrected'))} & {interval}"
+    change, mark, interval = "--", "", "--"
+    if comparison := measure.comparison:
+        change, mark = f"${_signed(comparison.difference)}$", _mark(comparison.p_corrected)
+        if comparison.low is not None and comparison.high is not None:
+            interval = f"$[{_signed(comparison.low)}, {_signed(comparison.high)}]$"
+    return f"{latex(measure.name)} & {before} & {now} & {change} &{mark} & {interval}"
 
 
 def _mark(p: float | None) -> str:

@@ -2,86 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from karat.reports._sections import (
-    checks,
-    configuration,
     cut,
-    differences,
-    distribution,
-    failures,
-    folded,
+    find_changed,
+    fold,
+    format_checks,
+    format_configuration,
+    format_differences,
+    format_distribution,
+    format_failures,
+    format_query,
+    format_recommendations,
+    format_segments,
+    format_summary,
     markdown,
-    moved,
-    one_query,
-    recommendations,
-    run_words,
-    segments,
-    short,
-    summary,
-    version,
+    name_golden,
+    name_run,
+    shorten_fingerprint,
 )
-from karat.reports._words import counted
+from karat.reports._words import count
+from karat.schema import DecisionDocument
 
 _AROUND = 500  # bytes for the headings around the queries
-Document = Mapping[str, Any]
 
 
-def render_markdown(document: Document, *, limit: int | None = None) -> str:
-    """Give the report as Markdown.
+def render_markdown(document: DecisionDocument, *, limit: int | None = None) -> str:
+    """Return the report as Markdown.
 
-    ``limit`` is the most bytes it may take; queries are left out where not all fit, first those of which there is least
-    to say.
+    ``limit`` is the most bytes that it may take. If not all queries fit, those that neither failed nor changed are left
+    out first.
     """
     sections = {
-        "Metrics Summary": summary(document),
-        "Checks that did not pass": checks(document),
-        "Differences from the baseline": differences(document),
-        "Distribution": distribution(document),
-        "Segments": segments(document),
+        "Metrics Summary": format_summary(document),
+        "Checks that did not pass": format_checks(document),
+        "Differences from the baseline": format_differences(document),
+        "Distribution": format_distribution(document),
+        "Segments": format_segments(document),
     }
-    head = ["# RAG Evaluation Report\n", *_head(document), folded("Configuration", configuration(document))]
+    head = ["# RAG Evaluation Report\n", *_head(document), fold("Configuration", format_configuration(document))]
     head += [f"## {title}\n\n{text}" for title, text in sections.items() if text]
-    failed = f"## Failures ({len(document['failures']):,})\n\n{failures(document)}"
-    tail = [failed, f"## Recommendations\n\n{recommendations(document)}"]
+    failed = f"## Failures ({len(document.failures):,})\n\n{format_failures(document)}"
+    tail = [failed, f"## Recommendations\n\n{format_recommendations(document)}"]
     room = None if limit is None else limit - len("\n".join([*head, *tail]).encode()) - _AROUND
     text = "\n".join([*head, f"## Per-Query Analysis\n\n{_queries(document, room)}", *tail])
     return text if limit is None else cut(text, limit)
 
 
-def _head(document: Document) -> Iterator[str]:
-    golden, baseline = document["golden"], document["baseline"]
-    yield f"**Date**: {markdown(document['created'])}  "
-    yield f"**Golden set**: {version(document)}, {golden['queries']:,} queries, {golden['documents']:,} documents, " + (
-        f"{golden['judgments']:,} judgments ({short(golden.get('fingerprint', ''))})  "
-    )
+def _head(document: DecisionDocument) -> Iterator[str]:
+    golden, baseline = document.golden, document.baseline
+    yield f"**Date**: {markdown(document.created)}  "
+    size = f"{golden.queries:,} queries, {golden.documents:,} documents, {golden.judgments:,} judgments"
+    yield f"**Golden set**: {name_golden(document)}, {size} ({shorten_fingerprint(golden.fingerprint or '')})  "
     if baseline is None:
         yield "**Baseline**: none yet  "
     else:
-        forced = f", forced: {markdown(baseline['forced'])}" if baseline["forced"] else ""
-        name = f"{markdown(baseline['name'])} ({short(baseline['fingerprint'])})"
-        yield f"**Baseline**: {name}, recorded {markdown(baseline['recorded'])}{forced}  "
-    yield f"**Run**: {run_words(document)}\n"
+        forced = f", forced: {markdown(baseline.forced)}" if baseline.forced else ""
+        name = f"{markdown(baseline.name)} ({shorten_fingerprint(baseline.fingerprint)})"
+        yield f"**Baseline**: {name}, recorded {markdown(baseline.recorded)}{forced}  "
+    yield f"**Run**: {name_run(document)}\n"
 
 
-def _queries(document: Document, room: int | None) -> str:
-    """Give the queries one by one; where not all fit, those that failed or lost, as many as fit."""
-    every = [one_query(document, one) for one in document["queries"]]
-    if room is None or sum(len(block.encode()) + 1 for block in every) <= room:
-        return "\n".join(every)
-    by = {one["id"]: one for one in document["queries"]}
-    telling = dict.fromkeys([*(one["query"] for one in document["failures"]), *moved(document)])
-    shown = _fitting((one_query(document, by[id_]) for id_ in telling if id_ in by), room)
-    return folded(f"{len(shown):,} of {counted(len(every), 'query', 'queries')}", "\n".join(shown))
+def _queries(document: DecisionDocument, room: int | None) -> str:
+    """Return the queries one by one; if not all fit, those that failed or changed, as many as fit."""
+    blocks = [format_query(document, query) for query in document.queries]
+    if room is None or sum(len(block.encode()) + 1 for block in blocks) <= room:
+        return "\n".join(blocks)
+    by_id = {query.id: query for query in document.queries}
+    telling = dict.fromkeys([*(failure.query for failure in document.failures), *find_changed(document)])
+    shown = _take_fitting((format_query(document, by_id[id_]) for id_ in telling if id_ in by_id), room)
+    return fold(f"{len(shown):,} of {count(len(blocks), 'query', 'queries')}", "\n".join(shown))
 
 
-def _fitting(blocks: Iterable[str], room: int) -> list[str]:
-    found = []
+def _take_fitting(blocks: Iterable[str], room: int) -> list[str]:
+    fitting = []
     for block in blocks:
         room -= len(block.encode()) + 1
         if room < 0:
             break
-        found.append(block)
-    return found
+        fitting.append(block)
+    return fitting

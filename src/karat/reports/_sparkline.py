@@ -1,4 +1,4 @@
-"""Sparklines: a row of numbers as a small line, in one SVG file or in a terminal."""
+"""Sparklines: a series of numbers as a small line, in one SVG file or in a terminal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 _NONE = "·"
 _WIDTH, _LEFT, _RIGHT, _ROW, _HEAD = 720, 200, 570, 64, 40
 _MARGIN, _PLOT, _APART = 16, 32, 16
-_HUGE = 1e8  # from here on digits are counted instead of read
-_DOTS = 40  # more than these would run into each other
+_HUGE = 1e8  # from here on numbers are printed with an exponent
+_DOTS = 40  # more dots would run into each other
 _STYLE = """\
 text{font:13px system-ui,sans-serif;fill:#1f2328}.small{font-size:11px}.small,.note{fill:#59636e}
 .strong{font-weight:600}.number{font-variant-numeric:tabular-nums}.ground{fill:#fff}.rule{stroke:#d1d9e0}
@@ -33,24 +33,24 @@ class Sparkline:
 
     name: str
     values: Sequence[float | None]
-    """At least one, the oldest first; None, or NaN, where there is none."""
+    """At least one value, the oldest first; None or NaN where a run has none."""
     digits: int = 4
     tiny: bool = False
-    """Whether a number that these digits do not show is told by its own first ones; else it is 0."""
+    """Whether a number too small for these digits is printed with an exponent; otherwise it is printed as 0."""
 
     @property
     def drawn(self) -> list[float | None]:
-        """The values as they are printed, so that a difference that no number shows is not drawn either."""
+        """The values rounded as they are printed, so that the line shows no difference that the numbers do not."""
         return [self._printed(value) if _is_number(value) else None for value in self.values]
 
     @property
-    def known(self) -> list[float]:
-        """The values that there are, as they are printed."""
+    def present(self) -> list[float]:
+        """The values that are not missing, rounded as they are printed."""
         return [value for value in self.drawn if value is not None]
 
     @property
     def change(self) -> float | None:
-        """The newest value minus the first; None unless both are there.
+        """The newest value minus the first; None if either is missing.
 
         >>> Sparkline(name="RR", values=[0.5, None, 0.75]).change
         0.25
@@ -59,11 +59,11 @@ class Sparkline:
         change = ends[1] - ends[0] if len(ends) == 2 and len(self.values) > 1 else None
         return change if _is_number(change) else None
 
-    def shown(self, value: float, *, signed: bool = False) -> str:
-        """Give a value as it is printed, in few characters; a change with its sign, and none as 0, not -0.
+    def format(self, value: float, *, signed: bool = False) -> str:
+        """Return a value as it is printed, in few characters; a change has its sign, and no change is 0, not -0.
 
         >>> line = Sparkline(name="p95 ms", values=(), digits=2, tiny=True)
-        >>> line.shown(12.345), line.shown(-0.0, signed=True), line.shown(3e-5), line.shown(123456789012.3)
+        >>> line.format(12.345), line.format(-0.0, signed=True), line.format(3e-5), line.format(123456789012.3)
         ('12.35', '+0.00', '3e-05', '1.23e+11')
         """
         sign = "+" if signed else ""
@@ -72,8 +72,8 @@ class Sparkline:
         return f"{round(value, self.digits) + 0.0:{sign}.{self.digits}f}"
 
     def _printed(self, value: float) -> float:
-        printed = float(self.shown(value))
-        return printed if math.isfinite(printed) else value  # the largest of all, rounded, is too large
+        printed = float(self.format(value))
+        return printed if math.isfinite(printed) else value  # the largest floats become infinite when they are rounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,27 +82,27 @@ class Chart:
 
     title: str
     labels: Sequence[str]
-    """What each run is called; a browser shows it where the mouse rests."""
+    """A label for each run; a browser shows it under the mouse."""
     lines: Sequence[Sparkline] = field(default_factory=tuple)
 
 
 def bars(values: Sequence[float | None]) -> str:
-    """Draw values as bars of one character each, the least lowest; a dot stands where there is none.
+    """Return values as bars of one character each, the smallest the lowest; a dot stands for a missing value.
 
     >>> bars([0.1, 0.2, None, 0.8])
     '▁▂·█'
     """
-    known = [value for value in values if _is_number(value)]
-    if not known:
+    present = [value for value in values if _is_number(value)]
+    if not present:
         return _NONE * len(values)
-    low, high = min(known), max(known)
+    low, high = min(present), max(present)
     return "".join(_BARS[round(_share(value, low, high) * 7)] if _is_number(value) else _NONE for value in values)
 
 
 def render_sparklines(title: str, charts: Sequence[Chart]) -> str:
-    """Give one SVG file with a sparkline for each metric, which loads nothing and follows the reader's light or dark.
+    """Return one SVG file with a sparkline for each metric; it loads nothing and follows light and dark mode.
 
-    Every line has a title and a description, so that who does not see it is told the same.
+    Every line has a title and a description, so that a screen reader says what the line shows.
     """
     height = _HEAD + sum(_HEAD + _ROW * len(chart.lines) + _APART for chart in charts)
     parts = [
@@ -123,19 +123,19 @@ def render_sparklines(title: str, charts: Sequence[Chart]) -> str:
         ]
         top += _HEAD
         for line in chart.lines:
-            parts.append(_drawn(line, chart.labels, top, f"trend-{number}-{len(parts)}"))
+            parts.append(_draw(line, chart.labels, top, f"trend-{number}-{len(parts)}"))
             top += _ROW
         top += _APART
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _drawn(line: Sparkline, labels: Sequence[str], top: float, name: str) -> str:
-    """Draw one metric in its row: its name and range, the line, and the newest value with the change."""
+def _draw(line: Sparkline, labels: Sequence[str], top: float, name: str) -> str:
+    """Return one metric in its row: its name and range, the line, and the newest value with the change."""
     return "\n".join(
         [
             f'<g role="img" aria-labelledby="{name}-t" aria-describedby="{name}-d">',
             f'<title id="{name}-t">{_text(line.name)}</title>',
-            f'<desc id="{name}-d">{_text(described(line))}</desc>',
+            f'<desc id="{name}-d">{_text(describe(line))}</desc>',
             *_pair(_MARGIN, top, line.name, _spread(line)),
             *_plot(line, labels, top + (_ROW - _PLOT) / 2),
             *_pair(_RIGHT + _MARGIN, top, *_newest(line)),
@@ -145,52 +145,52 @@ def _drawn(line: Sparkline, labels: Sequence[str], top: float, name: str) -> str
 
 
 def _spread(line: Sparkline) -> str:
-    known = line.known
-    if not known or len(line.values) == 1:
-        return "" if known else "no value"
-    low, high = line.shown(min(known)), line.shown(max(known))
-    return f"{low} to {high}" if low != high else "always the same" if len(known) > 1 else ""
+    present = line.present
+    if not present or len(line.values) == 1:
+        return "" if present else "no value"
+    low, high = line.format(min(present)), line.format(max(present))
+    return f"{low} to {high}" if low != high else "always the same" if len(present) > 1 else ""
 
 
 def _newest(line: Sparkline) -> tuple[str, str]:
     newest, change = line.drawn[-1], line.change
     return (
-        "-" if newest is None else line.shown(newest),
-        "" if change is None else f"{line.shown(change, signed=True)} since first",
+        "-" if newest is None else line.format(newest),
+        "" if change is None else f"{line.format(change, signed=True)} since first",
     )
 
 
 def _pair(x: float, top: float, strong: str, small: str) -> list[str]:
-    """Put a word and a smaller one below it beside a line; one alone stands where the line does."""
+    """Return a text and a smaller one below it; if there is only one, it stands beside the middle of the line."""
     if not small:
         return [_words(x, top + 37, strong, "strong number", 22)]
     return [_words(x, top + 27, strong, "strong number", 22), _words(x, top + 45, small, "small number")]
 
 
-def described(line: Sparkline) -> str:
-    """Say in words what a line shows.
+def describe(line: Sparkline) -> str:
+    """Return in words what a line shows.
 
-    >>> described(Sparkline(name="RR", values=[0.5, None, 0.75], digits=2))
+    >>> describe(Sparkline(name="RR", values=[0.5, None, 0.75], digits=2))
     '0.75 in the newest of 3 runs, +0.25 since the first; lowest 0.50, highest 0.75; 1 without a value.'
     """
-    known, runs = line.known, f"{len(line.values):,} run{'' if len(line.values) == 1 else 's'}"
-    if not known:
+    present, runs = line.present, f"{len(line.values):,} run{'' if len(line.values) == 1 else 's'}"
+    if not present:
         return f"no value in {runs}."
     newest = line.drawn[-1]
-    now = f"{'no value' if newest is None else line.shown(newest)} in the newest of {runs}"
-    since = "" if line.change is None else f", {line.shown(line.change, signed=True)} since the first"
-    lacking = f"; {len(line.values) - len(known):,} without a value" if len(known) < len(line.values) else ""
-    return f"{now}{since}; lowest {line.shown(min(known))}, highest {line.shown(max(known))}{lacking}."
+    now = f"{'no value' if newest is None else line.format(newest)} in the newest of {runs}"
+    since = "" if line.change is None else f", {line.format(line.change, signed=True)} since the first"
+    missing = f"; {len(line.values) - len(present):,} without a value" if len(present) < len(line.values) else ""
+    return f"{now}{since}; lowest {line.format(min(present))}, highest {line.format(max(present))}{missing}."
 
 
 def _plot(line: Sparkline, labels: Sequence[str], top: float) -> Iterator[str]:
-    """Draw lines between neighbours that both have a value, so that a gap is seen as one, and a dot for each run.
+    """Yield lines between neighbours that both have a value, so that a gap shows as one, and a dot for each run.
 
-    Where there are too many runs for dots, the newest has one, and what has no neighbour to be joined with. A field as
-    high as the plot tells the run that stands there: a dot is hard to hit.
+    If there are too many runs for dots, only the newest has one, and each value without a neighbour. A field as high as
+    the plot carries the label of each run, because a dot is hard to hit with the mouse.
     """
     drawn, count = line.drawn, len(line.values)
-    low, high = min(line.known, default=0.0), max(line.known, default=0.0)
+    low, high = min(line.present, default=0.0), max(line.present, default=0.0)
     step = (_RIGHT - _LEFT) / max(count - 1, 1)
     path, dots, fields = "", list[str](), list[str]()
     for i, (value, label) in enumerate(zip(drawn, labels, strict=True)):
@@ -206,7 +206,7 @@ def _plot(line: Sparkline, labels: Sequence[str], top: float) -> Iterator[str]:
             dots.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>')
         fields.append(
             f'<rect class="run" x="{x - min(step, 24) / 2:.1f}" y="{top - 8:g}" width="{min(step, 24):.1f}" '
-            f'height="{_PLOT + 16}"><title>{_text(label)}: {line.shown(value)}</title></rect>'
+            f'height="{_PLOT + 16}"><title>{_text(label)}: {line.format(value)}</title></rect>'
         )
     if path:
         yield f'<path class="line" d="{path}"/>'
@@ -218,18 +218,18 @@ def _is_number(value: float | None) -> TypeGuard[float]:
 
 
 def _share(value: float, low: float, high: float) -> float:
-    """Give how far a value stands from the lowest to the highest, from 0 to 1; the middle where all are the same."""
+    """Return where a value lies between the lowest and the highest, from 0 to 1; 0.5 if all are the same."""
     span = high - low
     return (value - low) / span if span > 0 and math.isfinite(span) else 0.5
 
 
 def _words(x: float, y: float, text: str, kind: str, most: int = 90) -> str:
-    """Put words at a place; of a text that would run into what stands beside it the beginning."""
+    """Return text at a place, shortened if it would run into what stands beside it."""
     widths = list(accumulate(2 if east_asian_width(c) in "WF" else 1 for c in text))
     short = text if not text or widths[-1] <= most else f"{text[: bisect_right(widths, most - 1)]}…"
     return f'<text class="{kind}" x="{x:g}" y="{y:g}">{_text(short)}</text>'
 
 
 def _text(text: str) -> str:
-    """Give text as XML takes it: what is no character that can be seen becomes U+FFFD."""
+    """Return text that is valid in XML: a character that cannot be printed becomes U+FFFD."""
     return html.escape("".join(c if c.isprintable() else "\ufffd" for c in text))

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import __version__
-from karat.core import GoldenSet, InputError, Run, SystemFailed, Trace, UsageError, shorten
+from karat.config import Settings
+from karat.core import GoldenSet, InputError, Provenance, Run, SystemFailed, Trace, UsageError, shorten
 from karat.runs._ask import Answer, ask_all
 from karat.runs._runfile import RunWriter
 from karat.golden import fingerprint, identify, sample
@@ -25,37 +26,6 @@ _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
 _READY_POLL = 0.2
 _FATAL = TenantMixed | UsageError
 """Errors that end the run: a hit of another tenant voids it, and a configuration mistake fails every question."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How a system is asked."""
-
-    k: int = 10
-    paraphrases: bool = False
-    repeat: int = 1
-    sample: int | None = None
-    seed: int = 0
-    concurrency: int = 1
-    batch: int = 1
-    """So many questions are given at once to a system that takes several."""
-    timeout: float | None = 60.0
-    warm_up: int = 1
-    """So many questions are asked first and not counted."""
-    fail_fast: bool = False
-    ready_timeout: float = 60.0
-
-    def __post_init__(self) -> None:
-        for name, least in (("k", 1), ("repeat", 1), ("concurrency", 1), ("batch", 1), ("warm_up", 0)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name}={getattr(self, name)}; choose at least {least}")
-        for name in ("timeout", "ready_timeout"):
-            if (seconds := getattr(self, name)) is not None and not seconds > 0:
-                raise UsageError(f"{name}={seconds}; choose seconds above 0, or none")
-
-    def recorded(self) -> dict[str, Any]:
-        """What of it decides the answers, and so belongs to the identity of a run."""
-        return {name: getattr(self, name) for name in ("k", "paraphrases", "repeat", "sample", "seed")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +52,12 @@ def make_run(
     """
     asked = adapt(system, name=name)
     chosen = golden if settings.sample is None else sample(golden, settings.sample, seed=settings.seed)
-    run = begun(golden, asked, settings)
+    provenance = describe_run(golden, asked, settings)
     questions = list(_questions(chosen, settings))
     if not questions:
         raise InputError(f"golden set {shorten(golden.name)} has no queries")
     # The file first: that it cannot be written is better known before the documents are taken in than after.
-    with _closing(asked), nullcontext() if output is None else RunWriter(output, run) as writer:
+    with _closing(asked), nullcontext() if output is None else RunWriter(output, provenance) as writer:
         done = _matching(writer.done, questions) if writer else []
         traces = list(done)
         if len(done) < len(questions):
@@ -104,7 +74,7 @@ def make_run(
                 writer.forget()
             words = "; ".join(dict.fromkeys(trace.error for trace in traces[:3]))
             raise SystemFailed(f"every one of {len(traces):,} queries failed: {words}")
-    return replace(run, traces=tuple(traces))
+    return Run(provenance=provenance, traces=tuple(traces))
 
 
 @contextmanager
@@ -144,15 +114,15 @@ def _check_ids(golden: GoldenSet, held: set[str]) -> None:
         )
 
 
-def begun(golden: GoldenSet, system: System, settings: Settings) -> Run:
-    """Give the run as it is before the first question."""
+def describe_run(golden: GoldenSet, system: System, settings: Settings) -> Provenance:
+    """Return where a run comes from, before its first question is asked."""
     described = json.dumps(system.description, sort_keys=True, default=str)
-    return Run(
+    return Provenance(
         name=system.name,
         golden=identify(golden),
         system=json.loads(described),
         fingerprint=f"sha256:{hashlib.sha256(described.encode()).hexdigest()}",
-        settings=settings.recorded(),
+        settings=settings.identity(),
         versions=_versions(),
     )
 
@@ -221,10 +191,10 @@ def _traced(question: _Question, answer: Answer) -> Trace:
     )
 
 
-def same_golden(golden: GoldenSet, run: Run) -> None:
-    """Refuse a run that was made on another golden set: its scores would be of something else."""
-    if run.golden.get("fingerprint") != fingerprint(golden):
+def require_golden(golden: GoldenSet, provenance: Provenance) -> None:
+    """Refuse a run that was made on another golden set: its scores would mean something else."""
+    if provenance.golden.get("fingerprint") != fingerprint(golden):
         raise InputError(
-            f"run {run.name} was made on another golden set than {golden.name} is now",
+            f"run {provenance.name} was made on another golden set than {golden.name} is now",
             hint="run it again, or score it with the set that it was made on",
         )

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from karat.core import Hit, InputError, KaratError, Place, Run, Span, SystemFailed, Trace, shorten
+from karat.core import Hit, InputError, KaratError, Place, Provenance, Run, Span, SystemFailed, Trace, shorten
 from karat.files import decode, parse_json, read_bytes
 
 try:
@@ -39,19 +39,17 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant")
 
 
-def header(run: Run) -> dict[str, Any]:
-    """Give what a run says of itself before its traces; in its file there is also when it was begun, which is no part
-    of what it is.
-    """
+def make_header(provenance: Provenance) -> dict[str, Any]:
+    """Return the header of a run file. The file also has the time of its start, which does not identify the run."""
     return {
         "karat": "run",
         "format": VERSION,
-        "name": run.name,
-        "golden": dict(run.golden),
-        "system": dict(run.system),
-        "fingerprint": run.fingerprint,
-        "settings": dict(run.settings),
-        "versions": dict(run.versions),
+        "name": provenance.name,
+        "golden": dict(provenance.golden),
+        "system": dict(provenance.system),
+        "fingerprint": provenance.fingerprint,
+        "settings": dict(provenance.settings),
+        "versions": dict(provenance.versions),
     }
 
 
@@ -86,11 +84,11 @@ def _hit_record(hit: Hit) -> dict[str, Any]:
 class RunWriter:
     """Writes a run trace by trace; as a context manager it finishes the file, or leaves it to be taken up again."""
 
-    def __init__(self, path: Path, run: Run) -> None:
+    def __init__(self, path: Path, provenance: Provenance) -> None:
         self._name = str(path)
         self.path = Path(os.path.abspath(path))  # noqa: PTH100 (a system may change the folder; links stay what they are)
         self.part = self.path.with_name(self.path.name + ".part")
-        self._header = _line(header(run))
+        self._header = _line(make_header(provenance))
         self._file: FileIO | None = None
         self._answers = 0
         self.done: tuple[Trace, ...] = ()
@@ -257,10 +255,13 @@ def _head(path: Path) -> dict[str, Any]:
     return head if isinstance(head, dict) else {}
 
 
-def read_run_file(path: str | Path) -> Run:
-    """Read a run that karat wrote; refuse one that was not finished."""
+def read_run_file(path: str | Path, data: bytes | None = None) -> Run:
+    """Read a run that karat wrote; an unfinished one is an error.
+
+    ``data`` is the content of the file, for a caller that has read it.
+    """
     name = str(path)
-    lines = decode(read_bytes(path), name).split("\n")
+    lines = decode(read_bytes(path) if data is None else data, name).split("\n")
     if lines and not lines[-1]:
         lines.pop()
     records = [parse_json(line, name, number, strict=True) for number, line in enumerate(lines, 1)]
@@ -275,11 +276,10 @@ def read_run_file(path: str | Path) -> Run:
         )
     traces = tuple(_trace(record, name, number) for number, record in enumerate(records[1:-1], 2))
     _check_once(traces, name)
-    return Run(**_described(head, name), traces=traces)
+    return Run(provenance=_read_provenance(head, name), traces=traces)
 
 
-def _described(head: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Take what a header says, or tell what it lacks."""
+def _read_provenance(head: Mapping[str, Any], source: str) -> Provenance:
     kinds = {"name": str, "golden": dict, "system": dict, "fingerprint": str, "settings": dict, "versions": dict}
     for key, kind in kinds.items():
         if not isinstance(head.get(key), kind):
@@ -288,7 +288,7 @@ def _described(head: Mapping[str, Any], source: str) -> dict[str, Any]:
     k = head["settings"].get("k", 1)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InputError(f"the header has k as {shorten(k)}", source=source, line=1)
-    return {key: head[key] for key in kinds}
+    return Provenance(**{key: head[key] for key in kinds})
 
 
 def _check_once(traces: Sequence[Trace], source: str) -> None:

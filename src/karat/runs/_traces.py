@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from karat.core import GoldenSet, Hit, InputError, Run, Trace, shorten
+from karat.core import GoldenSet, Hit, InputError, Provenance, Run, Trace, shorten
 from karat.files import BOM, decode, read_bytes
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
@@ -53,7 +53,7 @@ def read_answers(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
     first = _first_record(start)
     if first.get("karat") == "run":
-        return read_run_file(path)
+        return read_run_file(path, data)
     if first.get("karat") == "report":
         raise InputError("is a decision, and no run", source=name, hint="'karat report' renders it")
     if KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
@@ -144,7 +144,7 @@ def _run(found: Answers, golden: GoldenSet, *, name: str, digest: str) -> Run:
     # The rules of the text say nothing of what searches it.
     system = dict(found.system) if found.system.keys() - {"normaliser"} else {**found.system, "answers": digest}
     described = json.dumps(system, sort_keys=True)
-    return Run(
+    provenance = Provenance(
         name=name,
         golden=identify(golden),
         system=system,
@@ -154,5 +154,8 @@ def _run(found: Answers, golden: GoldenSet, *, name: str, digest: str) -> Run:
             **found.settings,
             **({"not_in_golden": len(found.strangers)} if found.strangers else {}),
         },
+    )
+    return Run(
+        provenance=provenance,
         traces=(*found.traces, *missing),
     )

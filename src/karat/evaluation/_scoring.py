@@ -1,0 +1,180 @@
+"""From a run to its evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, Unit, shorten
+from karat.evaluation._evaluation import Evaluation
+from karat.evaluation._latency import latency_by_stage
+from karat.evaluation._segments import segment_queries
+from karat.measures import pass_at_k, score_hits
+from karat.text import resolver
+
+MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
+_Variant = tuple[int, int]
+"""A wording (0 is the query as it is) and a repeat."""
+
+
+def score_run(
+    golden: GoldenSet, run: Run, measures: Iterable[str | Measure] | None = None, *, unit: Unit = "document"
+) -> Evaluation:
+    """Score a run on the golden set that it was made on."""
+    asked = {trace.query for trace in run.traces}
+    asked_golden = replace(
+        golden,
+        queries=tuple(query for query in golden.queries if query.id in asked),
+        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
+    )
+    # By canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5 where the
+    # golden set counts from 2.
+    wanted = {str(Measure.parse(measure)): measure for measure in measures or MEASURES}
+    settings = run.provenance.settings
+    success = f"Success@{max(1, settings.get('k', 0), *(len(trace.hits) for trace in run.traces))}"
+    tables = {
+        variant: score_hits(
+            asked_golden, hits, (wanted | {success: success}).values(),
+            unit=unit, resolve=resolver(golden), name=run.provenance.name,
+        )
+        for variant, hits in _hits_by_variant(run.traces).items()
+    }  # fmt: skip
+    repeats = _average_by(tables, lambda variant: variant[1])
+    everything = _average(repeats)
+    _require_known_documents(asked_golden, run.traces, everything)
+    scores = everything.only(wanted)
+    failures = {trace.query: trace.error for trace in run.traces if trace.error}
+    answerable = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    unanswerable = frozenset(scores.queries) - answerable
+    missed = (query for query, value in everything.column(success).items() if value == 0)
+    return Evaluation(
+        provenance=replace(run.provenance, settings={**settings, "unit": unit, "normaliser": golden.normaliser}),
+        scores=replace(scores, not_judged=scores.not_judged + settings.get("not_in_golden", 0)),
+        repeats=_shared([table.only(wanted) for table in repeats]),
+        wordings=_split_wordings(tables, wanted),
+        means=scores.mean(),
+        latency=latency_by_stage(run.traces),
+        queries=scores.queries,
+        total=len(golden.queries),
+        lists=_rank_documents(run.traces),
+        failures=failures,
+        unfound=frozenset((*missed, *failures)) | unanswerable,
+        unanswerable=unanswerable,
+        segments=segment_queries(golden),
+        traces=run.traces,
+    )
+
+
+def deepest_cutoff(measures: Iterable[str | Measure]) -> int:
+    """Return the highest cut-off of some measures; 0 if none has one. An unknown measure is an error.
+
+    >>> deepest_cutoff(["nDCG@10", "R@100", "AP"])
+    100
+    """
+    return max((math.ceil(Measure.parse(measure).cutoff or 0) for measure in measures), default=0)
+
+
+def pass_rates(evaluation: Evaluation, k: int, threshold: float = 1.0) -> Scores:
+    """Return pass@k and pass^k over the repeats of a run, for the measures of which more is better."""
+    rated = rated_measures(evaluation.scores)
+    repeats = evaluation.repeats or (evaluation.scores,)
+    return pass_at_k([scores.only(rated) for scores in repeats], k, threshold=threshold)
+
+
+def rated_measures(scores: Scores) -> list[str]:
+    """Return the measures of which less is not better, so that a value can be called a success."""
+    return [name for name in scores.measures if Measure.parse(name).definition.higher_is_better is not False]
+
+
+def _hits_by_variant(traces: Iterable[Trace]) -> dict[_Variant, dict[str, tuple[Hit, ...]]]:
+    variants: dict[_Variant, dict[str, tuple[Hit, ...]]] = {}
+    for trace in traces:
+        variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = _keep_order(trace.hits)
+    return variants
+
+
+def _keep_order(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Keep the system's own order, whatever its scores say."""
+    if all(hit.score >= following.score for hit, following in pairwise(hits)):
+        return hits
+    return tuple(replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits))
+
+
+def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
+    """Return the documents of each query as it is, asked for the first time; each document at its best place."""
+    return {
+        trace.query: tuple(dict.fromkeys(hit.document for hit in trace.hits))
+        for trace in traces
+        if not trace.paraphrase and not trace.repeat
+    }
+
+
+def _average_by(tables: dict[_Variant, Scores], key: Callable[[_Variant], int]) -> list[Scores]:
+    """Average the tables that have the same key; those with more than one key are ordered by it."""
+    parts: dict[int, list[Scores]] = {}
+    for variant, table in tables.items():
+        parts.setdefault(key(variant), []).append(table)
+    return [_average(parts[part]) for part in sorted(parts)]
+
+
+def _split_wordings(tables: dict[_Variant, Scores], measures: Iterable[str]) -> tuple[Scores, ...]:
+    wordings = _average_by(tables, lambda variant: variant[0])
+    return tuple(_select_asked(table.only(measures)) for table in wordings) if len(wordings) > 1 else ()
+
+
+def _shared(repeats: Sequence[Scores]) -> tuple[Scores, ...]:
+    """Return the repeats with the queries that were asked in all of them; () where nothing was repeated."""
+    tables = [_select_asked(table) for table in repeats]
+    shared = set.intersection(*(set(table.queries) for table in tables)) if len(tables) > 1 else set()
+    return tuple(table.select(shared) for table in tables) if shared else ()
+
+
+def _select_asked(scores: Scores) -> Scores:
+    """Leave out the queries that were not asked there: they are not failures."""
+    return scores.select(set(scores.queries) - set(scores.not_in_run))
+
+
+def _average(tables: Sequence[Scores]) -> Scores:
+    """Average each query over the tables that have a value for it (not every query has every paraphrase)."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    total, count = np.zeros(first.values.shape), np.zeros(first.values.shape)
+    for table in tables:
+        rows = [first.rows[query] for query in table.queries]
+        has_value = ~np.isnan(table.values) & ~np.isin(table.queries, table.not_in_run)[:, None]
+        total[rows] += np.where(has_value, table.values, 0.0)
+        count[rows] += has_value
+    absent = set.intersection(*(set(table.not_in_run) for table in tables))
+    # A table that lacks a query has 0 there, which is not a reason why the others have no value.
+    codes = np.max([table.codes for table in tables], axis=0)
+    return replace(
+        first,
+        values=np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0),
+        codes=np.where(count > 0, 0, codes).astype(np.uint8),
+        not_in_run=tuple(query for query in first.queries if query in absent),
+        judged_retrieved=sum(table.judged_retrieved or 0 for table in tables),
+    )
+
+
+def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores: Scores) -> None:
+    """Refuse a run without a single document of the golden set: the two name documents differently."""
+    if scores.judged_retrieved or not golden.judgments:
+        return
+    theirs = dict.fromkeys(hit.document for trace in traces for hit in trace.hits)
+    # A document of the set that nobody judged is a miss, and 0 is the truth.
+    if theirs and golden.document_by_id.keys().isdisjoint(theirs):
+        ours = dict.fromkeys(judgment.target.document for judgment in golden.judgments)
+        raise InputError(
+            "no document that the system returned is judged",
+            source=golden.name,
+            hint=f"the gold has {_name_few(ours)}; the system returned {_name_few(theirs)}",
+        )
+
+
+def _name_few(ids: Iterable[str]) -> str:
+    return ", ".join(map(shorten, list(ids)[:3]))

@@ -1,0 +1,155 @@
+"""The decision as a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import UNSET
+
+from karat.reports._terminal import PLAIN, Style, align, escaped, printable, quantity
+from karat.reports._words import count, describe_need, describe_rule
+from karat.schema import BaselineFacts, CheckRow, DecisionDocument, MoverRow, QueryRow
+
+_MOVERS = 5  # of each kind
+_MOVED = 4  # documents of a query
+_CHANGES = 10
+_BELOW = 20  # queries below a limit
+_HEAD = ("metric", "rule", "current", "baseline", "delta", "status")
+
+
+def render_text(document: DecisionDocument, *, folder: str = ".", style: Style = PLAIN) -> str:
+    """Return the decision for a terminal: the checks, why some did not pass, what changed, and the verdict.
+
+    ``folder`` is the project's folder as it would be typed after ``karat baseline update``. A document of ``karat
+    check`` begins with a line on the golden set.
+    """
+    parts = [
+        _golden(document, style),
+        _checks(document.checks, style),
+        "\n".join(_reasons(document.checks, style)),
+        _movers(document, style),
+        _changes(document.baseline, style),
+        "\n".join(_below_limits(document)),
+        "\n".join(map(escaped, document.caveats)),
+        _verdict(document, folder, style),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _golden(document: DecisionDocument, style: Style) -> str:
+    if document.lint is UNSET:
+        return ""
+    golden, warnings = document.golden, document.lint["warnings"]
+    size = f"{golden.documents:,} documents, {golden.queries:,} queries, {golden.judgments:,} judgments"
+    problems = count(warnings, "warning") if warnings else "nothing wrong"
+    return f"{style.bold('golden set')} {escaped(golden.full_name)}: {size}; {problems}"
+
+
+def _checks(checks: tuple[CheckRow, ...], style: Style) -> str:
+    head, *lines = align([_HEAD, *map(_row, checks)], left=2)
+    # The status comes last, and is coloured after the columns are aligned.
+    rows = [
+        line.removesuffix(check.outcome) + _colour(check.outcome, check.outcome, style)
+        for line, check in zip(lines, checks, strict=True)
+    ]
+    return "\n".join([style.bold(head), *rows])
+
+
+def _row(check: CheckRow) -> tuple[str, ...]:
+    numbers = quantity(check.current), quantity(check.baseline), _delta(check)
+    return printable(check.name), describe_rule(check), *numbers, check.outcome
+
+
+def _delta(check: CheckRow) -> str:
+    if check.difference is None:
+        return "-"
+    if check.high is not None:
+        return f"{check.difference:+.4f} (< {check.high:+.3f})"
+    bound = "" if check.low is None else f" (> {check.low:+.3f})"
+    return f"{check.difference:+.4f}{bound}"
+
+
+def _colour(text: str, outcome: str, style: Style) -> str:
+    return {"pass": style.green, "fail": style.red, "inconclusive": style.yellow}[outcome](text)
+
+
+def _reasons(checks: Iterable[CheckRow], style: Style) -> list[str]:
+    """Return a line for each reason why checks did not pass, with all checks that share it."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for check in checks:
+        if check.outcome != "pass":
+            reason = f"{escaped(check.reason)}{describe_need(check)}"
+            names.setdefault((check.outcome, reason), []).append(printable(check.name))
+    return [
+        f"{_colour(outcome, outcome, style)}  {', '.join(dict.fromkeys(same))}: {reason}"
+        for (outcome, reason), same in names.items()
+    ]
+
+
+def _movers(document: DecisionDocument, style: Style) -> str:
+    measures = {measure.name: measure for measure in document.measures}
+    queries = {query.id: query for query in document.queries}
+    lost: list[MoverRow] = []
+    won: list[MoverRow] = []
+    for mover in document.movers:
+        difference = mover.candidate - mover.baseline
+        measure = measures.get(mover.measure)
+        gain = difference if measure is None else measure.gain(difference)
+        (lost if gain < 0 else won).append(mover)
+    parts = []
+    for title, movers in (("lost most", lost), ("won most", won[::-1])):
+        if movers:
+            lines = [_mover(mover, queries.get(mover.query)) for mover in movers[:_MOVERS]]
+            parts.append("\n".join([style.bold(f"{title} ({len(movers):,} in all)"), *lines]))
+    return "\n".join(parts)
+
+
+def _mover(mover: MoverRow, query: QueryRow | None) -> str:
+    text = escaped(query.text)[:80] if query else ""
+    head = f"  {printable(mover.query)}  {mover.measure} {mover.baseline:.3f} to {mover.candidate:.3f}  {text}"
+    if query and query.error:
+        return f"{head}\n      failed: {escaped(query.error)[:120]}"
+    moved = "; ".join(printable(words, 80) for words in mover.moved[:_MOVED])
+    return f"{head}\n      {moved}{' ...' if len(mover.moved) > _MOVED else ''}" if moved else head
+
+
+def _changes(baseline: BaselineFacts | None, style: Style) -> str:
+    if baseline is None or not baseline.changes:
+        return ""
+    lines = [
+        f"  {printable(change.key)}: {printable(str(change.now))}, was {printable(str(change.was))}"
+        for change in baseline.changes[:_CHANGES]
+    ]
+    rest = len(baseline.changes) - _CHANGES
+    return "\n".join([style.bold("the system changed in"), *lines, *([f"  and {rest:,} more"] if rest > 0 else [])])
+
+
+def _below_limits(document: DecisionDocument) -> Iterable[str]:
+    for name, limit in document.verdict.list_below.items():
+        scores = [(query.scores[name], query.id) for query in document.queries if name in query.scores]
+        below = sorted((row for row in scores if row[0] < limit), key=lambda row: row[0])
+        if below:
+            shown = ", ".join(f"{printable(query)} {score:.2f}" for score, query in below[:_BELOW])
+            more = " ..." if len(below) > _BELOW else ""
+            yield f"{len(below):,} below {limit:g} of {name}: {shown}{more}"
+
+
+def _verdict(document: DecisionDocument, folder: str, style: Style) -> str:
+    verdict, checks = document.verdict, document.checks
+    update = f"karat baseline update {printable(folder, 200)}"
+    failures = [check for check in checks if check.outcome == "fail"]
+    if verdict.outcome == "fail":
+        text = f"{len(failures)} of {len(checks)} checks failed"
+        if any(check.baseline is not None for check in failures):
+            text += f"\nif that is intended: {update} --force 'why', and commit the baseline"
+    elif verdict.outcome == "inconclusive":
+        text = "there is no baseline yet"
+        if document.baseline is not None:
+            text = "too little is known: more queries, or repeats, would tell"
+        text += " (policy: this passes with a warning)" if verdict.exit_code == 0 else ""
+    else:
+        text = "it may ship"
+    if document.baseline is None and verdict.outcome != "fail":
+        text += f"\n{update} records this run as the first"
+    outcome = style.bold(_colour(verdict.outcome.upper(), verdict.outcome, style))
+    return f"{outcome} by policy {printable(verdict.policy)}: {text}"

@@ -1,0 +1,333 @@
+"""The decision document: what the gate decided on a run, and everything that the decision rests on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeGuard
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from karat.schema._queries import Passage, QueryFailure, QueryRow
+from karat.schema._types import Count, Day, Number, Score
+
+DECISION_FORMAT: Final = 1
+"""The number of the format; a document with a higher one needs a newer karat."""
+
+Outcome = Literal["pass", "fail", "inconclusive"]
+CheckKind = Literal[
+    "min", "max", "max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "significant_drop", "non_inferior",
+    "must_pass",
+]  # fmt: skip
+Status = Literal["PASS", "DEGRADED", "FAIL", "INCONCLUSIVE", "UNCHECKED"]
+
+
+class VerdictFailure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A check that failed: what was measured, and the threshold or the baseline that it was held against."""
+
+    metric: Annotated[str, Meta(description="The name of the check.")]
+    current: Score
+    threshold: Score | UnsetType = UNSET
+    baseline: Score | UnsetType = UNSET
+    degradation: str | UnsetType = UNSET
+    message: str
+
+
+class Verdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The outcome of the gate."""
+
+    outcome: Outcome
+    exit_code: Annotated[Literal[0, 1, 4], Meta(description="The exit code of karat gate.")]
+    passed: Annotated[bool, Meta(description="Whether the run may ship: the exit code is 0.")]
+    policy: str
+    on_inconclusive: Literal["pass", "fail"]
+    list_below: Annotated[dict[str, Number], Meta(description="Limits for a single query, by measure.")] = {}
+    failures: tuple[VerdictFailure, ...]
+
+
+class RunFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The run that was decided on."""
+
+    name: str
+    fingerprint: str
+    system: Annotated[dict[str, Any], Meta(description="What the system reports about itself.")]
+    settings: dict[str, Any]
+    versions: dict[str, Any]
+    queries: Count
+    failed: Count
+    unfound: Annotated[tuple[str, ...], Meta(description="Queries that found nothing relevant and did not fail.")]
+    coverage: Score
+
+
+class GoldenFacts(Struct, frozen=True, kw_only=True):
+    """The golden set of the run, and its size."""
+
+    name: str
+    version: str | UnsetType = UNSET
+    fingerprint: str | UnsetType = UNSET
+    questions: Annotated[str, Meta(description="The fingerprint of everything but the documents.")] | UnsetType = UNSET
+    documents: Count
+    queries: Count
+    judgments: Count
+
+    @property
+    def full_name(self) -> str:
+        """Name and version."""
+        return f"{self.name} {self.version or ''}".strip()
+
+
+class SettingChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A setting of the system that differs from the baseline's."""
+
+    key: str
+    now: Any
+    was: Any
+
+
+class BaselineFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The baseline that the run was compared with."""
+
+    name: str
+    fingerprint: str
+    recorded: str
+    forced: Annotated[str, Meta(description="Why it was recorded although the gate failed; empty if it did not.")]
+    changes: Annotated[tuple[SettingChange, ...], Meta(description="What differs in the system.")]
+
+
+class MeasureComparison(Struct, frozen=True, kw_only=True):
+    """How a measure compares with the baseline, on the queries that both have."""
+
+    difference: Number
+    low: Number | None
+    high: Number | None
+    p_corrected: Number | None
+    wins: int
+    ties: int
+    losses: int
+    significant: bool
+
+
+_COMPARED = ("low", "high", "p_corrected", "wins", "ties", "losses", "significant")
+
+
+class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A measure: its mean, what it is held against, and how it compares with the baseline.
+
+    The fields from ``difference`` on cover the queries that run and baseline share; without a baseline they are absent.
+    """
+
+    name: str
+    definition: str
+    lower_is_better: bool = False
+    mean: Score
+    interval: Annotated[
+        tuple[Number, Number] | None,
+        Meta(description="The 95 % interval of the mean (BCa bootstrap over the queries); null below two queries."),
+    ]
+    n: Count
+    baseline: Score
+    floor: Score
+    status: Annotated[
+        Status,
+        Meta(
+            description="FAIL: a check failed. DEGRADED: worse than the baseline. INCONCLUSIVE: a check is. "
+            "UNCHECKED: no check looks at it."
+        ),
+    ]
+    values: Annotated[tuple[Number, ...], Meta(description="The scores of the queries in ascending order.")]
+    difference: Score | UnsetType = UNSET
+    low: Score | UnsetType = UNSET
+    high: Score | UnsetType = UNSET
+    p: Score | UnsetType = UNSET
+    p_corrected: Score | UnsetType = UNSET
+    p_t: Score | UnsetType = UNSET
+    effect: Score | UnsetType = UNSET
+    wins: Count | UnsetType = UNSET
+    ties: Count | UnsetType = UNSET
+    losses: Count | UnsetType = UNSET
+    significant: bool | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.difference):
+            return
+        missing = [name for name in _COMPARED if getattr(self, name) is UNSET]
+        if missing:
+            raise ValueError(f"it has a difference, but no {', '.join(missing)}")
+        if _is_number(self.low) and not _is_number(self.high):
+            raise ValueError("its interval has a lower end, but no upper end")
+
+    @property
+    def comparison(self) -> MeasureComparison | None:
+        """How the measure compares with the baseline; None if there is no difference."""
+        if not _is_number(self.difference):
+            return None
+        return MeasureComparison(
+            **{name: getattr(self, name) for name in MeasureComparison.__struct_fields__}  # __post_init__ checks them
+        )
+
+    def gain(self, difference: float | None) -> float:
+        """Return how much better a difference is: its opposite if lower is better, and 0 if there is none."""
+        if difference is None:
+            return 0.0
+        return -difference if self.lower_is_better else difference
+
+    @property
+    def overall_gain(self) -> float:
+        """How much better the mean became; 0 if it cannot be compared."""
+        return self.gain(self.difference if _is_number(self.difference) else None)
+
+
+_NUMBER_IS_THERE = {"required": ["difference"], "properties": {"difference": {"type": "number"}}}
+_LOW_IS_THERE = {"required": ["low"], "properties": {"low": {"type": "number"}}}
+_Measure = Annotated[
+    MeasureRow,
+    Meta(
+        extra_json_schema={
+            "if": _NUMBER_IS_THERE,
+            "then": {
+                "required": list(_COMPARED),
+                "if": _LOW_IS_THERE,
+                "then": {"properties": {"high": {"type": "number"}}},
+            },
+        }
+    ),
+]
+"""A measure, with what its ``__post_init__`` checks in the words of JSON Schema."""
+
+
+class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One thing that a rule asks for, and whether it holds."""
+
+    metric: Annotated[str, Meta(description="Absent where a query has to find anything relevant at all.")] = ""
+    kind: CheckKind
+    outcome: Outcome
+    reason: str
+    where: Annotated[
+        Annotated[dict[str, str], Meta(min_length=1, max_length=1)] | None,
+        Meta(description="The segment that the check looks at: a field of the queries and its value."),
+    ] = None
+    query: Annotated[str, Meta(description="The query that has to pass by itself.")] = ""
+    current: Number | None = None
+    baseline: Number | None = None
+    difference: Number | None = None
+    low: Number | None = None
+    high: Number | None = None
+    limit: Number | None = None
+    p: Number | None = None
+    p_worse: Number | None = None
+    n: Count | None = None
+    needed: Annotated[Count | None, Meta(description="How many queries would decide it, where these do not.")] = None
+
+    @property
+    def name(self) -> str:
+        """The metric, with its segment or its query."""
+        if self.query:
+            return f"{self.query} {self.metric}".rstrip()
+        return self.metric if self.segment is None else f"{self.metric} {self.segment[0]}={self.segment[1]}"
+
+    @property
+    def segment(self) -> tuple[str, str] | None:
+        """Field and value of the segment that the check looks at; None for all queries."""
+        return next(iter(self.where.items())) if self.where else None
+
+
+class MoverRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A query whose score changed, on the measure on which it changed most."""
+
+    query: str
+    measure: str
+    baseline: Number
+    candidate: Number
+    moved: Annotated[tuple[str, ...], Meta(description="What became of its documents.")]
+
+
+class SegmentRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The queries with one value of a field, and their means."""
+
+    field: str
+    value: str
+    queries: Count
+    ids: Annotated[tuple[str, ...], Meta(description="Its queries; a query may be in several segments.")]
+    means: dict[str, Score]
+    baseline: dict[str, Score] | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Field and value."""
+        return self.field, self.value
+
+
+class StageTimes(Struct, frozen=True, kw_only=True):
+    """Milliseconds that a stage of the system took."""
+
+    n: Number
+    mean: Number
+    p50: Number
+    p95: Number
+    p99: Number
+
+
+class Histogram(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Milliseconds per query; there is one edge more than counts."""
+
+    edges: tuple[Number, ...]
+    counts: tuple[Count, ...]
+
+
+class LatencyFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long the stages took, in the run and in the baseline."""
+
+    stages: dict[str, StageTimes]
+    baseline: dict[str, StageTimes]
+    histogram: Histogram
+
+
+class Recommendation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something worth doing, why, and the queries that it rests on."""
+
+    rule: str
+    finding: str
+    advice: str
+    queries: tuple[str, ...]
+
+
+class GoldenErrors(Struct, frozen=True, kw_only=True):
+    """What karat check prints instead of a decision if the golden set has errors."""
+
+    lint: dict[str, Any]
+
+
+class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decision of the gate with everything that it rests on; every report is rendered from it. Format 1."""
+
+    karat: Literal["report"]
+    kind: Literal["eval.retrieval_report"]
+    format: Literal[1]
+    created: Annotated[Day, Meta(description="The day of the report; all else is the same for the same run.")]
+    verdict: Verdict
+    run: RunFacts
+    golden: GoldenFacts
+    baseline: BaselineFacts | None
+    measures: tuple[_Measure, ...]
+    checks: tuple[CheckRow, ...]
+    caveats: Annotated[tuple[str, ...], Meta(description="What limits how far the numbers can be trusted.")]
+    movers: Annotated[tuple[MoverRow, ...], Meta(description="The queries that changed, the greatest losses first.")]
+    segments: tuple[SegmentRow, ...]
+    latency: LatencyFacts
+    queries: tuple[QueryRow, ...]
+    passages: Annotated[
+        dict[str, Passage], Meta(description="Title and beginning of what was found, by the id of the hit.")
+    ]
+    failures: Annotated[tuple[QueryFailure, ...], Meta(description="The queries that failed, and why.")]
+    recommendations: Annotated[
+        tuple[Recommendation, ...], Meta(description="What to look at next, by rules over the numbers.")
+    ]
+    lint: (
+        Annotated[
+            dict[str, Any],
+            Meta(description="What karat check reports about the golden set; absent from other commands."),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+def _is_number(value: object) -> TypeGuard[Number]:
+    return isinstance(value, int | float)

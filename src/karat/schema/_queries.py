@@ -1,0 +1,79 @@
+"""The queries of a decision document: scores, hits, what was expected, and why a query failed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from karat.schema._types import Number, Rank, Score
+
+FIELDS = ("category", "type", "intent")
+"""The fields of a query that a report shows."""
+
+
+class HitRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A hit of a query."""
+
+    rank: Rank
+    id: str
+    document: str
+    score: Number
+    grade: Annotated[int | None, Meta(description="null where nobody judged it.")]
+    was: Annotated[Rank | None, Meta(description="The rank of its document in the baseline.")]
+    channels: Annotated[dict[str, int], Meta(description="Its ranks before fusion, by channel.")] = {}
+
+
+class LeftRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A document that was among the first of the baseline and is no longer found."""
+
+    document: str
+    title: str
+    was: Rank
+    grade: int | None
+
+
+class ExpectedRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A relevant document, and the rank at which it was found."""
+
+    document: str
+    title: str
+    grade: int
+    rank: Annotated[Rank | None, Meta(description="null where it was not found.")]
+
+
+class QueryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A query: its scores, what was found and what was expected."""
+
+    id: str
+    text: str
+    category: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    intent: str | UnsetType = UNSET
+    scores: dict[str, Number]
+    baseline: dict[str, Number]
+    error: Annotated[str, Meta(description="The error message if the system failed; otherwise empty.")]
+    unfound: Annotated[bool, Meta(description="Whether nothing relevant was found.")]
+    ms: Score
+    hits: tuple[HitRow, ...]
+    left: Annotated[tuple[LeftRow, ...], Meta(description="Documents of the baseline that are no longer found.")] = ()
+    expected: tuple[ExpectedRow, ...]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields that the query has, of category, type and intent."""
+        return {name: value for name in FIELDS if (value := getattr(self, name))}
+
+
+class Passage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Title and beginning of a text that was found."""
+
+    title: str
+    snippet: str
+
+
+class QueryFailure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A query that failed, and why."""
+
+    query: str
+    reasons: tuple[str, ...]

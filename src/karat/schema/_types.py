@@ -1,0 +1,14 @@
+"""Types that the documents share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=0)]
+Rank = Annotated[int, Meta(ge=1)]
+Number = int | float
+"""A number as it was written: a limit of 500 stays 500."""
+Score = Annotated[Number | None, Meta(description="null where there is nothing to measure.")]
+Day = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]

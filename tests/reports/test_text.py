@@ -1,0 +1,100 @@
+"""The decision as a terminal shows it, from the document alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from karat.reports import COLOUR, render_text
+from reports.documents import ATTACKS, attacked, make_check, make_document, make_query, typed, without_baseline
+
+MOVERS = [
+    {"query": "q3", "measure": "RR@10", "baseline": 0.75, "candidate": 0.5, "moved": ["d-q3 1 to 2", "x1 out, was 2"]},
+    {"query": "q2", "measure": "RR@10", "baseline": 0.7, "candidate": 1.0, "moved": []},
+]
+LINT = {"errors": 0, "warnings": 2}
+
+
+def failed(**fields: Any) -> dict[str, Any]:
+    fall = make_check("non_inferior", "fail", reason="dropped", baseline=0.8, difference=-0.05, low=-0.1, limit=0.01)
+    return make_document(outcome="fail", checks=[make_check(), fall], movers=MOVERS, **fields)
+
+
+def test_a_failure_shows_checks_reasons_movers_changes_and_what_to_do() -> None:
+    """Everything that karat gate prints comes from the document."""
+    text = render_text(typed(failed(caveats=["too few\nqueries"])), folder="shop")
+    assert text.split("\n\n") == [
+        "metric  rule                         current  baseline               delta  status\n"
+        "RR@10   at least 0.5                  0.7500         -                   -    pass\n"
+        "RR@10   not worse by more than 0.01   0.7500    0.8000  -0.0500 (> -0.100)    fail",
+        "fail  RR@10: dropped",
+        "lost most (1 in all)\n"
+        "  q3  RR@10 0.750 to 0.500  What of q3?\n"
+        "      d-q3 1 to 2; x1 out, was 2\n"
+        "won most (1 in all)\n"
+        "  q2  RR@10 0.700 to 1.000  What of q2?",
+        "the system changed in\n  chunk.size: 256, was 128",
+        "too few\\nqueries",
+        "FAIL by policy default: 1 of 2 checks failed\n"
+        "if that is intended: karat baseline update shop --force 'why', and commit the baseline",
+    ]
+
+
+def test_where_lower_is_better_a_rise_is_a_loss() -> None:
+    """The direction is that of the measure in the document."""
+    document = failed()
+    document["measures"][0]["lower_is_better"] = True
+    text = render_text(typed(document))
+    assert "lost most (1 in all)\n  q2  RR@10 0.700 to 1.000" in text
+    assert "won most (1 in all)\n  q3  RR@10 0.750 to 0.500" in text
+
+
+def test_a_failed_query_shows_its_error() -> None:
+    """In place of the documents that moved."""
+    queries = [make_query("q3", 0.0, 0.75, error="Timeout")]
+    text = render_text(typed(failed(queries=queries)))
+    assert "  q3  RR@10 0.750 to 0.500  What of q3?\n      failed: Timeout\n" in text
+
+
+def test_a_first_run_says_how_to_record_a_baseline() -> None:
+    """Without a baseline there are neither movers nor changes."""
+    text = render_text(typed(without_baseline()))
+    assert text.endswith(
+        "INCONCLUSIVE by policy default: there is no baseline yet (policy: this passes with a warning)\n"
+        "karat baseline update . records this run as the first"
+    )
+    assert "changed in" not in text
+
+
+def test_the_document_of_karat_check_begins_with_the_golden_set() -> None:
+    """How large it is, and how many warnings the linter has."""
+    text = render_text(typed(make_document() | {"lint": LINT}))
+    assert text.startswith("golden set turns 1.0.0: 9 documents, 4 queries, 4 judgments; 2 warnings\n\nmetric  ")
+    text = render_text(typed(make_document() | {"lint": LINT | {"warnings": 0}}))
+    assert "; nothing wrong\n" in text
+
+
+def test_queries_below_a_limit_are_listed() -> None:
+    """The lowest first."""
+    document = make_document(queries=[make_query("a", 0.5), make_query("b", 0.0), make_query("c", 0.2)])
+    document["verdict"]["list_below"] = {"RR@10": 0.3}
+    assert "\n\n2 below 0.3 of RR@10: b 0.00, c 0.20\n\n" in render_text(typed(document))
+
+
+def test_colours_change_nothing_but_colours() -> None:
+    """The text is the same; the status of each check is in its colour, and the verdict is bold."""
+    document = typed(failed())
+    text = render_text(document, style=COLOUR)
+    assert re.sub(r"\x1b\[\d+m", "", text) == render_text(document)
+    assert "\x1b[32mpass\x1b[0m\n" in text
+    assert "\x1b[1m\x1b[31mFAIL\x1b[0m\x1b[0m by policy default" in text
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_acts_on_a_terminal(attack: str) -> None:
+    """Every line is printable, and there are as many as with harmless words."""
+    text, calm = render_text(typed(attacked(attack))), render_text(typed(attacked("calm")))
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert len(text.split("\n")) == len(calm.split("\n"))
