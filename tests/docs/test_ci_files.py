@@ -231,7 +231,7 @@ def test_the_hook_runs_and_looks_at_the_files_of_a_set(tmp_path: Path, environme
     good = subprocess.run(command, **options)
     assert good.returncode == 0, good.stdout + good.stderr
     with (tmp_path / "golden" / "queries.jsonl").open("a") as file:
-        file.write(json.dumps({"id": "wifi_q0", "text": "again"}) + "\n")
+        file.write(json.dumps({"id": "q001", "text": "again"}) + "\n")
     bad = subprocess.run(command, **options)
     assert bad.returncode != 0
     assert "duplicate-query" in bad.stdout

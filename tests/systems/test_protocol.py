@@ -121,7 +121,6 @@ class Row(NamedTuple):
         ([Found(Document(id="a", text="t"), 0.5)], [Hit("a", 0.5)]),
         ([Found({"id": 7}, 0.5)], [Hit("7", 0.5)]),
         ([{"document": "a", "score": 0.5, "content": "t"}], [Hit("a", 0.5, content="t")]),
-        ([{"document": "a", "score": None}], [Hit("a", 1.0)]),
         ([Row("a", "t")], [Hit("a", 1.0, content="t")]),
         ([SimpleNamespace(doc_id=3, similarity_score=0.5, page_content="t")], [Hit("3", 0.5, content="t")]),
         ([np.int64(3), np.str_("a")], [Hit("3", 2.0), Hit("a", 1.0)]),

@@ -75,6 +75,8 @@ def _read_hit(item: object, rank: int, count: int) -> Hit:
     try:
         if isinstance(item, Hit):
             return _check(item)
+        if isinstance(item, Mapping) and item.get("score", 0.0) is None:
+            raise TypeError("score None is not a number")
         if isinstance(item, Mapping) or _has_id(item):
             return _check(_from_record(_getter(item), fallback))
         if isinstance(item, tuple | list) and len(item) == 2:
