@@ -137,5 +137,5 @@ def test_mistakes_are_told(run: Run, log: Path) -> None:
     assert "no experiment is called 'exp-01', did you mean" in run("show", "exp-01", code=2)[1]
     assert "elsewhere.json: no such file" in run("list", "--log", "elsewhere.json", code=2)[1]
     log.write_text("{")
-    assert "experiments.json, line 1: is no valid JSON" in run("list", code=2)[1]
+    assert "experiments.json, line 1: is not valid JSON" in run("list", code=2)[1]
     assert log.read_text() == "{"

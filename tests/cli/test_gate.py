@@ -414,7 +414,7 @@ class TestAttacks:
         """NaN in a run file is no JSON."""
         new = make_run(folder, make_set(), [1] * 12)
         new.write_text(new.read_text().replace('"score":4.0', '"score":NaN', 1))
-        assert "NaN is no number of JSON" in run(new, code=2)[1]
+        assert "NaN is not a JSON number" in run(new, code=2)[1]
 
     @pytest.mark.parametrize(
         ("toml", "told"),

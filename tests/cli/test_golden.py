@@ -49,7 +49,7 @@ def test_convert_overwrites_nothing(run: Run, folder: Path) -> None:
     """A name that is taken is refused, and what is there stays."""
     (folder / "mine").write_text("precious")
     _, err = run("convert", "set", "mine", code=2)
-    assert err == "karat: mine: is there already; choose a new name, or remove it\n"
+    assert err == "karat: mine: already exists; choose a new name, or remove it\n"
     assert (folder / "mine").read_text() == "precious"
 
 
@@ -59,7 +59,7 @@ def test_convert_overwrites_nothing(run: Run, folder: Path) -> None:
         (("convert", "none", "x"), "none: no such file or folder"),
         (("convert", "run.txt", "x", "--from", "beer"), "unknown format 'beer', did you mean 'beir'?"),
         (("convert", "set", "x", "--to", "attack"), "karat reads attack and does not write it"),
-        (("convert", "set", "x", "--documents", "set"), "set holds documents itself; name no others (set)"),
+        (("convert", "set", "x", "--documents", "set"), "set holds documents of its own; leave out set"),
         (("sample", "set", "x", "--n", "9"), "n=9; the set has 4 queries"),
         (("synth", "x"), "name DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
         (("synth", "set", "x", "--needles", "3"), "name DOCUMENTS and DESTINATION, or --needles and DESTINATION"),

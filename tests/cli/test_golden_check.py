@@ -203,7 +203,7 @@ def test_what_cannot_be_read_is_told_line_by_line(cli: Cli, folder: Path, tmp_pa
     assert [finding["message"].partition(", ")[2] for finding in report["findings"]] == [
         "line 1: 'text' is missing",
         "line 6: 'text' is missing",
-        "line 7: [] is no object",
+        "line 7: [] is not an object",
     ]
     assert rules(report) == {"unparsable"}
     text = cli(folder, code=2)
@@ -323,7 +323,7 @@ def test_a_project_may_be_configured_in_pyproject(cli: Cli, project: Path) -> No
     """[tool.karat] is read as karat.toml is; one of other tools makes no project."""
     (project / "karat.toml").unlink()
     (project / "pyproject.toml").write_text("[tool.ruff]\n")
-    assert "quality: is no golden set that karat recognises" in cli("quality", code=2)
+    assert "quality: is not a golden set that karat recognises" in cli("quality", code=2)
     (project / "pyproject.toml").write_text("[tool.karat.golden]\npath = 'golden'\ndocuments = '../docs'\n")
     assert cli("quality") == cli("quality/golden", "--documents", "docs")
 
@@ -341,7 +341,7 @@ def test_options_win_over_the_project(cli: Cli, project: Path, tmp_path: Path) -
 def test_a_project_whose_set_is_missing_or_damaged(cli: Cli, project: Path) -> None:
     """The message has the path of the set, not of the project; a mistake in karat.toml is reported as one."""
     (project / "golden" / "queries.jsonl").write_text("[]\n")
-    assert "quality/golden/queries.jsonl, line 1: [] is no object" in cli("quality", code=2)
+    assert "quality/golden/queries.jsonl, line 1: [] is not an object" in cli("quality", code=2)
     (project / "karat.toml").write_text("[golden]\npath = 'gone'\n")
     assert "quality/gone: no such file or folder" in cli("quality", code=2)
     (project / "karat.toml").write_text("[goldn]\n")

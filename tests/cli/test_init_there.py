@@ -281,7 +281,7 @@ def test_a_broken_configuration_is_told(run: Run, repository: Path) -> None:
     (repository / "karat.toml").write_text("[golden\n")
     out, _ = run("--documents", "docs", "--yes")
     assert "karat.toml: is there and differs; left as it is" in out
-    assert "next: mend karat.toml: is no valid TOML" in out
+    assert "next: mend karat.toml: is not valid TOML" in out
     assert len(golden.read(repository / "golden").documents) == 2
 
 

@@ -324,7 +324,7 @@ def test_output_does_not_overwrite_what_is_read(cli: Cli, files: Path) -> None:
     """A slip such as ``-o run.txt`` does not cost the run."""
     Path("link.txt").symlink_to("good.txt")
     for output in ("good.txt", "./good.txt", "link.txt", "qrels.txt"):
-        assert "would overwrite what is read" in cli("score", "qrels.txt", "good.txt", "-o", output, code=2)
+        assert "would overwrite an input" in cli("score", "qrels.txt", "good.txt", "-o", output, code=2)
     assert (Path("good.txt").read_text(), Path("qrels.txt").read_text()) == (GOOD, QRELS)
 
 

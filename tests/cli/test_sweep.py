@@ -128,7 +128,7 @@ def test_when_all_variants_fail_the_exit_code_is_three(run: Run, folder: Path) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[grid", "karat: sweep.toml: is no valid TOML"),
+        ("[grid", "karat: sweep.toml: is not valid TOML"),
         ("[grid]\n", "karat: sweep.toml: [grid] is empty"),
         ('[grid]\n"pipeline.chnk" = [1]\n', "[pipeline] has no key 'chnk', did you mean 'chunk'?"),
         ('[[variant]]\nname = "a\\u001b[31m"\nx = 1\n', "there is no table 'x'"),

@@ -172,7 +172,7 @@ def test_what_is_in_no_history_is_told(run: Run, three: GoldenSet, tmp_path: Pat
     out, _ = run()
     apart, _, rest = out.partition("on another golden set")[2].partition("\n\n")
     assert "2025-12-31  p-2025-12-31-aaaaaaaa.jsonl  older 0.9 sha256:" in apart
-    assert rest.startswith("not used\n  runs/p-2026-01-04-aaaaaaaa.jsonl, line 1: is no valid JSON")
+    assert rest.startswith("not used\n  runs/p-2026-01-04-aaaaaaaa.jsonl, line 1: is not valid JSON")
     assert out.endswith("\n* when the file was last changed: it does not say when the run was made\n")
     assert out.count("12 (1 failed)") == 1
     assert "*  mine.jsonl" in out

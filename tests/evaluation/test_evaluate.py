@@ -196,7 +196,7 @@ def test_the_run_file_holds_all_that_scoring_needs(tmp_path):
     [
         ("", "is no run of karat"),
         ('{"karat": "run", "format": 99}\n', "is a run of format 99"),
-        ("{\n", "line 1: is no valid JSON"),
+        ("{\n", "line 1: is not valid JSON"),
         ('{"query": "q"}\n', "is no run of karat"),
     ],
 )

@@ -95,16 +95,16 @@ def test_ids_of_other_kinds_are_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"experiments": [', "is no valid JSON"),
-        ("", "is no valid JSON"),
+        ('{"experiments": [', "is not valid JSON"),
+        ("", "is not valid JSON"),
         ("[]", 'it has no list "experiments"'),
         ('{"experiments": {}}', 'it has no list "experiments"'),
         ('{"experiments": [3]}', "experiments[0] is 3, and has no id"),
         ('{"experiments": [{"id": ""}]}', "has no id"),
         ('{"experiments": [{"id": "a", "results": []}]}', "results of 'a' is []; it should be an object"),
         ('{"experiments": [{"id": "a", "verdict": 1}]}', "verdict of 'a' is 1; it should be a text"),
-        ('{"experiments": [{"id": "a", "results": {"R@5": NaN}}]}', "NaN is no number of JSON"),
-        ('{"experiments": [], "experiments": []}', "stands twice"),
+        ('{"experiments": [{"id": "a", "results": {"R@5": NaN}}]}', "NaN is not a JSON number"),
+        ('{"experiments": [], "experiments": []}', "appears twice"),
     ],
 )
 def test_a_damaged_log_is_told_and_left_alone(tmp_path: Path, text: str, message: str) -> None:

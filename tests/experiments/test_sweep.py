@@ -213,7 +213,7 @@ def test_a_golden_set_that_has_changed_since_the_baseline_is_refused(folder: Pat
 def test_a_damaged_log_is_told_before_anything_is_asked(folder: Path) -> None:
     """And it is left as it is."""
     (folder / "experiments.json").write_text('{"experiments": [')
-    with pytest.raises(InputError, match=r"experiments.json, line 1: is no valid JSON"):
+    with pytest.raises(InputError, match=r"experiments.json, line 1: is not valid JSON"):
         sweep(systems("better"))
     assert (folder / "experiments.json").read_text() == '{"experiments": ['
     assert not asked()
@@ -227,7 +227,7 @@ def test_a_log_that_is_damaged_meanwhile_costs_no_answer(folder: Path, monkeypat
         log.write_text("{")
 
     Path("sweep.toml").write_text(systems("better"))
-    with pytest.raises(InputError, match="is no valid JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         run_sweep(read_sweep("sweep.toml"), say=damage)
     assert log.read_text() == "{"
     log.unlink()
@@ -423,15 +423,15 @@ def test_a_folder_for_runs_that_cannot_be_made(folder: Path) -> None:
 
 def test_whoever_waits_for_a_folder_says_so(tmp_path: Path) -> None:
     """The second gets it when the first lets go."""
-    from karat.files import folder_lock
+    from karat.files import lock_folder
 
     waits, order = threading.Event(), list[str]()
 
     def second() -> None:
-        with folder_lock(tmp_path, waits.set):
+        with lock_folder(tmp_path, waits.set):
             order.append("second")
 
-    with folder_lock(tmp_path):
+    with lock_folder(tmp_path):
         thread = threading.Thread(target=second)
         thread.start()
         assert waits.wait(10)

@@ -82,7 +82,7 @@ def test_a_huge_grid_is_counted_and_refused_at_once(tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ("[grid\n", "is no valid TOML"),
+    ("[grid\n", "is not valid TOML"),
     ("", "has neither [grid] nor [[variant]]"),
     ("[grid]\n", "[grid] is empty"),
     ("grid = 3\n", "grid is 3, not a table"),

@@ -172,7 +172,7 @@ def _dangling(path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
-        (_cut, "is no valid JSON"),
+        (_cut, "is not valid JSON"),
         (_unfinished, "was not finished"),
         (_incomplete, "lacks answers to 1 of the queries"),
         (_hollow, "lacks answers to 12 of the queries"),

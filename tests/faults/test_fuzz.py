@@ -25,7 +25,7 @@ import karat
 from karat.cli._main import cli
 from karat.measures import _files
 from karat.measures._files import find
-from karat.measures._input import load
+from karat.measures._input import load_judgments, load_run
 
 pytestmark = pytest.mark.no_cover
 
@@ -391,7 +391,8 @@ def time_limit(seconds: float) -> Iterator[None]:
 def table_or_none(path: Path, kind: Any, format: str | None) -> Table | None:
     """Give the table that karat reads, or None if it refuses the file."""
     try:
-        return {query: dict(documents) for query, documents in load(path, kind, format).table().items()}
+        table = load_run(path, format).table() if kind == "run" else load_judgments(path, format).table()
+        return {query: dict(documents) for query, documents in table.items()}
     except karat.KaratError:
         return None
 

@@ -218,7 +218,7 @@ def test_an_index_is_read(tmp_path: Path, text: str, ids: set[str]) -> None:
     [
         ("\n", "holds no id"),
         ('d1\n{"name": "x"}\n', "line 2: has no field 'id'"),
-        ('{"id": \n', "line 1: is no valid JSON"),
+        ('{"id": \n', "line 1: is not valid JSON"),
     ],
 )
 def test_an_index_that_is_none(tmp_path: Path, text: str, words: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,7 @@ from karat.golden import read
 from karat.golden.lint import _chunk_rules
 from karat.golden.lint._rule import RULES, Finding, Subject
 from karat.golden.lint._scripts import script
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public sets at {DATA}: false alarms are UNTESTED")
+from public_data import find_collection
 
 RULE_NAMES = [rule.name for rule in RULES.values() if rule.check.__module__ == _chunk_rules.__name__]
 PLAIN = "A text of some length with nothing wrong in it."
@@ -254,7 +251,7 @@ def test_every_rule_has_a_reference() -> None:
         assert [rule.text.count(f"\n{part}: ") for part in ("Why", "Example", "Fix")] == [1, 1, 1]
 
 
-@needs_data
+@pytest.mark.public_data
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -264,5 +261,5 @@ def test_every_rule_has_a_reference() -> None:
 )
 def test_public_sets_have_few_findings(name: str, expected: dict[str, int]) -> None:
     """SciFact's damaged abstracts and Cranfield's two empty documents are reported, and little else."""
-    golden = read(DATA / name)
+    golden = read(find_collection(name))
     assert {finding.rule: finding.count for rule in RULE_NAMES for finding in check(rule, golden)} == expected

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +19,8 @@ from karat.golden.lint._frames import frames
 from karat.golden.lint._paraphrases import idle, strays
 from karat.golden.lint._rule import RULES, Finding, Subject
 from karat.text._words import content, folded, letters, numbers, singular, words
+from public_data import find_collection
 from strategies import quick
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public sets at {DATA}: false alarms are UNTESTED")
 
 GUIDE = (
     "To reset the router, hold the small button on the back of the access point for ten seconds, then wait a minute."
@@ -463,7 +460,7 @@ def test_the_rules_are_linear_in_the_set() -> None:
     assert seconds(4_000) < 24 * max(seconds(500), 0.01)
 
 
-@needs_data
+@pytest.mark.public_data
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -473,7 +470,7 @@ def test_the_rules_are_linear_in_the_set() -> None:
 )
 def test_public_sets_have_few_findings(name: str, expected: dict[str, int]) -> None:
     """On sets that people made and read, the rules tell what is there: counter-claims asked twice, copied titles."""
-    base = read(DATA / name)
+    base = read(find_collection(name))
     ours = [rule for rule in RULES.values() if rule.check.__module__ == _wording_rules.__name__]
     counts = {finding.rule: finding.count for rule in ours for finding in rule.check(Subject(golden=base))}
     assert counts == expected

@@ -20,8 +20,8 @@ WRONG = {
     "which is {suite}",
     "'n' * 3000": "{suite}/" + "n" * 3000 + ": no such file or folder; paths are relative to pytest's root folder, "
     "which is {suite}",
-    "'empty'": "{suite}/empty: is no golden set that karat recognises; name its format: ",
-    "'finder.py'": "{suite}/finder.py: is no golden set that karat recognises; name its format: ",
+    "'empty'": "{suite}/empty: is not a golden set that karat recognises; name its format: ",
+    "'finder.py'": "{suite}/finder.py: is not a golden set that karat recognises; name its format: ",
     "'project', 'twice'": "the mark takes one folder",
     "'project', golden='twice'": "the mark takes one folder",
     "'project', polcy='fit'": "there is no argument 'polcy', did you mean 'policy'?",

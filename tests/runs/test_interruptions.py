@@ -287,7 +287,10 @@ def test_a_run_that_was_begun_goes_on(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data.replace(b'"query":"qb"', b'"query"  qb"'), r"line 3: the file is damaged: is no valid JSON"),
+        (
+            lambda data: data.replace(b'"query":"qb"', b'"query"  qb"'),
+            r"line 3: the file is damaged: is not valid",
+        ),
         (lambda data: data.replace(b'"qb"', b'"q\xff"'), r"line 3: the file is damaged: is no UTF-8"),
         (lambda data: data.replace(b'"qb"', b"17"), r"line 3: the file is damaged: is no trace: TypeError"),
         (lambda data: data.replace(b'"query":"qb"', b'"question":1'), r"line 3: the file is damaged: is no trace"),

@@ -122,7 +122,7 @@ def test_scores_that_are_none_are_refused(method: Method, score: float) -> None:
         ({"method": "combsum", "weights": {"dense": 1}}, "combsum takes no weights; choose rrf or weighted"),
         ({"weights": {"dense": -1}}, "a number from 0 to 1e\\+09"),
         ({"weights": {"dense": math.nan}}, "a number from 0"),
-        ({"weights": {"dens": 1}}, "a weight for 'dens', which is no channel, did you mean 'dense'"),
+        ({"weights": {"dens": 1}}, "a weight for 'dens', which is not a channel, did you mean 'dense'"),
         ({"weights": {"dense": 0, "lexical": 0}}, "all weights are 0"),
     ],
 )

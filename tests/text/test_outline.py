@@ -705,8 +705,11 @@ def test_the_command_is_safe_for_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a\n\xff", "standard input, line 2: byte 0xff is not UTF-8; convert it to UTF-8, as with iconv"),
-        (b"a\0", "standard input, line 1: a NUL byte, which text never has; convert it to UTF-8, as with iconv"),
+        (b"a\n\xff", "standard input, line 2: byte 0xff is not UTF-8; convert it to UTF-8, for example with iconv"),
+        (
+            b"a\0",
+            "standard input, line 1: a NUL byte, which text never has; convert it to UTF-8, for example with iconv",
+        ),
     ],
 )
 def test_the_command_refuses_what_is_not_text(data: bytes, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -86,6 +87,16 @@ class Document:
     path: str = ""
     """The file of the text, beside the set, where it has one of its own."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def source_id(self) -> str:
+        """The id under which a system can keep it apart from its own documents: ``golden:`` and its id."""
+        return f"golden:{self.id}"
+
+    @property
+    def source_hash(self) -> str:
+        """The SHA-256 of its text, by which a system can tell that it has changed."""
+        return f"sha256:{hashlib.sha256(self.text.encode()).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,6 +75,8 @@ class Hit:
     """The hash of the document that it was made from, as the system knows it."""
     tenant: str = ""
     """Whose document it is, in an index that holds those of several."""
+    locator: str = ""
+    """Where it is in its source, in the system's own words, such as ``page 3``."""
 
     def __post_init__(self) -> None:
         if not self.document and isinstance(self.id, str):  # what is no id is told where it is used

@@ -11,7 +11,7 @@ from typing import Any
 
 from karat.config import ALIASES
 from karat.core import InputError, did_you_mean, shorten
-from karat.files import decode, folder_lock, parse_json, read_bytes, write_file
+from karat.files import decode, lock_folder, parse_json, read_bytes, write_file
 
 LOG = "experiments.json"
 _KEYS = ("id", "date", "description", "config_changes", "results", "verdict")
@@ -77,7 +77,7 @@ def append_log(path: str | Path, entries: Sequence[Mapping[str, Any]]) -> tuple[
     add at once wait for each other, and the file is replaced as a whole.
     """
     target = Path(path)
-    with folder_lock(target.parent):
+    with lock_folder(target.parent):
         record: dict[str, Any] = _read(target) if target.exists() else {"experiments": []}
         log, ids = list(record["experiments"]), []
         number = max((int(match[1]) for one in log if (match := _NUMBERED.fullmatch(str(one.get("id"))))), default=0)

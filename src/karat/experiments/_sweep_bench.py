@@ -15,7 +15,7 @@ from karat.core import InputError, KaratError, Measure, Provenance, Run, shorten
 from karat.evaluation import MEASURES, Evaluation, empty_scores, segment_queries
 from karat.experiments._sweepfile import Sweep, Variant
 from karat.experiments._verdicts import Objective
-from karat.files import decode, folder_lock, parse_json, read_bytes, write_file
+from karat.files import decode, lock_folder, parse_json, read_bytes, write_file
 from karat.gate import Baseline, Decision, Policy, decide
 from karat.golden import fingerprint
 from karat.projects import Project, find_baseline, gate_run, open_project, project_policy, run_identity, run_path
@@ -153,7 +153,7 @@ class Bench:
         system = project.system(cache=self._settings.cache, say=self._once, progress=self._progress)
         settings = project.settings()
         # Two that ask at once would write one file, and measure each other's latency.
-        with folder_lock(self.runs, lambda: self._once(f"another sweep is asking in {self.runs}; this one waits")):
+        with lock_folder(self.runs, lambda: self._once(f"another sweep is asking in {self.runs}; this one waits")):
             found = None if self._settings.again else self._finished(project, system, settings)
             if found is not None:
                 path, run = found

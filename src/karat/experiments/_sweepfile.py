@@ -57,7 +57,7 @@ def read_sweep(path: str | Path, *, limit: int = LIMIT) -> Sweep:
     try:
         table = tomllib.loads(decode(read_bytes(path), source))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no valid TOML: {error}", source=source) from None
+        raise InputError(f"is not valid TOML: {error}", source=source) from None
     try:
         return _sweep(table, Path(path), limit)
     except InputError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from karat.core import InputError, Measure, Run, UsageError
 from karat.evaluation import MEASURES, Evaluation, empty_scores, require_comparable, score_run, system_changes
-from karat.files import guarded
+from karat.files import access_file
 from karat.golden import fingerprint
 from karat.projects import Project, find_project, open_project, require_complete
 from karat.runs import read_begun, read_run_file
@@ -174,7 +174,7 @@ def _found(project: Path, *, bare: bool) -> list[RunFile]:
     folder = project / "runs"
     if bare and not folder.exists():
         folder = project
-    paths = guarded(str(folder), lambda: list(folder.iterdir())) if folder.exists() else []
+    paths = access_file(str(folder), lambda: list(folder.iterdir())) if folder.exists() else []
     files = [_dated(path) for path in paths if path.name.endswith(_ENDINGS)]
     if not files:
         raise InputError("there are no runs yet", source=str(folder), hint="'karat eval' makes them")
@@ -185,7 +185,7 @@ def _dated(path: Path) -> RunFile:
     """Find when a run was made: on the day in its name, at the time that it says, or as far as its file tells."""
     begun = read_begun(path)
     # A link that leads nowhere has a time of its own.
-    changed = guarded(str(path), lambda: path.stat() if path.exists() else path.lstat()).st_mtime
+    changed = access_file(str(path), lambda: path.stat() if path.exists() else path.lstat()).st_mtime
     time, source = (begun, "begun") if begun else (datetime.fromtimestamp(changed, tz=UTC), "modified")
     named = _day(path)
     day = named or time.date()

@@ -13,7 +13,7 @@ from karat.config import read_config
 from karat.core import GoldenSet, Judgment, KaratError, Span, Target, UsageError, shorten
 from karat.files import Reading, Row, decode, read_bytes, write_file
 from karat.golden._source import open_set
-from karat.golden.formats import json_line, judgment_of, judgment_row
+from karat.golden.formats import encode_judgment, encode_line, read_judgment
 from karat.text import canonical, resolver
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
                 judgment = _checked(golden, row, annotator, date)
                 _check_part(golden, row, judgment.target, place)
                 if (key := _key(judgment)) in keys:
-                    raise row.wrong(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
+                    raise row.error(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
                 keys.add(key)
                 judgments[key] = judgment
     reading.finish()
@@ -177,14 +177,14 @@ def _key(judgment: Judgment) -> tuple[str, Target, str, str]:
 
 def _checked(golden: GoldenSet, row: Row, annotator: str, date: str) -> Judgment:
     """Read a judgment, and refuse one that does not fit the set."""
-    judgment = judgment_of(row)
+    judgment = read_judgment(row)
     queries, documents = golden.query_by_id, golden.document_by_id
     if judgment.query not in queries:
-        raise row.wrong(f"the set has no query {shorten(judgment.query)}")
+        raise row.error(f"the set has no query {shorten(judgment.query)}")
     if documents and judgment.target.document not in documents:
-        raise row.wrong(f"the set has no document {shorten(judgment.target.document)}")
+        raise row.error(f"the set has no document {shorten(judgment.target.document)}")
     if not 0 <= judgment.grade < len(golden.grades):
-        raise row.wrong(f"grade {judgment.grade} is not on the set's scale, 0 to {len(golden.grades) - 1}")
+        raise row.error(f"grade {judgment.grade} is not on the set's scale, 0 to {len(golden.grades) - 1}")
     return replace(judgment, annotator=judgment.annotator or annotator, date=judgment.date or date)
 
 
@@ -196,9 +196,9 @@ def _check_part(golden: GoldenSet, row: Row, target: Target, place: Callable[[Ta
     try:
         span = place(target)
     except KaratError as error:
-        raise row.wrong(f"document {shorten(document.id)}: {error}") from None
+        raise row.error(f"document {shorten(document.id)}: {error}") from None
     if span is not None and not 0 <= span.start < span.end <= len(canonical(document.text).encode()):
-        raise row.wrong(f"span [{span.start}, {span.end}] is not inside document {shorten(document.id)}")
+        raise row.error(f"span [{span.start}, {span.end}] is not inside document {shorten(document.id)}")
 
 
 def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator: str = "", date: str = "") -> Merged:
@@ -218,10 +218,10 @@ def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator
         rows = [line for line in old if line.strip(" \t\r")]
         new = merged.golden.judgments
         lines = [
-            row + "\n" if before == after else json_line(judgment_row(after))
+            row + "\n" if before == after else encode_line(encode_judgment(after))
             for row, before, after in zip(rows, golden.judgments, new, strict=False)
         ]
-        write_file(target, "".join(lines + [json_line(judgment_row(judgment)) for judgment in new[len(rows) :]]))
+        write_file(target, "".join(lines + [encode_line(encode_judgment(judgment)) for judgment in new[len(rows) :]]))
     return merged
 
 

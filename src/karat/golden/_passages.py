@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, Span
-from karat.files import BOM, decode, guarded, read_bytes
+from karat.files import BOM, access_file, decode, read_bytes
 
 _UNFINISHED = ".part"
 _ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".run", ".trec", ".tsv", ".txt", _UNFINISHED)
@@ -74,7 +74,7 @@ def _files(path: str | Path) -> list[str | Path]:
         return [path]
     folder = given / "runs" if (given / "runs").is_dir() else given
     is_set = folder == given and any((given / name).is_file() for name in ("karat.toml", "golden.toml"))
-    names = guarded(str(folder), lambda: sorted(folder.iterdir())) if not is_set else []
+    names = access_file(str(folder), lambda: sorted(folder.iterdir())) if not is_set else []
     files = [file for file in names if not file.name.startswith(".") and _ending(file) in _ENDINGS and file.is_file()]
     if not files:
         raise InputError("there are no runs yet", source=str(folder), hint=f"'karat eval {given}' makes them")

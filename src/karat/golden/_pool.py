@@ -12,7 +12,7 @@ from typing import Any
 from karat.core import NORMALISER, Document, GoldenSet, InputError, UsageError
 from karat.files import read_bytes, write_file
 from karat.golden._passages import Passage
-from karat.golden.formats import json_line
+from karat.golden.formats import encode_line
 from karat.text import canonical
 
 _CHUNK = re.compile(r"(.+):chunk:\d+")
@@ -120,7 +120,7 @@ def _passage(golden: GoldenSet, document: Document | None, hits: Sequence[Passag
 
 def pool_text(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return rows as the text of a file, one JSON record per line."""
-    return "".join(map(json_line, rows))
+    return "".join(map(encode_line, rows))
 
 
 def write_pool(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from karat.core import Hit, SystemFailed, UsageError, shorten
-from karat.systems import System, hits_of
 from karat.net import finished, words
+from karat.systems import System, hits_of
 
 _POLL = 0.02  # seconds between looks at a job whose worker has not begun it
 _DIGITS = 4  # of milliseconds; rounded here, so that a run is the same before and after it was a file

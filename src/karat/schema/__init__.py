@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from karat.schema._published import DOCUMENTS
     from karat.schema._queries import ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
     from karat.schema._read import Mismatch, from_plain, to_plain
+    from karat.schema._scores import MeasureScore, RunScores, ScoreReport, SegmentScores
     from karat.schema._sweep import (
         CheckResult,
         ObjectiveChange,
@@ -142,6 +143,7 @@ __all__ = [
     "ListSummary",
     "MeasureComparison",
     "MeasureRow",
+    "MeasureScore",
     "Mismatch",
     "MovedQuery",
     "MoverRow",
@@ -160,7 +162,10 @@ __all__ = [
     "RegradedPair",
     "ResultDifference",
     "RunFacts",
+    "RunScores",
+    "ScoreReport",
     "SegmentRow",
+    "SegmentScores",
     "SettingChange",
     "StageTimes",
     "SweepBaseline",
@@ -237,6 +242,7 @@ _HOME = {
     "ListSummary": "_comparison",
     "MeasureComparison": "_decision",
     "MeasureRow": "_decision",
+    "MeasureScore": "_scores",
     "Mismatch": "_read",
     "MovedQuery": "_comparison",
     "MoverRow": "_decision",
@@ -255,7 +261,10 @@ _HOME = {
     "RegradedPair": "_golden",
     "ResultDifference": "_experiment",
     "RunFacts": "_decision",
+    "RunScores": "_scores",
+    "ScoreReport": "_scores",
     "SegmentRow": "_decision",
+    "SegmentScores": "_scores",
     "SettingChange": "_decision",
     "StageTimes": "_decision",
     "SweepBaseline": "_sweep",

@@ -1,7 +1,7 @@
-"""Fusion: the rankings of several channels made into one, keeping what each channel said.
+"""Fusion: one ranking from the rankings of several channels, with the rank and score in each.
 
-In all formulas the sum runs over the channels that have the document, ``n`` is their number, ``rank`` counts from 1 in
-the order that the channel gives, and ``norm`` makes the scores of one channel for one query comparable:
+In all formulas the sum is over the channels that have the document, ``n`` is their number, ``rank`` is the rank in the
+channel, from 1, and ``norm`` normalises the scores of one channel for one query:
 
 ========  ==================================  =================================================
 rrf       sum of weight / (k + rank)          Cormack, Clarke & Buettcher 2009 (weights are 1 there)
@@ -14,9 +14,9 @@ z         (score - lowest) / standard deviation
 rank      1 - (rank - 1) / length of the list
 ========  ==================================  =================================================
 
-A document that a channel does not have adds nothing. So every normalisation is at least 0, and z is the standard score
-counted from the lowest: the plain one is negative for half of a list, and would put what was found below what was not.
-In a list whose scores are all equal, or that has one document, minmax and z are 1: to be found is worth something.
+A channel adds nothing to a document that it does not have. So normalised scores are at least 0, and z is counted from
+the lowest score: the usual standard score is negative for half of a list, and would rank a document that was found
+below one that was not. Where all scores of a list are equal, minmax and z are 1, so that being found counts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Method = Literal["rrf", "isr", "weighted", "combsum", "combmnz"]
 Norm = Literal["minmax", "z", "rank"]
 K = TypeVar("K", int, str)
 Ranking = Sequence[tuple[K, float]]
-"""What a channel found, best first: numbers of chunks or ids of documents, with scores."""
+"""The hits of a channel, best first: numbers of chunks or ids of documents, with scores."""
 
 _BY_RANK = ("rrf", "isr")
 _WEIGHTED = ("rrf", "weighted")
@@ -44,17 +44,17 @@ _BLANK = re.compile(r"[\t-\r ]")
 
 @dataclass(frozen=True, slots=True)
 class Fused(Generic[K]):
-    """Something that at least one channel found."""
+    """A chunk or document that at least one channel found."""
 
     id: K
     score: float
     channels: Mapping[str, Place]
-    """The channels that found it, each with its rank and its score there."""
+    """The channels that found it, with its rank and score in each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
-    """How rankings are made into one; the formulas are in the docstring of this module.
+    """A way to fuse rankings; the docstring of this module has the formulas.
 
     >>> fused = Fusion()({"lexical": [("a", 7.1), ("b", 3.0)], "dense": [("b", 0.9), ("c", 0.8)]})
     >>> [(hit.id, round(hit.score, 4), sorted(hit.channels)) for hit in fused]
@@ -63,40 +63,40 @@ class Fusion:
 
     method: Method = "rrf"
     k: float = 60
-    """rrf: the larger, the less the first ranks stand out."""
+    """For rrf: the larger, the less the first ranks stand out."""
     weights: Mapping[str, float] = field(default_factory=dict)
-    """rrf and weighted: by channel; 1 where none is given."""
+    """For rrf and weighted: by channel; 1 for a channel without one."""
     norm: Norm = "minmax"
-    """weighted, combsum and combmnz: how scores are made comparable."""
+    """For weighted, combsum and combmnz: how scores are normalised."""
 
     def __post_init__(self) -> None:
-        for name, value, known in (("method", self.method, get_args(Method)), ("norm", self.norm, get_args(Norm))):
-            if value not in known:
-                hint = did_you_mean(str(value), known) or f"; known: {', '.join(known)}"
+        for name, value, choices in (("method", self.method, get_args(Method)), ("norm", self.norm, get_args(Norm))):
+            if value not in choices:
+                hint = did_you_mean(str(value), choices) or f"; known: {', '.join(choices)}"
                 raise UsageError(f"unknown {name} {value!r} of fusion{hint}")
         if not (math.isfinite(self.k) and self.k >= 0):
-            raise UsageError(f"k={self.k}; choose a number from 0 up, usually 60")
+            raise UsageError(f"k={self.k}; choose a number of at least 0, usually 60")
         if self.weights and self.method not in _WEIGHTED:
             raise UsageError(f"{self.method} takes no weights; choose {' or '.join(_WEIGHTED)}")
         if not all(0 <= weight <= _HEAVIEST for weight in self.weights.values()):
             raise UsageError(f"weights {dict(self.weights)}; a channel's weight is a number from 0 to {_HEAVIEST:.0e}")
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides the result; what the method does not look at is left out."""
-        described: dict[str, Any] = {"method": self.method}
+        """Return the parameters that the method uses."""
+        parameters: dict[str, Any] = {"method": self.method}
         if self.method == "rrf":
-            described["k"] = self.k
+            parameters["k"] = self.k
         if self.method in _WEIGHTED:
-            described["weights"] = dict(sorted(self.weights.items()))
+            parameters["weights"] = dict(sorted(self.weights.items()))
         if self.method not in _BY_RANK:
-            described["norm"] = self.norm
-        return described
+            parameters["norm"] = self.norm
+        return parameters
 
     def __call__(self, channels: Mapping[str, Ranking[K]], depth: int | None = None) -> list[Fused[K]]:
-        """Fuse the channels of one query, and give the first ``depth``, or all.
+        """Return the fused ranking of one query, or its first ``depth``.
 
-        Of equal scores, the chunk with the lower number comes first, and the document whose id is higher as bytes: so
-        order the indexes of karat, and trec_eval.
+        Of equal scores, the chunk with the lower number comes first, as in karat's indexes, and the document with the
+        higher id, compared as bytes, as in trec_eval.
         """
         self._check_weights(channels)
         parts: dict[K, list[float]] = {}
@@ -106,18 +106,18 @@ class Fusion:
                 parts.setdefault(key, []).append(value)
             ranks[name] = _ranks(name, ranking)
         scores = {key: self._total(values) for key, values in parts.items()}
-        kept = _ordered(scores)[:depth]
-        return [Fused(key, scores[key], _places(key, channels, ranks)) for key in kept]
+        best = _ordered(scores)[:depth]
+        return [Fused(key, scores[key], _places(key, channels, ranks)) for key in best]
 
     def _check_weights(self, channels: Mapping[str, Any]) -> None:
         for name in self.weights:
             if name not in channels:
-                raise UsageError(f"a weight for {name!r}, which is no channel{did_you_mean(name, channels)}")
+                raise UsageError(f"a weight for {name!r}, which is not a channel{did_you_mean(name, channels)}")
         if channels and not any(self.weights.get(name, 1.0) for name in channels):
-            raise UsageError("all weights are 0; give one channel at least a weight")
+            raise UsageError("all weights are 0; at least one should be above 0")
 
     def _values(self, name: str, ranking: Ranking[K]) -> list[float]:
-        """Give what a channel adds to the score of each of its documents."""
+        """Return what a channel adds to the score of each of its documents."""
         scores = [score for _, score in ranking]
         if not all(map(math.isfinite, scores)):
             raise InputError(f"channel {name} has a score that is not a finite number")
@@ -134,7 +134,7 @@ class Fusion:
 
 
 def minmax(scores: Sequence[float]) -> list[float]:
-    """Map scores to 0 for the lowest and 1 for the highest; 1 for all when they are equal.
+    """Return scores scaled to 0 for the lowest and 1 for the highest; all 1 if they are equal.
 
     >>> minmax([3.0, 1.0, -1.0]), minmax([5.0])
     ([1.0, 0.5, 0.0], [1.0])
@@ -147,7 +147,7 @@ def minmax(scores: Sequence[float]) -> list[float]:
 def _z(scores: Sequence[float]) -> list[float]:
     scaled = _scaled(scores)
     low, mean = min(scaled, default=0.0), fmean(scaled) if scaled else 0.0
-    # A list of equal scores has no deviation; that the mean is rounded must not give it one.
+    # Equal scores have no deviation, even if their mean is rounded.
     equal = all(score == low for score in scaled)
     deviation = math.sqrt(fmean((score - mean) ** 2 for score in scaled)) if not equal else 0.0
     return [(score - low) / deviation if deviation else 1.0 for score in scaled]
@@ -161,7 +161,7 @@ NORMS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {"minmax": minma
 
 
 def _scaled(scores: Sequence[float]) -> list[float]:
-    """Divide by a power of two, which changes no quotient, and keeps differences and squares from overflowing."""
+    """Divide by a power of two, which changes no quotient, so that differences and squares do not overflow."""
     exponent = math.frexp(max(map(abs, scores), default=0.0))[1]
     return [math.ldexp(score, -exponent) for score in scores]
 
@@ -169,8 +169,8 @@ def _scaled(scores: Sequence[float]) -> list[float]:
 def _ranks(name: str, ranking: Ranking[K]) -> dict[K, int]:
     ranks = {key: rank for rank, (key, _) in enumerate(ranking, 1)}
     if len(ranks) < len(ranking):
-        twice = next(key for place, (key, _) in enumerate(ranking, 1) if ranks[key] != place)
-        raise InputError(f"channel {name} has {shorten(twice)} twice")
+        repeated = next(key for place, (key, _) in enumerate(ranking, 1) if ranks[key] != place)
+        raise InputError(f"channel {name} has {shorten(repeated)} twice")
     return ranks
 
 
@@ -179,7 +179,7 @@ def _places(key: K, channels: Mapping[str, Ranking[K]], ranks: Mapping[str, Mapp
 
 
 def _ordered(scores: Mapping[K, float]) -> list[K]:
-    """Order by score, equal ones as the docstring of the call says."""
+    """Return the keys by score; for equal scores see ``Fusion.__call__``."""
     text = any(isinstance(key, str) for key in scores)
     return sorted(sorted(scores, reverse=text), key=lambda key: -scores[key])
 
@@ -187,9 +187,9 @@ def _ordered(scores: Mapping[K, float]) -> list[K]:
 def fuse(
     runs: Mapping[str, Mapping[str, Mapping[str, float]]], fusion: Fusion | None = None, *, depth: int = 1000
 ) -> dict[str, list[Fused[str]]]:
-    """Fuse runs, ``{name: {query: {document: score}}}``, query by query, and keep the first ``depth`` of each.
+    """Fuse runs, ``{name: {query: {document: score}}}``, query by query; return the first ``depth`` of each.
 
-    A run's ranking is what ``karat score`` sees: by score, equal ones by id, the higher one first. A query that only
+    A run is ranked as by ``karat score``: by score, and equal scores by id, the higher one first. A query that only
     some of the runs have is fused from those.
 
     >>> fused = fuse({"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 9.0}}})
@@ -198,12 +198,12 @@ def fuse(
     """
     if depth < 1:
         raise UsageError(f"depth={depth}; keep at least one document")
-    how = fusion or Fusion()
-    found = {}
+    fusion = fusion or Fusion()
+    fused = {}
     for query in dict.fromkeys(query for run in runs.values() for query in run):
         channels = {name: _ranking(run.get(query, {})) for name, run in runs.items()}
-        found[query] = how(channels, depth)
-    return found
+        fused[query] = fusion(channels, depth)
+    return fused
 
 
 def _ranking(scored: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -211,7 +211,7 @@ def _ranking(scored: Mapping[str, float]) -> list[tuple[str, float]]:
 
 
 def trec_lines(fused: Mapping[str, Sequence[Fused[str]]], *, tag: str) -> Iterator[str]:
-    r"""Give the lines of a run in TREC's format, scores at full precision, so that nothing ties that did not.
+    r"""Yield the lines of a run in TREC's format, with scores at full precision, so that no new ties arise.
 
     >>> list(trec_lines({"q": [Fused("d", 0.5, {})]}, tag="rrf"))
     ['q Q0 d 1 0.5 rrf\n']
@@ -219,6 +219,6 @@ def trec_lines(fused: Mapping[str, Sequence[Fused[str]]], *, tag: str) -> Iterat
     for query, hits in fused.items():
         for rank, hit in enumerate(hits, 1):
             if blank := next(filter(_BLANK.search, (query, hit.id)), None):
-                hint = "TREC's format has blanks between its columns; rename it"
+                hint = "TREC's format separates columns by blanks; rename it"
                 raise InputError(f"id {shorten(blank)} holds a blank", hint=hint)
             yield f"{query} Q0 {hit.id} {rank} {hit.score!r} {tag}\n"

@@ -5,7 +5,8 @@ A system is an object with ``retrieve(query, k)``, or a plain function of the sa
 ``retrieve_many(queries, k)`` for several questions in one call, ``ingest(documents)`` before the questions, ``ready()``
 that is asked until it says yes, ``describe()`` that tells what it is made of, ``document_ids()`` that tells what it
 holds, ``close()`` at the end. Any of them may be async. With a tenant, those that retrieve and ``ingest`` are given it
-as ``company_id``.
+as ``company_id``. An ``ingest`` with a parameter ``timestamp`` gets the time, in ISO 8601 and UTC. A document has
+``source_id`` and ``source_hash`` for systems that keep such things.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from itertools import islice
@@ -48,7 +50,9 @@ _HOOKS = {
 }
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _FIELDS = frozenset(f.name for f in fields(Hit))
-_TEXTS = ("document", "section", "block", "type", "content", "source_hash", "tenant")
+_TEXTS = ("document", "section", "block", "type", "content", "source_hash", "tenant", "locator")
+_SCORES = {"combined": "combined_score", "rerank": "rerank_score", "similarity": "similarity_score"}
+"""The scores of a reranked hit by stage; the first that is there is its score."""
 _TEXT = {str}
 _CONTENT = ("content", "text", "page_content")
 
@@ -152,16 +156,25 @@ def _hook(thing: object, hook: str, called: str, tenant: str) -> Callable[..., A
         return None
     if not callable(function):
         raise UsageError(f"{called}: {hook} is {shorten(function)}, not a method")
+    timed = hook == "ingest" and _has_parameter(function, "timestamp")
     if hook == "ingest":
-        _check_signature(function, {"documents": ()}, tenant)
+        _check_signature(partial(function, timestamp="") if timed else function, {"documents": ()}, tenant)
         function = _with_tenant(function, tenant)
 
     def call(*arguments: Any) -> Any:
+        now = {"timestamp": datetime.now(UTC).isoformat(timespec="seconds")} if timed else {}
         with _own_words(f"{called} {_HOOKS[hook]}"):
-            found = finished(function(*arguments))
+            found = finished(function(*arguments, **now))
             return [check_id(one, "") for one in found] if hook == "document_ids" else found
 
     return call
+
+
+def _has_parameter(function: Callable[..., Any], name: str) -> bool:
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # written in C, without a signature
+        return False
 
 
 @contextmanager
@@ -311,7 +324,17 @@ def _checked(hit: Hit) -> Hit:
 
 def _is_plain(hit: Hit) -> bool:
     """Tell whether a hit can stay as it is; nearly all can, and the rest of the checks takes three times as long."""
-    texts = (hit.id, hit.document, hit.section, hit.block, hit.type, hit.content, hit.source_hash, hit.tenant)
+    texts = (
+        hit.id,
+        hit.document,
+        hit.section,
+        hit.block,
+        hit.type,
+        hit.content,
+        hit.source_hash,
+        hit.tenant,
+        hit.locator,
+    )
     return (
         set(map(type, (*texts, *hit.channels, *hit.stages))) == _TEXT
         and hit.id.isascii()
@@ -341,7 +364,12 @@ def _from_mapping(item: Mapping[str, Any], fallback: float) -> Hit:
     """Read a record: karat's own names, and those that retrievers commonly use."""
     known = {name: item[name] for name in _FIELDS & item.keys() if item[name] is not None}
     known["id"] = check_id(_first(item, "id", "chunk_id", "doc_id"), "")
-    known["score"] = item.get("score", item.get("similarity_score", fallback))
+    scores = {stage: item[name] for stage, name in _SCORES.items() if item.get(name) is not None}
+    known["score"] = item.get("score", next(iter(scores.values()), fallback))
+    if scores.keys() - {"similarity"}:
+        known["stages"] = {**scores, **known.get("stages", {})}
+    if "locator" in known and not isinstance(known["locator"], str):
+        known["locator"] = json.dumps(known["locator"], ensure_ascii=False, default=str)
     if (source := _first(item, "document", "source_entity_id", "document_id")) is not None:
         known["document"] = check_id(source, "")
     if (whose := _first(item, "tenant", "company_id")) is not None:

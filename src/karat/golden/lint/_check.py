@@ -20,6 +20,7 @@ from karat.golden.lint import (
     _chunk_rules,
     _id_rules,
     _judging_rules,
+    _language_rules,
     _part_rules,
     _quota_rules,
     _structure_rules,
@@ -46,6 +47,7 @@ GROUPS = (
     _wording_rules,
     _quota_rules,
     _chunk_rules,
+    _language_rules,
 )
 """The files of rules, in the order of the findings."""
 
@@ -135,6 +137,7 @@ def check(
     profile: Profile | None = None,
     index: Collection[str] | None = None,
     chunks: Iterable[Document] = (),
+    languages: Iterable[str] = (),
     gate: Mapping[str, float] | None = None,
     sd: float | None = None,
     ignore: Iterable[str] = (),
@@ -142,9 +145,10 @@ def check(
     """Apply every rule to a golden set.
 
     ``profile`` checks the size and coverage of ``small``, ``agent`` or ``structured`` sets. ``index`` has the ids that
-    the index under test holds, ``chunks`` the chunks that it was built from. ``gate`` has floors by measure, which are
-    added to those of the set and win over them. ``sd`` is the standard deviation of the differences between two
-    systems, query by query, where it is known. ``ignore`` names rules whose findings are left out.
+    the index under test holds, ``chunks`` the chunks that it was built from. ``languages`` are those that
+    texts may have. ``gate`` has floors by measure, which are added to those of the set and win over them. ``sd`` is the
+    standard deviation of the differences between two systems, query by query, where it is known. ``ignore`` names rules
+    whose findings are left out.
 
     >>> from karat.core import Judgment, Query, Target
     >>> wifi = Target(document="wifi")
@@ -163,6 +167,7 @@ def check(
         profile=profile,
         index=None if index is None else frozenset(index),
         chunks=tuple(chunks),
+        languages=frozenset(languages),
         sd=sd,
     )
     findings = [finding for rule in rules() for finding in _apply(rule, capacity)]

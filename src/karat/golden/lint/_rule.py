@@ -37,6 +37,8 @@ class Subject:
     """The ids that the index under test holds, where they are known."""
     chunks: tuple[Document, ...] = ()
     """The chunks that the index under test was built from, where they are known."""
+    languages: frozenset[str] = frozenset()
+    """The languages that texts may have; empty for any."""
 
 
 Check = Callable[[Subject], Iterator[Finding]]

