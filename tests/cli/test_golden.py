@@ -203,7 +203,7 @@ def test_merges_at_once_lose_nothing(folder: Path) -> None:
     (folder / "add.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 2}\n')
     command = [sys.executable, "-m", "karat", "golden", "merge", "set", "add.jsonl", "--in-place", "--annotator"]
     jobs = [subprocess.Popen([*command, f"p{i}"], stdout=subprocess.DEVNULL) for i in range(5)]
-    assert [job.wait(timeout=60) for job in jobs] == [0] * 5
+    assert [job.wait(timeout=600) for job in jobs] == [0] * 5
     assert {j.annotator for j in golden.read("set").judgments} == {"ana", *(f"p{i}" for i in range(5))}
 
 

@@ -174,7 +174,7 @@ def test_every_shell_block_runs_and_prints_what_the_page_says(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=600,
         )
         assert done.returncode == block.exit_code, f"{where}:\n{done.stdout}"
         if block.output is not None:
@@ -197,7 +197,7 @@ def test_every_python_block_runs_and_gives_what_the_page_says(
         input=given,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, f"{page.relative_to(ROOT)}:\n{done.stdout}{done.stderr}"
 
@@ -342,7 +342,7 @@ def test_the_pages_build_strictly_and_load_nothing_from_elsewhere(tmp_path: Path
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     pages = list(site.rglob("*.html"))
