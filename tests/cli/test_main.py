@@ -50,7 +50,9 @@ def imported(*arguments: str, cwd: Path | None = None) -> set[str]:
     """Give the top-level packages that a command imports."""
     code = f"import sys; sys.argv = {['karat', *arguments]!r}\nfrom karat.cli import main\n"
     code += "try: main()\nexcept SystemExit: pass\nprint('MODULES', *{name.split('.')[0] for name in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=600, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=600, check=True
+    )
     return set(done.stdout.rsplit("MODULES", 1)[1].split())
 
 
