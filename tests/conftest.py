@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
-from hypothesis import is_hypothesis_test
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+import karat.cli
+from clocks import Clock
+from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# How long an example takes is the machine's business. All else stays as Hypothesis has it, which draws the same
+# examples every time where CI is set.
+settings.register_profile("karat", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("karat")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,12 +53,31 @@ def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock in the place of the real one wherever karat measures how long an answer takes."""
+    clock = Clock()
+    monkeypatch.setattr("karat.runs._ask.time", clock)
+    return clock
+
+
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
     """The environment of a user: without what pytest, coverage or an active virtual environment add to it."""
     ours = ("COVERAGE", "COV_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "NO_COLOR", "FORCE_COLOR")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return kept | {"LC_ALL": "C.UTF-8"}
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Iterator[Warm]:
+    """A process that has imported karat and pytest, for programs that run in forks of it."""
+    doors = [f"karat.{door.name}" for door in iter_modules(karat.__path__) if door.ispkg and "pytest" not in door.name]
+    verbs = [f"karat.cli.{verb.name}" for verb in iter_modules(karat.cli.__path__)]
+    folder = tmp_path_factory.mktemp("warm")
+    process = Warm(folder, environment | {"PYTHONPATH": str(ROOT / "src")}, ("pytest", *doors, *verbs))
+    yield process
+    process.close()
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ QUERIES = ["1", "10", "2", "q", "\u00e9", "\ufb01", "\U0001f642"]
 # Bytes order U+FB01 and U+FFFD before U+1F642, UTF-16 after it; "d10" < "d2" as text; "D" < "d"; "d" is a prefix.
 DOCUMENTS = ["d", "d1", "d10", "d2", "D", "a b", "\u00e9", "e\u0301", "\u65e5\u672c", "\ufb01", "\ufffd"]
 DOCUMENTS += ["\U00010000", "\U0001f642", "\U0010ffff"]
-# Exact in single precision, which is how trec_eval keeps scores. Few values, so that ties are heavy.
+# Exact in single precision, which is how pytrec_eval keeps scores. Few values, so that there are many ties.
 TIED_SCORES = [0.0, -0.0, 1.0, 2.0, 0.5, -1.0, -2.5, 2.0**24, 2.0**120, -(2.0**120), 2.0**-100]
 
 GRADES = st.integers(0, 4)

@@ -26,7 +26,8 @@ import os, sys, time
 def _asked(name, query):
     with open(os.environ.get("ASKED", os.devnull), "a") as file:
         file.write(f"{name} {query}\\n")
-    time.sleep(float(os.environ.get("SLOW", "0")))
+    while os.environ.get("HOLD") == f"{name} {query}" and not os.path.exists("go on"):
+        time.sleep(0.005)
 
 def _answer(name, query, first):
     """Give the right document in the first place, or else in the second."""

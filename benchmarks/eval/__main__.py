@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "golden"))
 
 import workload  # noqa: E402 (the golden benchmark's documents: varied, with near-duplicates, no filler)
 
-SCIFACT = ROOT.parent / "shared" / "data" / "scifact"
+SCIFACT = Path(os.environ.get("KARAT_DATA") or ROOT.parent / "shared" / "data") / "scifact"
 MICROSECONDS, SOONER = 50, 5
 
 
@@ -38,6 +38,8 @@ def main() -> None:
         sooner = row(folder, f"hotel, {channels[0]}", ROOT / "examples" / "hotel", channels[1])
         if not quick and SCIFACT.is_dir():
             row(folder, "SciFact, by words", SCIFACT, "dense = false")
+        elif not quick:
+            print(f"no SciFact at {SCIFACT}: set KARAT_DATA, see docs/public-data.md", file=sys.stderr)
         row(folder, f"{documents:,} varied documents, by words", folder / "varied", "dense = false")
     inline, limited = (own_cost(limit, 1_000 if quick else 20_000) for limit in (None, 60.0))
     print(f"\nkarat's own cost: {inline:.1f} µs a query, {limited:.1f} µs with a time limit")

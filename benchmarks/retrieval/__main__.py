@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from karat import golden
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(os.environ.get("KARAT_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 WORK = Path(__file__).resolve().parents[1] / "work" / "retrieval"
 EXPECTED = {
     "scifact": {"lexical": (0.679, 0.913), "dense": (0.712, 0.957), "both": (0.728, 0.980)},
@@ -33,7 +34,7 @@ def main() -> int:
     parser.add_argument("sets", nargs="*", default=list(EXPECTED), help="of " + ", ".join(EXPECTED))
     chosen = parser.parse_args()
     if not DATA.is_dir():
-        print(f"the public collections are not at {DATA}", file=sys.stderr)
+        print(f"no public collections at {DATA}: set KARAT_DATA, see docs/public-data.md", file=sys.stderr)
         return 2
     print("| set | channels | nDCG@10 | without karat | R@100 | without karat |")
     print("|---|---|---|---|---|---|")

@@ -27,7 +27,17 @@ if TYPE_CHECKING:
         UsageError,
         __version__,
     )
-    from karat.measures import Judgments, Overlap, pass_at_k, read_judgments, read_run, score, score_hits, score_runs
+    from karat.measures import (
+        Judgments,
+        Overlap,
+        Rankings,
+        pass_at_k,
+        read_judgments,
+        read_run,
+        score,
+        score_hits,
+        score_runs,
+    )
     from karat.projects import check, evaluate
 
 
@@ -43,6 +53,7 @@ __all__ = [
     "MeasureError",
     "Overlap",
     "Query",
+    "Rankings",
     "Scores",
     "Span",
     "SystemFailed",
@@ -61,7 +72,17 @@ __all__ = [
 
 _HOME = {
     **dict.fromkeys(
-        ("Judgments", "Overlap", "pass_at_k", "read_judgments", "read_run", "score", "score_hits", "score_runs"),
+        (
+            "Judgments",
+            "Overlap",
+            "Rankings",
+            "pass_at_k",
+            "read_judgments",
+            "read_run",
+            "score",
+            "score_hits",
+            "score_runs",
+        ),
         "karat.measures",
     ),
     "check": "karat.projects",

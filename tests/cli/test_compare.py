@@ -12,17 +12,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import validate
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import karat
 from karat import golden
-from karat.cli._compare import comparison_document, comparison_text
+from karat.cli._compare_text import comparison_text
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 from karat.evaluation import score_run
-from karat.gate import Baseline, write_baseline, write_fit
+from karat.gate import Baseline, compare_document, write_baseline, write_fit
 from karat.projects import baseline_path, open_project, read_evaluations
 from karat.runs import Settings, make_run, read_answers
+from karat.schema import json_schema
 
 VERB = "compare"
 Run = Callable[..., tuple[str, str]]
@@ -96,7 +98,10 @@ def test_two_runs_by_hand(run: Run, folder: Path) -> None:
         "RR@10", "0.9583", "0.7917", "-0.1667", *line.split()[4:7], "0.3125", "0.3125",
         f"{stats.ttest_1samp([-0.5] * 3 + [-1, 0.5] + [0] * 7, 0).pvalue:.4f}", *line.split()[10:11], "1/7/4", "12",
     ]  # fmt: skip
-    assert "no difference of A and B is shown in RR@10, which is not to say that there is none: see karat power" in out
+    assert (
+        "no difference between A and B is shown in RR@10, which does not mean that there is none: see karat power"
+        in out
+    )
     assert "fewer than 6 queries changed in RR@10: the sign-flip test cannot reach 0.05" in out
 
 
@@ -162,6 +167,24 @@ def test_without_a_correction_there_is_no_column_for_it(run: Run, folder: Path) 
     head = run("a.jsonl", "b.jsonl", "--correction", "none")[0].split("\n")[3]
     assert " p     p t " in head
     assert "Holm" not in head
+
+
+def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
+    """Two runs with segments and queries, three runs, and means alone."""
+    save(folder / "c.jsonl", finder(late=range(12)))
+    write_fit(_baseline(folder, ["R@5", "P@5", "RR", "nDCG@5"]), folder / "baseline-metrics.json")
+    for arguments in (
+        ["a.jsonl", "b.jsonl", "--by", "category", "--per-query"],
+        ["a.jsonl", "b.jsonl", "c.jsonl", "--correction", "none"],
+        ["baseline-metrics.json", "b.jsonl"],
+    ):
+        validate(json.loads(run(*arguments, "--json")[0]), json_schema("comparison"))
+
+
+def _baseline(folder: Path, measures: list[str]) -> Baseline:
+    project = open_project(folder)
+    evaluation = score_run(project.golden, read_answers("a.jsonl", project.golden), measures)
+    return Baseline(evaluation=evaluation, recorded="2026-11-16")
 
 
 def test_segments(run: Run, folder: Path) -> None:
@@ -253,7 +276,7 @@ def test_a_baseline_file_is_a_run_too(run: Run, folder: Path) -> None:
     assert "A  baseline.json\n" in out
     assert "\nRR@10    0.9583  0.7917  -0.1667  " in out
     assert "\nR@1 " not in out
-    assert "of the lists the first 10 documents are compared: a baseline file holds no more" in out
+    assert "only the first 10 documents of the lists are compared: a baseline file holds no more" in out
     _, err = run("baseline.json", "b.jsonl", "-m", "R@1", code=2)
     assert "baseline.json: has no R@1; it has RR@10" in err
     (folder / "cut.json").write_text((folder / "baseline.json").read_text()[:500])
@@ -261,7 +284,7 @@ def test_a_baseline_file_is_a_run_too(run: Run, folder: Path) -> None:
 
 
 def test_means_alone_are_compared_without_tests(run: Run, folder: Path) -> None:
-    """000's baseline-metrics.json: the means and their difference, and that nothing can be tested."""
+    """baseline-metrics.json of fit: the means and their difference, and that nothing can be tested."""
     project = open_project(folder)
     measures = ["R@5", "P@5", "RR", "nDCG@5"]
     taken = score_run(project.golden, read_answers("a.jsonl", project.golden), measures)
@@ -269,7 +292,7 @@ def test_means_alone_are_compared_without_tests(run: Run, folder: Path) -> None:
     out, _ = run("baseline-metrics.json", "b.jsonl")
     row = next(line.split() for line in out.split("\n") if line.startswith("RR "))
     assert row == ["RR", "0.9583", "0.7917", "-0.1667", *["-"] * 7]
-    assert "A has means only, so that nothing can be tested and no list compared" in out
+    assert "A has means only, so nothing can be tested and no lists are compared" in out
 
 
 def test_lists_are_compared_whole(run: Run, folder: Path) -> None:
@@ -338,7 +361,7 @@ def test_failures_are_told(run: Run, folder: Path) -> None:
     save(folder / "f.jsonl", fragile)
     out, _ = run("a.jsonl", "f.jsonl", "-m", "RR@10")
     assert "  q07  RR@10 1.000 to 0.000  topic 07\n      failed: RuntimeError: no \\x1b[31mroute\n" in out
-    assert "B: 1 of 12 queries failed, and count as 0" in out
+    assert "B: 1 of 12 queries failed and count as 0" in out
     assert "with hits in one run only: 1" in out
 
 
@@ -367,17 +390,20 @@ def test_from_python(folder: Path) -> None:
     """The text and the document of two evaluations, as ``karat baseline diff`` uses them."""
     project = open_project(folder)
     pair = [score_run(project.golden, read_answers(name, project.golden), ["RR@10"]) for name in ("a.jsonl", "b.jsonl")]
-    assert "\nRR@10    0.9583  0.7917  -0.1667  " in comparison_text(pair, project.golden)
-    assert comparison_document(pair, project.golden)["pairs"][0]["lists"]["k"] is None
+    comparison = compare_document(pair, project.golden)
+    assert "\nRR@10    0.9583  0.7917  -0.1667  " in comparison_text(comparison)
+    assert comparison.pairs[0].lists is not None
+    assert comparison.pairs[0].lists.k is None
 
 
 def test_runs_without_lists_have_no_matrix_of_them(folder: Path) -> None:
     """Evaluations that kept no documents are compared by their scores alone."""
     project = open_project(folder)
     taken = score_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
-    text = comparison_text([replace(taken, lists={}).renamed(name) for name in ("x", "y", "z")], project.golden)
+    evaluations = [replace(taken, lists={}).renamed(name) for name in ("x", "y", "z")]
+    text = comparison_text(compare_document(evaluations, project.golden))
     assert "RBO" not in text
-    assert "lists are not compared: there are none of A and B" in text
+    assert "lists are not compared: there are none for A and B" in text
 
 
 def test_baselines_with_nothing_in_common_are_refused(run: Run, folder: Path) -> None:

@@ -193,6 +193,13 @@ def test_as_many_hits_are_asked_for_as_the_measures_look_at(run: Run, folder: Pa
     assert "R@50 looks at 50 hits, but 2 were asked for: --k 50\n" in out
 
 
+def test_a_run_from_elsewhere_does_not_say_how_many_hits_were_asked_for(run: Run, folder: Path) -> None:
+    """Its longest list is named instead, and no option that would be refused beside --run."""
+    (folder / "theirs.txt").write_text("q1 Q0 pool 1 2.5 theirs\nq1 Q0 wifi 2 1.5 theirs\n")
+    out, _ = run(".", "--run", folder / "theirs.txt", "-m", "R@50")
+    assert "R@50 looks at 50 hits, but the longest list of the run has 2\n" in out
+
+
 def test_a_measure_that_does_not_exist_is_told_first(run: Run, folder: Path) -> None:
     """Nothing is asked, and nothing is saved."""
     _, err = run(".", "-m", "nCDG@5", code=2)

@@ -19,18 +19,19 @@ import pytrec_eval
 from karat import golden
 from karat.core import GoldenSet
 from karat.systems.embed import find_cache, make_embedder, with_cache
+from public_data import DATA, skip_without
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "scifact"
+SCIFACT = DATA / "scifact"
 VERB = "eval"
 Ranking = Mapping[str, float]
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"public data is not at {DATA}: UNTESTED")
+pytestmark = [pytest.mark.public_data, skip_without("scifact")]
 
 
 @pytest.fixture(scope="module")
 def part() -> GoldenSet:
     """The first claims whose evidence is short, and short abstracts around it."""
-    whole = golden.read(DATA)
+    whole = golden.read(SCIFACT)
     short = {document.id: document for document in whole.documents if len(document.text.split()) < 200}
     relevant: dict[str, set[str]] = {}
     for (query, target), grade in whole.decided.items():

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jsonschema import validate
+
+from karat.schema import json_schema
 
 VERB = "experiments"
 Run = Callable[..., tuple[str, str]]
-# The first two as source 000 has them, the third as karat does.
+# The first two in the format fit, the third as karat writes it.
 LOG = {
     "experiments": [
         {
@@ -89,6 +92,23 @@ def test_list_of_another_folder_and_as_json(run: Run, log: Path) -> None:
     assert json.loads(run("list", "--json", "--log", log.parent)[0]) == LOG
 
 
+def test_json_is_as_the_published_schema_says(run: Run, log: Path) -> None:
+    """The log with entries of fit and of karat, one entry, and the difference of two."""
+    validate(json.loads(run("list", "--json")[0]), json_schema("experiments"))
+    validate(json.loads(run("show", "exp-003", "--json")[0]), json_schema("experiment"))
+    validate(json.loads(run("diff", "exp-001", "exp-003", "--json")[0]), json_schema("experiment-diff"))
+
+
+def test_numbers_that_no_float_can_hold(run: Run, log: Path) -> None:
+    """JSON has whole numbers of any size: they are shown as they are, and have no difference to a fraction."""
+    entries = [{"id": "a", "results": {"x": 10**400, "y": 1e308}}, {"id": "b", "results": {"x": 0.5, "y": -1e308}}]
+    log.write_text(json.dumps({"experiments": entries}))
+    assert str(10**400)[:20] in run("show", "a")[0]
+    results = json.loads(run("diff", "a", "b", "--json")[0])["results"]
+    assert [results[name]["difference"] for name in ("x", "y")] == [None, None]
+    assert run("diff", "a", "b")[0].count("-\n") == 2
+
+
 def test_an_empty_log(run: Run, log: Path) -> None:
     """It is said that there is nothing."""
     log.write_text('{"experiments": []}')
@@ -137,5 +157,5 @@ def test_mistakes_are_told(run: Run, log: Path) -> None:
     assert "no experiment is called 'exp-01', did you mean" in run("show", "exp-01", code=2)[1]
     assert "elsewhere.json: no such file" in run("list", "--log", "elsewhere.json", code=2)[1]
     log.write_text("{")
-    assert "experiments.json, line 1: is no valid JSON" in run("list", code=2)[1]
+    assert "experiments.json, line 1: is not valid JSON" in run("list", code=2)[1]
     assert log.read_text() == "{"

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jsonschema import validate
 
 from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.schema import json_schema
 
 VERB = "export"
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +53,7 @@ def karat(python_of: Callable[[str], Path], environment: dict[str, str], folder:
             env=environment | {"HOME": str(folder / "home"), "COLUMNS": "120"},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert "Traceback" not in done.stderr
         return done.returncode, done.stdout, done.stderr
@@ -104,6 +106,7 @@ def test_json_has_the_ids_that_mlflow_gave(karat: Karat, folder: Path) -> None:
         "--mlflow", "./mlruns", "--experiment", "hotel é", "-m", "P@1", "--golden", ".", "--json", "answers.txt"
     )
     found = json.loads(out)
+    validate(found, json_schema("export"))
     assert (code, found["mlflow"], found["experiment"]) == (0, "./mlruns", "hotel é")
     (one,) = found["exported"]
     assert (one["file"], one["kind"], one["name"], one["outcome"]) == ("answers.txt", "run", "answers.txt", "created")

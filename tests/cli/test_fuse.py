@@ -78,13 +78,13 @@ def test_every_method_takes_every_norm(run: Run, folder: Path, method: str, norm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("bm25.txt",), "one run cannot be fused; give two or more"),
-        (("bm25.txt", "bm25.txt"), "bm25.txt stands twice"),
+        (("bm25.txt",), "one run cannot be fused; name two or more"),
+        (("bm25.txt", "bm25.txt"), "bm25.txt appears twice"),
         (("bm25.txt", "none.txt"), "none.txt: no such file"),
         (("bm25.txt", "dense.json", "--json"), "name the file of the run with --output"),
-        (("bm25.txt", "dense.json", "-o", "bm25.txt"), "would overwrite what is read"),
+        (("bm25.txt", "dense.json", "-o", "bm25.txt"), "would overwrite an input"),
         (("bm25.txt", "dense.json", "--weights", "1"), "--weights 1: 1 for 2 runs"),
-        (("bm25.txt", "dense.json", "--weights", "1,x"), "give numbers between commas"),
+        (("bm25.txt", "dense.json", "--weights", "1,x"), "write numbers separated by commas"),
         (("bm25.txt", "dense.json", "--weights", "1,nan"), "a number from 0 to"),
         (("bm25.txt", "dense.json", "--method", "isr", "--weights", "1,2"), "isr takes no weights"),
         (("bm25.txt", "dense.json", "--k", "-1"), "k=-1"),
@@ -102,3 +102,15 @@ def test_mistakes_are_one_message(run: Run, folder: Path, arguments: tuple[str, 
     assert message in err
     assert out == ""
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_run_file_of_karat_and_traces_can_be_fused(run: Run, folder: Path) -> None:
+    """What ``karat eval`` wrote and what a retriever logged are runs like any other."""
+    (folder / "eval.jsonl").write_text(
+        '{"karat":"run","format":1,"name":"mine"}\n'
+        '{"query":"q1","text":"?","hits":[{"id":"b:chunk:1","score":2,"document":"b"},{"id":"a","score":1}]}\n'
+        '{"end":true}\n'
+    )
+    (folder / "traces.jsonl").write_text('{"qid": "q1", "topk": ["c:chunk:0", "c:chunk:4", "a"]}\n')
+    out, _ = run("eval.jsonl", "traces.jsonl", "--method", "combsum", "--norm", "rank")
+    assert out.splitlines() == ["q1 Q0 c 1 1.0 combsum", "q1 Q0 b 2 1.0 combsum", "q1 Q0 a 3 1.0 combsum"]

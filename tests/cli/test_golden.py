@@ -22,6 +22,7 @@ SET = GoldenSet(
     judgments=(Judgment(query="q0", target=Target(document="wifi"), grade=3, annotator="ana"),),
 )
 VERB = "golden"
+PROJECT = '[golden]\npath = "../set"\n'
 Run = Callable[..., tuple[str, str]]
 
 
@@ -48,7 +49,7 @@ def test_convert_overwrites_nothing(run: Run, folder: Path) -> None:
     """A name that is taken is refused, and what is there stays."""
     (folder / "mine").write_text("precious")
     _, err = run("convert", "set", "mine", code=2)
-    assert err == "karat: mine: is there already; choose a new name, or remove it\n"
+    assert err == "karat: mine: already exists; choose a new name, or remove it\n"
     assert (folder / "mine").read_text() == "precious"
 
 
@@ -58,13 +59,18 @@ def test_convert_overwrites_nothing(run: Run, folder: Path) -> None:
         (("convert", "none", "x"), "none: no such file or folder"),
         (("convert", "run.txt", "x", "--from", "beer"), "unknown format 'beer', did you mean 'beir'?"),
         (("convert", "set", "x", "--to", "attack"), "karat reads attack and does not write it"),
-        (("convert", "set", "x", "--documents", "set"), "set holds documents itself; name no others (set)"),
+        (("convert", "set", "x", "--documents", "set"), "set holds documents of its own; leave out set"),
         (("sample", "set", "x", "--n", "9"), "n=9; the set has 4 queries"),
-        (("synth", "x"), "give DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
-        (("synth", "set", "x", "--needles", "3"), "give DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
+        (("synth", "x"), "name DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
+        (("synth", "set", "x", "--needles", "3"), "name DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
         (("pool", "run.txt", "--json"), "--json prints counts; name the file of pairs with --output"),
         (("merge", "set", "run.txt", "-o", "x", "--in-place"), "choose --output or --in-place"),
         (("dif", "set", "set"), "no verb 'dif', did you mean 'diff'?"),
+        (("outline", "set"), "set is a folder; name one of its documents with --id"),
+        (("outline", "set", "--id", "wifii"), "set has no document 'wifii', did you mean 'wifi'?"),
+        (("pool", "set"), "set: there are no runs yet; 'karat eval set' makes them"),
+        (("pool", "run.txt", "--golden", "set", "-o", "run.txt"), "run.txt: exists already, and is not a pool"),
+        (("pool", "run.txt", "-o", "set/judgments.jsonl"), "set/judgments.jsonl: exists already, and is not a pool"),
     ],
 )
 def test_mistakes_are_one_message(run: Run, folder: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -104,9 +110,9 @@ def test_tag_compares_with_the_last_tag(run: Run, folder: Path) -> None:
     assert out.startswith("golden-dataset-v1.1.0 (since golden-dataset-v1.0.0: minor)\n")
     assert 'set version = "1.1.0" in golden.toml' in out
     assert "git -C set tag golden-dataset-v1.1.0" in out
-    found = json.loads(run("tag", "set", "--json")[0])
-    assert (found["tag"], found["bump"]) == ("golden-dataset-v1.1.0", "minor")
-    assert found["fingerprint"] == golden.fingerprint(golden.read("set"))
+    tag = json.loads(run("tag", "set", "--json")[0])
+    assert (tag["tag"], tag["bump"]) == ("golden-dataset-v1.1.0", "minor")
+    assert tag["fingerprint"] == golden.fingerprint(golden.read("set"))
 
 
 def test_tag_takes_a_folder_to_compare_with(run: Run, folder: Path) -> None:
@@ -164,7 +170,7 @@ def test_in_place_needs_the_own_format(run: Run, folder: Path) -> None:
 
 
 def test_every_mistake_has_its_line(run: Run, folder: Path) -> None:
-    """Several mistakes are told one a line, and nothing in a file can break a line or act on the terminal."""
+    """Several mistakes are printed one per line, and nothing in a file can break a line or act on the terminal."""
     (folder / "set" / "queries.jsonl").write_text('{"id": "a\\u001b[31m\\nb"}\n{"id": 1.5}\n')
     _, err = run("convert", "set", "x", code=2)
     lines = err.splitlines()
@@ -197,7 +203,7 @@ def test_merges_at_once_lose_nothing(folder: Path) -> None:
     (folder / "add.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 2}\n')
     command = [sys.executable, "-m", "karat", "golden", "merge", "set", "add.jsonl", "--in-place", "--annotator"]
     jobs = [subprocess.Popen([*command, f"p{i}"], stdout=subprocess.DEVNULL) for i in range(5)]
-    assert [job.wait(timeout=60) for job in jobs] == [0] * 5
+    assert [job.wait(timeout=600) for job in jobs] == [0] * 5
     assert {j.annotator for j in golden.read("set").judgments} == {"ana", *(f"p{i}" for i in range(5))}
 
 
@@ -218,3 +224,67 @@ def test_pool_leaves_out_what_merge_would_refuse(run: Run, folder: Path) -> None
     out, err = run("pool", "odd.txt", "--golden", "set")
     assert [(row["query"], row["document"]) for row in map(json.loads, out.splitlines())] == [("q1", "pool")]
     assert "1 queries of the runs are not in the set" in err
+
+
+def test_every_verb_takes_a_project(run: Run, folder: Path) -> None:
+    """A folder whose karat.toml names the set works as the set itself."""
+    (folder / "project" / "runs").mkdir(parents=True)
+    (folder / "project" / "karat.toml").write_text(PROJECT)
+    (folder / "run.txt").rename(folder / "project" / "runs" / "run.txt")
+    assert run("diff", "project", "set")[0] == "bump: none (nothing changed)\n"
+    assert run("tag", "project")[0].splitlines()[:2] == run("tag", "set")[0].splitlines()[:2]
+    run("convert", "project", "copy")
+    assert golden.read("copy") == golden.read("set")
+    assert run("sample", "project", "half", "--n", "2")[0] == "half: 2 of 4 queries\n"
+    assert "wifi: 11 bytes, 1 section, 1 block" in run("outline", "project", "--id", "wifi")[0]
+    assert run("outline", "project", "--id", "wifi") == run("outline", "set", "--id", "wifi")
+    assert run("check", "project")[0] == run("check", "set")[0]
+    pooled = run("pool", "project")[0]
+    assert pooled == run("pool", "project/runs", "--golden", "project")[0]
+    assert [json.loads(line)["text"] for line in pooled.splitlines()] == ["Opens at six."] * 2
+    (folder / "bo.jsonl").write_text(pooled.replace("null", "2"))
+    run("merge", "project", "bo.jsonl", "--annotator", "bo", "--in-place")
+    assert len(golden.read("set").judgments) == 3
+
+
+def test_a_project_is_compared_with_its_tag_in_git(run: Run, folder: Path) -> None:
+    """Set and documents of a project are read as they were at the tag; what lies outside its folder cannot be."""
+    golden.write(replace(SET, documents=()), folder / "project" / "gold")
+    (folder / "project" / "pages").mkdir()
+    for name in ("wifi", "pool"):
+        (folder / "project" / "pages" / f"{name}.md").write_text(f"About {name}.\n")
+    (folder / "project" / "karat.toml").write_text('[golden]\npath = "gold"\ndocuments = "pages"\n')
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    git(folder, "tag", "golden-dataset-v1.0.0")
+    assert "nothing changed" in run("tag", "project")[0]
+    (folder / "project" / "pages" / "spa.md").write_text("About the spa.\n")
+    assert run("tag", "project")[0].startswith("golden-dataset-v1.1.0 (since golden-dataset-v1.0.0: minor)\n")
+    (folder / "project" / "karat.toml").write_text(PROJECT)
+    assert "is outside project" in run("tag", "project", code=2)[1]
+    assert run("tag", "project", "--since", "set")[0].startswith("golden-dataset-v1.0.0 (since set: none)\n")
+
+
+def test_pool_takes_the_run_file_of_karat_eval(run: Run, folder: Path) -> None:
+    """The file that karat eval wrote is pooled with the passages of its hits, and needs no golden set."""
+    header = {
+        "karat": "run", "format": 1, "name": "mine", "golden": {}, "system": {}, "fingerprint": "x",
+        "settings": {"k": 2}, "versions": {},
+    }  # fmt: skip
+    hits = [
+        {"id": "pool:chunk:0", "score": 2.0, "document": "pool", "span": [0, 5], "content": "Opens"},
+        {"id": "wifi:chunk:0", "score": 1.0, "document": "wifi", "span": [5, 9]},
+    ]
+    trace = {"query": "q1", "text": "question 1?", "ms": {"total": 1.0}, "hits": hits}
+    records = (header, trace, {"end": True})
+    (folder / "mine.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    rows = [json.loads(line) for line in run("pool", "mine.jsonl", "--golden", "set")[0].splitlines()]
+    assert [(row["document"], row["text"], row["passage"]) for row in rows] == [
+        ("pool", "Opens at six.", "Opens"),
+        ("wifi", "Free WiFi.", "WiFi"),
+    ]
+    out, err = run("pool", "mine.jsonl")
+    assert [json.loads(line).get("text") for line in out.splitlines()] == ["Opens", None]
+    assert json.loads(out.splitlines()[0])["query_text"] == "question 1?"
+    assert "1 of 2 pairs have no text to judge" in err

@@ -103,7 +103,7 @@ def test_three_questions_at_most(repository: Path, environment: dict[str, str]) 
     def asked(answers: str, *options: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "karat", "init", *options],
-            input=answers, env=environment, cwd=repository, capture_output=True, text=True, timeout=60, check=True,
+            input=answers, env=environment, cwd=repository, capture_output=True, text=True, timeout=600, check=True,
         )  # fmt: skip
         assert "Your documents" not in done.stdout
         return done.stderr
@@ -284,7 +284,7 @@ class Job:
         """Run the commands of a step verbatim."""
         return subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", self.steps()[name]],
-            cwd=self.repository, env=self.environment | more, capture_output=True, text=True, timeout=120,
+            cwd=self.repository, env=self.environment | more, capture_output=True, text=True, timeout=600,
         )  # fmt: skip
 
 
@@ -296,7 +296,7 @@ def breaks(repository: Path) -> None:
 def accept(job: Job) -> None:
     """Record the newest run as the baseline."""
     command = ["karat", "baseline", "update", "."]
-    subprocess.run(command, cwd=job.repository, env=job.environment, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, cwd=job.repository, env=job.environment, check=True, capture_output=True, timeout=600)
 
 
 def fresh(repository: Path) -> None:

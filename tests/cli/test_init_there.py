@@ -67,7 +67,7 @@ def _put(path: Path, kind: str) -> None:
     + [("karat.toml", "bytes"), ("golden", "folder"), ("golden", "bytes")],
 )
 def test_whatever_is_there_stays(run: Run, repository: Path, name: str, kind: str) -> None:
-    """A folder, a file that is no text, a link that leads nowhere or a pipe is left alone, and the rest is written."""
+    """A folder, a file that is not text, a link that leads nowhere or a pipe is left alone, and the rest is written."""
     path = repository / name
     _put(path, kind)
     before = _state(path)
@@ -274,7 +274,7 @@ def test_several_at_once(repository: Path, environment: dict[str, str]) -> None:
         assert [one.stdout.readline() for one in several] == ["ready\n"] * 4
         signal.touch()
         for one in several:
-            out, err = one.communicate(timeout=60)
+            out, err = one.communicate(timeout=600)
             assert (out.strip() in ("written", "same", "kept"), err) == (True, "")
         assert len(open_project(repository).golden.queries) == 2
 
@@ -284,7 +284,7 @@ def test_an_answer_is_looked_at_when_it_is_given(repository: Path, environment: 
     answers = "nowhere\n~nobody-is-called-so\n  ~/docs \nsearch\n app:find \njenkins\n gitlab \n"
     done = subprocess.run(
         [sys.executable, "-m", "karat", "init"], input=answers, env=environment | {"HOME": str(repository)},
-        cwd=repository, capture_output=True, text=True, timeout=60,
+        cwd=repository, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [line.partition("Error: ")[2][:20] for line in done.stderr.splitlines() if "Error: " in line] == [
@@ -399,7 +399,7 @@ def test_a_folder_without_the_right_to_write(tmp_path: Path, environment: dict[s
         locked.mkdir(mode=0o555)
         hidden.mkdir(mode=0o000)
         command = [sys.executable, "-c", AS_NOBODY, *map(str, (tmp_path / "warm", locked / "new", hidden / "new"))]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         assert done.stdout.splitlines() == [
             f"{folder}: cannot be written into: permission denied" for folder in (locked, hidden)
         ], done.stderr
@@ -453,7 +453,7 @@ def test_without_anybody_to_ask(repository: Path, environment: dict[str, str], s
     """--yes asks nothing; without it, what to do is said, and nothing is written."""
     closed = "<&-" if stdin == "closed" else "</dev/null"
     command = f'"{sys.executable}" -m karat init "$@" {closed}'
-    options = {"cwd": repository, "env": environment, "capture_output": True, "text": True, "timeout": 60}
+    options = {"cwd": repository, "env": environment, "capture_output": True, "text": True, "timeout": 600}
     asked = subprocess.run(["sh", "-c", command, "sh", "--documents", "docs"], **options)  # type: ignore[call-overload]
     assert asked.returncode == 2, asked.stderr
     assert asked.stderr.endswith("karat: nobody answers; pass --yes, or --documents, --system and --ci\n")

@@ -8,14 +8,16 @@ from pathlib import Path
 from statistics import stdev
 
 import pytest
+from jsonschema import validate
 from statsmodels.stats.power import TTestPower
 
 from karat import golden
-from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.core import Document, GoldenSet, Judgment, Query, Target, UsageError
 from karat.evaluation import score_run
 from karat.gate import Baseline, write_baseline, write_fit
-from karat.projects import open_project
+from karat.projects import open_project, plan_power
 from karat.runs import Settings, make_run, read_answers
+from karat.schema import json_schema
 
 VERB = "power"
 Run = Callable[..., tuple[str, str]]
@@ -113,7 +115,9 @@ def test_the_baseline_of_the_project_is_what_a_run_is_compared_with(run: Run, fo
     assert "\nRR@10    0.2315 " in out
     assert "\nR@5 " not in out
     out, _ = run("--run", "a.jsonl")
-    assert "the runs do not differ on any query, and nothing can be planned by them: name another with --against" in out
+    assert (
+        "the runs do not differ on any query, so nothing can be planned with them: name another with --against" in out
+    )
 
 
 def test_repeats_give_the_noise(run: Run, folder: Path) -> None:
@@ -130,7 +134,23 @@ def test_repeats_give_the_noise(run: Run, folder: Path) -> None:
     assert row["sd"] == pytest.approx((2 * (2 * 0.125 / 2) / 8) ** 0.5)
     assert (found["spread_from"], found["runs"], row["n"]) == ("repeats", ["moody.jsonl"], 8)
     assert "with at least " in found["meaning"]
-    assert found["meaning"].endswith("the noise from one asking to the next, and a change of the system adds to it")
+    assert found["meaning"].endswith("the noise between repeats of one system, and a change of the system adds to it")
+
+
+def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
+    """Guesses, a number of queries, and two runs, one measure of which does not differ."""
+    for arguments in ([], ["--sd", "0.2", "--n", "40"], ["--run", "b.jsonl", "--against", "a.jsonl"]):
+        validate(json.loads(run(*arguments, "--json")[0]), json_schema("power"))
+
+
+def test_from_python(folder: Path) -> None:
+    """One function does what the verb does; what does not go together is refused."""
+    plan = plan_power("b.jsonl", against="a.jsonl", measures=["RR@10"])
+    assert (plan.spread_from, plan.runs, plan.rows[0].n) == ("runs", ("a.jsonl", "b.jsonl"), 8)
+    with pytest.raises(UsageError, match="sd is measured where there is a run"):
+        plan_power("b.jsonl", sd=0.2)
+    with pytest.raises(UsageError, match="against is of use with a run only"):
+        plan_power(against="a.jsonl")
 
 
 def test_a_run_alone_says_nothing(run: Run, folder: Path) -> None:
@@ -140,7 +160,7 @@ def test_a_run_alone_says_nothing(run: Run, folder: Path) -> None:
 
 
 def test_means_alone_have_no_spread(run: Run, folder: Path) -> None:
-    """000's baseline does not help."""
+    """A baseline of fit holds no scores of single queries."""
     taken = score_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR", "nDCG@5"])
     write_fit(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
     _, err = run("--run", "b.jsonl", "--against", "baseline-metrics.json", code=2)

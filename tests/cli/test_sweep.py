@@ -14,8 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jsonschema import validate
 
 from karat.experiments import read_log
+from karat.schema import json_schema
 from sweeping import MODULE, make_project, record_baseline, systems
 
 VERB = "sweep"
@@ -68,6 +70,19 @@ def test_json_has_everything(run: Run, folder: Path) -> None:
     assert broken["error"].startswith("every one of 24")
     assert same["config_changes"] == {"eval.system": f"{MODULE}:same"}
     assert (folder / better["run"]).is_file()
+
+
+def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
+    """The plan, the report with and without a baseline, and every entry of the log."""
+    validate(json.loads(run("sweep.toml", "--dry-run", "--json")[0]), json_schema("sweep-plan"))
+    validate(json.loads(run("sweep.toml", "--json")[0]), json_schema("sweep"))
+    (folder / "baseline.json").unlink()
+    validate(json.loads(run("sweep.toml", "--json")[0]), json_schema("sweep"))
+    log = json.loads((folder / "experiments.json").read_text())
+    validate(log, json_schema("experiments"))
+    assert len(log["experiments"]) == 7  # broken failed alike both times
+    for entry in log["experiments"]:
+        validate(entry, json_schema("sweep-entry"))
 
 
 def test_a_policy_without_tests_is_warned_of(run: Run, folder: Path) -> None:
@@ -128,7 +143,7 @@ def test_when_all_variants_fail_the_exit_code_is_three(run: Run, folder: Path) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[grid", "karat: sweep.toml: is no valid TOML"),
+        ("[grid", "karat: sweep.toml: is not valid TOML"),
         ("[grid]\n", "karat: sweep.toml: [grid] is empty"),
         ('[grid]\n"pipeline.chnk" = [1]\n', "[pipeline] has no key 'chnk', did you mean 'chunk'?"),
         ('[[variant]]\nname = "a\\u001b[31m"\nx = 1\n', "there is no table 'x'"),
@@ -165,12 +180,16 @@ def test_what_a_system_prints_is_no_result(run: Run, folder: Path) -> None:
     assert "hello" in err
 
 
+NO_LIMIT = "[base]\neval.timeout = 0\n"
+"""A question that is held for a test may take as long as it likes."""
+
+
 def begin(folder: Path, environment: dict[str, str], **more: str) -> subprocess.Popen[str]:
     """Start the sweep of the folder in a process of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "karat", "sweep", "sweep.toml"],
         cwd=folder,
-        env=environment | {"ASKED": str(folder / "asked.txt"), "SLOW": "0.02"} | more,
+        env=environment | {"ASKED": str(folder / "asked.txt")} | more,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -179,28 +198,28 @@ def begin(folder: Path, environment: dict[str, str], **more: str) -> subprocess.
 
 def wait_for(folder: Path, questions: int) -> None:
     """Wait until so many questions were asked."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
         if (path := folder / "asked.txt").exists() and len(path.read_text().splitlines()) >= questions:
             return
         time.sleep(0.005)
-    raise AssertionError(f"no {questions} questions within a minute")
+    raise AssertionError(f"no {questions} questions within ten minutes")
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_is_stopped_goes_on(folder: Path, environment: dict[str, str], how: signal.Signals) -> None:
     """Killed in the middle of the second variant: nothing that was answered is asked again, and the log is whole."""
-    (folder / "sweep.toml").write_text(systems("same", "better"))
-    worker = begin(folder, environment)
+    (folder / "sweep.toml").write_text(NO_LIMIT + systems("same", "better"))
+    worker = begin(folder, environment, HOLD="better what is word10")
     wait_for(folder, 35)
     os.kill(worker.pid, how)
-    _, err = worker.communicate(timeout=30)
+    _, err = worker.communicate(timeout=600)
     assert worker.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
     if how is signal.SIGINT:
-        assert "karat: interrupted; the same command goes on where this one was" in err
+        assert "karat: interrupted; the same command goes on where this one stopped" in err
         assert "Traceback" not in err
     assert not (folder / "experiments.json").exists()
-    out, err = begin(folder, environment, SLOW="0").communicate(timeout=60)
+    out, err = begin(folder, environment).communicate(timeout=600)
     assert "2 of 2 accepted" in out
     assert "answered before: runs/" in err
     times = Counter((folder / "asked.txt").read_text().splitlines())
@@ -212,13 +231,16 @@ def test_a_sweep_that_is_stopped_goes_on(folder: Path, environment: dict[str, st
 
 def test_two_sweeps_at_once_lose_nothing(folder: Path, environment: dict[str, str]) -> None:
     """The second waits while the first asks, and both are in the log."""
-    (folder / "sweep.toml").write_text(systems("same", "better"))
-    first = begin(folder, environment)
+    (folder / "sweep.toml").write_text(NO_LIMIT + systems("same", "better"))
+    first = begin(folder, environment, HOLD="same what is word04")
     wait_for(folder, 5)
-    (folder / "sweep.toml").write_text(systems("worse", "bit_better"))
+    (folder / "sweep.toml").write_text(NO_LIMIT + systems("worse", "bit_better"))
     second = begin(folder, environment)
+    assert second.stderr is not None
+    assert any("this one waits" in line for line in second.stderr)
+    (folder / "go on").touch()
     for worker in (first, second):
-        out, err = worker.communicate(timeout=60)
+        out, err = worker.communicate(timeout=600)
         assert worker.returncode == 0, err
         assert "experiments.json has them as" in out
     found = read_log(folder / "experiments.json")

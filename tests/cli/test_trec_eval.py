@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-NIST = Path(__file__).resolve().parents[3] / "shared" / "data" / "trec_eval"
-needs_nist = pytest.mark.skipif(not NIST.is_dir(), reason=f"NIST's files are not at {NIST}: byte-for-byte is UNTESTED")
+from public_data import DATA, skip_without
+
+NIST = DATA / "trec_eval"
+needs_nist = skip_without("trec_eval")
 
 QRELS = "1 0 a 1\n1 0 b 2\n1 0 c 0\n2 0 d 1\n3 0 e 1\n"
 RUN = "1 Q0 a 1 3.5 first\n1\tQ0  x 2 2.5 first\n1 Q0 b 3 1.5 first\n2 Q0 d 1 1 last\n"
@@ -24,7 +26,7 @@ def run(
     """Run ``karat trec-eval`` in a process of its own."""
     command = [sys.executable, "-m", "karat", "trec-eval", *map(str, arguments)]
     return subprocess.run(
-        command, input=stdin, capture_output=True, check=False, timeout=60, env=os.environ | (environment or {})
+        command, input=stdin, capture_output=True, check=False, timeout=600, env=os.environ | (environment or {})
     )
 
 
@@ -44,6 +46,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return qrels, results
 
 
+@pytest.mark.public_data
 @needs_nist
 @pytest.mark.parametrize(
     ("arguments", "expected"),
@@ -56,6 +59,7 @@ def test_nist_s_own_tests(arguments: list[str], expected: str) -> None:
     assert done.stdout == (NIST / expected).read_bytes()
 
 
+@pytest.mark.public_data
 @needs_nist
 @pytest.mark.parametrize(
     ("arguments", "digest"),
@@ -110,12 +114,21 @@ def test_the_official_measures(files: tuple[Path, Path]) -> None:
             ["--complete_rel_info_wanted", "--nosummary", "--Judged_docs_only", "--Max_retrieved_per_topic", "1"],
             ["-c", "-n", "-J", "-M", "1"],
         ),
+        (["--query", "--comp", "--meas=map", "--lev", "2"], ["-q", "-c", "-m", "map", "-l", "2"]),
+        (["--nos", "--query", "--Jud", "--Max=1", "--Rel=qrels", "--Res", "trec_results"], ["-nqJ", "-M", "1"]),
     ],
 )
 def test_options_are_written_as_for_getopt(files: tuple[Path, Path], bundled: list[str], apart: list[str]) -> None:
     """Short options may be bundled and their values attached, long ones are trec_eval's, and files may come first."""
     expected = output(*apart, *files)
     assert output(*bundled, *files) == output(*files, *bundled) == expected
+
+
+@pytest.mark.parametrize("option", ["-v", "--version", "--vers"])
+def test_the_version_is_that_of_trec_eval(option: str) -> None:
+    """The version is printed as trec_eval prints it: one line on standard error, and exit code 0."""
+    done = run(option)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"trec_eval version 9.0.8\n")
 
 
 def test_flags_do_what_they_say(files: tuple[Path, Path]) -> None:
@@ -160,10 +173,22 @@ def test_ids_are_printed_as_they_are(tmp_path: Path) -> None:
         (["-m", "ncdg"], "karat: unknown measure 'ncdg', did you mean 'ndcg' or 'Rndcg'?\n"),
         (["-m", "all_prefs"], "karat reads the qrels format only\n"),
         (["-m", "P."], "parameters should follow the dot, as in P.5,10\n"),
-        (["-R", "prefs"], "'prefs' is not 'qrels'"),
+        (["-R", "prefs"], "-R prefs: karat trec-eval reads judgments in the qrels format only\n"),
+        (
+            ["--Rel_info_format=qrels_prefs"],
+            "-R qrels_prefs: karat trec-eval reads judgments in the qrels format only\n",
+        ),
+        (["-Rqrels_jg"], "-R qrels_jg: karat trec-eval reads judgments in the qrels format only\n"),
+        (["-R", "qrel"], "-R qrel: unknown format; karat trec-eval reads qrels\n"),
         (["-l", "x"], "'x' is not a valid integer"),
         (["-M", "-1"], "-1 is not in the range x>=0"),
-        (["-Z", "zscores"], "No such option '-Z'"),
+        (["-Z", "zscores"], "-Z: karat trec-eval prints no Z scores; compute them from its output with -q\n"),
+        (["--Zscore=zscores"], "-Z: karat trec-eval prints no Z scores; compute them from its output with -q\n"),
+        (["-D", "1"], "-D: karat trec-eval prints no debugging output\n"),
+        (["-o"], "-o: trec_eval 9 has dropped the old output format, and so has karat trec-eval\n"),
+        (["--Output=1"], "-o: trec_eval 9 has dropped the old output format, and so has karat trec-eval\n"),
+        (["--Re=qrels"], "No such option '--Re'"),
+        (["--Quer"], "No such option '--Quer'"),
     ],
 )
 def test_mistakes_on_the_command_line(files: tuple[Path, Path], arguments: list[str], message: str) -> None:
@@ -179,7 +204,7 @@ def test_mistakes_on_the_command_line(files: tuple[Path, Path], arguments: list[
     [
         (QRELS, "1 Q0 a 1 x tag\n", "run, line 1: score 'x' is not a finite number"),
         (QRELS, "1 Q0 a 1 1\n", "run, line 1: 5 columns instead of 6"),
-        (QRELS, "1 Q0 a 1 1 t\n1 Q0 a 2 0 t\n", "run, line 2: document 'a' stands twice for query '1'"),
+        (QRELS, "1 Q0 a 1 1 t\n1 Q0 a 2 0 t\n", "run, line 2: document 'a' appears twice for query '1'"),
         (QRELS, "", "run: the file is empty"),
         (QRELS, "9 Q0 a 1 1 t\n", "no query in common"),
         ("1 0 a 1.5\n", RUN, "qrels, line 1: grade '1.5' is not a whole number"),

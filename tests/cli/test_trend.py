@@ -10,9 +10,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from jsonschema import validate
 
 from cli.gate_project import edited, make_project, make_run
 from karat.core import GoldenSet
+from karat.schema import json_schema
 
 VERB = "trend"
 Run = Callable[..., tuple[str, str]]
@@ -54,6 +56,16 @@ def test_the_table_and_the_bars(run: Run, three: GoldenSet) -> None:
         "RR@10   █▁▃    1.0000  0.5000  -0.5000  0.3333   1.0000\n"
         "p95 ms  ▁█▁     10.00   10.00    +0.00   10.00    21.50\n"
     )
+
+
+def test_json_is_as_the_published_schema_says(run: Run, three: GoldenSet, tmp_path: Path) -> None:
+    """With two histories, a run on another golden set and a file that cannot be read."""
+    make_run(tmp_path, three, FIRST, "k-2026-01-04-aaaaaaaa", k=20, ms=None)
+    make_run(tmp_path, replace(three, documents=three.documents[:-1]), FIRST, "o-2026-01-04-aaaaaaaa")
+    (tmp_path / "runs" / "damaged.jsonl").write_text("{")
+    report = json.loads(run("--json")[0])
+    validate(report, json_schema("trend"))
+    assert [len(report[key]) for key in ("histories", "apart", "skipped")] == [2, 1, 1]
 
 
 def test_times_are_shown_where_a_day_has_several_runs(run: Run, made: GoldenSet, tmp_path: Path) -> None:
@@ -172,7 +184,7 @@ def test_what_is_in_no_history_is_told(run: Run, three: GoldenSet, tmp_path: Pat
     out, _ = run()
     apart, _, rest = out.partition("on another golden set")[2].partition("\n\n")
     assert "2025-12-31  p-2025-12-31-aaaaaaaa.jsonl  older 0.9 sha256:" in apart
-    assert rest.startswith("not used\n  runs/p-2026-01-04-aaaaaaaa.jsonl, line 1: is no valid JSON")
+    assert rest.startswith("not used\n  runs/p-2026-01-04-aaaaaaaa.jsonl, line 1: is not valid JSON")
     assert out.endswith("\n* when the file was last changed: it does not say when the run was made\n")
     assert out.count("12 (1 failed)") == 1
     assert "*  mine.jsonl" in out

@@ -249,7 +249,7 @@ def test_an_unknown_measure_names_the_near_one(scores: Scores) -> None:
     for method in (scores.sum, scores.count, scores.missing):
         with pytest.raises(UsageError, match=r"no measure 'R@50' in these scores, did you mean 'R@5'"):
             method("R@50")
-    with pytest.raises(UsageError, match=r"no measure 'xyzzy' in these scores; there are R@5, P@1, NumRet"):
+    with pytest.raises(UsageError, match=r"no measure 'xyzzy' in these scores; they have R@5, P@1, NumRet"):
         scores.value("q1", "xyzzy")
     with pytest.raises(UsageError, match=r"no measure 'xyzzy'"):
         scores.reason("q1", "xyzzy")

@@ -26,7 +26,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
 
 
 def names(kind: Any) -> set[str]:
-    """Give the fields of a part of the model."""
+    """Return the fields of a part of the model."""
     return {field.name for field in fields(kind)}
 
 
@@ -39,7 +39,7 @@ KEYS = {
 
 
 def section(title: str) -> str:
-    """Give what stands under a heading, up to the next one that is not below it."""
+    """Return the text under a heading, up to the next one that is not below it."""
     page = PAGE.read_text(encoding="utf-8")
     plain = FENCE.sub(lambda fence: re.sub(r"[^\n]", " ", fence[0]), page)  # where # begins no heading
     found = re.search(rf"^(#+) {re.escape(title)}$", plain, re.MULTILINE)
@@ -49,20 +49,20 @@ def section(title: str) -> str:
 
 
 def example(title: str, language: str) -> str:
-    """Give the first block in a language that stands under a heading."""
+    """Return the first block in a language under a heading."""
     found = next((fence for fence in FENCE.finditer(section(title)) if fence[2] == language), None)
     assert found, f"no {language} under {title}"
     return found[3]
 
 
 def keys(title: str) -> set[str]:
-    """Give the keys in the table under a heading."""
+    """Return the keys in the table under a heading."""
     cells = re.findall(r"^\| (`[^|]+) \|", section(title), re.MULTILINE)
     return {key for cell in cells for key in re.findall(r"`(\w+)`", cell)}
 
 
 def own_formats() -> list[str]:
-    """Give the formats of karat itself, without those of other packages that may be installed."""
+    """Return the formats of karat itself, without those of other packages that may be installed."""
     return [known.name for known in golden.FORMATS if known.read.__module__.startswith("karat.")]
 
 
@@ -158,7 +158,7 @@ def test_json_and_toml_blocks_parse(page: Path) -> None:
 
 
 def json_values(text: str, where: str) -> list[Any]:
-    """Give the values of a block."""
+    """Return the values of a block."""
     try:
         return [json.loads(text)]
     except json.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Sweeps: each variant asked once, gated, judged with the others, and kept."""
+"""Sweeps: each variant asked once, gated, decided on with the others, and kept."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import pytest
 
 from karat import golden
 from karat.core import InputError, KaratError
-from karat.experiments import SweepSettings, Swept, read_log, read_sweep, run_sweep, sweep_document
+from karat.experiments import SweepResult, SweepSettings, read_log, read_sweep, run_sweep, sweep_document
 from karat.projects import evaluate
+from karat.schema import to_json
 from sweeping import MODULE, SET, make_project, record_baseline, systems
 
 
@@ -31,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def sweep(text: str, settings: SweepSettings | None = None, said: list[str] | None = None) -> Swept:
+def sweep(text: str, settings: SweepSettings | None = None, said: list[str] | None = None) -> SweepResult:
     """Run a sweep file with this text in the current folder."""
     Path("sweep.toml").write_text(text)
     return run_sweep(read_sweep("sweep.toml"), settings or SweepSettings(), say=None if said is None else said.append)
@@ -43,19 +44,19 @@ def asked() -> Counter[str]:
     return Counter(path.read_text().splitlines()) if path.exists() else Counter()
 
 
-def words(swept: Swept) -> dict[str, str]:
+def words(result: SweepResult) -> dict[str, str]:
     """The verdicts by retriever."""
-    return {one.variant.name.rpartition(":")[2]: one.judged.verdict for one in swept.trials}
+    return {one.variant.name.rpartition(":")[2]: one.verdict.word for one in result.outcomes}
 
 
-def test_variants_are_gated_and_judged_together(folder: Path) -> None:
+def test_variants_are_gated_and_decided_on_together(folder: Path) -> None:
     """What is as good as before or better is accepted, what is worse or uncertain is not."""
     found = sweep(systems("same", "better", "worse", "mixed"))
     assert words(found) == {"same": "ACCEPTED", "better": "ACCEPTED", "worse": "REJECTED", "mixed": "REJECTED"}
-    same, better, worse, mixed = found.trials
-    assert same.judged.reason == "not worse by policy default; no query changed"
-    assert worse.judged.reason.startswith("RR@10: dropped by 0.25, more than 0.0375 (one-sided p = ")
-    assert mixed.judged.reason.startswith("inconclusive: RR@10: the mean did not move")
+    same, better, worse, mixed = found.outcomes
+    assert same.verdict.reason == "not worse by policy default; no query changed"
+    assert worse.verdict.reason.startswith("RR@10: dropped by 0.25, more than 0.0375 (one-sided p = ")
+    assert mixed.verdict.reason.startswith("inconclusive: RR@10: the mean did not move")
     assert better.evaluation is not None
     assert better.evaluation.means == {"RR@10": 1.0, "P@1": 1.0}
     assert better.claims.change is not None
@@ -69,19 +70,19 @@ def test_with_an_objective_only_a_gain_is_accepted(folder: Path) -> None:
     only = 'objective = "RR@10"\n[base]\neval.measures = ["RR@10"]\n'
     found = sweep(only + systems("same", "bit_better", "better"))
     assert words(found) == {"same": "REJECTED", "bit_better": "REJECTED", "better": "ACCEPTED"}
-    same, bit_better, better = found.trials
-    assert same.judged.reason == "no gain is shown: RR@10 did not move, p = 1"
-    assert bit_better.judged.reason == "no gain is shown: RR@10 rose by 0.0208, p = 0.5"
-    assert better.judged.reason.endswith("RR@10 rose by 0.25; p < 0.001 for 3 variants")
-    assert better.judged.corrected == 3 * 2**-12
+    same, bit_better, better = found.outcomes
+    assert same.verdict.reason == "no gain is shown: RR@10 did not move, p = 1"
+    assert bit_better.verdict.reason == "no gain is shown: RR@10 rose by 0.0208, p = 0.5"
+    assert better.verdict.reason.endswith("RR@10 rose by 0.25; p < 0.001 for 3 variants")
+    assert better.verdict.corrected == 3 * 2**-12
 
 
-def test_the_log_has_the_six_keys_of_source_000_and_how_it_came_about(folder: Path) -> None:
+def test_the_log_has_the_six_keys_of_fit_and_how_it_came_about(folder: Path) -> None:
     """Results, verdict and the changed keys; then policy, tests, golden set, baseline and run."""
     found = sweep('description = "who is best"\n' + systems("better", "worse"))
     first, second = json.loads((folder / "experiments.json").read_text())["experiments"]
     assert list(first)[:6] == ["id", "date", "description", "config_changes", "results", "verdict"]
-    assert [one.id for one in found.trials] == [first["id"], second["id"]] == ["exp-001", "exp-002"]
+    assert [one.id for one in found.outcomes] == [first["id"], second["id"]] == ["exp-001", "exp-002"]
     assert first["description"] == f"who is best: system={MODULE}:better"
     assert first["config_changes"] == {"eval.system": f"{MODULE}:better"}
     assert set(first["results"]) == {"RR@10", "P@1", "latency.p95"}
@@ -92,7 +93,7 @@ def test_the_log_has_the_six_keys_of_source_000_and_how_it_came_about(folder: Pa
     assert first["golden"]["fingerprint"] == golden.fingerprint(SET)
     assert first["baseline"]["recorded"] == "2026-11-16"
     assert (folder / first["run"]).is_file()
-    json.dumps(sweep_document(found), allow_nan=False)
+    to_json(sweep_document(found))
 
 
 def test_the_pipeline_is_changed_key_by_key(folder: Path) -> None:
@@ -111,9 +112,9 @@ def test_the_pipeline_is_changed_key_by_key(folder: Path) -> None:
             'lexical = { stop_words = "none" }',
         )
     )
-    assert found.trials[0].evaluation is not None
-    assert found.trials[0].evaluation.means == evaluate(folder).mean()
-    systems_ = [one.evaluation.provenance.system for one in found.trials if one.evaluation]
+    assert found.outcomes[0].evaluation is not None
+    assert found.outcomes[0].evaluation.means == evaluate(folder).mean()
+    systems_ = [one.evaluation.provenance.system for one in found.outcomes if one.evaluation]
     assert [one["chunk"]["size"] for one in systems_] == [8, 64]
     assert read_log(folder / "experiments.json")[0].changes == {
         "pipeline.lexical.stop_words": "none",
@@ -131,8 +132,8 @@ def test_a_sweep_again_asks_nothing_and_adds_nothing(folder: Path) -> None:
     log = (folder / "experiments.json").read_bytes()
     second = sweep(text, said=said)
     assert sum("answered before" in one for one in said) == 2
-    assert [one.before for one in (*first.trials, *second.trials)] == [False, False, True, True]
-    assert [one.id for one in second.trials] == [one.id for one in first.trials]
+    assert [one.answered_before for one in (*first.outcomes, *second.outcomes)] == [False, False, True, True]
+    assert [one.id for one in second.outcomes] == [one.id for one in first.outcomes]
     assert {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()} == runs
     assert (folder / "experiments.json").read_bytes() == log
     sweep(text, SweepSettings(again=True))
@@ -148,15 +149,15 @@ def test_what_another_system_answered_in_an_earlier_sweep_is_not_used(folder: Pa
 
 
 def test_a_variant_that_fails_is_recorded_and_the_others_go_on(folder: Path) -> None:
-    """Its error is in the log; it is no trial that has to be corrected for."""
+    """Its error is in the log; it is no variant to correct for."""
     said: list[str] = []
     found = sweep(systems("broken", "better"), said=said)
     assert words(found) == {"broken": "REJECTED", "better": "ACCEPTED"}
-    assert "every one of 24 queries failed: ConnectionError: refused" in found.trials[0].error
+    assert "every one of 24 queries failed: ConnectionError: refused" in found.outcomes[0].error
     assert found.tested == 1
     first, second = read_log(folder / "experiments.json")
     assert (first.verdict, first.results) == ("REJECTED", {})
-    assert first.record["error"] == found.trials[0].error
+    assert first.record["error"] == found.outcomes[0].error
     assert second.verdict == "ACCEPTED"
     assert any("failed: every one" in one for one in said)
 
@@ -166,7 +167,7 @@ def test_combinations_of_a_grid_that_make_no_sense_are_left_out(folder: Path) ->
     record_baseline(folder, "pipeline")
     said: list[str] = []
     found = sweep('[grid]\n"pipeline.chunk.size" = [32, 128]\n"pipeline.chunk.overlap" = [4, 50]\n', said=said)
-    errors = [one.error for one in found.trials]
+    errors = [one.error for one in found.outcomes]
     assert [bool(error) for error in errors] == [False, True, False, False]
     assert errors[1] == "sentence: overlap = 50; give at most 16, half of size = 32"
     assert said[0] == f"size=32 overlap=50 cannot be tried: {errors[1]}"
@@ -213,7 +214,7 @@ def test_a_golden_set_that_has_changed_since_the_baseline_is_refused(folder: Pat
 def test_a_damaged_log_is_told_before_anything_is_asked(folder: Path) -> None:
     """And it is left as it is."""
     (folder / "experiments.json").write_text('{"experiments": [')
-    with pytest.raises(InputError, match=r"experiments.json, line 1: is no valid JSON"):
+    with pytest.raises(InputError, match=r"experiments.json, line 1: is not valid JSON"):
         sweep(systems("better"))
     assert (folder / "experiments.json").read_text() == '{"experiments": ['
     assert not asked()
@@ -227,7 +228,7 @@ def test_a_log_that_is_damaged_meanwhile_costs_no_answer(folder: Path, monkeypat
         log.write_text("{")
 
     Path("sweep.toml").write_text(systems("better"))
-    with pytest.raises(InputError, match="is no valid JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         run_sweep(read_sweep("sweep.toml"), say=damage)
     assert log.read_text() == "{"
     log.unlink()
@@ -241,21 +242,22 @@ def test_without_a_baseline_the_numbers_are_there_and_nothing_is_accepted(folder
     said: list[str] = []
     found = sweep(systems("better"), said=said)
     assert "there is no baseline yet" in said[0]
-    assert found.trials[0].judged.reason.startswith("inconclusive: RR@10: there is no baseline yet")
-    assert found.trials[0].evaluation is not None
+    assert found.outcomes[0].verdict.reason.startswith("inconclusive: RR@10: there is no baseline yet")
+    assert found.outcomes[0].evaluation is not None
     with pytest.raises(InputError, match="a gain is asked for, and there is no baseline to gain on"):
         sweep("require_gain = true\n" + systems("better"))
 
 
-def test_the_front_of_quality_and_latency(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("clock")
+def test_the_front_of_quality_and_latency(folder: Path) -> None:
     """The best and the fastest are on it; one that is slower and no better is not."""
     (folder / "slow_ones.py").write_text(
-        f"import time\nfrom {MODULE} import better, plain\n"
-        "def slow_better(query, k):\n    time.sleep(0.004)\n    return better(query, k)\n"
-        "def slower(query, k):\n    time.sleep(0.02)\n    return plain(query, k)\n"
+        f"from karat.runs._ask import time\nfrom {MODULE} import better, plain\n"
+        "def slow_better(query, k):\n    time.advance(0.004)\n    return better(query, k)\n"
+        "def slower(query, k):\n    time.advance(0.02)\n    return plain(query, k)\n"
     )
     found = sweep(f'[grid]\n"eval.system" = ["slow_ones:slow_better", "slow_ones:slower", "{MODULE}:plain"]\n')
-    assert [one.pareto for one in found.trials] == [True, False, True]
+    assert [one.pareto for one in found.outcomes] == [True, False, True]
 
 
 def test_an_interrupted_sweep_goes_on_where_it_was(folder: Path) -> None:
@@ -276,7 +278,7 @@ def test_an_interrupted_sweep_goes_on_where_it_was(folder: Path) -> None:
     assert asked().total() == 30
     found = sweep(text)
     assert words(found) == {"same": "ACCEPTED", "better": "ACCEPTED"}
-    assert not any(one.before for one in found.trials)
+    assert not any(one.answered_before for one in found.outcomes)
     assert asked().total() == 48
     assert set(asked().values()) == {1}
     assert [path.suffix for path in (folder / "runs").iterdir()] == [".jsonl", ".jsonl"]
@@ -288,13 +290,13 @@ def test_a_damaged_run_is_asked_again(folder: Path) -> None:
     said: list[str] = []
     text = '[grid]\n"pipeline.lexical.k1" = [0.9]\n'
     first = sweep(text)
-    run = first.trials[0].run
+    run = first.outcomes[0].run
     assert run is not None
     run.write_text(run.read_text()[:-30])
     second = sweep(text, said=said)
     assert any("it is asked again" in one for one in said)
-    assert second.trials[0].evaluation is not None
-    assert second.trials[0].evaluation.means == {"RR@10": 1.0, "P@1": 1.0}
+    assert second.outcomes[0].evaluation is not None
+    assert second.outcomes[0].evaluation.means == {"RR@10": 1.0, "P@1": 1.0}
 
 
 def test_a_system_that_changes_the_folder_takes_nothing_with_it(folder: Path) -> None:
@@ -304,7 +306,7 @@ def test_a_system_that_changes_the_folder_takes_nothing_with_it(folder: Path) ->
         f"import os\nfrom {MODULE} import better\ndef find(query, k):\n    os.chdir('/')\n    return better(query, k)\n"
     )
     found = sweep(f'[grid]\n"eval.system" = ["wanders:find", "{MODULE}:better"]\n')
-    assert [one.judged.verdict for one in found.trials] == ["ACCEPTED", "ACCEPTED"]
+    assert [one.verdict.word for one in found.outcomes] == ["ACCEPTED", "ACCEPTED"]
     assert Path.cwd() == folder
     assert len(read_log("experiments.json")) == 2
 
@@ -371,7 +373,7 @@ def test_the_same_chunks_are_embedded_once(folder: Path, embedder: Counting) -> 
     url = f"http://127.0.0.1:{embedder.server_port}/v1"
     base = f'[base]\npipeline.dense = true\n"pipeline.embedder" = {{ kind = "openai", model = "toy", url = "{url}" }}\n'
     found = sweep(f'{base}[grid]\n"pipeline.lexical.k1" = [0.9, 1.2]\n"pipeline.fusion.k" = [10, 60]\n')
-    assert not any(one.error for one in found.trials)
+    assert not any(one.error for one in found.outcomes)
     counted = Counter(embedder.texts)
     assert [counted[document.text] for document in SET.documents] == [1] * 24
     assert [counted[query.text] for query in SET.queries] == [4] * 24
@@ -391,13 +393,13 @@ def test_an_embedder_or_chunker_that_has_only_a_name_can_be_changed_inside(folde
         (folder / "karat.toml").read_text().replace("dense = false", 'chunk = "fixed"\nembedder = "openai:toy"')
     )
     found = sweep(f'[[variant]]\npipeline.embedder.url = "{url}"\npipeline.chunk.size = 64\n')
-    assert found.trials[0].evaluation is not None
-    made = found.trials[0].evaluation.provenance.system
+    assert found.outcomes[0].evaluation is not None
+    made = found.outcomes[0].evaluation.provenance.system
     assert (made["embedder"]["model"], made["embedder"]["url"]) == ("toy", url)
     assert (made["chunk"]["chunker"], made["chunk"]["size"]) == ("fixed", 64)
 
 
-def test_a_damaged_journal_costs_answers_and_nothing_else(folder: Path) -> None:
+def test_a_damaged_list_of_finished_runs_costs_answers_and_nothing_else(folder: Path) -> None:
     """A sweep that cannot know what it has asked asks again."""
     text = systems("same", "better")
     Path("sweep.toml").write_text(text)
@@ -408,10 +410,10 @@ def test_a_damaged_journal_costs_answers_and_nothing_else(folder: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_sweep(read_sweep("sweep.toml"), progress=stop)
-    (journal,) = (folder / "runs").glob("sweep-*.part")
-    journal.write_text("[")
+    (finished,) = (folder / "runs").glob("sweep-*.part")
+    finished.write_text("[")
     assert words(sweep(text)) == {"same": "ACCEPTED", "better": "ACCEPTED"}
-    assert not journal.exists()
+    assert not finished.exists()
 
 
 def test_a_folder_for_runs_that_cannot_be_made(folder: Path) -> None:
@@ -423,15 +425,15 @@ def test_a_folder_for_runs_that_cannot_be_made(folder: Path) -> None:
 
 def test_whoever_waits_for_a_folder_says_so(tmp_path: Path) -> None:
     """The second gets it when the first lets go."""
-    from karat.files import folder_lock
+    from karat.files import lock_folder
 
     waits, order = threading.Event(), list[str]()
 
     def second() -> None:
-        with folder_lock(tmp_path, waits.set):
+        with lock_folder(tmp_path, waits.set):
             order.append("second")
 
-    with folder_lock(tmp_path):
+    with lock_folder(tmp_path):
         thread = threading.Thread(target=second)
         thread.start()
         assert waits.wait(10)

@@ -41,7 +41,7 @@ def test_a_grid_is_every_combination_and_the_last_key_turns_fastest(tmp_path: Pa
     ],
 )
 def test_a_key_can_be_written_in_every_way_that_toml_has(tmp_path: Path, text: str) -> None:
-    """Quoted, resolve_key, as a table, and by the name that source 000 has."""
+    """Quoted, dotted, as a table, and by the name that fit has."""
     assert read(tmp_path, text).variants == (Variant(name="size=128", changes={"pipeline.chunk.size": 128}),)
 
 
@@ -82,7 +82,7 @@ def test_a_huge_grid_is_counted_and_refused_at_once(tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ("[grid\n", "is no valid TOML"),
+    ("[grid\n", "is not valid TOML"),
     ("", "has neither [grid] nor [[variant]]"),
     ("[grid]\n", "[grid] is empty"),
     ("grid = 3\n", "grid is 3, not a table"),
@@ -97,8 +97,8 @@ MISTAKES = [
     ('[grid]\n"pipeline" = [5]\n', "'pipeline' names no key"),
     ('[grid]\n"pipeline.depth" = [inf]\n', "pipeline.depth = [inf]; write texts, numbers"),
     ('[grid]\n"pipeline.depth" = [2026-11-16]\n', "write texts, numbers"),
-    ('[grid]\n"eval.k" = [5]\n', "eval.k would have to be the same for all variants; of [eval] they may differ in sys"),
-    ('[[variant]]\n"gate.alpha" = 0.1\n', "gate.alpha would have to be the same for all variants; [base] sets it"),
+    ('[grid]\n"eval.k" = [5]\n', "eval.k has to be the same for all variants; in [eval] they may differ in system"),
+    ('[[variant]]\n"gate.alpha" = 0.1\n', "gate.alpha has to be the same for all variants; [base] sets it"),
     ('[grid]\n"pipeline.chunk.size" = [1]\nchunking.max_tokens = [2]\n', "'pipeline.chunk.size' is set twice"),
     ('[[variant]]\nname = ""\n', "[[variant]] name = ''; write a text"),
     ('[[variant]]\nname = "a"\n[[variant]]\nname = "a"\npipeline.depth = 5\n', "two variants are called 'a'"),

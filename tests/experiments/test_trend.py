@@ -15,8 +15,9 @@ import pytest
 
 from cli.gate_project import edited, make_project, make_run, make_set
 from karat.core import GoldenSet, InputError, MeasureError, UsageError
-from karat.experiments import _trend
-from karat.experiments._trend import Trend, read_trend
+from karat.experiments import Trend, _history, read_trend, trend_document
+from karat.projects import _saved_runs
+from karat.schema import SystemChange, TrendRun, to_json
 
 FIRST, THIRD = [1] * 12, [3] * 12
 
@@ -25,6 +26,11 @@ FIRST, THIRD = [1] * 12, [3] * 12
 def made(tmp_path: Path) -> GoldenSet:
     """A project with a golden set and no runs."""
     return make_project(tmp_path)
+
+
+def runs_of(trend: Trend) -> tuple[TrendRun, ...]:
+    """Return the runs of the first history of the document."""
+    return trend_document(trend).histories[0].runs
 
 
 def names(trend: Trend, history: int = 0) -> list[str]:
@@ -53,10 +59,10 @@ def test_runs_are_scored_and_told_what_changed(tmp_path: Path, made: GoldenSet) 
     (history,) = read_trend([tmp_path]).histories
     assert [point.evaluation.mean("RR@10") for point in history.points] == pytest.approx([1, 1 / 3, 1 / 3])
     assert [point.changes for point in history.points] == [None, (("chunk.size", 9, 8),), ()]
-    record = read_trend([tmp_path]).to_dict()["histories"][0]["runs"]
-    assert [run["p95"] for run in record] == [10.0, 20.0, None]
-    assert [run["date"] for run in record] == ["2026-01-02", "2026-01-03", "2026-01-03"]
-    assert record[1]["changes"] == [{"key": "chunk.size", "now": 9, "was": 8}]
+    runs = runs_of(read_trend([tmp_path]))
+    assert [run.p95 for run in runs] == [10.0, 20.0, None]
+    assert [run.date for run in runs] == ["2026-01-02", "2026-01-03", "2026-01-03"]
+    assert runs[1].changes == (SystemChange(key="chunk.size", now=9, was=8),)
 
 
 def test_runs_of_one_day_stand_in_the_order_in_which_they_were_begun(tmp_path: Path, made: GoldenSet) -> None:
@@ -68,8 +74,8 @@ def test_runs_of_one_day_stand_in_the_order_in_which_they_were_begun(tmp_path: P
     make_run(tmp_path, made, FIRST, "a-2026-01-03-aaaaaaaa")
     found = read_trend([tmp_path])
     assert names(found) == [*(f"p-2026-01-02-{letter * 8}" for letter in times), "a-2026-01-03-aaaaaaaa"]
-    first, *_ = found.to_dict()["histories"][0]["runs"]
-    assert (first["time"], first["time_from"]) == ("2026-01-02T01:00:00Z", "begun")
+    first, *_ = runs_of(found)
+    assert (first.time, first.time_from) == ("2026-01-02T01:00:00Z", "begun")
     assert names(read_trend([tmp_path], last=2)) == ["p-2026-01-02-cccccccc", "a-2026-01-03-aaaaaaaa"]
 
 
@@ -80,7 +86,7 @@ def test_where_a_run_says_no_time_that_of_its_file_counts(tmp_path: Path, made: 
     at(make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa"), "2026-01-03T00:10:00")
     found = read_trend([tmp_path])
     assert names(found) == ["p-2026-01-02-cccccccc", "p-2026-01-02-bbbbbbbb", "p-2026-01-02-aaaaaaaa"]
-    assert [run["time_from"] for run in found.to_dict()["histories"][0]["runs"]] == ["modified", "begun", "modified"]
+    assert [run.time_from for run in runs_of(found)] == ["modified", "begun", "modified"]
 
 
 @pytest.mark.parametrize("made_old", [False, True])
@@ -92,15 +98,15 @@ def test_a_time_that_is_not_of_the_day_says_nothing(tmp_path: Path, made: Golden
         at(path, f"2026-01-07T0{hour}:00:00") if made_old else begun(path, f"2025-01-01T0{hour}:00:00Z")
     found = read_trend([tmp_path])
     assert names(found) == [*stems[1:], stems[0]]
-    assert {run["time"] for run in found.to_dict()["histories"][0]["runs"]} == {None}
+    assert {run.time for run in runs_of(found)} == {None}
 
 
 def test_the_day_in_a_name_counts_before_the_one_that_the_run_says(tmp_path: Path, made: GoldenSet) -> None:
     """Who gives a file a day of his own wants to see it there; one without a day has that of its run."""
     begun(make_run(tmp_path, made, FIRST, "p-2026-01-05-aaaaaaaa"), "2026-01-01T00:00:00Z")
     begun(make_run(tmp_path, made, FIRST, "mine"), "2026-01-03T10:00:00Z")
-    runs = read_trend([tmp_path]).to_dict()["histories"][0]["runs"]
-    assert [(run["run"], run["date"], run["date_from"]) for run in runs] == [
+    runs = runs_of(read_trend([tmp_path]))
+    assert [(run.run, run.date, run.date_from) for run in runs] == [
         ("mine.jsonl", "2026-01-03", "begun"), ("p-2026-01-05-aaaaaaaa.jsonl", "2026-01-05", "name"),
     ]  # fmt: skip
 
@@ -112,9 +118,9 @@ def test_without_a_day_that_of_the_file_counts(tmp_path: Path, made: GoldenSet, 
     """Also where the name only looks like one of karat's; it is said where the day is from."""
     at(make_run(tmp_path, made, FIRST, stem), "2025-12-31T01:00:00")
     make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
-    first, second = read_trend([tmp_path]).to_dict()["histories"][0]["runs"]
-    assert (first["run"], first["date"], first["date_from"]) == (f"{stem}.jsonl", "2025-12-31", "modified")
-    assert (second["date"], second["date_from"]) == ("2026-01-01", "name")
+    first, second = runs_of(read_trend([tmp_path]))
+    assert (first.run, first.date, first.date_from) == (f"{stem}.jsonl", "2025-12-31", "modified")
+    assert (second.date, second.date_from) == ("2026-01-01", "name")
 
 
 def test_runs_on_another_golden_set_are_listed_apart(tmp_path: Path, made: GoldenSet) -> None:
@@ -126,9 +132,9 @@ def test_runs_on_another_golden_set_are_listed_apart(tmp_path: Path, made: Golde
     found = read_trend([tmp_path])
     assert names(found) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"]
     assert found.histories[0].points[1].changes == ()
-    (apart,) = found.to_dict()["apart"]
-    assert (apart["run"], apart["golden"]["name"], apart["queries"]) == ("p-2026-01-02-aaaaaaaa.jsonl", "other", 12)
-    assert "measures" not in apart
+    (apart,) = trend_document(found).apart
+    assert (apart.run, apart.golden["name"], apart.queries) == ("p-2026-01-02-aaaaaaaa.jsonl", "other", 12)
+    assert not hasattr(apart, "measures")
 
 
 def test_a_run_that_was_asked_otherwise_is_a_history_of_its_own(tmp_path: Path, made: GoldenSet) -> None:
@@ -172,7 +178,7 @@ def _dangling(path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
-        (_cut, "is no valid JSON"),
+        (_cut, "is not valid JSON"),
         (_unfinished, "was not finished"),
         (_incomplete, "lacks answers to 1 of the queries"),
         (_hollow, "lacks answers to 12 of the queries"),
@@ -249,7 +255,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, made: GoldenSet) -> None
     with pytest.raises(InputError, match="no such file"):
         read_trend([tmp_path / "runs" / "gone.jsonl"])
     for paths in ([], [tmp_path, tmp_path], [tmp_path, run]):
-        with pytest.raises(UsageError, match="one project, or the files"):
+        with pytest.raises(UsageError, match="one project, or some of its run files"):
             read_trend(paths)
     with pytest.raises(MeasureError, match="nGCD"):
         read_trend([tmp_path], ["nGCD@10"])
@@ -267,19 +273,20 @@ def test_a_measure_without_a_value_is_none(tmp_path: Path) -> None:
     edited(run, lambda line: head if "karat" in line else line)
     (tmp_path / "runs" / "empty.jsonl").unlink()
     assert not made.judgments
-    record = read_trend([tmp_path], ["R@5"]).to_dict()
-    assert record["histories"][0]["runs"][0]["measures"] == {"R@5": None}
-    json.dumps(record, allow_nan=False)
+    report = trend_document(read_trend([tmp_path], ["R@5"]))
+    assert report.histories[0].runs[0].measures == {"R@5": None}
+    to_json(report)
 
 
 def test_each_run_is_read_and_scored_once(tmp_path: Path, made: GoldenSet, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there are; the set's fingerprint, as slow as a run, is taken once for reading."""
     for day in range(1, 21):
         make_run(tmp_path, made, FIRST, f"p-2026-01-{day:02}-aaaaaaaa")
-    counted = {"read_run_file": 0, "score_run": 0, "fingerprint": 0}
+    places = {"read_run_file": _saved_runs, "score_run": _history, "fingerprint": _history}
+    counted = dict.fromkeys(places, 0)
 
     def counting(name: str) -> Any:
-        real = getattr(_trend, name)
+        real = getattr(places[name], name)
 
         def call(*arguments: Any, **options: Any) -> Any:
             counted[name] += 1
@@ -288,7 +295,7 @@ def test_each_run_is_read_and_scored_once(tmp_path: Path, made: GoldenSet, monke
         return call
 
     for name in counted:
-        monkeypatch.setattr(_trend, name, counting(name))
+        monkeypatch.setattr(places[name], name, counting(name))
     steps: list[tuple[int, int]] = []
     found = read_trend([tmp_path], progress=lambda *far: steps.append(far))
     assert counted == {"read_run_file": 20, "score_run": 20, "fingerprint": 1}
@@ -302,4 +309,4 @@ def test_a_pipe_among_the_runs_is_not_waited_for(tmp_path: Path) -> None:
     make_run(tmp_path, made, [1] * 12)
     os.mkfifo(tmp_path / "runs" / "pipe.jsonl")
     found = read_trend([tmp_path])
-    assert [reason.partition(": ")[2] for _, reason in found.skipped] == ["is a pipe, and no file"]
+    assert [reason.partition(": ")[2] for _, reason in found.skipped] == ["is a pipe, not a file"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evaluations import make_evaluation
 from karat.evaluation import Evaluation
-from karat.experiments._verdicts import Claims, Objective, claims, judge, undominated
+from karat.experiments._verdicts import Claims, Objective, decide_variants, undominated, weigh_claims
 from karat.gate import Decision, Policy, Rule, decide
 from karat.stats import evidence
 
@@ -41,8 +41,8 @@ def verdicts(
     decisions: list[Decision], objective: Objective = NO_GAIN, *, seed: int = 0
 ) -> list[tuple[str, float | None]]:
     """The words and corrected p-values of variants that were tried together."""
-    found = [claims(one, "RR", variants=len(decisions), seed=seed) for one in decisions]
-    return [(one.verdict, one.corrected) for one in judge(decisions, found, objective)]
+    found = [weigh_claims(one, "RR", variants=len(decisions), seed=seed) for one in decisions]
+    return [(one.word, one.corrected) for one in decide_variants(decisions, found, objective)]
 
 
 @given(
@@ -81,30 +81,30 @@ def test_a_single_query_shows_nothing_unless_it_is_as_it_was() -> None:
 def test_holm_is_over_the_variants() -> None:
     """Of three the smallest p counts three times, the next twice, and none is smaller than the one before."""
     one = decided([0.0] * 10)
-    found = judge([one] * 3, [Claims(not_worse=p) for p in (0.01, 0.04, 0.03)], NO_GAIN)
+    found = decide_variants([one] * 3, [Claims(not_worse=p) for p in (0.01, 0.04, 0.03)], NO_GAIN)
     assert [round(one.corrected or 0, 10) for one in found] == [0.03, 0.06, 0.06]
-    assert [one.verdict for one in found] == ["ACCEPTED", "REJECTED", "REJECTED"]
+    assert [one.word for one in found] == ["ACCEPTED", "REJECTED", "REJECTED"]
     assert found[1].reason == "inconclusive: p = 0.04 would do alone, but for 3 variants it is p = 0.06"
-    (alone,) = judge([one], [Claims(not_worse=0.04)], NO_GAIN)
-    assert (alone.verdict, alone.reason) == ("ACCEPTED", "not worse by policy default; p = 0.04")
+    (alone,) = decide_variants([one], [Claims(not_worse=0.04)], NO_GAIN)
+    assert (alone.word, alone.reason) == ("ACCEPTED", "not worse by policy default; p = 0.04")
 
 
 def test_all_that_has_to_be_shown_is_shown_together() -> None:
     """The larger of both p-values counts, and a gain that is not asked for does not."""
     one = decided([0.0] * 10)
     weighed = [Claims(not_worse=0.001, gain=0.03), Claims(not_worse=0.02, gain=0.001)]
-    assert [one.p for one in judge([one] * 2, weighed, GAIN)] == [0.03, 0.02]
-    assert [one.p for one in judge([one] * 2, weighed, NO_GAIN)] == [0.001, 0.02]
+    assert [one.p for one in decide_variants([one] * 2, weighed, GAIN)] == [0.03, 0.02]
+    assert [one.p for one in decide_variants([one] * 2, weighed, NO_GAIN)] == [0.001, 0.02]
 
 
 def test_what_the_gate_fails_is_rejected_whatever_the_correction() -> None:
     """A fall of every query is told with the gate's reason, also among a hundred variants."""
     bad, good = decided([-0.25] * 20), decided([0.0] * 20)
-    found = [claims(one, "RR", variants=100) for one in [bad] + [good] * 99]
-    judged = judge([bad] + [good] * 99, found, NO_GAIN)
-    assert judged[0].verdict == "REJECTED"
-    assert judged[0].reason.startswith("RR: dropped by 0.25, more than 0.025")
-    assert {one.verdict for one in judged[1:]} == {"ACCEPTED"}
+    found = [weigh_claims(one, "RR", variants=100) for one in [bad] + [good] * 99]
+    results = decide_variants([bad] + [good] * 99, found, NO_GAIN)
+    assert results[0].word == "REJECTED"
+    assert results[0].reason.startswith("RR: dropped by 0.25, more than 0.025")
+    assert {one.word for one in results[1:]} == {"ACCEPTED"}
 
 
 def test_more_variants_do_not_save_one_that_fell() -> None:
@@ -119,19 +119,19 @@ def test_inconclusive_is_rejected_and_said_so() -> None:
     """Who wants to change something has to show that it does no harm."""
     ((verdict, _),) = verdicts([decided([0.25, -0.25] * 6)])
     assert verdict == "REJECTED"
-    (judged,) = judge([decided([0.25, -0.25] * 6)], [Claims(not_worse=0.4)], NO_GAIN)
-    assert judged.reason.startswith("inconclusive: RR: the mean did not move; a drop by more than 0.025 is neither")
+    (result,) = decide_variants([decided([0.25, -0.25] * 6)], [Claims(not_worse=0.4)], NO_GAIN)
+    assert result.reason.startswith("inconclusive: RR: the mean did not move; a drop by more than 0.025 is neither")
 
 
 def test_a_gain_is_tested_one_sided_and_exactly() -> None:
     """Ten of ten queries rose: 1 in 1,024; half rose and half fell: no gain."""
     up, even = decided([0.1] * 10), decided([0.01, -0.01] * 5)
-    found = [claims(one, "RR", variants=2) for one in (up, even)]
+    found = [weigh_claims(one, "RR", variants=2) for one in (up, even)]
     assert found[0].gain == 1 / 1024
-    judged = judge([up, even], found, GAIN)
-    assert (judged[0].verdict, judged[0].corrected) == ("ACCEPTED", 2 / 1024)
-    assert judged[0].reason == "not worse by policy default; RR rose by 0.1; p = 0.002 for 2 variants"
-    assert judged[1].reason.startswith("no gain is shown: RR did not move, p = 0.")
+    results = decide_variants([up, even], found, GAIN)
+    assert (results[0].word, results[0].corrected) == ("ACCEPTED", 2 / 1024)
+    assert results[0].reason == "not worse by policy default; RR rose by 0.1; p = 0.002 for 2 variants"
+    assert results[1].reason.startswith("no gain is shown: RR did not move, p = 0.")
 
 
 def test_of_some_measures_less_is_better() -> None:
@@ -144,7 +144,7 @@ def test_of_some_measures_less_is_better() -> None:
                  queries=tuple(f"q{i}" for i in range(8)))
         for one in (values, less)
     )  # fmt: skip
-    found = claims(decide(after, before, policy), "DupRate@10", variants=1)
+    found = weigh_claims(decide(after, before, policy), "DupRate@10", variants=1)
     assert found.gain == 1 / 256
     assert found.not_worse == 0.0
 
@@ -153,28 +153,28 @@ def test_a_policy_without_tests_accepts_by_its_limits_alone() -> None:
     """There is no p to correct, and the reason says so."""
     policy = Policy(name="threshold", rules=(Rule(metric="RR", max_drop_rel=0.05),))
     one = decided([0.0] * 4, policy)
-    (judged,) = judge([one], [claims(one, "RR", variants=1)], NO_GAIN)
-    assert (judged.verdict, judged.p, judged.corrected) == ("ACCEPTED", None, None)
-    assert judged.reason == "passes policy threshold, which makes no test"
-    (judged,) = judge([one], [claims(one, "RR", variants=1)], GAIN)
-    assert judged.verdict == "REJECTED"
+    (result,) = decide_variants([one], [weigh_claims(one, "RR", variants=1)], NO_GAIN)
+    assert (result.word, result.p, result.corrected) == ("ACCEPTED", None, None)
+    assert result.reason == "passes policy threshold, which makes no test"
+    (result,) = decide_variants([one], [weigh_claims(one, "RR", variants=1)], GAIN)
+    assert result.word == "REJECTED"
 
 
 def test_without_a_baseline_nothing_is_shown() -> None:
     """What needs a baseline is inconclusive, and a gain on nothing is none."""
     alone = decide(shot([1.0] * 5), None, TESTED)
-    found = claims(alone, "RR", variants=1)
+    found = weigh_claims(alone, "RR", variants=1)
     assert found == Claims()
-    (judged,) = judge([alone], [found], NO_GAIN)
-    assert judged.reason.startswith("inconclusive: RR: there is no baseline yet")
+    (result,) = decide_variants([alone], [found], NO_GAIN)
+    assert result.reason.startswith("inconclusive: RR: there is no baseline yet")
     floors = decide(shot([1.0] * 5), None, Policy(name="beluga", rules=(Rule(metric="RR", min=0.7),)))
-    assert [judge([floors], [Claims()], one)[0].verdict for one in (NO_GAIN, GAIN)] == ["ACCEPTED", "REJECTED"]
+    assert [decide_variants([floors], [Claims()], one)[0].word for one in (NO_GAIN, GAIN)] == ["ACCEPTED", "REJECTED"]
 
 
 def test_a_baseline_of_means_alone_shows_nothing() -> None:
-    """Source 000's baseline has no scores of single queries."""
+    """A baseline of fit has no scores of single queries."""
     before = make_evaluation(name="old", means={"RR": 0.5})
-    found = claims(decide(shot([1.0] * 5), before, TESTED), "RR", variants=1)
+    found = weigh_claims(decide(shot([1.0] * 5), before, TESTED), "RR", variants=1)
     assert (found.not_worse, found.gain, found.change) == (1.0, None, None)
 
 
@@ -186,9 +186,9 @@ def test_trying_many_does_not_accept_by_luck() -> None:
     for _ in range(sweeps):
         # Ways of sorting equal things: gains and losses of the same size, one as likely as the other.
         variants = [decided(list(rng.choice([-0.002, 0.002], 16))) for _ in range(10)]
-        found = [claims(one, "RR", variants=10) for one in variants]
+        found = [weigh_claims(one, "RR", variants=10) for one in variants]
         lucky += any(one.gain is not None and one.gain <= 0.05 for one in found)
-        corrected += any(one.verdict == "ACCEPTED" for one in judge(variants, found, GAIN))
+        corrected += any(one.word == "ACCEPTED" for one in decide_variants(variants, found, GAIN))
     assert lucky > 0.2 * sweeps
     assert corrected <= 0.1 * sweeps
 
@@ -196,9 +196,22 @@ def test_trying_many_does_not_accept_by_luck() -> None:
 def test_the_smallest_p_can_pass_any_correction() -> None:
     """With a thousand variants more flips are drawn, so that a clear gain is accepted."""
     sure = decided([0.2] * 30)
-    found = claims(sure, "RR", variants=1000)
+    found = weigh_claims(sure, "RR", variants=1000)
     assert found.gain is not None
     assert found.gain * 1000 < 0.05
+
+
+def test_the_flips_of_many_variants_stop_growing() -> None:
+    """A million flips are enough for fifty thousand variants: their p can still pass the correction."""
+    sure = decided([0.2] * 30)
+    found = weigh_claims(sure, "RR", variants=10_000)
+    assert found.gain == 1e-6
+
+
+def test_the_front_of_many_points_is_a_sort() -> None:
+    """Half a million points on one line take a moment, where all pairs would take days."""
+    points = [(float(i), float(i)) for i in range(500_000)]
+    assert all(undominated([*points, *points]))
 
 
 @given(st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 3), st.integers(0, 3))), max_size=12))

@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from jsonschema import validate
 
 from karat.core import MEASURES, GoldenSet, Hit, InputError, Provenance, Trace, UsageError
 from karat.exports._mlflow import check_mlflow, export_mlflow, mlflow_key, mlflow_name
 from karat.exports._records import experiment_records, read_records
 from karat.golden import fingerprint
 from karat.runs import RunWriter
+from karat.schema import ExportedRun, json_schema
 
 Play = Callable[..., Any]
 SYSTEM = {"chunk": {"chunker": "sentence", "max_tokens": 256}, "embedder": None, "stop words": ["a", "b"], "empty": {}}
@@ -169,7 +171,8 @@ def test_what_has_no_value_is_no_metric(made: Path, folder: Path, letters: Golde
     (record,) = read_records([made], measures=["RR@10"])
     assert "RR@10" not in record.metrics
     assert record.tags["karat.without_value"] == "RR@10"
-    assert record.document["means"] == {"RR@10": None}
+    assert isinstance(record.document, ExportedRun)
+    assert record.document.means == {"RR@10": None}
 
 
 def test_measures_are_those_of_the_project_unless_others_are_given(made: Path, folder: Path) -> None:
@@ -187,7 +190,7 @@ def test_the_same_run_has_the_same_id_wherever_it_lies(made: Path, folder: Path)
     os.utime(copy, (0, 0))
     one, other = read_records([made, copy])
     assert one.id == other.id == read_records([made], measures=["P@1"])[0].id
-    assert (other.name, other.made) == ("elsewhere", 0)
+    assert (other.name, other.created) == ("elsewhere", 0)
     made.write_text(made.read_text().replace("timed out", "refused"))
     assert read_records([made])[0].id != one.id
     (folder / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nunit = "target"\n')
@@ -200,7 +203,7 @@ def test_a_log_by_hand(log: Path) -> None:
     assert (one.kind, one.name, one.note, one.file) == ("experiment", "exp-001", "larger chunks", None)
     assert one.params == {"pipeline.chunk.size": 512, "pipeline.fuse.k": 20}
     assert one.metrics == {"R@5": 0.82, "RR": 0.75, "latency.p95": 120.0}
-    assert one.made == 1_768_435_200_000
+    assert one.created == 1_768_435_200_000
     assert {key: value for key, value in one.tags.items() if value} == {
         "karat.experiment": "exp-001",
         "karat.date": "2026-01-15",
@@ -232,7 +235,7 @@ def test_an_entry_stays_the_same_when_its_verdict_changes(log: Path) -> None:
 def test_a_date_that_mlflow_cannot_hold_is_now(log: Path, date: str) -> None:
     """An experiment without a usable day begins when it is exported."""
     log.write_text(json.dumps({"experiments": [LOG["experiments"][0] | {"date": date}]}))
-    assert experiment_records(log)[0].made > 1_768_435_200_000
+    assert experiment_records(log)[0].created > 1_768_435_200_000
 
 
 def test_two_experiments_with_one_id_are_refused(log: Path) -> None:
@@ -345,7 +348,7 @@ def play(python_of: Callable[[str], Path], environment: dict[str, str], folder: 
             env=kept | {"HOME": str(folder / "home"), "DO_NOT_TRACK": "true"} | variables,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])
@@ -379,11 +382,12 @@ def test_a_run_in_a_database(made: Path, play: Play, folder: Path) -> None:
         "karat.names": '{"RR_at_10": "RR@10", "system.stop_x20_words": "system.stop words"}',
         "mlflow.runName": "mine-1",
     }
-    assert (run["status"], run["start"], run["end"]) == ("FINISHED", record.made, record.made)
+    assert (run["status"], run["start"], run["end"]) == ("FINISHED", record.created, record.created)
     assert set(run["history"].values()) == {1}
     assert run["files"].keys() == {"karat.json", "mine-1.jsonl"}
     assert run["files"]["mine-1.jsonl"] == made.read_text()
     document = json.loads(run["files"]["karat.json"])
+    validate(document, json_schema("exported-run"))
     assert (document["system"], document["failed"]) == (SYSTEM, {"qc": "timed out"})
     assert run["place"].startswith((folder / "kept" / "mlruns").as_uri())
 
@@ -421,7 +425,9 @@ def test_experiments_in_a_folder(log: Path, play: Play) -> None:
     assert one["metrics"] == {"R_at_5": 0.82, "RR": 0.75, "latency.p95": 120.0}
     assert (one["tags"]["karat.verdict"], one["tags"]["karat.reason"]) == ("REJECTED", "precision fell")
     assert one["tags"]["mlflow.note.content"] == "larger chunks"
-    assert json.loads(one["files"]["karat.json"])["experiment"] == LOG["experiments"][0]
+    document = json.loads(one["files"]["karat.json"])
+    validate(document, json_schema("exported-experiment"))
+    assert document["experiment"] == LOG["experiments"][0]
     other = after[0]
     assert other["metrics"] == {"R_at_5": 0.82, "RR": 0.8, "latency.p95": 120.0, "judged": 1.0}
     assert (other["tags"]["karat.verdict"], other["tags"]["karat.reason"]) == ("ACCEPTED", "")

@@ -27,13 +27,14 @@ def test_a_missing_field_says_where_and_what_was_meant():
         ("text", 3, "'f' is 3, not text"),
         ("text", "\ud800", "'f' holds half of a surrogate pair"),
         ("id", "", "'f': an id is empty"),
-        ("id", True, "'f': id True is no text"),
-        ("id", 1.5, "'f': id 1.5 is no text"),
+        ("id", True, "'f': id True is not text"),
+        ("id", 1.5, "'f': id 1.5 is not text"),
         ("texts", ["a", 1], "'f' holds 1, not text"),
         ("list", {}, "'f' is {}, not a list"),
-        ("ids", [None], "'f': id None is no text"),
+        ("ids", [None], "'f': id None is not text"),
         ("integer", "2.5", "'f' is '2.5', not a whole number"),
         ("integer", 2.5, "'f' is 2.5, not a whole number"),
+        ("integer", "9" * 30, "'f' is '999999999999999999999999999999', which is too large a number"),
         ("integer", True, "'f' is True, not a whole number"),
         ("integer", float("nan"), "'f' is nan, not a whole number"),
         ("integer", float("inf"), "'f' is inf, not a whole number"),
@@ -68,7 +69,7 @@ def test_a_right_value_is_taken(ask, value, wanted):
 
 
 def test_a_number_is_finite():
-    """JSON of Python may hold Infinity, which is no confidence."""
+    """JSON of Python may hold Infinity, which is not a confidence."""
     with pytest.raises(InputError, match="not a finite number"):
         row({"f": float("inf")}).number("f", default=None)
     assert row({"f": 1}).number("f", default=None) == 1.0
@@ -80,19 +81,19 @@ def test_the_first_name_that_is_there_counts():
     assert row({"b": "new"}).text("a", "b") == "new"
 
 
-def test_all_mistakes_of_a_file_are_told_at_once(tmp_path):
-    """One pass tells every bad line, and the lines that are right are no obstacle."""
+def test_all_mistakes_of_a_file_are_reported_at_once(tmp_path):
+    """One pass reports every bad line and reads the others."""
     (tmp_path / "f.jsonl").write_text('{"id": 1}\n\nno json\n[1]\n{"id": ""}\n{"id": "x", "id": "y"}\n')
     reading = Reading()
     ids = []
-    for one in reading.jsonl(tmp_path / "f.jsonl", "f.jsonl"):
-        with one:
-            ids.append(one.id("id"))
+    for record in reading.jsonl(tmp_path / "f.jsonl", "f.jsonl"):
+        with record:
+            ids.append(record.id("id"))
     assert ids == ["1"]
     with pytest.raises(Mistakes) as raised:
         reading.finish()
     assert [error.line for error in raised.value.errors] == [3, 4, 5, 6]
-    assert str(raised.value).startswith("4 mistakes\nf.jsonl, line 3: is no valid JSON")
+    assert str(raised.value).startswith("4 mistakes\nf.jsonl, line 3: is not valid JSON")
 
 
 def test_long_lists_of_mistakes_are_cut():
@@ -109,10 +110,10 @@ def test_an_unknown_key_is_reported_once(tmp_path):
     rows = [{"id": i, "tpye": "x"} for i in range(3)]
     (tmp_path / "f.jsonl").write_text("\n".join(map(json.dumps, rows)))
     reading = Reading()
-    for one in reading.jsonl(tmp_path / "f.jsonl", "f.jsonl"):
-        with one:
-            one.id("id")
-            one.text("type", default="")
+    for record in reading.jsonl(tmp_path / "f.jsonl", "f.jsonl"):
+        with record:
+            record.id("id")
+            record.text("type", default="")
     [note] = reading.notes()
     assert note == "f.jsonl, line 1: unknown key 'tpye' (and in 2 more rows), ignored, did you mean 'type'?"
 
@@ -122,7 +123,7 @@ def test_csv_rows_have_their_lines(tmp_path):
     (tmp_path / "f.csv").write_text('id,text\na,"two\nlines"\nb\nc,\n')
     reading = Reading()
     rows = list(reading.csv(tmp_path / "f.csv", "f.csv"))
-    assert [one.text("text", default="-") for one in rows] == ["two\nlines", "-"]
+    assert [record.text("text", default="-") for record in rows] == ["two\nlines", "-"]
     assert str(reading.errors[0]) == "f.csv, line 4: 1 columns instead of 2"
 
 
@@ -130,10 +131,10 @@ def test_nested_rows_say_their_path():
     """A mistake inside a list of a JSON file is found by its path."""
     reading = Reading()
     outer = Row(reading, {"queries": [{"id": "a"}, {"id": 1.5}, 3]}, "f.json")
-    for one in outer.rows("queries"):
-        with one:
-            one.id("id")
+    for record in outer.rows("queries"):
+        with record:
+            record.id("id")
     assert [str(error) for error in reading.errors] == [
-        "f.json: queries[1]: 'id': id 1.5 is no text; ids are strings",
-        "f.json: queries[2]: 3 is no object",
+        "f.json: queries[1]: 'id': id 1.5 is not text; ids are strings",
+        "f.json: queries[2]: 3 is not an object",
     ]

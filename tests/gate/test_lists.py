@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,8 @@ from karat.core import GoldenSet, Query, Trace
 from karat.evaluation import Evaluation
 from karat.gate import compare_document, compare_lists
 from karat.gate._document import label
-from karat.gate._lists import rr_deltas, summary_document
+from karat.gate._lists import rr_deltas, summarise_lists
+from karat.schema import QueryValues, SystemChange, to_json
 
 TEXTS = GoldenSet(name="tiny", queries=tuple(Query(id=f"q{i}", text=f"question {i}") for i in range(4)))
 
@@ -36,12 +36,12 @@ def test_lists_by_hand() -> None:
     now = {"q0": ["a", "b"], "q1": ["b", "a"], "q2": ["c"]}
     found = compare_lists(now, then)
     assert list(found) == ["q0", "q1", "q2"]
-    summary = summary_document(found)
-    assert (summary["queries"], summary["unchanged"], summary["top1_changed"]) == (3, 1, 2)
-    assert summary["top1_changed_share"] == pytest.approx(2 / 3)
-    assert summary["jaccard"] == pytest.approx(2 / 3)
-    assert summary["kendall_tau"] == pytest.approx((1 - 1 - 1) / 3)
-    assert summary["classes"] == {"identical": 1, "minor": 0, "major": 0, "incompatible": 2}
+    summary = summarise_lists(found)
+    assert (summary.queries, summary.unchanged, summary.top1_changed) == (3, 1, 2)
+    assert summary.top1_changed_share == pytest.approx(2 / 3)
+    assert summary.jaccard == pytest.approx(2 / 3)
+    assert summary.kendall_tau == pytest.approx((1 - 1 - 1) / 3)
+    assert summary.classes == {"identical": 1, "minor": 0, "major": 0, "incompatible": 2}
 
 
 def test_a_cut_looks_at_the_first_documents_only() -> None:
@@ -69,8 +69,8 @@ def test_the_reciprocal_rank_of_the_whole_list_is_preferred() -> None:
 
 def test_without_lists_there_is_no_mean() -> None:
     """Nothing compared is null, never a number."""
-    assert summary_document({})["rbo"] is None
-    assert summary_document({})["top1_changed_share"] is None
+    assert summarise_lists({}).rbo is None
+    assert summarise_lists({}).top1_changed_share is None
 
 
 def two() -> list[Evaluation]:
@@ -89,50 +89,54 @@ def two() -> list[Evaluation]:
     ]  # fmt: skip
 
 
-def test_a_comparison_as_plain_data() -> None:
+def test_a_comparison_as_a_document() -> None:
     """Runs with labels, the pair with its tests, what changed in the system, in the lists and for the queries."""
-    found = compare_document(two(), TEXTS, per_query=True)
-    json.dumps(found, allow_nan=False)
-    assert [(run["label"], run["name"], run["failed"]) for run in found["runs"]] == [("A", "old", 0), ("B", "new", 1)]
-    assert (found["correction"], found["tests"], found["measures"]) == ("holm", 2, ["RR", "Unjudged@10"])
-    (pair,) = found["pairs"]
-    assert (pair["baseline"], pair["candidate"]) == ("A", "B")
-    assert pair["measures"][0]["difference"] == pytest.approx(-0.0625)
-    assert pair["changes"] == [{"key": "chunk.size", "now": 384, "was": 256}]
-    assert (pair["lists"]["one_empty"], pair["lists"]["unchanged"], pair["lists"]["k"]) == (1, 1, 10)
-    assert [(one["query"], one["gain"], one["text"]) for one in pair["movers"]] == [
+    comparison = compare_document(two(), TEXTS, per_query=True)
+    to_json(comparison)
+    assert [(run.label, run.name, run.failed) for run in comparison.runs] == [("A", "old", 0), ("B", "new", 1)]
+    assert (comparison.correction, comparison.tests) == ("holm", 2)
+    assert comparison.measures == ("RR", "Unjudged@10")
+    (pair,) = comparison.pairs
+    assert (pair.baseline, pair.candidate) == ("A", "B")
+    assert pair.measures[0].difference == pytest.approx(-0.0625)
+    assert pair.changes == (SystemChange(key="chunk.size", now=384, was=256),)
+    assert pair.lists is not None
+    assert (pair.lists.one_empty, pair.lists.unchanged, pair.lists.k) == (1, 1, 10)
+    assert [(mover.query, mover.gain, mover.text) for mover in pair.movers] == [
         ("q0", -1.0, "question 0"), ("q1", 0.25, "question 1"), ("q3", 0.5, "question 3"),
     ]  # fmt: skip
-    assert pair["movers"][0]["failed"] == "timed out"
-    assert pair["movers"][2]["moved"] == ["c 2 to 1", "a 1 to 2"]
+    assert pair.movers[0].failed == "timed out"
+    assert pair.movers[2].moved == ("c 2 to 1", "a 1 to 2")
 
 
 def test_queries_are_sorted_by_how_much_they_changed() -> None:
     """By the measure on which each changed most; those that did not change come last, in the order of the set."""
-    (pair,) = compare_document(two(), TEXTS, per_query=True)["pairs"]
-    assert [row["query"] for row in pair["queries"]] == ["q0", "q3", "q1", "q2"]
-    assert pair["queries"][1]["measures"]["Unjudged@10"] == {"baseline": 0.0, "candidate": 1.0, "difference": 1.0}
-    assert pair["queries"][3]["list"]["class"] == "identical"
+    (pair,) = compare_document(two(), TEXTS, per_query=True).pairs
+    assert isinstance(pair.queries, tuple)
+    assert [row.query for row in pair.queries] == ["q0", "q3", "q1", "q2"]
+    assert pair.queries[1].measures["Unjudged@10"] == QueryValues(baseline=0.0, candidate=1.0, difference=1.0)
+    assert pair.queries[3].list is not None
+    assert pair.queries[3].list.similarity_class == "identical"
 
 
 def test_notes_say_what_is_missing() -> None:
     """Failures, few queries, few changes, queries of one run only, lists that are not there, means without scores."""
     old, new = two()
-    (pair,) = compare_document([old, new], TEXTS)["pairs"]
-    assert pair["notes"] == [
-        "B: 1 of 4 queries failed, and count as 0",
-        "with 4 queries the bootstrap's intervals are somewhat too short, and only large changes are found",
+    (pair,) = compare_document([old, new], TEXTS).pairs
+    assert pair.notes == (
+        "B: 1 of 4 queries failed and count as 0",
+        "with 4 queries bootstrap intervals are somewhat too short, and only large changes are found",
         "fewer than 6 queries changed in RR, Unjudged@10: the sign-flip test cannot reach 0.05",
-        "of the lists the first 10 documents are compared: a baseline file holds no more",
-    ]
+        "only the first 10 documents of the lists are compared: a baseline file holds no more",
+    )
     bare = made("bare", values={"RR": values(1.0, 0.5, 0.5)}, means={"RR": 2 / 3}, queries=("q0", "q1", "q2", "q9"))
-    (pair,) = compare_document([bare, old], TEXTS)["pairs"]
-    assert pair["lists"] is None
-    assert pair["notes"][:2] == ["1 query is in A only, and left out", "1 query is in B only, and left out"]
-    assert pair["notes"][-1] == "lists are not compared: there are none of A"
-    (pair,) = compare_document([made("means", means={"RR": 0.5}), old], TEXTS)["pairs"]
-    assert pair["notes"] == ["A has means only, so that nothing can be tested and no list compared"]
-    assert (pair["measures"][0]["difference"], pair["lists"]) == (0.0, None)
+    (pair,) = compare_document([bare, old], TEXTS).pairs
+    assert pair.lists is None
+    assert pair.notes[:2] == ("1 query is in A only and left out", "1 query is in B only and left out")
+    assert pair.notes[-1] == "lists are not compared: there are none for A"
+    (pair,) = compare_document([made("means", means={"RR": 0.5}), old], TEXTS).pairs
+    assert pair.notes == ("A has means only, so nothing can be tested and no lists are compared",)
+    assert (pair.measures[0].difference, pair.lists) == (0.0, None)
 
 
 def test_whole_lists_are_compared_where_both_runs_have_them() -> None:
@@ -144,11 +148,13 @@ def test_whole_lists_are_compared_where_both_runs_have_them() -> None:
         made(name, values={"RR": values(1.0, 1.0)}, lists={"q0": documents}, traces=traces)
         for name, documents in zip("ab", lists, strict=True)
     )
-    (pair,) = compare_document([old, new], TEXTS)["pairs"]
-    assert (pair["lists"]["k"], pair["lists"]["jaccard"]) == (None, pytest.approx(10 / 30))
-    (pair,) = compare_document([replace(old, lists={"q0": ids[:10]}, traces=()), new], TEXTS)["pairs"]
-    assert (pair["lists"]["k"], pair["lists"]["jaccard"]) == (10, 1.0)
-    assert "of the lists the first 10 documents are compared: a baseline file holds no more" in pair["notes"]
+    (pair,) = compare_document([old, new], TEXTS).pairs
+    assert pair.lists is not None
+    assert (pair.lists.k, pair.lists.jaccard) == (None, pytest.approx(10 / 30))
+    (pair,) = compare_document([replace(old, lists={"q0": ids[:10]}, traces=()), new], TEXTS).pairs
+    assert pair.lists is not None
+    assert (pair.lists.k, pair.lists.jaccard) == (10, 1.0)
+    assert "only the first 10 documents of the lists are compared: a baseline file holds no more" in pair.notes
 
 
 def test_labels_do_not_run_out() -> None:

@@ -270,7 +270,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("text", "told"),
         [
-            (b"[gate\n", "is no valid TOML"),
+            (b"[gate\n", "is not valid TOML"),
             (b"\xff\xfe", "byte 0xff is not UTF-8"),
             (b"gate = 3\n", "gate is no table; write"),
             (b"[gat]\npolicy = 'fit'\n", "has no key 'gat'"),

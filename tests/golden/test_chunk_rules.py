@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,7 @@ from karat.golden import read
 from karat.golden.lint import _chunk_rules
 from karat.golden.lint._rule import RULES, Finding, Subject
 from karat.golden.lint._scripts import script
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public sets at {DATA}: false alarms are UNTESTED")
+from public_data import find_collection
 
 RULE_NAMES = [rule.name for rule in RULES.values() if rule.check.__module__ == _chunk_rules.__name__]
 PLAIN = "A text of some length with nothing wrong in it."
@@ -26,7 +23,7 @@ POLICY = (
 
 
 def documents(*texts: str) -> tuple[Document, ...]:
-    """Give documents d0, d1 ..."""
+    """Return documents d0, d1 ..."""
     return tuple(Document(id=f"d{i}", text=text) for i, text in enumerate(texts))
 
 
@@ -49,7 +46,7 @@ def test_texts_that_are_fine() -> None:
 
 
 def test_empty() -> None:
-    """White space is no text; a title is."""
+    """White space is not text; a title is."""
     assert [finding.where for finding in look("empty-text", PLAIN, "", " \n")] == [("d1", "d2")]
     titled = GoldenSet(documents=(Document(id="d", title="Pool rules for guests"),))
     assert check("empty-text", titled) == []
@@ -128,7 +125,7 @@ def test_right_text_is_not_broken(text: str) -> None:
 
 
 def test_lost_characters_are_shown() -> None:
-    """The replacement character is told with what stands around it."""
+    """The replacement character is reported with the text around it."""
     assert "'Met\ufffdio'" in look("broken-character", "Met\ufffdio")[0].message
 
 
@@ -156,7 +153,7 @@ def test_scripts(text: str, expected: str) -> None:
 
 
 def test_stray_scripts() -> None:
-    """Documents in a script that no query has are told; once a query has it they belong to the set."""
+    """Documents in a script that no query has are reported; once a query has it they belong to the set."""
     golden = GoldenSet(
         documents=documents(PLAIN, "Заезд после пятнадцати часов", POLICY, "15:00"),
         queries=(Query(id="q", text="check-in?"),),
@@ -207,7 +204,7 @@ def test_near_duplicates_and_their_judgments() -> None:
     assert finding.where == ("d0 = d2",)
     assert finding.message == (
         "2 of 3 documents nearly the same as another, in 1 group, the closest 87 % alike; "
-        "for 1 query one of two is relevant and the other is not"
+        "for 1 query only one of the two is relevant"
     )
     (finding,) = check("near-duplicate-document", replace(golden, judgments=golden.judgments[2:]))
     assert finding.message.endswith("alike")
@@ -235,7 +232,7 @@ def test_near_duplicate_chunks() -> None:
 
 
 def test_a_thousand_fillings_of_a_template_are_one_group() -> None:
-    """They are told as a group, with five pairs to look at and the number of all."""
+    """They are reported as a group, with five pairs to look at and the number of all."""
     rng = random.Random(1)
     golden = GoldenSet(documents=documents(*(f"{POLICY * 3} House {rng.random()}" for _ in range(1_000))))
     (finding,) = check("near-duplicate-document", golden)
@@ -254,7 +251,7 @@ def test_every_rule_has_a_reference() -> None:
         assert [rule.text.count(f"\n{part}: ") for part in ("Why", "Example", "Fix")] == [1, 1, 1]
 
 
-@needs_data
+@pytest.mark.public_data
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -263,6 +260,6 @@ def test_every_rule_has_a_reference() -> None:
     ],
 )
 def test_public_sets_have_few_findings(name: str, expected: dict[str, int]) -> None:
-    """SciFact's damaged abstracts and Cranfield's two empty documents are there to see; little else is told."""
-    golden = read(DATA / name)
+    """SciFact's damaged abstracts and Cranfield's two empty documents are reported, and little else."""
+    golden = read(find_collection(name))
     assert {finding.rule: finding.count for rule in RULE_NAMES for finding in check(rule, golden)} == expected

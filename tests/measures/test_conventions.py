@@ -233,11 +233,11 @@ def test_missing_and_extra_queries_are_named_and_counted(preset: str) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_same_document_twice_is_refused_under_every_preset(preset: str) -> None:
-    """X-09: 000, 001 and 003 count each chunk, so that recall can reach 2; karat refuses, in lists and in frames."""
-    with pytest.raises(InputError, match="document 'a' stands twice for query 'full'"):
+    """X-09: fit, beluga and rig count each chunk, so that recall can reach 2; karat refuses, in lists and in frames."""
+    with pytest.raises(InputError, match="document 'a' appears twice for query 'full'"):
         karat.score(QRELS, {"full": ["a", "x", "a"]}, ["R@5"], conventions=preset)
     rows = pl.DataFrame({"query_id": ["full"] * 2, "doc_id": ["a", "a"], "score": [2.0, 1.0]})
-    with pytest.raises(InputError, match="document 'a' stands twice for query 'full'"):
+    with pytest.raises(InputError, match="document 'a' appears twice for query 'full'"):
         karat.score(QRELS, rows, ["R@5"], conventions=preset)
 
 

@@ -307,7 +307,7 @@ def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
     data = content("parquet", "run")
     for length in (4, 8, len(data) // 2, len(data) - 1):
         (tmp_path / "run.parquet").write_bytes(data[:length])
-        with pytest.raises(karat.InputError, match=r"run\.parquet: is no valid Parquet file") as caught:
+        with pytest.raises(karat.InputError, match=r"run\.parquet: is not a valid Parquet file") as caught:
             karat.score(QRELS, tmp_path / "run.parquet")
         assert "\n" not in str(caught.value)
 
@@ -318,8 +318,8 @@ def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
         ("missing.txt", "missing.txt: no such file"),
         (".", "is a folder, not a file"),
         ("run.txt/x", "cannot be read: Not a directory"),
-        ("a\0b", "is no usable path"),
-        ("\ud800", "is no usable path"),
+        ("a\0b", "is not a usable path"),
+        ("\ud800", "is not a usable path"),
         ("x" * 300, "cannot be read: File name too long"),
     ],
 )

@@ -498,10 +498,12 @@ GRADES_FRAME = pl.DataFrame(GRADES)
         pytest.param(pl.DataFrame({**ROWS, "score": [1.0, 1.0, 1.0, np.nan]}), "row 4: score nan", id="NaN score"),
         pytest.param(pl.DataFrame({**ROWS, "score": ["1", "2", "3", "4"]}), "'score' has type String", id="text score"),
         pytest.param(pl.DataFrame({"a": [1], "b": [2]}), "no query column among 'a', 'b'", id="names"),
-        pytest.param(pl.DataFrame(ROWS).vstack(pl.DataFrame(ROWS)), "'d1' stands twice for query 'q1'", id="duplicate"),
+        pytest.param(
+            pl.DataFrame(ROWS).vstack(pl.DataFrame(ROWS)), "'d1' appears twice for query 'q1'", id="duplicate"
+        ),
         pytest.param(pd.DataFrame({**ROWS, "score": [1, None, 2, 3]}), "row 2: score nan", id="pandas NaN score"),
         pytest.param(
-            pd.concat([pd.DataFrame(ROWS)] * 2, axis=1), "column 'query_id' stands twice", id="pandas columns twice"
+            pd.concat([pd.DataFrame(ROWS)] * 2, axis=1), "column 'query_id' appears twice", id="pandas columns twice"
         ),
         pytest.param(
             pd.DataFrame({**ROWS, "doc_id": ["d1", None, "d3", "d2"]}), "row 2 has no document id", id="pandas None"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -439,16 +439,39 @@ def test_hits_are_not_changed() -> None:
         ({"q": [Hit("a", float("inf"))]}, "score inf is not a finite number"),
         (
             {"q": [Hit("a", 1.0, span=Span(9, 3))]},
-            "hits: query 'q', hit 'a': span 9-3 is none; a span is a range of bytes",
+            "hits: query 'q', hit 'a': 9-3 is not a span; a span is a range of bytes",
         ),
-        ({"q": [Hit("a", 1.0, span=Span(-1, 3))]}, "span -1-3 is none"),
-        ({"q": [Hit("a", 1.0, span=Span(0, 10**30))]}, "is none"),
+        ({"q": [Hit("a", 1.0, span=Span(-1, 3))]}, "-1-3 is not a span"),
+        ({"q": [Hit("a", 1.0, span=Span(0, 10**30))]}, "is not a span"),
     ],
 )
 def test_bad_hits_are_named(hits: Any, message: str) -> None:
     """A mistake in the hits is told with its query and id."""
     with pytest.raises(InputError, match=message):
         score_hits(golden((WIFI, 2)), hits, ["R@5"])
+
+
+def test_a_hit_may_be_any_object() -> None:
+    """An object or a record with an id or a document, and a score, is a hit; its span and section count too."""
+
+    class Found(NamedTuple):
+        score: float
+        id: str | None = None
+        document: str | None = None
+        span: Span | None = None
+        content: str = ""
+
+    ours = golden((part("wifi", 0, 10), 3), (SPA, 2))
+    expected = score_hits(ours, {"q": [Hit("gym", 3.0), Hit("7", 2.0, "wifi", Span(0, 10)), Hit("spa", 1.0)]})
+    objects = [Found(1.0, document="spa"), Found(2.0, "7", "wifi", Span(0, 10), "free"), Found(3.0, "gym:chunk:4")]
+    records = [{"id": found.id, "document": found.document, "score": found.score, "span": found.span}
+               for found in objects]  # fmt: skip
+    for hits in (objects, records):
+        assert score_hits(ours, {"q": hits}).to_dicts() == expected.to_dicts()
+        assert score_hits(ours, {"q": hits}, ["RR"], unit="target").mean() == {"RR": 0.5}
+    for wrong in (Found(1.0), {"id": "spa"}, object()):
+        with pytest.raises(UsageError, match=r"query 'q' has .* for a hit; pass karat"):
+            score_hits(ours, {"q": [wrong]})
 
 
 def test_bad_calls_are_named() -> None:
@@ -462,9 +485,9 @@ def test_bad_calls_are_named() -> None:
     with pytest.raises(UsageError, match="unit='chunk'; choose from document, target"):
         score_hits(ours, hits, ["R@5"], unit=bad)
     bad = {"q": ["wifi"]}
-    with pytest.raises(UsageError, match=r"query 'q' has 'wifi' for a hit; give karat.Hit\(id, score\)"):
+    with pytest.raises(UsageError, match=r"query 'q' has 'wifi' for a hit; pass karat.Hit\(id, score\), or an object"):
         score_hits(ours, bad, ["R@5"])
-    with pytest.raises(InputError, match=r"golden: target 'wifi\S*': span 9-3 is none"):
+    with pytest.raises(InputError, match=r"golden: target 'wifi\S*': 9-3 is not a span"):
         score_hits(golden((part("wifi", 9, 3), 2)), hits, ["R@5"], unit="target")
 
 

@@ -48,9 +48,9 @@ def test_a_run_is_checked_when_it_is_read(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "run.txt"
     path.write_text("q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq1 Q0 a 3 0 t\n")
     monkeypatch.setattr(_files, "_LARGE", 0)
-    with pytest.raises(karat.InputError, match=r"line 3: document 'a' stands twice for query 'q1'"):
+    with pytest.raises(karat.InputError, match=r"line 3: document 'a' appears twice for query 'q1'"):
         karat.read_run(path)
-    with pytest.raises(karat.InputError, match="document 'a' stands twice"):
+    with pytest.raises(karat.InputError, match="document 'a' appears twice"):
         karat.read_run(pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "score": [1.0, 2.0]}))
 
 

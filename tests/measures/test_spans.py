@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from math import log
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +16,10 @@ import pytest
 
 import karat
 from karat import GoldenSet, Hit, Judgment, Span, Target, score_hits
+from public_data import DATA, skip_without
 
-CHROMA = Path(__file__).resolve().parents[3] / "shared" / "data" / "chunking"
-needs_chroma = pytest.mark.skipif(
-    not CHROMA.is_dir(), reason=f"Chroma's questions are not at {CHROMA}: equality with its definitions is UNTESTED"
-)
+CHROMA = DATA / "chunking"
+needs_chroma = skip_without("chunking")
 
 Spans = list[tuple[str, int, int]]
 
@@ -178,7 +176,7 @@ def test_a_whole_document_holds_all_its_text() -> None:
 
 
 def test_sections_are_text_where_their_spans_are_known() -> None:
-    """A judged section counts its bytes when ``resolve`` gives them, and is no text otherwise."""
+    """A judged section counts its bytes when ``resolve`` gives them, and is not text otherwise."""
     section = Target(document="wifi", section="S.2")
     ours = GoldenSet(judgments=(Judgment(query="q", target=section, grade=2),))
     found = hits([("wifi", 0, 40)])
@@ -304,6 +302,7 @@ def retrieved(chunker: str) -> list[Spans]:
     return [search(question.text)[:10] for question in questions()]
 
 
+@pytest.mark.public_data
 @needs_chroma
 @pytest.mark.parametrize("k", [1, 5, 10])
 @pytest.mark.parametrize("chunker", CHUNKERS)
@@ -317,6 +316,7 @@ def test_recall_precision_and_iou_are_chroma_s(chunker: str, k: int) -> None:
     assert 0.2 < ours[:, 0].mean() < 1  # the retriever finds some, and not all
 
 
+@pytest.mark.public_data
 @needs_chroma
 def test_in_bytes_the_values_are_nearly_the_same() -> None:
     """karat counts bytes of UTF-8: in texts that are nearly ASCII no mean moves by more than a thousandth."""
@@ -340,6 +340,7 @@ def test_in_bytes_the_values_are_nearly_the_same() -> None:
     np.testing.assert_allclose(ours.mean(axis=0), characters.mean(axis=0), atol=0.001)
 
 
+@pytest.mark.public_data
 @needs_chroma
 @pytest.mark.parametrize("chunker", ["200", "800"])
 def test_a_perfect_retriever_has_all_recall_and_precision_omega(chunker: str) -> None:
@@ -350,6 +351,7 @@ def test_a_perfect_retriever_has_all_recall_and_precision_omega(chunker: str) ->
     np.testing.assert_array_equal(ours, np.column_stack([np.ones(len(asked)), ceiling, ceiling]))
 
 
+@pytest.mark.public_data
 @needs_chroma
 @pytest.mark.parametrize("chunker", CHUNKERS)
 def test_documents_and_targets_survive_every_chunker(chunker: str) -> None:

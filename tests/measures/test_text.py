@@ -115,7 +115,7 @@ def test_ragged_tables_are_refused(format: str) -> None:
 
 def test_a_document_that_stands_twice_is_named() -> None:
     """A duplicate is named by query, document and line, in every format."""
-    what = "document 'd1' stands twice for query 'q1'; keep its best score"
+    what = "document 'd1' appears twice for query 'q1'; keep its best score"
     record = '{"qid": "q1", "doc": "d1", "score": 1}'
     assert refused("q1 Q0 d1 1 2 t\nq2 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n").startswith(f"f, line 3: {what}")
     assert refused("q1,d1,1\n\nq1,d1,1\n", format="csv").startswith(f"f, line 3: {what}")
@@ -147,17 +147,17 @@ def test_no_rows_are_refused(format: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('q1,"d1,1\nq1,d2,1\n', "line 1: is no valid CSV: a quote is opened here and never closed"),
-        ('q1,d1,1\nq1,"d2,1\nq1,d3,1\n', "line 2: is no valid CSV: a quote is opened here and never closed"),
-        ('q1,"d1"x,1\n', "line 1: is no valid CSV: ',' expected after '\"'"),
-        ("q1,d1,1\rq1,d2,1\n", "line 1: is no valid CSV: a carriage return stands inside the line"),
-        (f"q1,{'x' * 200_000},1\n", "line 1: is no valid CSV: a cell has more than 131,072 characters"),
+        ('q1,"d1,1\nq1,d2,1\n', "line 1: is not valid CSV: a quote is opened here and never closed"),
+        ('q1,d1,1\nq1,"d2,1\nq1,d3,1\n', "line 2: is not valid CSV: a quote is opened here and never closed"),
+        ('q1,"d1"x,1\n', "line 1: is not valid CSV: ',' expected after '\"'"),
+        ("q1,d1,1\rq1,d2,1\n", "line 1: is not valid CSV: the line contains a carriage return"),
+        (f"q1,{'x' * 200_000},1\n", "line 1: is not valid CSV: a cell has more than 131,072 characters"),
         ("q1,,1\n", "line 1: the document id is empty"),
         (" ,d1,1\n", "line 1: the query id is empty"),
         ("q1,d1\n", "line 1: a first row of 2 columns that are not named; name them query_id, doc_id, score"),
         ("qid,docid,points\nq1,d1,1\n", "line 1: no score column among 'qid', 'docid', 'points'; name one of them"),
-        ("qid,docid,score,score\nq1,d1,1,2\n", "line 1: column 'score' stands twice; keep one of them"),
-        ("qid,docid,score,Score\nq1,d1,1,2\n", "line 1: column 'score' stands twice; keep one of them"),
+        ("qid,docid,score,score\nq1,d1,1,2\n", "line 1: column 'score' appears twice; keep one of them"),
+        ("qid,docid,score,Score\nq1,d1,1,2\n", "line 1: column 'score' appears twice; keep one of them"),
     ],
 )
 def test_mistakes_of_csv(text: str, message: str) -> None:
@@ -195,9 +195,9 @@ def test_a_very_wide_header_is_not_printed_in_full() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "f, line 1: is no valid JSON: "),
-        ('{\n"q1": {"d1": 1,}}', "f, line 2: is no valid JSON: "),
-        ('{"q1": {"d1": 1}} x', "f, line 1: is no valid JSON: Extra data (column 19)"),
+        ("{", "f, line 1: is not valid JSON: "),
+        ('{\n"q1": {"d1": 1,}}', "f, line 2: is not valid JSON: "),
+        ('{"q1": {"d1": 1}} x', "f, line 1: is not valid JSON: Extra data (column 19)"),
         ("[]", "f: the file holds no rows"),
         ("{}", "f: there is no query"),
         ("1", "f: holds neither {query: {document: value}} nor a list of records"),
@@ -214,16 +214,16 @@ def test_a_very_wide_header_is_not_printed_in_full() -> None:
         ('{"q1": {"d1": [1]}}', "f, query 'q1', document 'd1': score [1] is not a finite number"),
         ('{"q1": {"": 1}}', "f, query 'q1': an id is empty"),
         ('{"": {"d1": 1}}', "f: an id is empty"),
-        ('{"q1": {"\\ud800": 1}}', "f, query 'q1': id '\\ud800' is no valid Unicode"),
-        ('{"\\udfff": {"d1": 1}}', "f: id '\\udfff' is no valid Unicode"),
-        ('{"q1": [["d1"]]}', "f, query 'q1': id ['d1'] is no text; ids are strings"),
-        ('{"q1": {"d1": 1},\n "q2": {},\n "q1": {}}', "f, line 3: key 'q1' stands twice in one object; keep one"),
-        ('{"q1": {"d1": 1,\n "d2": 2, "d\\u0031": 3}}', "f, line 2: key 'd1' stands twice in one object"),
+        ('{"q1": {"\\ud800": 1}}', "f, query 'q1': id '\\ud800' is not valid Unicode"),
+        ('{"\\udfff": {"d1": 1}}', "f: id '\\udfff' is not valid Unicode"),
+        ('{"q1": [["d1"]]}', "f, query 'q1': id ['d1'] is not text; ids are strings"),
+        ('{"q1": {"d1": 1},\n "q2": {},\n "q1": {}}', "f, line 3: key 'q1' appears twice in one object; keep one"),
+        ('{"q1": {"d1": 1,\n "d2": 2, "d\\u0031": 3}}', "f, line 2: key 'd1' appears twice in one object"),
         ('{"q1": {"d1": ' + "9" * 5000 + "}}", "f: holds a number of more than 4,300 digits"),
         ('{"q1": {"d1": ' + "[" * 100_000, "f: is nested too deep"),
-        ('[{"qid": "q1", "doc": "d1", "score": 1}, 5]', "f, item 2: 5 is no record; write"),
+        ('[{"qid": "q1", "doc": "d1", "score": 1}, 5]', "f, item 2: 5 is not a record; write"),
         ('[{"qid": "q1", "doc": "d1"}]', "f, item 1: no score column among 'qid', 'doc'"),
-        ('[{"qid": 1.5, "doc": "d1", "score": 1}]', "f, item 1: id 1.5 is no text"),
+        ('[{"qid": 1.5, "doc": "d1", "score": 1}]', "f, item 1: id 1.5 is not text"),
         ('[{"qid": "q1", "doc": "d1", "score": "x"}]', "f, item 1: score 'x' is not a finite number"),
     ],
 )
@@ -241,10 +241,10 @@ def test_json_that_is_nested_deep_is_refused_at_any_depth(depth: int) -> None:
 def test_mistakes_of_json_lines_name_the_line() -> None:
     """An error in JSONL has the number of its line, blank lines counted."""
     good = '{"qid": "q1", "doc": "d1", "score": 1}\n\n'
-    assert refused(good + "{", format="jsonl").startswith("f, line 3: is no valid JSON")
-    assert refused(good + "[1]", format="jsonl").startswith("f, line 3: [1] is no record")
+    assert refused(good + "{", format="jsonl").startswith("f, line 3: is not valid JSON")
+    assert refused(good + "[1]", format="jsonl").startswith("f, line 3: [1] is not a record")
     twice = '{"qid": "q1", "doc": "d2", "score": 1, "score": 2}'
-    assert refused(good + twice, format="jsonl").startswith("f, line 3: key 'score' stands twice")
+    assert refused(good + twice, format="jsonl").startswith("f, line 3: key 'score' appears twice")
     assert refused(good + '{"qid": "q1", "doc": "", "score": 1}', format="jsonl") == "f, line 3: an id is empty"
 
 
@@ -287,20 +287,20 @@ def test_dicts_are_not_changed() -> None:
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        ({"q1": {"d1": 1.0}, 1: {"a": 1.0}, "1": {"b": 2.0}}, "run: query '1' stands twice, as text and as a number"),
-        ({"q1": {"1": 1.0, 1: 2.0}}, "run: document '1' stands twice for query 'q1'"),
+        ({"q1": {"d1": 1.0}, 1: {"a": 1.0}, "1": {"b": 2.0}}, "run: query '1' appears twice, as text and as a number"),
+        ({"q1": {"1": 1.0, 1: 2.0}}, "run: document '1' appears twice for query 'q1'"),
         ({"q1": {"d1": float("nan")}}, "run, query 'q1', document 'd1': score nan is not a finite number"),
         ({"q1": {"d1": 1e308, "d2": 1e308, "d3": float("inf")}}, "run, query 'q1', document 'd3': score inf"),
         pytest.param({"q1": {"d1": 10**400}}, "run, query 'q1', document 'd1': score 1000", id="401 digits"),
         pytest.param({"q1": {"d1": 10**5000}}, "run, query 'q1', document 'd1': score <int> is", id="5001 digits"),
         pytest.param({10**5000: {"d1": 1}}, "run: id <int> is no", id="5001 digits in an id"),
         ({"q1": {"d1": np.array([1.0])}}, "run, query 'q1', document 'd1': score array([1.]) is not a finite number"),
-        ({"q1": [np.array([1, 2])]}, "run, query 'q1': id array([1, 2]) is no text"),
-        ({"q1": {None: 1.0}}, "run, query 'q1': id None is no text"),
-        ({"q1": {True: 1.0}}, "run, query 'q1': id True is no text"),
-        ({"q1": {"\ud800": 1.0}}, "run, query 'q1': id '\\ud800' is no valid Unicode"),
+        ({"q1": [np.array([1, 2])]}, "run, query 'q1': id array([1, 2]) is not text"),
+        ({"q1": {None: 1.0}}, "run, query 'q1': id None is not text"),
+        ({"q1": {True: 1.0}}, "run, query 'q1': id True is not text"),
+        ({"q1": {"\ud800": 1.0}}, "run, query 'q1': id '\\ud800' is not valid Unicode"),
         ({"q1": {"d1"}}, "run: query 'q1' has {'d1'}; give {document: value}"),
-        ({b"q1": {"d1": 1.0}}, "run: id b'q1' is no text"),
+        ({b"q1": {"d1": 1.0}}, "run: id b'q1' is not text"),
         ({}, "run: there is no query"),
         ({"x": {"d1": 1.0}}, "run: no query in common with qrels; the run has 'x'; the judgments have 'q1'"),
     ],

@@ -19,7 +19,7 @@ from karat.measures import pass_at_k
 
 
 def test_single_precision_confuses_neighbouring_scores() -> None:
-    """16777217 and 16777216 are one number to pytrec_eval, which then ranks by id; here they are two."""
+    """16777217 and 16777216 are one number to pytrec_eval, which then ranks by id; in trec_eval 9.0.8 they are two."""
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 16777217.0, "b": 16777216.0}}
     assert _pytrec(qrels, run, "recip_rank") == 1 / 2
     assert _karat(qrels, run, "RR") == 1 / 1
@@ -133,7 +133,7 @@ def test_a_pooled_document_counts_as_judged() -> None:
 
 
 def test_err_01_precision_of_the_example_is_three_fifths() -> None:
-    """000 expects P@5 = 0.4 and R@5 = 0.6 of three relevant documents in five; both are 3/5."""
+    """fit expects P@5 = 0.4 and R@5 = 0.6 of three relevant documents in five; both are 3/5."""
     qrels = {"q": dict.fromkeys(("r1", "r2", "r3", "r4", "r5"), 1)}
     run = {"q": ["r1", "x", "r2", "y", "r3"]}
     assert _karat(qrels, run, "P@5") == 3 / 5
@@ -141,7 +141,7 @@ def test_err_01_precision_of_the_example_is_three_fifths() -> None:
 
 
 def test_err_02_chunks_of_one_entity_do_not_exceed_one() -> None:
-    """000 counts two chunks of a grade-3 entity twice, which makes 1.63; as one unit they make 1."""
+    """fit counts two chunks of a grade-3 entity twice, which makes 1.63; as one unit they make 1."""
     assert (3 / log2(2) + 3 / log2(3)) / (3 / log2(2)) == pytest.approx(1.63, abs=0.005)
     classes = {"e:chunk:0": "e", "e:chunk:1": "e"}
     run = {"q": {"e:chunk:0": 2.0, "e:chunk:1": 1.0}}
@@ -149,7 +149,7 @@ def test_err_02_chunks_of_one_entity_do_not_exceed_one() -> None:
 
 
 def test_err_03_recall_of_nothing_is_missing_and_says_why() -> None:
-    """000 divides 0 by 0 for a query without relevant entities; here it has no value and a reason."""
+    """fit divides 0 by 0 for a query without relevant entities; here it has no value and a reason."""
     scores = karat.score({"q": {"a": 0}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"a": 1.0}}, ["R@5"])
     assert scores.value("q", "R@5") is None
     assert scores.reason("q", "R@5") == "no relevant documents"
@@ -157,12 +157,12 @@ def test_err_03_recall_of_nothing_is_missing_and_says_why() -> None:
 
 
 def test_err_05_precision_with_one_relevant_entity_is_at_most_a_fifth() -> None:
-    """000 asks for P@5 >= 0.60 of queries with one relevant entity, for which the best ranking has 0.2."""
+    """fit asks for P@5 >= 0.60 of queries with one relevant entity, for which the best ranking has 0.2."""
     assert _karat({"q": {"a": 3}}, {"q": ["a", "b", "c", "d", "e"]}, "P@5") == 1 / 5
 
 
 def test_err_06_a_single_label_has_five_possible_values() -> None:
-    """000 reports nDCG 0.88 for a query with one label; only 1, .631, .5, .431 and .387 can occur."""
+    """fit reports nDCG 0.88 for a query with one label; only 1, .631, .5, .431 and .387 can occur."""
     values = []
     for place in range(5):
         ranked = ["v", "w", "x", "y"]
@@ -172,7 +172,7 @@ def test_err_06_a_single_label_has_five_possible_values() -> None:
 
 
 def test_err_18_the_ndcg_example_is_097() -> None:
-    """001 computes 5.04 / 6.15 = 0.82 for the grades 3, 2, 1, 0, 2; it is 5.54 / 5.69 = 0.97, exponential 0.975."""
+    """beluga computes 5.04 / 6.15 = 0.82 for the grades 3, 2, 1, 0, 2; it is 5.54 / 5.69 = 0.97, exponential 0.975."""
     qrels = {"q": {"a": 3, "b": 2, "c": 1, "d": 0, "e": 2}}
     run = {"q": ["a", "b", "c", "d", "e"]}
     dcg = 3 / log2(2) + 2 / log2(3) + 1 / log2(4) + 0 / log2(5) + 2 / log2(6)
@@ -189,7 +189,7 @@ def test_err_18_the_ndcg_example_is_097() -> None:
 
 
 def test_err_21_one_hit_of_five_is_not_perfect() -> None:
-    """001 cuts the ideal list at the one document returned and finds 1.0; against all five relevant it is 0.339."""
+    """beluga cuts the ideal list at the one document returned and finds 1.0; against all five relevant it is 0.339."""
     qrels = {"q": dict.fromkeys("abcde", 1)}
     right = 1 / (1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / log2(5) + 1 / log2(6))
     assert right == pytest.approx(0.339, abs=0.0005)
@@ -198,19 +198,19 @@ def test_err_21_one_hit_of_five_is_not_perfect() -> None:
 
 
 def test_err_22_a_document_returned_twice_is_refused() -> None:
-    """001 counts [a, a] as recall 2.0 of one relevant document; here it is a mistake in the run."""
-    with pytest.raises(InputError, match="document 'a' stands twice for query 'q'"):
+    """beluga counts [a, a] as recall 2.0 of one relevant document; here it is a mistake in the run."""
+    with pytest.raises(InputError, match="document 'a' appears twice for query 'q'"):
         karat.score({"q": {"a": 1}}, {"q": ["a", "a"]}, ["R@5"])
 
 
 def test_err_25_unjudged_documents_gain_nothing() -> None:
-    """002 gives unjudged documents grade 1, which makes (7 + .63 + .5) / 7 = 1.16; without a gain it is 1."""
+    """agent gives unjudged documents grade 1, which makes (7 + .63 + .5) / 7 = 1.16; without a gain it is 1."""
     assert (7 / log2(2) + 1 / log2(3) + 1 / log2(4)) / (7 / log2(2)) == pytest.approx(1.16, abs=0.005)
     assert _karat({"q": {"a": 3}}, {"q": ["a", "x", "y"]}, "nDCG(gain='exp')@5") == 1.0
 
 
 def test_err_34_trec_evals_gain_is_linear() -> None:
-    """003 calls the exponential gain TREC's standard; trec_eval's ndcg_cut takes the grade itself."""
+    """rig calls the exponential gain TREC's standard; trec_eval's ndcg_cut takes the grade itself."""
     qrels, run = {"q": {"a": 1, "b": 3}}, {"q": {"a": 2.0, "b": 1.0}}
     linear = (1 / log2(2) + 3 / log2(3)) / (3 / log2(2) + 1 / log2(3))
     exponential = (1 / log2(2) + 7 / log2(3)) / (7 / log2(2) + 1 / log2(3))
@@ -220,7 +220,7 @@ def test_err_34_trec_evals_gain_is_linear() -> None:
 
 
 def test_err_35_trec_evals_recall_of_nothing_is_zero() -> None:
-    """003 says that it follows trec_eval and gives 1.0 when there is nothing to find; trec_eval gives 0."""
+    """rig says that it follows trec_eval and gives 1.0 when there is nothing to find; trec_eval gives 0."""
     qrels, run = {"q": {"a": 0}}, {"q": {"a": 1.0}}
     assert _pytrec(qrels, run, "recall_5") == 0.0
     assert karat.score(qrels, run, ["R@5"], conventions="trec").mean() == {"R@5": 0.0}
@@ -228,14 +228,14 @@ def test_err_35_trec_evals_recall_of_nothing_is_zero() -> None:
 
 
 def test_reciprocal_rank_looks_at_the_first_hit_only() -> None:
-    """002's review averages the hits at ranks 1, 3 and 5 to 0.467 and calls it MRR; the reciprocal rank is 1."""
+    """agent's review averages the hits at ranks 1, 3 and 5 to 0.467 and calls it MRR; the reciprocal rank is 1."""
     assert _karat({"q": {"a": 1, "b": 1, "c": 1}}, {"q": ["a", "x", "b", "y", "c"]}, "RR@10") == 1.0
 
 
 # --- The examples of the source documents that are right --------------------------------------------------------------
 
 
-def test_001_examples_of_precision_recall_and_mrr() -> None:
+def test_beluga_examples_of_precision_recall_and_mrr() -> None:
     """P@3 = 2/3 and R@3 = 2/5 of five relevant documents; first hits at 1, 3 and 2 make MRR 0.61."""
     qrels = {"q": dict.fromkeys("abcde", 1)}
     assert _karat(qrels, {"q": ["a", "x", "b"]}, "P@3") == 2 / 3
@@ -252,7 +252,7 @@ def test_001_examples_of_precision_recall_and_mrr() -> None:
     ids=["all relevant", "none relevant", "mixed", "k larger than results"],
 )
 def test_n05_precision_table(ranked: str, k: int, expected: float) -> None:
-    """001's table of precision, which divides by what was returned: karat's SetP, and P under its conventions."""
+    """beluga's table of precision, which divides by what was returned: karat's SetP, and P under its conventions."""
     qrels, run = {"q": dict.fromkeys("abc", 1)}, {"q": list(ranked)}
     assert _karat(qrels, run, f"SetP@{k}") == expected
     assert karat.score(qrels, run, [f"P@{k}"], conventions="beluga").mean() == {f"P@{k}": expected}
@@ -264,7 +264,7 @@ def test_n05_precision_table(ranked: str, k: int, expected: float) -> None:
     ids=["all", "half", "none", "no"],
 )
 def test_n06_recall_table(relevant: str, expected: float) -> None:
-    """001's table of recall, in which a query without relevant documents has 0."""
+    """beluga's table of recall, in which a query without relevant documents has 0."""
     qrels = {"q": {"unrelated": 0} | dict.fromkeys(relevant, 1)}
     assert karat.score(qrels, {"q": ["a", "b"]}, ["R@5"], conventions="beluga").mean() == {"R@5": expected}
 
@@ -275,7 +275,7 @@ def test_n06_recall_table(relevant: str, expected: float) -> None:
     ids=["best", "worst", "other", "no"],
 )
 def test_n07_ndcg_table(ranked: str, expected: float) -> None:
-    """001's table of nDCG: the grades 3, 2, 1 in order, reversed (0.790), unjudged only, and nothing at all."""
+    """beluga's table of nDCG: the grades 3, 2, 1 in order, reversed (0.790), unjudged only, and nothing at all."""
     qrels = {"q": {"a": 3, "b": 2, "c": 1}}
     reverse = (1 / log2(2) + 2 / log2(3) + 3 / log2(4)) / (3 / log2(2) + 2 / log2(3) + 1 / log2(4))
     assert reverse == pytest.approx(0.790, abs=0.0005)
@@ -284,14 +284,14 @@ def test_n07_ndcg_table(ranked: str, expected: float) -> None:
 
 
 def test_n09_average_precision_by_hand() -> None:
-    """003's example: both relevant documents, at ranks 1 and 3, make (1/1 + 2/3) / 2 = 0.8333."""
+    """rig's example: both relevant documents, at ranks 1 and 3, make (1/1 + 2/3) / 2 = 0.8333."""
     value = _karat({"q": {"d1": 1, "d2": 1}}, {"q": ["d1", "x", "d2", "y"]}, "AP@10")
     assert value == pytest.approx((1 / 1 + 2 / 3) / 2, rel=1e-15)
     assert value == pytest.approx(0.8333, abs=0.00005)
 
 
 def test_n12_pass_at_k_example() -> None:
-    """003's example: trials (1, 0, 1) and (0, 1, 0) of two queries make pass@2 = 5/6 and pass^2 = 1/6."""
+    """rig's example: trials (1, 0, 1) and (0, 1, 0) of two queries make pass@2 = 5/6 and pass^2 = 1/6."""
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     outcomes = [("a", "x"), ("x", "a"), ("a", "x")]
     trials = [karat.score(qrels, {"q1": [one], "q2": [two]}, ["Success@1"]) for one, two in outcomes]

@@ -15,6 +15,7 @@ from karat.core import Document, GoldenSet, Judgment, Query, Target
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project
 from karat.runs import read_answers
+from warm import Warm
 
 
 @pytest.fixture
@@ -39,20 +40,27 @@ def suite(tmp_path: Path, tiny: GoldenSet) -> Path:
     (tmp_path / "project" / "karat.toml").write_text(
         f'[golden]\npath = "set"\n[pipeline]\ndense = false\n[eval]\nmeasures = ["RR@10"]\n{GATE}'
     )
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -p no:randomly -p no:cacheprovider\n")
+    others = ("randomly", "cacheprovider", "hypothesispytest", "pytest_cov", "anyio", "platformdirs")
+    quiet = "-W ignore::pytest.PytestAssertRewriteWarning"  # karat is there before pytest is: see warm.py
+    addopts = " ".join(["--strict-markers", quiet, *(f"-p no:{plugin}" for plugin in others)])
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {addopts}\n")
     (tmp_path / "finder.py").write_text(FINDER)
     search(tmp_path, "good")
     return tmp_path
 
 
 @pytest.fixture
-def run_pytest(suite: Path, environment: dict[str, str]) -> Pytest:
+def run_pytest(suite: Path, environment: dict[str, str], warm: Warm) -> Pytest:
     """Run pytest in the suite as a user does; the plugin comes by its entry point."""
+    program = warm.write_program(suite.parent / f"{suite.name}-pytest", "pytest")
 
-    def run(*arguments: str, folder: Path = suite, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, folder: Path = suite, cold: bool = False, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        start: list[str | Path] = [sys.executable, "-m", "pytest"] if cold else [program]
         return subprocess.run(
-            [sys.executable, "-m", "pytest", *arguments],
-            cwd=folder, env=environment | variables, capture_output=True, text=True, timeout=120,
+            [*start, *arguments],
+            cwd=folder, env=environment | variables, capture_output=True, text=True, timeout=600,
         )  # fmt: skip
 
     return run

@@ -20,8 +20,8 @@ WRONG = {
     "which is {suite}",
     "'n' * 3000": "{suite}/" + "n" * 3000 + ": no such file or folder; paths are relative to pytest's root folder, "
     "which is {suite}",
-    "'empty'": "{suite}/empty: is no golden set that karat recognises; name its format: ",
-    "'finder.py'": "{suite}/finder.py: is no golden set that karat recognises; name its format: ",
+    "'empty'": "{suite}/empty: is not a golden set that karat recognises; name its format: ",
+    "'finder.py'": "{suite}/finder.py: is not a golden set that karat recognises; name its format: ",
     "'project', 'twice'": "the mark takes one folder",
     "'project', golden='twice'": "the mark takes one folder",
     "'project', polcy='fit'": "there is no argument 'polcy', did you mean 'policy'?",
@@ -167,17 +167,20 @@ def test_what_a_retriever_may_do(suite: Path, run_pytest: Pytest) -> None:
         "def raises(query, k):\n    raise OSError('gone\\x1b[2J\\nfor good')\n"
         "def exits(query, k):\n    sys.exit(3)\n"
         "def interrupts(query, k):\n    raise KeyboardInterrupt\n"
-        "def hangs(query, k):\n    time.sleep(60)\n"
+        "def hangs(query, k):\n    time.sleep(100_000)\n"
         "def number(query, k):\n    return 42\n"
         "def nothing(query, k):\n    return None\n"
-        "WAYS = [Found(), asynchronous, raises, exits, interrupts, hangs, number, nothing]\n\n"
-        "@pytest.mark.karat('project', timeout=0.1, policy='threshold')\n"
+        "WAYS = [Found(), asynchronous, raises, exits, interrupts, number, nothing]\n\n"
+        "@pytest.mark.karat('project', policy='threshold')\n"
         "@pytest.mark.parametrize('way', WAYS, ids=lambda way: getattr(way, '__name__', 'object'))\n"
-        "def test_search(way):\n    return way\n"
+        "def test_search(way):\n    return way\n\n"
+        "@pytest.mark.karat('project', timeout=0.1, policy='threshold')\n"
+        "@pytest.mark.parametrize('way', [hangs], ids=['hangs'])\n"
+        "def test_hung(way):\n    return way\n"
     )
     done = run_pytest("-k", "q-bar", "--color=no")
     assert "6 failed, 2 passed" in done.stdout, done.stdout
-    found = dict(re.findall(r"^_+ test_search\[(\w+)-must pass: q-bar\] _+\n(.*)\n(?=[_=])", done.stdout, re.MULTILINE))
+    found = dict(re.findall(r"^_+ test_\w+\[(\w+)-must pass: q-bar\] _+\n(.*)\n(?=[_=])", done.stdout, re.MULTILINE))
     assert {name: line.removeprefix("karat: every one of 10 queries failed: ") for name, line in found.items()} == {
         "raises": "OSError: gone\\x1b[2J for good",
         "exits": "SystemExit: 3",

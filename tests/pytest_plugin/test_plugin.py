@@ -265,7 +265,7 @@ def test_unused_it_imports_nothing_but_its_hooks(suite: Path, run_pytest: Pytest
         "    name = str(request.config.pluginmanager.hasplugin('karat'))\n"
         "    pathlib.Path(name).write_text(' '.join(sys.modules))\n"
     )
-    assert run_pytest().returncode == run_pytest("-p", "no:karat").returncode == 0
+    assert run_pytest(cold=True).returncode == run_pytest("-p", "no:karat", cold=True).returncode == 0
     loaded, without = (set((suite / name).read_text().split()) for name in ("True", "False"))
     assert loaded - without == {
         "karat",
@@ -278,7 +278,7 @@ def test_unused_it_imports_nothing_but_its_hooks(suite: Path, run_pytest: Pytest
 def test_it_can_be_switched_off(suite: Path, run_pytest: Pytest) -> None:
     """With ``-p no:karat`` there is neither mark nor fixture, and the module is not loaded."""
     (suite / "test_it.py").write_text("import sys\n\ndef test_it():\n    assert 'karat' not in sys.modules\n")
-    assert run_pytest("-p", "no:karat").returncode == 0
+    assert run_pytest("-p", "no:karat", cold=True).returncode == 0
     search(suite, "good")
     done = run_pytest("-p", "no:karat")
     assert "'karat' not found in `markers` configuration option" in done.stdout

@@ -27,21 +27,21 @@ def test_answers_come_in_the_order_of_the_questions(options):
 
 
 def test_no_more_than_allowed_at_once():
-    """Concurrency is a bound."""
-    now, most, lock = 0, 0, threading.Lock()
+    """Concurrency is a bound, and is reached: three questions wait for each other."""
+    now, most, lock, three = 0, 0, threading.Lock(), threading.Barrier(3)
 
     def find(query, k):
         nonlocal now, most
         with lock:
             now += 1
             most = max(most, now)
-        time.sleep(0.01)
+        three.wait(600)
         with lock:
             now -= 1
         return []
 
     assert len(list(ask_all(adapt(find), "abcdefghijkl", 1, concurrency=3))) == 12
-    assert 1 < most <= 3
+    assert most == 3
 
 
 def test_one_that_hangs_is_given_up_and_the_others_go_on():
@@ -49,24 +49,14 @@ def test_one_that_hangs_is_given_up_and_the_others_go_on():
     stop = threading.Event()
 
     def find(query, k):
-        if query in "be":
-            stop.wait(30)
+        if query in "bc":  # both at once: no worker is left that answers
+            stop.wait()
         return [query]
 
-    start = time.monotonic()
-    answers = list(ask_all(adapt(find), "abcdefgh", 1, concurrency=2, timeout=0.2))
+    answers = list(ask_all(adapt(find), "abcdefgh", 1, concurrency=2, timeout=2))
     stop.set()
-    assert time.monotonic() - start < 5
-    assert [answer.error for answer in answers] == [
-        "",
-        "no answer within 0.2 s",
-        "",
-        "",
-        "no answer within 0.2 s",
-        "",
-        "",
-        "",
-    ]
+    late = "no answer within 2 s"
+    assert [answer.error for answer in answers] == ["", late, late, "", "", "", "", ""]
 
 
 def test_what_a_system_raises_is_its_answer():
@@ -82,16 +72,14 @@ def test_what_a_system_raises_is_its_answer():
 
 def test_async_systems_share_one_loop():
     """Coroutines run at the same time, all in one loop, as clients with a connection pool need it."""
-    loops = set()
+    loops, everyone = set(), asyncio.Barrier(20)
 
     async def find(query, k):
         loops.add(asyncio.get_running_loop())
-        await asyncio.sleep(0.05)
+        await asyncio.wait_for(everyone.wait(), 600)
         return [query]
 
-    start = time.monotonic()
     answers = list(ask_all(adapt(find), map(str, range(20)), 1, concurrency=20))
-    assert time.monotonic() - start < 0.8
     assert len(loops) == 1
     assert [answer.hits[0].id for answer in answers] == [str(i) for i in range(20)]
 

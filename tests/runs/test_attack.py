@@ -15,8 +15,8 @@ import pytrec_eval
 
 from karat import golden
 from karat.runs import read_run_file
+from public_data import BUNDLE, find_collection
 
-BUNDLE = Path(__file__).resolve().parents[3] / "shared" / "data" / "attack" / "enterprise-attack-18.1.json.gz"
 ORACLE = {
     "R@5": "recall_5",
     "R@20": "recall_20",
@@ -69,10 +69,10 @@ SMALL = [
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project on the bundle, with the lexical channel only."""
-    if not BUNDLE.is_file():
-        pytest.skip(f"no {BUNDLE}: the ATT&CK stress run is UNTESTED")
     folder = tmp_path_factory.mktemp("attack")
-    (folder / "karat.toml").write_text(f"[golden]\npath = {json.dumps(str(BUNDLE))}\n[pipeline]\ndense = false\n")
+    (folder / "karat.toml").write_text(
+        f"[golden]\npath = {json.dumps(str(find_collection(BUNDLE)))}\n[pipeline]\ndense = false\n"
+    )
     (folder / "broken_store.py").write_text(BROKEN)
     return folder
 
@@ -84,7 +84,7 @@ def karat_eval(project: Path, *options: str) -> subprocess.CompletedProcess[str]
         cwd=project,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         check=False,
     )
 
@@ -98,10 +98,11 @@ def evaluated(project: Path) -> tuple[dict[str, Any], Path]:
     return json.loads(ended.stdout)["runs"][0], kept
 
 
+@pytest.mark.public_data
 def test_all_of_attack_is_ingested_and_asked(evaluated: tuple[dict[str, Any], Path]) -> None:
     """Every live node is a document; each group of five techniques or more asks; nothing fails."""
     scored, kept = evaluated
-    found = golden.read(BUNDLE)
+    found = golden.read(find_collection(BUNDLE))
     assert len(found.documents) == 1757
     assert len(found.queries) == 149
     assert Counter(judgment.query.partition("-")[0] for judgment in found.judgments) == {"uses": 4312}
@@ -113,6 +114,7 @@ def test_all_of_attack_is_ingested_and_asked(evaluated: tuple[dict[str, Any], Pa
     assert {hit.document for trace in traces for hit in trace.hits} <= found.document_by_id.keys()
 
 
+@pytest.mark.public_data
 def test_the_measures_are_those_of_trec_eval(evaluated: tuple[dict[str, Any], Path]) -> None:
     """Every value of every query, computed by trec_eval from the run file and the judgments."""
     scored, kept = evaluated
@@ -121,7 +123,7 @@ def test_the_measures_are_those_of_trec_eval(evaluated: tuple[dict[str, Any], Pa
         line["query"]: {hit["document"]: float(100 - rank) for rank, hit in enumerate(line["hits"])} for line in lines
     }
     qrels: dict[str, dict[str, int]] = {}
-    for judgment in golden.read(BUNDLE).judgments:
+    for judgment in golden.read(find_collection(BUNDLE)).judgments:
         qrels.setdefault(judgment.query, {})[judgment.target.document] = judgment.grade
     wanted = {"recall.5,20", "success.10", "P.10", "recip_rank", "ndcg_cut.10", "map_cut.20"}
     oracle = pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(run)
@@ -133,6 +135,7 @@ def test_the_measures_are_those_of_trec_eval(evaluated: tuple[dict[str, Any], Pa
         assert scored["measures"][name]["n"] == 149
 
 
+@pytest.mark.public_data
 def test_the_lexical_channel_reaches_what_it_reached(evaluated: tuple[dict[str, Any], Path]) -> None:
     """Among all nodes a group finds groups, not techniques: the numbers are low, and are what they are."""
     measures = {name: cell["mean"] for name, cell in evaluated[0]["measures"].items()}
@@ -140,6 +143,7 @@ def test_the_lexical_channel_reaches_what_it_reached(evaluated: tuple[dict[str, 
     assert measures["Success@10"] == pytest.approx(0.0403, abs=0.03)
 
 
+@pytest.mark.public_data
 def test_a_store_that_breaks_on_one_record(project: Path) -> None:
     """Exit code 3, the backend's own error word for word, no numbers, and no run."""
     ended = karat_eval(project, "--system", "broken_store:Store", "--output", "broken")

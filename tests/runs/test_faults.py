@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from clocks import Clock
 from karat.core import GoldenSet
 from karat.runs import Settings, make_run, read_run_file
 
@@ -109,11 +110,11 @@ WRONG = [
     ("return 7", "the system returned 7, not a list of hits"),
     ("return {'b'}", "a set, which has no order"),
     ("return [['b', 'c']]", "hit 1 is ['b', 'c']: score 'c' is not a number"),
-    ("return [[('b', 1.0)]]", "hit 1 is [('b', 1.0)]: id [('b', 1.0)] is no text"),
-    ("return ['b', None]", "hit 2 is None: id None is no text"),
+    ("return [[('b', 1.0)]]", "hit 1 is [('b', 1.0)]: id [('b', 1.0)] is not text"),
+    ("return ['b', None]", "hit 2 is None: id None is not text"),
     ("return ['']", "hit 1 is '': an id is empty"),
-    ("return [1.5]", "hit 1 is 1.5: id 1.5 is no text"),
-    ("return ['\\ud83d']", "is no valid Unicode"),
+    ("return [1.5]", "hit 1 is 1.5: id 1.5 is not text"),
+    ("return ['\\ud83d']", "is not valid Unicode"),
     ("return [('b', math.nan)]", "hit 1 is ('b', nan): score nan is not finite"),
     ("return [('b', math.inf)]", "score inf is not finite"),
     ("return [('b', -math.inf)]", "score -inf is not finite"),
@@ -123,7 +124,7 @@ WRONG = [
     ("return [{'id': 'b', 'stages': {'rerank': math.nan}}]", "stage 'rerank': score nan is not finite"),
     ("return [{'id': 'b', 'channels': {'dense': [1, math.nan]}}]", "channel 'dense': score nan is not finite"),
     ("return [{'id': 'b', 'source_hash': b'x'}]", "source_hash b'x' is not text"),
-    ("from karat import Hit\nreturn [Hit(7.5, 1.0)]", "id 7.5 is no text"),
+    ("from karat import Hit\nreturn [Hit(7.5, 1.0)]", "id 7.5 is not text"),
     ("from karat import Hit\nreturn [Hit('b', 'high')]", "score 'high' is not a number"),
     ("from karat import Hit, Span\nreturn [Hit('b', 1.0, span=Span(0, 1.5))]", "cannot be interpreted as an integer"),
     ("from karat.systems import Retrieved\nreturn Retrieved([], {'x': math.nan})", "as its timings, not milliseconds"),
@@ -185,16 +186,14 @@ def test_ids_that_are_all_unknown(call: Call, module: Module) -> None:
 
 def test_a_function_that_hangs(folder: Path, module: Module) -> None:
     """It is given up after the timeout, the others are answered, and the process ends though the thread does not."""
-    name = module(failing("time.sleep(600)"))
-    start = time.monotonic()
+    name = module(failing("time.sleep(100_000)"))
     ended = subprocess.run(
-        [sys.executable, "-m", "karat", "eval", ".", "-m", "RR@10", "--system", f"{name}:find", "--timeout", "0.4"],
-        cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+        [sys.executable, "-m", "karat", "eval", ".", "-m", "RR@10", "--system", f"{name}:find", "--timeout", "3"],
+        cwd=folder, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
-    assert time.monotonic() - start < 20
     assert "RR@10    0.8333      6/6" in ended.stdout
-    assert "  qb: no answer within 0.4 s" in ended.stdout
+    assert "  qb: no answer within 3 s" in ended.stdout
 
 
 @pytest.mark.parametrize("options", [(), ("--concurrency", "3")])
@@ -206,11 +205,11 @@ def test_a_coroutine_that_hangs(call: Call, module: Module, options: tuple[str, 
             "try:\n    await asyncio.sleep(600)\nfinally:\n    given_back.append(query)", "async def find(query, k):"
         )
     )
-    out, _ = call("--system", f"{name}:find", "--json", "--timeout", "0.3", *options)
+    out, _ = call("--system", f"{name}:find", "--json", "--timeout", "2", *options)
     one = json.loads(out)["runs"][0]
-    assert one["failed"] == [{"query": "qb", "error": "no answer within 0.3 s"}]
+    assert one["failed"] == [{"query": "qb", "error": "no answer within 2 s"}]
     assert one["measures"]["RR@10"]["mean"] == pytest.approx(5 / 6)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 600
     while not import_module(name).given_back and time.monotonic() < deadline:
         time.sleep(0.01)
     assert import_module(name).given_back == ["b?"]
@@ -258,15 +257,15 @@ def test_a_plain_function_may_give_something_to_await(call: Call, module: Module
     assert "RR@10    1.0000" in call("--system", f"{name}:find")[0]
 
 
-def test_a_late_answer_is_no_answer(letters: GoldenSet) -> None:
+def test_a_late_answer_is_no_answer(letters: GoldenSet, clock: Clock) -> None:
     """Also when nobody looked at it while it was late, as happens where several are asked at once."""
 
     def find(query: str, k: int) -> Iterator[str]:
-        time.sleep(0.6 if query == "a?" else 0.3 if query == "b?" else 0)
+        clock.advance(600 if query == "a?" else 300 if query == "b?" else 0)
         yield query[0]
 
-    run = make_run(letters, find, Settings(timeout=0.45, concurrency=2, warm_up=0))
+    run = make_run(letters, find, Settings(timeout=450, concurrency=2, warm_up=0))
     assert [trace.query for trace in run.traces if trace.error] == ["qa"]
-    run = make_run(letters, find, Settings(timeout=0.15, concurrency=2, warm_up=0))
+    run = make_run(letters, find, Settings(timeout=150, concurrency=2, warm_up=0))
     assert [trace.query for trace in run.traces if trace.error] == ["qa", "qb"]
     assert make_run(letters, lambda query, k: [], Settings(timeout=float("inf"), sample=1)).traces[0].error == ""

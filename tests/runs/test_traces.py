@@ -23,10 +23,11 @@ from karat.evaluation import evaluation_document, score_run
 from karat.runs import Settings, make_run, read_run_file
 from karat.runs._parts import Part, Parts
 from karat.runs._traces import read_answers
+from public_data import DATA, skip_without
 from strategies import GRADES, quick, tables
 
-NIST = Path(__file__).resolve().parents[3] / "shared" / "data" / "trec_eval"
-needs_data = pytest.mark.skipif(not NIST.is_dir(), reason=f"no runs of NIST at {NIST}: TREC runs are UNTESTED")
+NIST = DATA / "trec_eval"
+needs_data = skip_without("trec_eval")
 
 HOTEL = GoldenSet(
     name="hotel",
@@ -155,7 +156,8 @@ def test_wordings_and_seeds_become_paraphrases_and_repeats(tmp_path: Path) -> No
     scores = score_run(HOTEL, run, ["P@1"]).scores
     assert [scores.value(q, "P@1") for q in ("q1", "q2", "q3")] == [0.75, 1.0, 0.0]
     assert noticed(path) == [
-        f"{path}: queries have 2 (such as 'q2') to 4 answers, by wording and seed; each counts the mean of its own"
+        f"{path}: queries have 2 (such as 'q2') to 4 answers, by wording and seed; "
+        "the score of a query is the mean over its own"
     ]
 
 
@@ -210,6 +212,22 @@ def test_hits_may_be_ids_alone(tmp_path: Path) -> None:
         assert [(hit.document, hit.score) for hit in found] == [("spa", 2.0), ("pool", 1.0)]
 
 
+def test_a_reranked_hit_keeps_its_scores_and_its_locator(tmp_path: Path) -> None:
+    """Each score is one of a stage, the combined one counts, and what is not kept is named in a note."""
+    record = {"chunk_id": "pool:chunk:2", "similarity_score": 0.5, "rerank_score": 0.9, "combined_score": 0.7}
+    path = written(
+        tmp_path,
+        answer("q1", record | {"locator": "page 3", "metadata": {"lang": "en"}}),
+        answer("q2", {"chunk_id": "wifi", "similarity_score": 0.5, "locator": {"page": 3}}),
+    )
+    first, second = (trace.hits[0] for trace in read_answers(path, HOTEL).traces[:2])
+    assert (first.score, first.stages) == (0.7, {"combined": 0.7, "rerank": 0.9, "similarity": 0.5})
+    assert (second.score, second.stages) == (0.5, {})
+    assert (first.locator, second.locator) == ("page 3", '{"page": 3}')
+    assert f"{path}: the 'metadata' of 1 hits is not kept" in noticed(path)
+    assert not any("unknown key" in note for note in noticed(path))
+
+
 def test_latencies_become_timings(tmp_path: Path) -> None:
     """A number is the total, an object has the stages; what is null was not measured."""
     path = written(
@@ -243,8 +261,8 @@ def test_offsets_by_other_rules_are_left_out(tmp_path: Path) -> None:
     assert [hit.span for hit in run.traces[0].hits] == [None, None]
     assert score_run(gold, run, ["R@5"], unit="target").scores.mean() == {"R@5": 0.5}
     assert noticed(path, gold) == [
-        f"{path}: offsets are left out: they count bytes by the rules of 'ocr-7', "
-        "and those of the golden set by 'karat-1'"
+        f"{path}: offsets are left out: they count bytes of text made by 'ocr-7', "
+        "and the golden set's was made by 'karat-1'"
     ]
     placed = replace(
         gold, judgments=tuple(replace(j, target=replace(j.target, span=Span(0, 9))) for j in gold.judgments)
@@ -477,27 +495,27 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         (
             b'{"qid": "q1", "topk": [}\n{"qid": "q2", "topk": []}\n',
             1,
-            "is no valid JSON: Expecting value (column 24)",
+            "is not valid JSON: Expecting value (column 24)",
             "",
         ),
         (
             b'{\n"qid": "q1",\n"topk": []\n}\n',
             None,
-            "is no JSONL",
+            "is not JSONL",
             "write each trace on a line of its own, as jq -c does",
         ),
-        (b'[{"qid": "q1", "topk": []}]', None, "is no JSONL", "write each trace on a line of its own, as jq -c does"),
+        (b'[{"qid": "q1", "topk": []}]', None, "is not JSONL", "write each trace on a line of its own, as jq -c does"),
         (
             b'{"qid": "q1", "topk": []}\n{"qid": "\xff", "topk": []}\n',
             2,
             "byte 0xff is not UTF-8",
-            "convert it to UTF-8, as with iconv",
+            "convert it to UTF-8, for example with iconv",
         ),
-        (b'{"qid": "q1", "topk": []}\n[]\n', 2, "[] is no object", ""),
+        (b'{"qid": "q1", "topk": []}\n[]\n', 2, "[] is not an object", ""),
         (
             b'{"qid": "q1", "topk": [{"id": "a", "score": NaN}]}\n',
             1,
-            "is no valid JSON: NaN is no number of JSON",
+            "is not valid JSON: NaN is not a JSON number",
             "use null",
         ),
         (
@@ -509,7 +527,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         (b'{"qid": "q1", "topk": [{"id": "a", "score": "1"}]}\n', 1, "topk[0]: 'score' is '1', not a number", ""),
         (b'{"qid": "q1", "topk": [{"id": "a", "score": true}]}\n', 1, "topk[0]: 'score' is True, not a number", ""),
         (b'{"qid": "q1", "topk": [{"score": 1}]}\n', 1, "topk[0]: 'id' (or 'chunk_id') is missing", ""),
-        (b'{"qid": "q1", "topk": [1.5]}\n', 1, "topk[0]: 'id': id 1.5 is no text", "ids are strings"),
+        (b'{"qid": "q1", "topk": [1.5]}\n', 1, "topk[0]: 'id': id 1.5 is not text", "ids are strings"),
         (
             b'{"qid": "q1", "topk": [{"id": "a", "offsets": [1]}]}\n',
             1,
@@ -520,7 +538,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             b'{"qid": "q1", "topk": [{"id": "a", "offsets": [9, 1]}]}\n',
             1,
             "topk[0]: 'offsets' is [9, 1]",
-            "a start is at least 0, and an end not before it",
+            "it should begin at 0 or later, and not end before it begins",
         ),
         (b'{"qid": "q1", "topk": [{"id": "a", "type": 3}]}\n', 1, "topk[0]: 'type' is 3, not text", ""),
         (b'{"qid": "q1", "topk": {"id": "a"}}\n', 1, "'topk' is {'id': 'a'}, not a list", ""),
@@ -529,8 +547,8 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         (b'{"qid": null, "topk": []}\n', 1, "'qid' is missing", ""),
         (b'{"qid": "q1", "topk": [], "query": 3}\n', 1, "'query' is 3, not text", ""),
         (b'{"qid": "q1", "topk": [], "seed": 0.5}\n', 1, "'seed' is 0.5, not a whole number", ""),
-        (b'{"qid": "q1", "topk": [], "paraphrase": -1}\n', 1, "'paraphrase' is -1", "it is at least 0"),
-        (b'{"qid": "q1", "topk": [], "latency_ms": -3}\n', 1, "'total' took -3 ms", "a latency is at least 0"),
+        (b'{"qid": "q1", "topk": [], "paraphrase": -1}\n', 1, "'paraphrase' is -1", "it should be 0 or above"),
+        (b'{"qid": "q1", "topk": [], "latency_ms": -3}\n', 1, "'total' took -3 ms", "a latency should be 0 or above"),
         (b'{"qid": "q1", "topk": [], "ms": {"rerank": "x"}}\n', 1, "ms: 'rerank' is 'x', not a number", ""),
         (b'{"qid": "q1", "topk": ["a"], "error": "x"}\n', 1, "has an 'error' and hits in 'topk'", "keep one of them"),
         (
@@ -549,10 +567,10 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             b'{"qid": "q1", "topk": [], "index_hash": "a"}\n{"qid": "q2", "topk": []}\n'
             b'{"qid": "q3", "topk": [], "index_hash": "b"}\n',
             3,
-            "'index_hash' is 'b', and 'a' before",
-            "a run is of one system: split the file",
+            "'index_hash' is 'b', and was 'a' before",
+            "a run has one system: split the file",
         ),
-        (b'{"qid": "q1", "qid": "q2", "topk": []}\n', 1, "key 'qid' stands twice in one object", "keep one of them"),
+        (b'{"qid": "q1", "qid": "q2", "topk": []}\n', 1, "key 'qid' appears twice in one object", "keep one of them"),
         (
             b"q1 Q0 pool 1 2.5 x\nq1 Q0 spa 2",
             2,
@@ -563,10 +581,10 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         (
             b"q1 Q0 pool 1 2 x\nq1 Q0 pool 2 1 x\n",
             2,
-            "document 'pool' stands twice for query 'q1'",
+            "document 'pool' appears twice for query 'q1'",
             "keep its best score; chunks are collapsed to their document before scoring",
         ),
-        (b"q1 Q0 p\xff 1 2 x\n", 1, "byte 0xff is not UTF-8", "convert it to UTF-8, as with iconv"),
+        (b"q1 Q0 p\xff 1 2 x\n", 1, "byte 0xff is not UTF-8", "convert it to UTF-8, for example with iconv"),
         (b'{"karat":"run","format":1}\n', 1, "the run was not finished", "run 'karat eval' again to go on"),
     ],
 )
@@ -602,6 +620,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 # Oracles
 
 
+@pytest.mark.public_data
 @needs_data
 @pytest.mark.parametrize("without", [set(), {"302"}])
 def test_nists_run_scores_as_in_trec_eval(tmp_path: Path, without: set[str]) -> None:

@@ -60,6 +60,6 @@ def test_one_grade_only_is_undefined():
 
 
 def test_different_lengths_are_refused():
-    """Annotators of different things cannot be compared."""
-    with pytest.raises(ValueError, match="same things"):
+    """Annotators of different items cannot be compared."""
+    with pytest.raises(ValueError, match="same items"):
         cohen_kappa([1, 2], [1])

@@ -156,9 +156,9 @@ def test_a_list_that_was_cut_off() -> None:
 @pytest.mark.parametrize("function", EVERYTHING)
 def test_an_id_that_stands_twice_is_refused(function: Callable[[Ids, Ids], object]) -> None:
     """The message names the id and the list."""
-    with pytest.raises(UsageError, match="id 'b' stands more than once in the first list"):
+    with pytest.raises(UsageError, match="id 'b' appears more than once in the first list"):
         function(list("abcb"), list("abc"))
-    with pytest.raises(UsageError, match="id 'c' stands more than once in the second list"):
+    with pytest.raises(UsageError, match="id 'c' appears more than once in the second list"):
         function(list("abc"), list("acdcd"))
 
 

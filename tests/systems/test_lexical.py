@@ -18,9 +18,9 @@ import karat
 from karat import golden
 from karat.core import InputError, UsageError
 from karat.systems.index import Lexical, LexicalIndex, fingerprint
+from public_data import find_collection
 from strategies import quick
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 PLAIN = Lexical(stemmer="none", stop_words="none")
 TEXTS = ["The pool opens at six.", "Free WiFi in all rooms.", "Pools, pools!", "", "the and of"]
 
@@ -270,17 +270,17 @@ def test_scores_equal_those_of_bm25s() -> None:
     assert dict(ours.search("cc bb cc", 40)) == pytest.approx({i: s for i, s in enumerate(expected) if s})
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: quality of BM25 is UNTESTED")
+@pytest.mark.public_data
 @pytest.mark.parametrize(("name", "wanted"), [("scifact", 0.679), ("cranfield", 0.331), ("attack", 0.476)])
 def test_quality_on_public_data(name: str, wanted: float) -> None:
     """nDCG@10 of title and text as one document is what was computed elsewhere, within 0.01."""
-    found = golden.read(DATA / name)
+    found = golden.read(find_collection(name))
     ids = [document.id for document in found.documents]
     index = Lexical().build(f"{document.title} {document.text}" for document in found.documents)
     run = {query.id: {ids[i]: score for i, score in index.search(query.text, 100)} for query in found.queries}
     qrels = found.qrels()
     if name == "cranfield":  # the expected value takes the grades as ir_datasets reads them, 4 for the best
-        lines = (line.split() for line in (DATA / name / "cranqrel").read_text().splitlines())
+        lines = (line.split() for line in (find_collection(name) / "cranqrel").read_text().splitlines())
         qrels = {}
         for query, document, grade, *_ in lines:
             qrels.setdefault(query, {})[document] = int(grade)

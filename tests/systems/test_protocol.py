@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -85,6 +87,10 @@ def test_a_tenant_is_passed_on_and_held_to():
         (
             [{"chunk_id": "c", "source_entity_id": "d", "similarity_score": 0.5, "text": "t", "offsets": [1, 2]}],
             [Hit("c", 0.5, "d", Span(1, 2), content="t")],
+        ),
+        (
+            [{"id": "c", "similarity_score": 0.5, "rerank_score": 0.9, "combined_score": 0.7, "locator": {"page": 3}}],
+            [Hit("c", 0.7, locator='{"page": 3}', stages={"combined": 0.7, "rerank": 0.9, "similarity": 0.5})],
         ),
         ([{"id": "a", "score": 1, "channels": {"bm25": [2, 0.5]}}], [Hit("a", 1.0, channels={"bm25": Place(2, 0.5)})]),
         ([], []),
@@ -184,3 +190,37 @@ def test_systems_are_loaded_by_name():
     ]:
         with pytest.raises(UsageError, match=message):
             load(path)
+
+
+def test_an_ingest_that_wants_the_time_gets_it():
+    """The time is passed in UTC to a parameter called timestamp, beside the tenant, and to no other function."""
+    calls = []
+
+    class Timed:
+        def retrieve(self, query, k, company_id):
+            return []
+
+        def ingest(self, documents, timestamp, company_id):
+            calls.append((documents, datetime.fromisoformat(timestamp), company_id))
+
+    class Untimed:
+        def retrieve(self, query, k):
+            return []
+
+        def ingest(self, documents):
+            calls.append((documents, None, None))
+
+    before = datetime.now(UTC).replace(microsecond=0)
+    adapt(Timed(), tenant="acme").ingest(["a"])
+    adapt(Untimed()).ingest(["b"])
+    (_, time, tenant), untimed = calls
+    assert before <= time <= datetime.now(UTC)
+    assert tenant == "acme"
+    assert untimed == (["b"], None, None)
+
+
+def test_a_document_has_the_source_id_and_hash_that_a_system_may_keep():
+    """The id names the golden set, and the hash is the SHA-256 of the text."""
+    document = Document(id="wifi", text="Free.")
+    assert document.source_id == "golden:wifi"
+    assert document.source_hash == "sha256:" + hashlib.sha256(b"Free.").hexdigest()

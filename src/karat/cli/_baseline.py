@@ -78,8 +78,7 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
 def _one_run(verb: str, runs: tuple[str, ...], folder: str | None) -> tuple[str, str | Path]:
     """Give the run that is meant, and its project; of a folder it is the newest, and it is said which that is."""
     from karat.core import UsageError
-    from karat.experiments import newest_run
-    from karat.projects import find_project
+    from karat.projects import find_project, newest_run
 
     one, *others = dict.fromkeys(runs)
     if others:
@@ -101,7 +100,7 @@ def _one_run(verb: str, runs: tuple[str, ...], folder: str | None) -> tuple[str,
 def _which(verb: str, runs: tuple[str, ...], folder: str | None) -> str:
     """Say that one run is wanted, and as far as that can be found which of them is the newest."""
     from karat.core import KaratError
-    from karat.experiments import newest_run
+    from karat.projects import newest_run
 
     what = f"{len(runs):,} runs were given, and one is wanted"
     try:
@@ -135,10 +134,12 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     Example: karat baseline diff examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl
     """
-    from karat.cli._compare import comparison_document, comparison_text
+    from karat.cli._compare_text import comparison_text
     from karat.evaluation import score_run
+    from karat.gate import compare_document
     from karat.projects import open_project
     from karat.runs import read_answers, require_golden
+    from karat.schema import to_json
 
     run, folder = _one_run("diff", runs, options["folder"])
     project = open_project(folder)
@@ -147,11 +148,8 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     require_golden(project.golden, answers.provenance)
     candidate = score_run(project.golden, answers, list(baseline.evaluation.means), unit=project.unit)
     pair = [baseline.evaluation.renamed(path.name), candidate.renamed(Path(run).name)]
-    emit(
-        json.dumps(comparison_document(pair, project.golden), allow_nan=False)
-        if as_json
-        else comparison_text(pair, project.golden)
-    )
+    comparison = compare_document(pair, project.golden)
+    emit(to_json(comparison) if as_json else comparison_text(comparison))
 
 
 def _read(project: Project | None, options: dict[str, Any]) -> tuple[Path, Baseline]:

@@ -171,10 +171,10 @@ def _notes(evaluation: Evaluation, document: dict[str, Any]) -> list[str]:
     notes += hints(evaluation.scores.mean(), len(without), evaluation.scores.total)
     k = evaluation.provenance.settings.get("k")
     for name, cell in document["measures"].items():
-        if k and deepest_cutoff([name]) > k:
-            notes.append(
-                f"{name} looks at {deepest_cutoff([name])} hits, but {k} were asked for: --k {deepest_cutoff([name])}"
-            )
+        if k and (depth := deepest_cutoff([name])) > k:
+            asked = f"{k} were asked for: --k {depth}"  # a run from elsewhere does not say for how many
+            reason = asked if evaluation.provenance.versions else f"the longest list of the run has {k}"
+            notes.append(f"{name} looks at {depth} hits, but {reason}")
         for reason, count in cell["missing"].items():
             notes.append(f"{name}: {count} without a value ({reason})")
     changed = {name: cell["definition"] for name, cell in document["measures"].items() if "definition" in cell}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from contextlib import redirect_stdout
@@ -14,7 +13,7 @@ from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, printable, render
 
 if TYPE_CHECKING:
-    from karat.exports import Exported
+    from karat.schema import ExportReport
 
 _OUTCOMES = ("created", "updated", "unchanged")
 
@@ -23,25 +22,25 @@ _OUTCOMES = ("created", "updated", "unchanged")
 @click.argument("files", metavar="RUN|EXPERIMENTS_JSON...", nargs=-1, required=True)
 @click.option("--mlflow", "uri", required=True, metavar="URI", help="Where to: sqlite:///FILE, a folder, or a server.")
 @click.option(
-    "--experiment", default="karat", show_default=True, metavar="NAME", help="MLflow's experiment; made if not there."
+    "--experiment", default="karat", show_default=True, metavar="NAME", help="MLflow's experiment; made if missing."
 )
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."
 )
-@click.option("--golden", "folder", metavar="DIR", help="The project of the runs.  [default: the one each lies in]")
+@click.option("--golden", "folder", metavar="DIR", help="The project of the runs.  [default: the one each is in]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the ids that MLflow gave.")
 def command(files: tuple[str, ...], uri: str, **options: Any) -> None:
-    """Write each run, and each entry of a log of experiments, to MLflow as one run of it.
+    """Write each run, and each entry of a log of experiments, to MLflow as one run of its own.
 
-    What was exported before is brought up to date, or left alone. Only the URI is spoken to, and MLflow's telemetry is
-    off.
+    What was exported before is updated, or left alone. karat talks only to the URI, and MLflow's telemetry is off.
 
     Example: karat export --mlflow sqlite:///mlflow.db examples/hotel/runs/new.jsonl examples/hotel/experiments.json
     """
-    from karat.exports import check_mlflow, export_mlflow, is_folder, read_records
+    from karat.exports import check_mlflow, export_document, export_mlflow, is_folder, read_records
+    from karat.schema import to_json
 
     check_mlflow()
-    # All is read before anything is written; what MLflow prints is none of the results.
+    # Everything is read before anything is written; what MLflow prints is not part of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
         records = read_records(
             files,
@@ -50,41 +49,21 @@ def command(files: tuple[str, ...], uri: str, **options: Any) -> None:
             say=say,
             progress=lambda *far: progress("reading", *far),
         )
-        found = export_mlflow(
+        exported = export_mlflow(
             records, uri, experiment=options["experiment"], progress=lambda *far: progress("exporting", *far)
         )
     if is_folder(uri):
         say(
             "MLflow only maintains folders; its own commands open one with MLFLOW_ALLOW_FILE_STORE=true, or take sqlite"
         )
-    document = _document(found, uri, options["experiment"])
-    emit(json.dumps(document, allow_nan=False) if options["as_json"] else _text(document))
+    report = export_document(exported, uri, options["experiment"])
+    emit(to_json(report) if options["as_json"] else _text(report))
 
 
-def _document(found: tuple[Exported, ...], uri: str, experiment: str) -> dict[str, Any]:
-    from karat.exports import shown_uri
-
-    return {
-        "mlflow": shown_uri(uri),
-        "experiment": experiment,
-        "exported": [
-            {
-                "file": one.record.source,
-                "kind": one.record.kind,
-                "name": one.record.name,
-                "id": one.record.id,
-                "run_id": one.run,
-                "outcome": one.outcome,
-            }
-            for one in found
-        ],
-    }
-
-
-def _text(document: dict[str, Any]) -> str:
+def _text(report: ExportReport) -> str:
     rows = [["kind", "name", "outcome"]]
-    rows += [[one["kind"], printable(one["name"], 60), one["outcome"]] for one in document["exported"]]
-    counted = Counter(one["outcome"] for one in document["exported"])
-    counts = ", ".join(f"{counted[name]:,} {name}" for name in _OUTCOMES if counted[name]) or "nothing to export"
-    where = f"experiment {escaped(document['experiment'])} at {escaped(document['mlflow'])}"
-    return f"{render(rows, left=3)}\n\n{where}: {counts}"
+    rows += [[record.kind, printable(record.name, 60), record.outcome] for record in report.exported]
+    outcomes = Counter(str(record.outcome) for record in report.exported)
+    counts = ", ".join(f"{outcomes[name]:,} {name}" for name in _OUTCOMES if outcomes[name]) or "nothing to export"
+    target = f"experiment {escaped(report.experiment)} at {escaped(report.mlflow)}"
+    return f"{render(rows, left=3)}\n\n{target}: {counts}"

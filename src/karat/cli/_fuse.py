@@ -1,4 +1,4 @@
-"""``karat fuse``: several runs made into one."""
+"""``karat fuse``: fuse several runs into one."""
 
 from __future__ import annotations
 
@@ -26,24 +26,26 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 @click.option(
     "--weights",
     metavar="W,W...",
-    help="For rrf and weighted: a weight for each run, in their order; 1 for all if left out.",
+    help="For rrf and weighted: a weight for each run, in order; 1 for all by default.",
 )
 @click.option(
     "--norm",
     type=click.Choice(["minmax", "z", "rank"]),
     default="minmax",
     show_default=True,
-    help="For weighted, combsum and combmnz: how the scores of a run are made comparable.",
+    help="For weighted, combsum and combmnz: how to normalise the scores of a run.",
 )
-@click.option("--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Keep so many a query.")
+@click.option(
+    "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents to keep per query."
+)
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print only what was done, as JSON; needs --output.")
 def command(runs: tuple[str, ...], **options: Any) -> None:
-    """Fuse two RUNs or more into one, and write it in TREC's format; its tag is the method.
+    """Fuse two or more RUNs into one, and write it in TREC's format, with the method as its tag.
 
     Runs are in any format that 'karat score' reads; - is standard input. rrf adds 1 / (k + rank), isr 1 / rank^2 times
-    the number of runs that have the document; both look at ranks only. weighted and combsum add scores made comparable,
-    and combmnz multiplies the sum by the number of runs. A document that a run does not have gets nothing from it.
+    the number of runs that have the document; both look at ranks only. weighted and combsum add normalised scores, and
+    combmnz multiplies the sum by the number of runs. A run adds nothing to a document that it does not have.
 
     Example: karat fuse bm25.txt dense.txt --method rrf --k 60 -o hybrid.txt
     """
@@ -69,32 +71,32 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
 
 
 def _check_usage(runs: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Refuse what makes no sense before anything is read."""
+    """Refuse options that contradict each other before anything is read."""
     from karat.core import UsageError
 
     output = options["output"]
     if len(runs) < 2:
-        raise UsageError("one run cannot be fused; give two or more")
-    if twice := [run for run in runs if runs.count(run) > 1]:
-        raise UsageError(f"{twice[0]} stands twice; give it once, with a weight if it should count for more")
+        raise UsageError("one run cannot be fused; name two or more")
+    if repeated := [run for run in runs if runs.count(run) > 1]:
+        raise UsageError(f"{repeated[0]} appears twice; name it once, with a weight if it should count for more")
     if options["as_json"] and output is None:
         raise UsageError("--json prints what was done; name the file of the run with --output")
     if output and os.path.isfile(output):  # noqa: PTH113 (pathlib raises on odd names)
         for run in runs:
             if os.path.exists(run) and os.path.samefile(run, output):  # noqa: PTH110, PTH121 (the same)
-                raise UsageError(f"--output {output} would overwrite what is read; choose another name")
+                raise UsageError(f"--output {output} would overwrite an input; choose another name")
 
 
-def _weights(runs: tuple[str, ...], given: str | None) -> dict[str, float]:
-    """Read numbers between commas, one for each run."""
+def _weights(runs: tuple[str, ...], text: str | None) -> dict[str, float]:
+    """Return a weight for each run, from numbers separated by commas."""
     from karat.core import UsageError
 
-    if given is None:
+    if text is None:
         return {}
     try:
-        weights = [float(part) for part in given.split(",")]
+        weights = [float(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"--weights {given}: give numbers between commas, such as 0.3,0.7") from None
+        raise UsageError(f"--weights {text}: write numbers separated by commas, such as 0.3,0.7") from None
     if len(weights) != len(runs):
-        raise UsageError(f"--weights {given}: {len(weights)} for {len(runs)} runs; give one for each, in their order")
+        raise UsageError(f"--weights {text}: {len(weights)} for {len(runs)} runs; write one for each, in order")
     return dict(zip(runs, weights, strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +11,23 @@ from karat.cli._table import bold, emit, escaped, printable, render
 
 if TYPE_CHECKING:
     from karat.core import GoldenSet
-    from karat.golden.lint import Ceiling, Finding, Report, Resolution, Seen
+    from karat.golden.lint import Report
+    from karat.schema import GoldenCeiling, GoldenDetectable, GoldenFinding, GoldenReport, GoldenResolution
 
-_ONE = {"documents": "document", "queries": "query", "judgments": "judgment"}
-_LARGE = 100_000  # documents and judgments; checking fewer takes no time worth a word
+_SINGULAR = {"documents": "document", "queries": "query", "judgments": "judgment"}
+_LARGE = 100_000  # documents and judgments; checking fewer takes no time worth mentioning
 
 
-@click.command("check", short_help="Say what is wrong with a golden set, and what it can decide.")
+@click.command("check", short_help="Show what is wrong with a golden set, and what it can decide.")
 @click.argument("path", metavar="SET", required=False)
-@click.option("--profile", type=click.Choice(["small", "agent", "structured"]), help="Purpose whose quotas to ask for.")
+@click.option(
+    "--profile", type=click.Choice(["small", "agent", "structured"]), help="Purpose that decides on size and coverage."
+)
 @click.option("--format", "format", metavar="FORMAT", help="Format of SET, when it should not be recognised.")
 @click.option("--documents", metavar="PATH", help="Folder or JSONL of documents, for a format that holds none.")
-@click.option("--index", metavar="FILE", help="Ids that the index under test holds: one a line, or JSONL with id.")
+@click.option("--index", metavar="FILE", help="Ids that the index under test holds: one per line, or JSONL with id.")
 @click.option("--chunks", metavar="FILE", help="JSONL of the chunks that the index was built from, with id and text.")
+@click.option("--languages", metavar="LIST", help="Languages that texts may have, such as en,de; others are reported.")
 @click.option("--gate", "gates", multiple=True, metavar="FLOOR", help="A floor such as 'P@5>=0.60'; repeat for more.")
 @click.option("--sd", type=float, help="Standard deviation of per-query differences between two systems.")
 @click.option("--strict", is_flag=True, help="Exit with 2 on warnings too.")
@@ -35,53 +38,52 @@ _LARGE = 100_000  # documents and judgments; checking fewer takes no time worth 
 def command(context: click.Context, /, path: str | None, **options: Any) -> None:
     """Check the golden set SET: errors, warnings with their fix, and what the set can decide.
 
-    SET may be a project: then it is the set that karat.toml names, with its documents, as karat check reads it.
+    SET may be a project: then it is the set that karat.toml names, with its documents and its profile, as karat check
+    reads it.
 
     The ceiling is the best mean that any ranking can reach, for each gated measure: those of the set and of --gate, or
-    else R@5, P@5, RR@10 and nDCG@5. The resolution is the smallest drop that the set can tell from chance.
-    Exits with 0, or with 2 when there is an error.
+    else R@5, P@5, RR@10 and nDCG@5. The resolution is the smallest drop that the set can tell from chance. The exit
+    code is 0, or 2 when there is an error.
 
     Example: karat golden check examples/hotel --profile small --ignore one-annotator
     """
     from karat.core import UsageError
+    from karat.schema import to_json
 
     if options["explain"]:
         _explain(options["explain"], options["as_json"])
         return
     if path is None:
         raise UsageError("which golden set? karat golden check SET, or --explain RULE")
-    report = _report(path, options)
-    emit(json.dumps(report.to_dict(), allow_nan=False) if options["as_json"] else _text(report, options["strict"]))
+    report = _report(path, options).document()
+    emit(to_json(report) if options["as_json"] else _text(report, options["strict"]))
     if report.errors or (options["strict"] and report.warnings):
         context.exit(2)
 
 
 def _report(path: str, options: dict[str, Any]) -> Report:
-    """Check a set, or say why it cannot be read."""
+    """Return the linter's report on a set; that of a set that cannot be read has the mistakes."""
     from pathlib import Path
 
     from karat.config import read_config
     from karat.core import InputError
-    from karat.golden import read
-    from karat.golden.lint import check, find_rule, read_gate, read_index, unread
+    from karat.golden import open_set
+    from karat.golden.lint import check_configured, find_rule, read_gate, read_index, unread
 
     chosen: dict[str, Any] = {name: options[name] for name in ("profile", "sd", "ignore")}
     chosen["gate"] = read_gate(options["gates"])
+    chosen["languages"] = [name for name in (options["languages"] or "").split(",") if name.strip()]
     for rule in options["ignore"]:
         find_rule(rule)  # before anything is read
     chosen["index"] = read_index(options["index"]) if options["index"] else None
     chosen["chunks"] = _chunks(options["chunks"]) if options["chunks"] else ()
-    config = read_config(Path(path))  # where there is none, the path is the set
+    config = read_config(Path(path))
     try:
-        golden = read(
-            config.golden,
-            options["format"] or config.golden_format,
-            documents=options["documents"] or config.documents,
-        )
+        golden = open_set(config, options["format"], documents=options["documents"])
     except InputError as error:
         return unread(error, str(config.golden))
     _progress(golden)
-    return check(golden, **chosen)
+    return check_configured(golden, config, **chosen)
 
 
 def _chunks(path: str) -> Any:
@@ -104,34 +106,32 @@ def _progress(golden: GoldenSet) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-    from karat.golden.lint import find_rule, sections
+    from karat.golden.lint import explain, find_rule
+    from karat.schema import to_json
 
     rule = find_rule(name)
-    if as_json:
-        said = {part.lower(): text for part, text in sections(rule).items()}
-        emit(json.dumps({"rule": rule.name, "severity": rule.severity, **said}))
-    else:
-        emit(f"{bold(rule.name)} ({rule.severity})\n\n{rule.text}")
+    emit(to_json(explain(name)) if as_json else f"{bold(rule.name)} ({rule.severity})\n\n{rule.text}")
 
 
-def _text(report: Report, strict: bool) -> str:
+def _text(report: GoldenReport, strict: bool) -> str:
     parts = [_head(report)]
     parts += [_finding(finding) for finding in report.findings]
     if report.ceilings:
         parts.append(_ceilings(report))
     if report.resolution and report.resolution.all.queries:
-        parts.append(_resolution(report.resolution, report.counts["queries"]))
+        parts.append(_resolution(report.resolution, report.queries or 0))
     parts.append(_verdict(report, strict))
     return "\n\n".join(parts)
 
 
-def _head(report: Report) -> str:
+def _head(report: GoldenReport) -> str:
     name = printable(f"{report.name} {report.version}".strip(), 80)
-    counts = ", ".join(f"{count:,} {what if count != 1 else _ONE[what]}" for what, count in report.counts.items())
-    return f"{bold(name)}: {counts}" if counts else bold(name)
+    counts = {"documents": report.documents, "queries": report.queries, "judgments": report.judgments}
+    sizes = [f"{n:,} {_SINGULAR[noun] if n == 1 else noun}" for noun, n in counts.items() if isinstance(n, int)]
+    return f"{bold(name)}: {', '.join(sizes)}" if sizes else bold(name)
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: GoldenFinding) -> str:
     lines = [f"{bold(finding.severity)} {finding.rule}: {escaped(finding.message)}"]
     if finding.where:
         more = finding.count - len(finding.where)
@@ -142,46 +142,43 @@ def _finding(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _ceilings(report: Report) -> str:
-    kind = "declared" if report.declared else "usual"
+def _ceilings(report: GoldenReport) -> str:
+    kind = "declared" if report.gate.declared else "usual"
     rows = [["ceiling", "best mean", f"{kind} floor", "queries", "below 1, and why"]]
-    for name, top in report.ceilings.items():
-        floor = f"{report.floors[name]:.2f}"
-        if isinstance(top, str):
-            rows.append([printable(name), "-", floor, "-", escaped(top)])
+    for name, ceiling in report.ceilings.items():
+        floor = f"{report.gate.floors[name]:.2f}"
+        if not ceiling.computed:
+            rows.append([printable(name), "-", floor, "-", escaped(ceiling.because)])
         else:
-            best = "-" if top.best is None else f"{top.best:.4f}"
-            rows.append([printable(name), best, floor, f"{top.scored:,}/{top.total:,}", _below(top)])
+            best = "-" if ceiling.best is None else f"{ceiling.best:.4f}"
+            rows.append([printable(name), best, floor, f"{ceiling.scored:,}/{ceiling.total:,}", _below(ceiling)])
     return _table(rows)
 
 
-def _below(top: Ceiling) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in top.below.items()) or "none"
+def _below(ceiling: GoldenCeiling) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in (ceiling.below or {}).items()) or "none"
 
 
-def _resolution(found: Resolution, queries: int) -> str:
-    spreads = list(found.all.two_sided)
-    head = ["resolution", "queries", *(f"sd {sd:g}" for sd in spreads), *(f"one-sided {sd:g}" for sd in spreads)]
-    rows = [head, _seen("all queries", found.all)]
-    rows += [_seen(printable(seen.name) or "(none)", seen) for seen in found.categories]
-    power, level = (f"{100 * share:.0f} %" for share in (found.power, found.alpha))
+def _resolution(resolution: GoldenResolution, queries: int) -> str:
+    spreads = [f"{float(sd):g}" for sd in resolution.all.two_sided]
+    head = ["resolution", "queries", *(f"sd {sd}" for sd in spreads), *(f"one-sided {sd}" for sd in spreads)]
+    rows = [head, _drops("all queries", resolution.all)]
+    rows += [_drops(printable(name) or "(none)", category) for name, category in resolution.categories.items()]
+    power, level = (f"{100 * share:.0f} %" for share in (resolution.power, resolution.alpha))
     note = f"the smallest drop that is found with {power} power at the {level} level (paired t-test)"
-    if found.all.queries < queries:
+    if resolution.all.queries < queries:
         note += "; queries without a relevant document do not count, and those worded alike count once"
     return f"{render(rows)}\n{note}"
 
 
-def _seen(name: str, seen: Seen) -> list[str]:
-    drops = [*seen.two_sided.values(), *seen.one_sided.values()]
-    return [
-        name,
-        f"{seen.queries:,}",
-        *("-" if drop is None else ">1" if drop > 1 else f"{drop:.3f}" for drop in drops),
-    ]
+def _drops(name: str, detectable: GoldenDetectable) -> list[str]:
+    drops = [*detectable.two_sided.values(), *detectable.one_sided.values()]
+    cells = ["-" if drop is None else ">1" if drop > 1 else f"{drop:.3f}" for drop in drops]
+    return [name, f"{detectable.queries:,}", *cells]
 
 
 def _table(rows: list[list[str]]) -> str:
-    """Align a table whose last column is text."""
+    """Return a table with aligned columns, the last of which is text."""
     lines = render([row[:-1] for row in rows]).split("\n")
     width = max(len(click.unstyle(line)) for line in lines)
     texts = [row[-1] for row in rows]
@@ -191,8 +188,8 @@ def _table(rows: list[list[str]]) -> str:
     )
 
 
-def _verdict(report: Report, strict: bool) -> str:
-    errors, warnings = len(report.errors), len(report.warnings)
+def _verdict(report: GoldenReport, strict: bool) -> str:
+    errors, warnings = report.errors, report.warnings
     counts = f"{_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
     ignored = sum(report.ignored.values())
     if ignored:

@@ -1,12 +1,15 @@
-"""``karat golden convert``: from one format to another, saying what is lost."""
+"""``karat golden convert``: a golden set in another format, with notes on what is lost."""
 
 from __future__ import annotations
 
-import json
+from typing import TYPE_CHECKING
 
 import click
 
 from karat.cli._table import emit, escaped
+
+if TYPE_CHECKING:
+    from karat.schema import GoldenConversion
 
 
 @click.command("convert", short_help="Convert a golden set to another format.")
@@ -17,25 +20,32 @@ from karat.cli._table import emit, escaped
 @click.option("--documents", metavar="PATH", help="Folder or JSONL of documents, for a format that holds none.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def command(source: str, destination: str, to: str, from_: str | None, documents: str | None, as_json: bool) -> None:
-    """Read the golden set SOURCE and write it to DESTINATION, a name that is not taken yet.
+    """Read the golden set SOURCE, or that of a project, and write it to DESTINATION, which must not exist yet.
 
     Formats: karat, fit, beluga, agent, rig, blocks, beir, trec, ragas, deepeval, chroma; and, only read, attack and
-    smart. What reading noticed and what the new format cannot hold is told on standard error.
+    smart. Standard error shows what reading noticed, and what the new format cannot hold.
 
     Example: karat golden convert examples/hotel hotel-beir --to beir
     """
     from karat import golden
+    from karat.schema import GoldenConversion, to_json
 
-    found = golden.read(source, from_, documents=documents)
-    lost = golden.write(found, destination, to)
-    counts = {
-        "documents": len(found.documents),
-        "queries": len(found.queries),
-        "judgments": len(found.judgments),
-    }
-    for note in (*found.notes, *lost):
+    gold = golden.open_set(source, from_, documents=documents)
+    lost = golden.write(gold, destination, to)
+    for note in (*gold.notes, *lost):
         click.echo(f"karat: {escaped(note)}", err=True)
-    if as_json:
-        emit(json.dumps({"written": destination, "format": to, **counts, "notes": found.notes, "lost": lost}))
-    else:
-        emit(f"{escaped(destination)}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
+    document = GoldenConversion(
+        written=destination,
+        format=to,
+        documents=len(gold.documents),
+        queries=len(gold.queries),
+        judgments=len(gold.judgments),
+        notes=gold.notes,
+        lost=lost,
+    )
+    emit(to_json(document) if as_json else _text(document))
+
+
+def _text(document: GoldenConversion) -> str:
+    counts = f"{document.documents:,} documents, {document.queries:,} queries, {document.judgments:,} judgments"
+    return f"{escaped(document.written)}: {counts}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +9,7 @@ import click
 from karat.cli._table import emit, printable
 
 if TYPE_CHECKING:
-    from karat.golden import Change, Diff
+    from karat.schema import GoldenChange, GoldenDiff, GradedPair, RegradedPair
 
 _SHOWN = 10
 _MEANING = {
@@ -29,41 +28,41 @@ _MEANING = {
 def command(before: str, after: str, format: str | None, as_json: bool) -> None:
     """Show added, removed and changed queries, documents and judgments, and which version bump that is.
 
-    Major: something that scores depend on was changed or removed. Minor: things were only added. Patch: only
-    descriptions changed.
+    BEFORE and AFTER are golden sets or projects. Major: something that scores depend on was changed or removed. Minor:
+    things were only added. Patch: only descriptions changed.
 
     Example: karat golden diff golden-v1 golden-v2 --json
     """
     from karat import golden
+    from karat.schema import to_json
 
-    found = golden.diff(golden.read(before, format), golden.read(after, format))
-    emit(json.dumps(found.to_dict()) if as_json else describe(found))
-
-
-def describe(found: Diff) -> str:
-    """Say what changed, the first few of each kind."""
-    parts = []
-    for name, change in (("documents", found.documents), ("queries", found.queries)):
-        parts += _things(name, change)
-    pairs = [
-        ("pairs added", [f"{_pair(q, t)} grade {grade}" for (q, t), grade in found.added.items()]),
-        ("pairs removed", [f"{_pair(q, t)} grade {grade}" for (q, t), grade in found.removed.items()]),
-        ("pairs regraded", [f"{_pair(q, t)} {old} -> {new}" for (q, t), (old, new) in found.regraded.items()]),
-        ("settings changed", list(found.settings)),
-    ]
-    parts += [_list(title, lines) for title, lines in pairs if lines]
-    return "\n".join([*parts, f"bump: {found.bump} ({_MEANING[found.bump]})"])
+    document = golden.diff(golden.open_set(before, format), golden.open_set(after, format)).document()
+    emit(to_json(document) if as_json else _text(document))
 
 
-def _things(name: str, change: Change) -> list[str]:
+def _text(document: GoldenDiff) -> str:
+    """Return the changes in words, the first few of each kind."""
+    pairs = document.pairs
     lists = [
-        (f"{name} added", [printable(i) for i in change.added]),
-        (f"{name} removed", [printable(i) for i in change.removed]),
-        (f"{name} changed", [f"{printable(i)} ({', '.join(fields)})" for i, fields in change.changed.items()]),
-        (f"{name} extended", [f"{printable(i)} ({', '.join(fields)})" for i, fields in change.extended.items()]),
-        (f"{name} described differently", [printable(i) for i in change.described]),
+        *_changes("documents", document.documents),
+        *_changes("queries", document.queries),
+        ("pairs added", [f"{_pair(pair)} grade {pair.grade}" for pair in pairs.added]),
+        ("pairs removed", [f"{_pair(pair)} grade {pair.grade}" for pair in pairs.removed]),
+        ("pairs regraded", [f"{_pair(pair)} {pair.before} -> {pair.after}" for pair in pairs.regraded]),
+        ("settings changed", list(document.settings)),
     ]
-    return [_list(title, lines) for title, lines in lists if lines]
+    parts = [_list(title, lines) for title, lines in lists if lines]
+    return "\n".join([*parts, f"bump: {document.bump} ({_MEANING[document.bump]})"])
+
+
+def _changes(name: str, change: GoldenChange) -> list[tuple[str, list[str]]]:
+    return [
+        (f"{name} added", [printable(id_) for id_ in change.added]),
+        (f"{name} removed", [printable(id_) for id_ in change.removed]),
+        (f"{name} changed", [f"{printable(id_)} ({', '.join(fields)})" for id_, fields in change.changed.items()]),
+        (f"{name} extended", [f"{printable(id_)} ({', '.join(fields)})" for id_, fields in change.extended.items()]),
+        (f"{name} described differently", [printable(id_) for id_ in change.described]),
+    ]
 
 
 def _list(title: str, lines: list[str]) -> str:
@@ -71,5 +70,5 @@ def _list(title: str, lines: list[str]) -> str:
     return "\n  ".join([f"{title}: {len(lines):,}", *lines[:_SHOWN], *more])
 
 
-def _pair(query: str, target: object) -> str:
-    return f"{printable(query)} {printable(str(target))}"
+def _pair(pair: GradedPair | RegradedPair) -> str:
+    return f"{printable(pair.query)} {printable(pair.target)}"

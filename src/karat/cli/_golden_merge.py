@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +9,7 @@ import click
 from karat.cli._table import emit, escaped, printable, render
 
 if TYPE_CHECKING:
-    from karat.golden import Agreement, Merged
+    from karat.schema import AnnotatorAgreement, GoldenMerge
 
 _SHOWN = 10
 
@@ -26,7 +25,7 @@ _SHOWN = 10
 def command(
     set_: str, files: tuple[str, ...], output: str | None, in_place: bool, annotator: str, date: str, as_json: bool
 ) -> None:
-    """Add the judgments in FILEs (from 'karat golden pool', with grades filled in) to SET.
+    """Add the judgments in FILEs (from 'karat golden pool', with grades filled in) to SET, or to that of a project.
 
     Rows without a grade are skipped. Where several annotators judged the same pairs, their agreement is reported:
     Cohen's kappa with quadratic weights, and Krippendorff's alpha.
@@ -35,46 +34,48 @@ def command(
     """
     from karat import golden
     from karat.core import UsageError
+    from karat.schema import to_json
 
     if in_place and output:
         raise UsageError("choose --output or --in-place")
     if in_place:
         merged = golden.merge_in_place(set_, files, annotator=annotator, date=date)
     else:
-        merged = golden.merge(golden.read(set_), files, annotator=annotator, date=date)
+        merged = golden.merge(golden.open_set(set_), files, annotator=annotator, date=date)
         if output:
             golden.write(merged.golden, output)
     for note in (*merged.golden.notes, *merged.notes):
         click.echo(f"karat: {escaped(note)}", err=True)
-    emit(json.dumps(_document(merged), allow_nan=False) if as_json else _text(merged, set_ if in_place else output))
+    document = merged.document()
+    emit(to_json(document) if as_json else _text(document, set_ if in_place else output))
 
 
-def _document(merged: Merged) -> dict[str, object]:
-    agreed = merged.agreement
-    counts = {"added": merged.added, "replaced": merged.replaced, "without_grade": merged.empty}
-    return {**counts, "agreement": agreed.to_dict() if agreed else None}
-
-
-def _text(merged: Merged, where: str | None) -> str:
-    counts = f"{merged.added:,} added, {merged.replaced:,} replaced, {merged.empty:,} without a grade"
+def _text(merge: GoldenMerge, where: str | None) -> str:
+    counts = f"{merge.added:,} added, {merge.replaced:,} replaced, {merge.without_grade:,} without a grade"
     lines = [f"{escaped(where) if where else 'nothing written (name --output or --in-place)'}: {counts}"]
-    if merged.agreement is None:
+    if merge.agreement is None:
         return "\n".join([*lines, "agreement: no pair was judged by two annotators"])
-    return "\n".join([*lines, "", *_agreement(merged.agreement)])
+    return "\n".join([*lines, "", *_agreement(merge.agreement)])
 
 
-def _agreement(found: Agreement) -> list[str]:
+def _agreement(agreement: AnnotatorAgreement) -> list[str]:
     rows = [["annotators", "pairs", "kappa (quadratic)"]]
-    rows += [[f"{printable(a)}, {printable(b)}", f"{n:,}", _number(k)] for (a, b), (k, n) in found.kappa.items()]
-    lines = [render(rows), ""]
-    lines.append(f"Krippendorff's alpha (ordinal): {_number(found.alpha)}; the same grade on {found.same:.1%}")
-    settled = f", {found.settled:,} settled" if found.settled else ""
-    lines.append(f"disputed: {len(found.disputed):,} of {found.pairs:,} pairs{settled}")
-    for query, target, grades in found.disputed[:_SHOWN]:
-        said = ", ".join(f"{printable(name)} {grade}" for name, grade in grades.items())
-        lines.append(f"  {printable(query)} {printable(str(target))}: {said}")
+    rows += [
+        [", ".join(map(printable, row.annotators)), f"{row.pairs:,}", _number(row.kappa)] for row in agreement.kappa
+    ]
+    same = "-" if agreement.same is None else f"{agreement.same:.1%}"
+    settled = f", {agreement.settled:,} settled" if agreement.settled else ""
+    lines = [
+        render(rows),
+        "",
+        f"Krippendorff's alpha (ordinal): {_number(agreement.alpha)}; the same grade on {same}",
+        f"disputed: {len(agreement.disputed):,} of {agreement.pairs:,} pairs{settled}",
+    ]
+    for pair in agreement.disputed[:_SHOWN]:
+        grades = ", ".join(f"{printable(name)} {grade}" for name, grade in pair.grades.items())
+        lines.append(f"  {printable(pair.query)} {printable(pair.target)}: {grades}")
     return lines
 
 
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.3f}"
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

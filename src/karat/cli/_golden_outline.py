@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,74 +10,82 @@ import click
 from karat.cli._table import emit, escaped, render
 
 if TYPE_CHECKING:
-    from karat.core import Span
-    from karat.text import Outline
+    from karat.schema import GoldenOutline
 
 _WIDTH = 60
 
 
 @click.command("outline", short_help="Show the sections and blocks of a document, with their bytes.")
 @click.argument("document", metavar="DOC")
+@click.option("--id", "name", metavar="ID", help="Where DOC is a golden set or a project: the document to show.")
 @click.option("--blocks/--no-blocks", default=True, show_default=True, help="Show the blocks, or only the sections.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(document: str, blocks: bool, as_json: bool) -> None:
+def command(document: str, name: str | None, blocks: bool, as_json: bool) -> None:
     """Show the sections and blocks of DOC: Markdown, plain text or JSON in UTF-8; - is standard input.
+
+    DOC may also be a golden set or a project, of which --id names a document.
 
     The bytes count in the canonical form of the text, which is what a golden set freezes; the output says whether DOC
     has this form already. A section's bytes begin after its heading and include the sections below it.
 
     Example: karat golden outline README.md --no-blocks
     """
-    from karat.core import NORMALISER
+    from karat.schema import to_json
     from karat.text import canonical, outline
 
-    data, text = _read(document)
+    data, text = _read(document) if name is None else _read_from_set(document, name)
     normal = canonical(text)
-    found, changed = outline(normal), normal.encode() != data
+    changed = normal.encode() != data
+    parts = outline(normal)
     if as_json:
-        import json
-
-        plain = found.to_dict()
-        if not blocks:
-            del plain["blocks"]
-        emit(json.dumps({"document": document, "normaliser": NORMALISER, "changed": changed, **plain}))
+        emit(to_json(parts.document(name or document, changed=changed, blocks=blocks)))
         return
     form = "other bytes than in the file" if changed else "the same bytes as in the file"
-    emit(
-        f"{escaped(document)}: {_count(found.size, 'byte')}, {_count(len(found.sections), 'section')}, "
-        f"{_count(len(found.blocks), 'block')}; canonical text {NORMALISER}, {form}\n"
-    )
-    emit(render(_rows(found, normal.encode(), blocks), left=4))
+    whole = parts.document(name or document, changed=changed)
+    counts = [(whole.bytes, "byte"), (len(whole.sections), "section"), (len(whole.blocks or ()), "block")]
+    sizes = ", ".join(f"{number:,} {noun}{'' if number == 1 else 's'}" for number, noun in counts)
+    emit(f"{escaped(whole.document)}: {sizes}; canonical text {whole.normaliser}, {form}\n")
+    emit(render(_rows(whole, normal.encode(), blocks), left=4))
 
 
 def _read(document: str) -> tuple[bytes, str]:
+    from karat.core import UsageError
     from karat.files import decode, read_bytes
 
-    name = "standard input" if document == "-" else document
+    if document != "-" and Path(document).is_dir():
+        raise UsageError(f"{document} is a folder; name one of its documents with --id")
     data = read_bytes(document)
-    return data, decode(data, name)
+    return data, decode(data, "standard input" if document == "-" else document)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _read_from_set(source: str, name: str) -> tuple[bytes, str]:
+    from karat.core import UsageError, did_you_mean, shorten
+    from karat.golden import open_set
+
+    documents = open_set(source).document_by_id
+    if name not in documents:
+        raise UsageError(f"{source} has no document {shorten(name)}{did_you_mean(name, documents)}")
+    text = documents[name].text
+    return text.encode(errors="surrogatepass"), text
 
 
-def _rows(found: Outline, data: bytes, with_blocks: bool) -> list[list[str]]:
+def _rows(document: GoldenOutline, data: bytes, with_blocks: bool) -> list[list[str]]:
     rows = [["id", "type", "bytes", "title or first words"]]
-    blocks = iter(found.blocks if with_blocks else ())
+    blocks = iter((document.blocks or ()) if with_blocks else ())
     block = next(blocks, None)
-    for section in found.sections:
+    for section in document.sections:
         margin = "  " * (section.depth - 1)
         rows.append([margin + section.id, "section", _bytes(section.whole), _shortened(section.title)])
         while block is not None and block.section == section.id:
-            words = data[block.span.start : block.span.end][: 8 * _WIDTH].decode(errors="ignore")
+            start, end = block.span
+            words = data[start:end][: 8 * _WIDTH].decode(errors="ignore")
             rows.append([f"{margin}  {block.id}", block.type, _bytes(block.span), _shortened(words)])
             block = next(blocks, None)
     return rows
 
 
-def _bytes(span: Span) -> str:
-    return f"{span.start}-{span.end}"
+def _bytes(span: tuple[int, int]) -> str:
+    return f"{span[0]}-{span[1]}"
 
 
 def _shortened(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import click
 
@@ -11,8 +11,8 @@ from karat.cli._table import emit, escaped
 
 @click.command("pool", short_help="List what to judge next, from the runs of several systems.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--golden", "set_", metavar="SET", help="The golden set, for texts and for what is judged already.")
-@click.option("--depth", type=click.IntRange(min=1), default=20, show_default=True, help="Pool the first so many.")
+@click.option("--golden", "set_", metavar="SET", help="Golden set or project, for texts and what is judged already.")
+@click.option("--depth", type=click.IntRange(min=1), default=20, show_default=True, help="Ranks of each run to pool.")
 @click.option(
     "--all", "everything", is_flag=True, help="Also list the pairs that are judged already, after the others."
 )
@@ -23,31 +23,42 @@ def command(
 ) -> None:
     """Write a file of the pairs of query and document that the RUNs have in their first ranks and nobody judged.
 
-    One JSON record a line; annotators fill in "grade", and 'karat golden merge' takes the file back. The best ranks of
-    all queries come first, so that whoever stops early has judged the top of each. Ranks and systems are not shown,
-    because they sway the judge.
+    A RUN is a file in any format that karat score reads, a folder of such files, or a project: then it is the folder
+    of its runs, and without --golden its golden set is used.
+
+    The file has one JSON record per line, with the texts to read. Annotators fill in "grade", and 'karat golden merge'
+    takes the file back. The best ranks of all queries come first, so that whoever stops early has judged the top of
+    each. Ranks and systems are not shown, because they sway the judge.
 
     Example: karat golden pool bm25.txt dense.txt --golden examples/hotel --depth 20 -o to-judge.jsonl
     """
     from karat import golden
     from karat.core import GoldenSet, UsageError
-    from karat.files import write_file
+    from karat.schema import GoldenPool, to_json
 
     if as_json and output is None:
         raise UsageError("--json prints counts; name the file of pairs with --output")
-    found = golden.read(set_) if set_ else GoldenSet()
+    source = set_ or next((run for run in runs if Path(run, "runs").is_dir()), None)
+    gold = golden.open_set(source) if source else GoldenSet()
     ranked = golden.read_runs(runs)
-    pairs = golden.pool(found, ranked, depth=depth)
-    strange = {query for run in ranked for query in run} - {query.id for query in found.queries}
-    if set_ and strange:
-        click.echo(f"karat: {len(strange):,} queries of the runs are not in the set, left out", err=True)
+    pairs = golden.pool(gold, ranked.tables, depth=depth)
     unjudged = sum(pair.grade is None for pair in pairs)
-    shown = pairs if everything else pairs[:unjudged]
-    text = "".join(golden.pool_lines(found, shown))
-    counts = {"pairs": len(pairs), "unjudged": unjudged, "written": len(shown)}
+    rows = list(golden.pool_rows(gold, pairs if everything else pairs[:unjudged], ranked.passages))
+    strangers = {query for run in ranked.tables for query in run} - gold.query_by_id.keys() if source else set()
+    for note in (*ranked.notes, *_notes(rows, len(strangers))):
+        click.echo(f"karat: {escaped(note)}", err=True)
     if output is None:
-        emit(text, nl=False)
-    else:
-        write_file(output, text)
-        line = f"{escaped(output)}: {len(shown):,} of {len(pairs):,} pairs, {unjudged:,} not judged yet"
-        emit(json.dumps(counts) if as_json else line)
+        emit(golden.pool_text(rows), nl=False)
+        return
+    golden.write_pool(output, rows)
+    counts = GoldenPool(pairs=len(pairs), unjudged=unjudged, written=len(rows))
+    line = f"{escaped(output)}: {len(rows):,} of {len(pairs):,} pairs, {unjudged:,} not judged yet"
+    emit(to_json(counts) if as_json else line)
+
+
+def _notes(rows: list[dict[str, object]], strangers: int) -> list[str]:
+    notes = [f"{strangers:,} queries of the runs are not in the set, left out"] if strangers else []
+    without = sum("text" not in row for row in rows)
+    if without:
+        notes.append(f"{without:,} of {len(rows):,} pairs have no text to judge; --golden names a set with documents")
+    return notes

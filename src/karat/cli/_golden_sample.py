@@ -1,13 +1,16 @@
-"""``karat golden sample``: a smaller set that stands for the whole."""
+"""``karat golden sample``: a smaller set that represents the whole."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import click
 
 from karat.cli._table import emit, escaped, printable
+
+if TYPE_CHECKING:
+    from karat.schema import GoldenSample
 
 
 @click.command("sample", short_help="Draw a stratified sample of queries.")
@@ -21,18 +24,26 @@ from karat.cli._table import emit, escaped, printable
 def command(set_: str, destination: str, n: int, stratify: str | None, seed: int, to: str, as_json: bool) -> None:
     """Draw N queries of SET with their judgments, and write them with all documents to DESTINATION.
 
+    SET may be a project: then it is the set that karat.toml names.
+
     Example: karat golden sample examples/hotel hotel-50 --stratify category --n 50 --seed 1
     """
     from karat import golden
+    from karat.schema import GoldenSample, to_json
 
-    found = golden.read(set_)
-    drawn = golden.sample(found, n, stratify=stratify, seed=seed)
-    lost = golden.write(drawn, destination, to)
-    for note in (*found.notes, *lost):
+    gold = golden.open_set(set_)
+    sample = golden.sample(gold, n, stratify=stratify, seed=seed)
+    lost = golden.write(sample, destination, to)
+    for note in (*gold.notes, *lost):
         click.echo(f"karat: {escaped(note)}", err=True)
-    groups = Counter(getattr(query, stratify) for query in drawn.queries) if stratify else Counter()
-    if as_json:
-        emit(json.dumps({"written": destination, "queries": [query.id for query in drawn.queries], "groups": groups}))
-        return
-    shares = ", ".join(f"{printable(name) or '(none)'} {count}" for name, count in sorted(groups.items()))
-    emit(f"{escaped(destination)}: {n:,} of {len(found.queries):,} queries{': ' + shares if shares else ''}")
+    groups = Counter(getattr(query, stratify) for query in sample.queries) if stratify else Counter[str]()
+    document = GoldenSample(
+        written=destination, queries=tuple(query.id for query in sample.queries), groups=dict(groups)
+    )
+    emit(to_json(document) if as_json else _text(document, len(gold.queries)))
+
+
+def _text(document: GoldenSample, total: int) -> str:
+    shares = ", ".join(f"{printable(name) or '(none)'} {count}" for name, count in sorted(document.groups.items()))
+    drawn = f"{len(document.queries):,} of {total:,} queries{': ' + shares if shares else ''}"
+    return f"{escaped(document.written)}: {drawn}"

@@ -1,8 +1,7 @@
-"""``karat golden synth``: a golden set made by machine, to start with."""
+"""``karat golden synth``: a golden set made by machine, as a start."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -38,22 +37,27 @@ def command(
     """
     from karat import golden
     from karat.core import UsageError
+    from karat.files import Reading
+    from karat.schema import GoldenSynthesis, to_json
 
     if len(paths) != (2 if needles is None else 1):
-        raise UsageError("give DOCUMENTS and DESTINATION, or --needles and DESTINATION")
-    *documents, destination = paths
+        raise UsageError("name DOCUMENTS and DESTINATION, or --needles and DESTINATION")
+    *sources, destination = paths
     if needles is not None:
-        made = golden.needles(documents=logs, lines=lines, needles=needles, seed=seed)
+        gold = golden.needles(documents=logs, lines=lines, needles=needles, seed=seed)
     else:
-        reading = golden.Reading()
-        found = golden.read_documents(Path(documents[0]), reading)
+        reading = Reading()
+        documents = golden.read_documents(Path(sources[0]), reading)
         reading.finish()
         for note in reading.notes():
             click.echo(f"karat: {escaped(note)}", err=True)
-        made = golden.synthesise(found, per_document, name=Path(destination).name)
-    golden.write(made, destination)
-    counts = {"documents": len(made.documents), "queries": len(made.queries)}
-    if as_json:
-        emit(json.dumps({"written": destination, **counts, "fingerprint": golden.fingerprint(made)}))
-    else:
-        emit(f"{escaped(destination)}: {counts['queries']:,} queries from {counts['documents']:,} documents")
+        gold = golden.synthesise(documents, per_document, name=Path(destination).name)
+    golden.write(gold, destination)
+    document = GoldenSynthesis(
+        written=destination,
+        documents=len(gold.documents),
+        queries=len(gold.queries),
+        fingerprint=golden.fingerprint(gold),
+    )
+    text = f"{escaped(destination)}: {document.queries:,} queries from {document.documents:,} documents"
+    emit(to_json(document) if as_json else text)

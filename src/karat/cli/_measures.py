@@ -1,4 +1,4 @@
-"""``karat measures``: what can be measured."""
+"""``karat measures``: the list of measures."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ def command(name: str | None, as_json: bool) -> None:
 
     Example: karat measures nDCG
     """
-    found = [MEASURES.get(name)] if name else list(MEASURES)
+    definitions = [MEASURES.get(name)] if name else list(MEASURES)
     if as_json:
         import json
 
-        emit(json.dumps({"measures": [_record(definition) for definition in found]}, indent=1))
+        emit(json.dumps({"measures": [_record(definition) for definition in definitions]}, indent=1))
     elif name:
-        emit(explain(found[0]))
+        emit(explain(definitions[0]))
     else:
         rows = [["measure", "also known as", "what it is"]]
-        rows += [[usage(d), ", ".join(d.aliases), d.doc.split("\n", 1)[0]] for d in found]
+        rows += [[usage(d), ", ".join(d.aliases), d.doc.split("\n", 1)[0]] for d in definitions]
         emit(render(rows, left=3))
 
 
 def usage(definition: Definition) -> str:
-    """Show how a measure is written."""
+    """Return how a measure is written."""
     at = {"none": "", "optional": "[@k]", "required": "@k", "recall": "@recall"}[definition.cutoff]
     return definition.name + at
 
 
 def explain(definition: Definition) -> str:
-    """Show all that is known of a measure."""
+    """Return the documentation of a measure."""
     import inspect
 
     parts = [usage(definition), "", inspect.cleandoc(definition.doc)]

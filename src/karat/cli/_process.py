@@ -1,17 +1,17 @@
-"""Settings of this process that make scoring cheaper; a library must not make them for its caller."""
+"""Settings of the process that make scoring faster; a library should not change them for its caller."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
-_LARGE = 12 * 2**20  # bytes; smaller files are scored before any of this could pay
+_LARGE = 12 * 2**20  # bytes; below, it would cost more than it saves
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the numbers of glibc's <malloc.h>
 
 
 def tune(paths: Iterable[str]) -> None:
-    """Prepare to score some files; to be called before NumPy and Polars are imported."""
-    # Nothing here multiplies matrices or gains from more threads, and starting them costs more than a small run.
+    """Prepare to score files; call it before NumPy and Polars are imported."""
+    # Scoring does not gain from more threads, and starting them costs more than a small run.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     # Not with pathlib, which raises on odd names.
@@ -20,7 +20,7 @@ def tune(paths: Iterable[str]) -> None:
 
 
 def _keep_freed_memory() -> None:
-    """Tell the allocator to reuse large blocks instead of giving them back: page faults are 5 % of a large run."""
+    """Let the allocator reuse large blocks instead of returning them: page faults are 5 % of a large run."""
     import ctypes
 
     try:

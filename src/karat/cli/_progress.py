@@ -1,4 +1,4 @@
-"""What is said while something is done: notes, and on a terminal one bar at a time."""
+"""Messages and progress on standard error, beside the results on standard output."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from karat.cli._table import escaped
 
 
 def say(text: str) -> None:
-    """Say something that is no result, on standard error."""
+    """Print a message on standard error."""
     click.echo(f"karat: {escaped(text)}", err=True)
 
 
 class Progress:
-    """Shows how far a stage is; as a context manager it leaves the cursor on a line of its own."""
+    """Shows a bar for the stage that is under way, on a terminal only; as a context manager it ends the last bar."""
 
     def __init__(self) -> None:
         self._shown = sys.stderr is not None and sys.stderr.isatty()
@@ -31,7 +31,7 @@ class Progress:
         self._finish()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show that so much of a stage is done; another stage begins another bar."""
+        """Show how much of a stage is done; another stage begins another bar."""
         if not self._shown:
             return
         if self._bar is None or stage != self._stage:
@@ -41,6 +41,11 @@ class Progress:
             self._stage, self._done = stage, 0
         self._bar.update(done - self._done)
         self._done = done
+
+    def say(self, text: str) -> None:
+        """Print a message on a line of its own; a bar that is shown ends before it."""
+        self._finish()
+        say(text)
 
     def _finish(self) -> None:
         if self._bar is not None:

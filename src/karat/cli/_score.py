@@ -19,6 +19,7 @@ from karat.cli._table import bold, emit, number, printable, render
 
 if TYPE_CHECKING:
     from karat.core import Scores
+    from karat.schema import MeasureScore, RunScores, ScoreReport
 
 _FORMATS = ["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
@@ -33,11 +34,11 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 @click.option("--per-query", is_flag=True, help="Show every query's values too.")
 @click.option("--by", metavar="FIELD", help="Show means by a field of the queries, such as category.")
 @click.option(
-    "--queries", metavar="FILE", help="Table of queries that has the field; else the judgments should have it."
+    "--queries", metavar="FILE", help="Table of queries that has the field; by default the judgments have it."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, values at full precision.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all; .json means JSON.")
-@click.option("--format", type=click.Choice(_FORMATS), help="Format of the files, when it should not be sniffed.")
+@click.option("--format", type=click.Choice(_FORMATS), help="Format of the files; by default it is recognised.")
 @click.option(
     "--conventions",
     type=click.Choice(_CONVENTIONS),
@@ -48,17 +49,17 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 @click.option(
     "--undefined",
     type=click.Choice(["exclude", "zero", "one"]),
-    help="What a query without relevant documents counts as.",
+    help="How to score a query without relevant documents.",
 )
 @click.option(
-    "--missing", type=click.Choice(["zero", "exclude"]), help="What a judged query that is not in the run counts as."
+    "--missing", type=click.Choice(["zero", "exclude"]), help="How to score a judged query that is not in the run."
 )
 @click.option("--classes", metavar="FILE", help="Documents that can stand for each other: lines of document and class.")
 @click.option(
     "--pass-at",
     type=click.IntRange(min=1),
     metavar="K",
-    help="Take the runs as trials of one system: pass@K and pass^K.",
+    help="Take the runs as trials of one system, and show pass@K and pass^K.",
 )
 @click.option(
     "--threshold", type=float, default=1.0, show_default=True, help="With --pass-at: the score that is a success."
@@ -66,13 +67,13 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """Score each RUN against the judgments in QRELS.
 
-    Files are TREC, JSON, JSONL, CSV, TSV or Parquet, gzipped or not; - is standard input. Several runs give one
-    table, with the best value of each measure marked.
+    Files are TREC, JSON, JSONL, CSV, TSV or Parquet, gzipped or not; - is standard input. A run may also be one that
+    'karat eval' wrote, or a trace file. Several runs make one table, with the best value of each measure marked.
 
     Example: karat score qrels.txt bm25.txt dense.txt -m nDCG@10 -m R@100 --json
     """
     tune(runs)
-    from karat.measures import document, pass_at_k, read_field
+    from karat.measures import pass_at_k, read_field, score_report
 
     _check_usage([qrels, *runs], options)
     by, fields, output = options["by"], options["queries"], options["output"]
@@ -81,13 +82,16 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     if options["pass_at"]:
         name = "1 trial" if len(runs) == 1 else f"{len(runs)} trials"
         scores = [pass_at_k(scores, options["pass_at"], threshold=options["threshold"], name=name)]
-    found = document(scores, per_query=options["per_query"], by=by, groups=groups)
-    found = {"qrels": qrels, "conventions": options["conventions"], **found}
+    report = score_report(
+        scores, qrels=qrels, conventions=options["conventions"], per_query=options["per_query"], by=by, groups=groups
+    )
     if options["as_json"] or (output or "").endswith(".json"):
+        from msgspec import to_builtins
+
         # In ASCII: no terminal's encoding can spoil it, and no character of an id can act on the terminal.
-        text = json.dumps(found, allow_nan=False)
+        text = json.dumps(to_builtins(report), allow_nan=False)
     else:
-        text = _text(scores, found)
+        text = _text(report, unmatched=[run.name for run in scores if run.judged_retrieved == 0])
     if output not in (None, "-", "/dev/stdout"):
         from karat.files import write_file
 
@@ -97,23 +101,23 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
 
 
 def _check_usage(inputs: list[str], options: dict[str, Any]) -> None:
-    """Refuse what makes no sense before anything is read."""
+    """Refuse options that contradict each other before anything is read."""
     from karat.core import UsageError
 
     if options["queries"] and not options["by"]:
-        raise UsageError("--queries is read for a field of it; name the field with --by")
+        raise UsageError("--queries needs a field; name it with --by")
     if not math.isfinite(options["threshold"]):
-        raise UsageError(f"--threshold {options['threshold']} is no finite number")
-    read = inputs + [options[name] for name in ("queries", "classes") if options[name]]
+        raise UsageError(f"--threshold {options['threshold']} is not a finite number")
+    paths = inputs + [options[name] for name in ("queries", "classes") if options[name]]
     if options["by"] and not options["queries"]:
-        read.append(inputs[0])  # once for the judgments, and once for the field
-    if read.count("-") > 1:
+        paths.append(inputs[0])  # once for the judgments, and once for the field
+    if paths.count("-") > 1:
         raise UsageError("standard input (-) can be read only once; write it to a file first")
     output = options["output"]
     if output and os.path.isfile(output):  # noqa: PTH113 (pathlib raises on odd names)
-        for path in read:
+        for path in paths:
             if os.path.exists(path) and os.path.samefile(path, output):  # noqa: PTH110, PTH121 (the same)
-                raise UsageError(f"--output {output} would overwrite what is read; choose another name")
+                raise UsageError(f"--output {output} would overwrite an input; choose another name")
 
 
 def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[Scores]:
@@ -127,7 +131,7 @@ def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[S
 
 
 def _names(runs: tuple[str, ...]) -> list[str]:
-    """Name runs by their files, and by as much of their paths as tells them apart."""
+    """Return names for runs: their file names, and as much of their paths as tells them apart."""
     from karat.measures import name_of
 
     names = [name_of(run) for run in runs]
@@ -139,18 +143,18 @@ def _names(runs: tuple[str, ...]) -> list[str]:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Number those that are called like one before them."""
+    """Return the names, with a number after each that was used before."""
     seen: Counter[str] = Counter()
-    found = []
+    distinct = []
     for name in names:
         seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        distinct.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return distinct
 
 
 @contextmanager
 def _progress(runs: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
-    """Show a bar for files that take more than a moment, on a terminal."""
+    """Show a progress bar for large files, on a terminal."""
     # Not with pathlib, which raises on odd names.
     size = sum(os.path.getsize(run) for run in runs if os.path.isfile(run))  # noqa: PTH202, PTH113
     if size < 50_000_000 or sys.stderr is None or not sys.stderr.isatty():
@@ -160,49 +164,49 @@ def _progress(runs: tuple[str, ...]) -> Iterator[Callable[[int], None] | None]:
         yield bar.update
 
 
-def _text(scores: list[Scores], found: dict[str, Any]) -> str:
-    runs = found["runs"]
-    parts = [_summary(runs)]
-    for run in runs:
-        name, measures = bold(printable(run["name"])), list(run["measures"])
-        for field, groups in run.get("by", {}).items():
+def _text(report: ScoreReport, *, unmatched: list[str]) -> str:
+    """Return the tables and notes; ``unmatched`` names the runs in which no judged document was retrieved."""
+    parts = [_summary(report.runs)]
+    for run in report.runs:
+        name, measures = bold(printable(run.name)), list(run.measures)
+        for field, segments in (run.by or {}).items():
             rows = [[printable(field), *measures, "queries"]]
-            for value, group in groups.items():
-                cells = [group["measures"][measure] for measure in measures]
+            for value, segment in segments.items():
+                cells = [segment.measures[measure] for measure in measures]
                 rows.append([printable(value) or "(none)", *map(_cell, cells), _scored(cells)])
             parts.append(f"{name} by {printable(field)}\n{render(rows)}")
-        if "queries" in run:
+        if run.queries:
             rows = [["query", *measures]]
-            rows += [[printable(q), *(number(values[m]) for m in measures)] for q, values in run["queries"].items()]
+            rows += [[printable(q), *(number(values[m]) for m in measures)] for q, values in run.queries.items()]
             parts.append(f"{name} by query\n{render(rows)}")
-    notes = _notes(scores, found["conventions"])
+    notes = _notes(report, unmatched)
     return "\n\n".join(parts + (["\n".join(notes)] if notes else []))
 
 
-def _summary(runs: list[dict[str, Any]]) -> str:
-    """One row per measure, one column per run; the best of several is marked with a star."""
-    rows = [["measure", *_distinct(printable(run["name"]) for run in runs), "queries"]]
-    for measure in runs[0]["measures"]:
-        cells = [run["measures"][measure] for run in runs]
+def _summary(runs: list[RunScores]) -> str:
+    """Return one row per measure and one column per run; a star marks the best of several."""
+    rows = [["measure", *_distinct(printable(run.name) for run in runs), "queries"]]
+    for measure in runs[0].measures:
+        cells = [run.measures[measure] for run in runs]
         texts = [_cell(cell) for cell in cells]
         if len(runs) > 1:
             # Means over different numbers of queries cannot be compared.
-            comparable = len({cell["n"] for cell in cells}) == 1
-            best = _best(measure, [cell["mean"] for cell in cells if cell["mean"] is not None and comparable])
-            marks = ["*" if best is not None and cell["mean"] == best else " " for cell in cells]
+            comparable = len({cell.n for cell in cells}) == 1
+            best = _best(measure, [cell.mean for cell in cells if cell.mean is not None and comparable])
+            marks = ["*" if best is not None and cell.mean == best else " " for cell in cells]
             texts = [text + mark for text, mark in zip(texts, marks, strict=True)]
         rows.append([measure, *texts, _scored(cells)])
     return render(rows)
 
 
-def _scored(cells: list[dict[str, Any]]) -> str:
-    """Say over how many queries some means are; once, when it is the same for all."""
-    counts = [f"{cell['n']}/{cell['total']}" for cell in cells]
+def _scored(cells: list[MeasureScore]) -> str:
+    """Return how many queries the means are over; once, if it is the same for all."""
+    counts = [f"{cell.n}/{cell.total}" for cell in cells]
     return " ".join(counts if len(set(counts)) > 1 else counts[:1])
 
 
 def _best(measure: str, values: list[float]) -> float | None:
-    """Give the best of some means, or None where none is: of counts, and of nothing."""
+    """Return the best of some means, or None for counts, and where there is no mean."""
     from karat.core import Measure
 
     better = measure.startswith("pass") or Measure.parse(measure).definition.higher_is_better
@@ -211,36 +215,36 @@ def _best(measure: str, values: list[float]) -> float | None:
     return max(values) if better else min(values)
 
 
-def _cell(cell: dict[str, Any]) -> str:
-    if "sum" in cell:
-        return f"{cell['sum']:.0f}" if cell["sum"] == round(cell["sum"]) else number(cell["sum"])
-    return number(cell["mean"])
+def _cell(cell: MeasureScore) -> str:
+    if isinstance(cell.sum, float):
+        return f"{cell.sum:.0f}" if cell.sum == round(cell.sum) else number(cell.sum)
+    return number(cell.mean)
 
 
-def _notes(scores: list[Scores], conventions: str) -> list[str]:
-    """Say what the numbers leave out."""
-    notes = []
-    for run in scores:
-        name = printable(run.name)
-        for reason in run.reasons:
-            touched = {m: run.missing(m)[reason] for m in run.measures if reason in run.missing(m)}
-            for count in sorted(set(touched.values())):
-                measures = ", ".join(measure for measure, n in touched.items() if n == count)
-                notes.append(f"{name}: {_queries(count)} without a value ({reason}), left out of {measures}")
-        excluded = any("not in the run" in run.missing(m) for m in run.measures)
-        if run.not_in_run and not excluded:
-            shown = ", ".join(printable(q) for q in run.not_in_run[:5]) + (", ..." if len(run.not_in_run) > 5 else "")
-            notes.append(
-                f"{name}: {_queries(len(run.not_in_run))} judged but not in the run, scored as an empty list: {shown}"
-            )
-        if run.judged_retrieved == 0:
-            notes.append(f"{name}: no judged document was retrieved; do both files name documents alike?")
-        if run.not_judged:
-            notes.append(f"{name}: {_queries(run.not_judged)} in the run without judgments, ignored")
-    changed = {m: d for m, d in scores[0].definitions.items() if d != m}
+def _notes(report: ScoreReport, unmatched: list[str]) -> list[str]:
+    """Return what the numbers leave out."""
+    notes = [note for run in report.runs for note in _run_notes(run, unmatched)]
+    changed = {m: cell.definition for m, cell in report.runs[0].measures.items() if cell.definition}
     if changed:
-        notes.append(f"conventions {conventions}: " + ", ".join(f"{m} is {d}" for m, d in changed.items()))
+        notes.append(f"conventions {report.conventions}: " + ", ".join(f"{m} is {d}" for m, d in changed.items()))
     return notes
+
+
+def _run_notes(run: RunScores, unmatched: list[str]) -> Iterator[str]:
+    name = printable(run.name)
+    reasons = dict.fromkeys(reason for cell in run.measures.values() for reason in cell.missing)
+    for reason in reasons:
+        counts = {m: cell.missing[reason] for m, cell in run.measures.items() if reason in cell.missing}
+        for count in sorted(set(counts.values())):
+            measures = ", ".join(measure for measure, n in counts.items() if n == count)
+            yield f"{name}: {_queries(count)} without a value ({reason}), left out of {measures}"
+    if run.not_in_run and "not in the run" not in reasons:
+        shown = ", ".join(printable(q) for q in run.not_in_run[:5]) + (", ..." if len(run.not_in_run) > 5 else "")
+        yield f"{name}: {_queries(len(run.not_in_run))} judged but not in the run, scored as an empty list: {shown}"
+    if run.name in unmatched:
+        yield f"{name}: no judged document was retrieved; do both files name documents alike?"
+    if run.not_judged:
+        yield f"{name}: {_queries(run.not_judged)} in the run without judgments, ignored"
 
 
 def _queries(n: int) -> str:

@@ -1,4 +1,4 @@
-"""Plain text: aligned tables, colours only on a terminal, nothing that a script could trip over."""
+"""Plain-text output: aligned tables, colours only on a terminal, and no control characters from input."""
 
 from __future__ import annotations
 

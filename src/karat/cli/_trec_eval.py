@@ -9,8 +9,55 @@ import click
 from karat.cli._process import tune
 from karat.cli._table import emit
 
+_VERSION = "9.0.8"
+_LEFT_OUT = {
+    "format": "-R {value}: karat trec-eval reads judgments in the qrels format only",
+    "zscores": "-Z: karat trec-eval prints no Z scores; compute them from its output with -q",
+    "debug": "-D: karat trec-eval prints no debugging output",
+    "old_format": "-o: trec_eval 9 has dropped the old output format, and so has karat trec-eval",
+}
+_OTHER_FORMATS = ("prefs", "qrels_prefs", "qrels_jg")
 
-@click.command("trec-eval", short_help="Print what NIST's trec_eval prints, byte for byte.")
+
+class _Command(click.Command):
+    """Takes long options by any unambiguous beginning, as C's getopt_long does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        names = [name for parameter in self.get_params(ctx) for name in parameter.opts if name.startswith("--")]
+        end = args.index("--") if "--" in args else len(args)
+        return super().parse_args(ctx, [*(_complete(argument, names, ctx) for argument in args[:end]), *args[end:]])
+
+
+def _complete(argument: str, names: list[str], ctx: click.Context) -> str:
+    """Return an argument with the full name of the long option that it begins."""
+    beginning, equals, value = argument.partition("=")
+    if not beginning.startswith("--") or beginning in names:
+        return argument
+    matches = [name for name in names if name.startswith(beginning)]
+    if len(matches) > 1:
+        raise click.NoSuchOption(beginning, possibilities=matches, ctx=ctx)
+    return f"{matches[0]}{equals}{value}" if matches else argument
+
+
+def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001 (click's signature)
+    if value and not ctx.resilient_parsing:
+        click.echo(f"trec_eval version {_VERSION}", err=True)  # where trec_eval prints it
+        ctx.exit()
+
+
+def _check_format(ctx: click.Context, parameter: click.Parameter, value: str) -> None:  # noqa: ARG001 (click's signature)
+    if value in _OTHER_FORMATS:
+        raise click.UsageError(_LEFT_OUT["format"].format(value=value), ctx)
+    if value != "qrels":
+        raise click.UsageError(f"-R {value}: unknown format; karat trec-eval reads qrels", ctx)
+
+
+def _refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value:
+        raise click.UsageError(_LEFT_OUT[str(parameter.name)], ctx)
+
+
+@click.command("trec-eval", cls=_Command, short_help="Print what NIST's trec_eval prints, byte for byte.")
 @click.argument("qrels")
 @click.argument("run")
 @click.option(
@@ -58,13 +105,35 @@ from karat.cli._table import emit
     metavar="N",
     help="Documents in the collection, for utility.",
 )
-@click.option("-R", "--Rel_info_format", type=click.Choice(["qrels"]), expose_value=False, help="Format of QRELS.")
+@click.option(
+    "-R",
+    "--Rel_info_format",
+    "format",
+    default="qrels",
+    metavar="qrels",
+    callback=_check_format,
+    expose_value=False,
+    help="Format of QRELS.",
+)
 @click.option("-T", "--Results_format", type=click.Choice(["trec_results"]), expose_value=False, help="Format of RUN.")
+@click.option(
+    "-v",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    callback=_show_version,
+    expose_value=False,
+    help="Print the version of trec_eval that the output follows.",
+)
+@click.option("-Z", "--Zscore", "zscores", callback=_refuse, expose_value=False, hidden=True)
+@click.option("-D", "--Debug_level", "debug", callback=_refuse, expose_value=False, hidden=True)
+@click.option("-o", "old_format", is_flag=True, callback=_refuse, expose_value=False, hidden=True)
+@click.option("--Output_old_results_format", "old_format", callback=_refuse, expose_value=False, hidden=True)
 def command(qrels: str, run: str, **options: Any) -> None:
     """Evaluate RUN against QRELS as trec_eval 9.0.8 does, and print the same bytes.
 
     Measures, parameters and options are written as for trec_eval. Files are TREC's, gzipped or not; - is standard
-    input. What trec_eval would misread, such as a score that is no number, is an error here.
+    input. What trec_eval would misread, such as a score that is not a number, is an error here.
 
     Example: karat trec-eval -q -m map -m P.5,10 -m ndcg_cut.10 qrels.txt run.txt
     """
@@ -74,5 +143,5 @@ def command(qrels: str, run: str, **options: Any) -> None:
 
     if qrels == run == "-":
         raise UsageError("standard input (-) can be read only once; write it to a file first")
-    # As bytes: the output is the same whatever the encoding and the line ends of the terminal.
+    # As bytes, so that the output does not depend on the encoding and the line ends of the terminal.
     emit(trec_eval(qrels, run, **options).encode(), nl=False)

@@ -13,7 +13,7 @@ from karat.core import InputError, Unit, did_you_mean, shorten
 from karat.files import decode, read_bytes
 
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
-_GOLDEN = ("path", "format", "documents")
+_GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which a project does not have."""
 _SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
@@ -49,6 +49,8 @@ class Config:
     golden: Path
     golden_format: str | None = None
     documents: Path | None = None
+    profile: str | None = None
+    """The size and coverage that the linter asks of the golden set: small, agent or structured."""
     pipeline: Mapping[str, Any] = field(default_factory=dict)
     """The stages of the built-in pipeline, which :class:`karat.systems.Stages` declares and checks."""
     system: Mapping[str, Any] = field(default_factory=dict)
@@ -91,6 +93,7 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         golden=folder / golden.get("path", "."),
         golden_format=golden.get("format"),
         documents=None if documents is None else folder / documents,
+        profile=golden.get("profile"),
         pipeline=tables["pipeline"],
         system=tables["system"],
         eval=_read_eval(tables["eval"], tables["system"], source),
@@ -102,6 +105,8 @@ def _read_eval(table: Mapping[str, Any], system: Mapping[str, Any], source: str)
     _known(table, _EVAL, "eval", source)
     for key, value in table.items():
         _typed(value, (int, float) if _EVAL[key] is float else _EVAL[key], f"[eval] {key}", source)
+    if "measures" in table and not table["measures"]:
+        raise InputError("[eval] measures is empty", source=source, hint="name a measure, or leave it out")
     if table.get("unit", "document") not in get_args(Unit):
         raise InputError(f"[eval] unit is {shorten(table['unit'])}; choose document or target", source=source)
     if system and "system" in table:

@@ -1,4 +1,4 @@
-"""The values that every other package speaks of, and the errors that they raise."""
+"""The values that every package works with, and the errors that karat raises."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ __all__ = [
     "unwrap",
 ]
 
-# Loaded at first use: their imports (NumPy above all) take longer than `karat --help` may.
+# Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
     **dict.fromkeys(("Floats", "Scores"), "_scores"),
     **dict.fromkeys(("check_id", "shorten", "unwrap"), "_values"),

@@ -1,14 +1,15 @@
-"""What can go wrong, in one tree.
+"""The errors that karat raises, in one tree.
 
 ::
 
     KaratError              any mistake karat can explain; the CLI prints one message, exit code 2
     ├── InputError          a file or value that cannot be read: says which, where, and what to do
-    ├── MeasureError        a measure that does not exist, or with parameters it does not take
+    ├── MeasureError        a measure that does not exist, or has parameters it does not take
     ├── UsageError          a call or command line that makes no sense
-    └── SystemFailed        the system under test, or what it runs on, failed; exit code 3
+    ├── SystemFailed        the system under test, or what it runs on, failed; exit code 3
+    └── GateFailed          a run does not pass its gate; exit code 1, or 4 if the decision is inconclusive
 
-Everything else that is raised is a bug in karat and shows its traceback.
+Any other exception is a bug in karat and shows its traceback.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from collections.abc import Iterable
 
 
 class KaratError(Exception):
-    """A mistake that the user can mend; ``exit_code`` is what the CLI returns for it."""
+    """A mistake that the user can correct; ``exit_code`` is what the CLI exits with."""
 
     exit_code = 2
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What to print, a line each; only an error that holds several has more than one."""
+        """The lines to print: one, except for errors that quote a message of several lines."""
         return (str(self),)
 
 
 class InputError(KaratError):
-    """Something that was read does not hold what it should.
+    """A file or value does not contain what it should.
 
     >>> print(InputError("score 'x' is not a number", source="run.txt", line=3, hint="use a decimal number"))
     run.txt, line 3: score 'x' is not a number; use a decimal number
@@ -45,7 +46,7 @@ class InputError(KaratError):
 
 
 class MeasureError(KaratError):
-    """A measure is unknown, or was given parameters that it does not take."""
+    """A measure is unknown, or has parameters that it does not take."""
 
 
 class UsageError(KaratError):
@@ -53,30 +54,30 @@ class UsageError(KaratError):
 
 
 class SystemFailed(KaratError):
-    """The system under test, or what it runs on, failed: its own words say how."""
+    """The system under test, or what it runs on, failed; the message quotes it."""
 
     exit_code = 3
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What to print: a backend that says several lines is quoted line by line."""
+        """The lines to print: a message of several lines is quoted line by line."""
         return tuple(str(self).splitlines()) or ("",)
 
 
 class GateFailed(KaratError):
-    """A run does not pass its gate, and so what was asked for is not done."""
+    """A run does not pass its gate, so it may not ship, or is not recorded as a baseline."""
 
     exit_code = 1
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``", did you mean 'x'?"`` for the nearest known words, or nothing.
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return ``", did you mean 'x'?"`` with the most similar names, or ``""`` if none is similar.
 
     >>> did_you_mean("ncdg", ["ndcg", "err"])
     ", did you mean 'ndcg'?"
     >>> did_you_mean("zzz", ["ndcg"])
     ''
     """
-    by_folded = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), by_folded, n=3, cutoff=0.6)
-    return f", did you mean {' or '.join(repr(by_folded[name]) for name in near)}?" if near else ""
+    by_folded = {name.lower(): name for name in names}
+    matches = difflib.get_close_matches(word.lower(), by_folded, n=3, cutoff=0.6)
+    return f", did you mean {' or '.join(repr(by_folded[name]) for name in matches)}?" if matches else ""

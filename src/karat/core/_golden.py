@@ -1,7 +1,8 @@
-"""A golden set: what is searched, what is asked, and how well each answers the other."""
+"""A golden set: documents, queries, and judgments of how well the documents answer the queries."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,16 +11,16 @@ from typing import Any, Literal, get_args
 
 Source = Literal["validated", "manual", "implicit", "bootstrapped"]
 SOURCES: tuple[Source, ...] = get_args(Source)
-"""Where a judgment comes from, the most trusted first: confirmed by a second look, a person's reading, behaviour such
-as clicks, a machine. For one pair the first source that has judged it decides, whatever the others say."""
+"""Where a judgment comes from, the most trusted source first: confirmed by a second person, made by one person,
+derived from behaviour such as clicks, made by a machine. The most trusted source that has judged a pair decides."""
 
 Unit = Literal["document", "target"]
 
 GRADES = ("not relevant", "tangential", "answers part", "answers directly")
-"""What the grades 0 to 3 mean, where a set declares nothing else."""
+"""The meaning of the grades 0 to 3, unless a golden set declares its own."""
 
 NORMALISER = "karat-1"
-"""The rules that make canonical text, whose bytes a span counts (see karat.golden)."""
+"""The version of the rules for canonical text (see :mod:`karat.text`), in which the bytes of a span are counted."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,13 +38,13 @@ class Span:
         return max(0, self.end - self.start)
 
     def overlap(self, other: Span) -> int:
-        """Count the bytes that both have."""
+        """Return the number of bytes that both spans cover."""
         return max(0, min(self.end, other.end) - max(self.start, other.start))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is judged: a document, or a section, a block or a span of it.
+    """What a judgment is about: a document, or a section, a block or a span of it.
 
     >>> str(Target(document="wifi", section="S.2"))
     'wifi#S.2'
@@ -61,36 +62,46 @@ class Target:
 
     @property
     def whole(self) -> bool:
-        """Whether it is the document itself."""
+        """Whether it is the whole document."""
         return not self.section and not self.block and self.span is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A document of the collection; ``text`` is as it came, spans count bytes of its canonical form."""
+    """A document of the collection. ``text`` is the original text; spans count bytes of its canonical form."""
 
     id: str
     text: str = ""
     title: str = ""
     type: str = ""
-    """What kind of record it is, as in KNOWLEDGE_ARTIFACT."""
+    """The kind of record, such as KNOWLEDGE_ARTIFACT."""
     format: str = ""
     """markdown, text or json."""
     domain: str = ""
     tags: tuple[str, ...] = ()
     tier: str = ""
-    """How important it is that it surfaces, as in constitutional, critical, important, normal, temporary."""
+    """How important it is that the document is found: constitutional, critical, important, normal, temporary."""
     version: str = ""
     superseded_by: str = ""
     """The id of the document that replaces this one."""
     path: str = ""
-    """The file of the text, beside the set, where it has one of its own."""
+    """The file of the text, relative to the golden set, if the text has its own file."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def source_id(self) -> str:
+        """The id under which a system can keep it apart from its own documents: ``golden:`` and its id."""
+        return f"golden:{self.id}"
+
+    @property
+    def source_hash(self) -> str:
+        """The SHA-256 of its text, by which a system can tell that it has changed."""
+        return f"sha256:{hashlib.sha256(self.text.encode()).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What went before a query: the session, the documents in working memory, and the turn."""
+    """The session that a query belongs to: its id, the documents in working memory, and the turn."""
 
     id: str
     documents: tuple[str, ...] = ()
@@ -99,7 +110,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question that people ask, and what is known about it apart from the judgments."""
+    """A question that people ask, with everything about it except the judgments."""
 
     id: str
     text: str
@@ -107,29 +118,29 @@ class Query:
     """The same question in other words."""
     category: str = ""
     type: str = ""
-    """factual, comparative, troubleshooting, sentiment, definition, how-to ..."""
+    """Such as factual, comparative, troubleshooting, sentiment, definition or how-to."""
     intent: str = ""
     answer: str = ""
     """The reference answer."""
     negatives: tuple[Target, ...] = ()
-    """Hard negatives: what looks right and is not."""
+    """Hard negatives: targets that look relevant and are not."""
     anchors: tuple[Target, ...] = ()
-    """The sections in which the answer stands."""
+    """The sections that contain the answer."""
     must_show: tuple[str, ...] = ()
-    """Documents that have to surface whatever else does."""
+    """Documents that must be among the hits."""
     chain: tuple[str, ...] = ()
-    """Documents that only together explain, cause first."""
+    """Documents that answer the query only together, the cause first."""
     top_chunk: str = ""
     """The chunk that should come first."""
     session: Session | None = None
     harvested: str = ""
-    """When it was taken from live traffic; empty for one that was written."""
+    """When the query was taken from live traffic; empty for a query that was written for the set."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """How well a target answers a query, and who says so."""
+    """How well a target answers a query, and who judged it."""
 
     query: str
     target: Target
@@ -139,14 +150,14 @@ class Judgment:
     confidence: float | None = None
     date: str = ""
     channels: tuple[str, ...] = ()
-    """The retrieval channels that brought the document up for judging."""
+    """The retrieval channels that found the document for judging."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldenSet:
-    """Documents, queries and judgments, with what they mean.
+    """Documents, queries and judgments, and the meaning of the grades.
 
-    It may be wrong, so that a linter can say how: ids may be unknown or stand twice. :func:`karat.golden.check` tells.
+    A golden set may contain mistakes, such as unknown or repeated ids; :func:`karat.golden.check` reports them.
     """
 
     name: str = "golden"
@@ -166,28 +177,28 @@ class GoldenSet:
     gate: Mapping[str, float] = field(default_factory=dict)
     """The floors that a system has to reach on this set, by measure."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What reading it noticed: keys that are unknown, rows that were dropped."""
+    """What the reader noticed: unknown keys, rows that it left out."""
 
     @cached_property
     def document_by_id(self) -> dict[str, Document]:
-        """The documents by id, the first of several alike."""
-        return _first(self.documents)
+        """The documents by id; the first one, if several have the same id."""
+        return _index_by_id(self.documents)
 
     @cached_property
     def query_by_id(self) -> dict[str, Query]:
-        """The queries by id, the first of several alike."""
-        return _first(self.queries)
+        """The queries by id; the first one, if several have the same id."""
+        return _index_by_id(self.queries)
 
     @cached_property
     def decided(self) -> dict[tuple[str, Target], int]:
-        """The grade of each pair: the most trusted source decides, and among its annotators the lower median.
+        """The grade of each pair: that of the most trusted source, or the lower median of its annotators.
 
         >>> wifi = Target(document="wifi")
-        >>> said = [Judgment(query="q", target=wifi, grade=g, annotator=a) for g, a in [(3, "ana"), (2, "bo")]]
-        >>> GoldenSet(judgments=tuple(said)).decided[("q", wifi)]
+        >>> votes = [Judgment(query="q", target=wifi, grade=g, annotator=a) for g, a in [(3, "ana"), (2, "bo")]]
+        >>> GoldenSet(judgments=tuple(votes)).decided[("q", wifi)]
         2
-        >>> said.append(Judgment(query="q", target=wifi, grade=3, source="validated"))
-        >>> GoldenSet(judgments=tuple(said)).decided[("q", wifi)]
+        >>> votes.append(Judgment(query="q", target=wifi, grade=3, source="validated"))
+        >>> GoldenSet(judgments=tuple(votes)).decided[("q", wifi)]
         3
         """
         votes: dict[tuple[str, Target], tuple[int, list[int]]] = {}
@@ -201,9 +212,9 @@ class GoldenSet:
         return {pair: grades[0] if len(grades) == 1 else median_low(grades) for pair, (_, grades) in votes.items()}
 
     def qrels(self, unit: Unit = "document") -> dict[str, dict[str, int]]:
-        """Return ``{query: {unit: grade}}``; a document has the best grade of its parts.
+        """Return ``{query: {unit: grade}}``. A document has the best grade of its parts.
 
-        Every query is there, also one that nobody judged.
+        Every query is a key, including those without judgments.
 
         >>> part = Target(document="wifi", section="S.2")
         >>> golden = GoldenSet(queries=(Query(id="q", text="reset?"),),
@@ -211,12 +222,12 @@ class GoldenSet:
         >>> golden.qrels(), golden.qrels("target")
         ({'q': {'wifi': 3}}, {'q': {'wifi#S.2': 3}})
         """
-        found: dict[str, dict[str, int]] = {query.id: {} for query in self.queries}
+        qrels: dict[str, dict[str, int]] = {query.id: {} for query in self.queries}
         for (query, target), grade in self.decided.items():
-            units = found.setdefault(query, {})
+            grades = qrels.setdefault(query, {})
             key = target.document if unit == "document" else str(target)
-            units[key] = max(grade, units.get(key, grade))
-        return found
+            grades[key] = max(grade, grades.get(key, grade))
+        return qrels
 
     @cached_property
     def class_of(self) -> dict[str, str]:
@@ -224,8 +235,8 @@ class GoldenSet:
         return {member: name for name, members in self.classes.items() for member in members}
 
 
-def _first(things: Iterable[Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for thing in things:
-        found.setdefault(thing.id, thing)
-    return found
+def _index_by_id(values: Iterable[Any]) -> dict[str, Any]:
+    index: dict[str, Any] = {}
+    for value in values:
+        index.setdefault(value.id, value)
+    return index

@@ -1,4 +1,4 @@
-"""One thing that a system returned for a query: a document, or a part of one."""
+"""A hit: a document, or a part of one, that a system returned for a query."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SCHEMES: Mapping[str, re.Pattern[str]] = {
     "canonical": re.compile(r"([^|]+)\|r=[^|]+\|s=.+", re.DOTALL),
     "opaque": re.compile(r"(.*)", re.DOTALL),
 }
-"""How systems write the id of a chunk; the group is the document: ``wifi:chunk:3``, ``chunk-wifi:3``,
-``wifi#s03#p002``, ``wifi|r=1a2b3c4d|s=4.2|p=000|b=011``; and an id that says nothing but itself."""
+"""How systems write the id of a chunk; the pattern's group is the document. Examples: ``wifi:chunk:3``,
+``chunk-wifi:3``, ``wifi#s03#p002``, ``wifi|r=1a2b3c4d|s=4.2|p=000|b=011``. An opaque id is its own document."""
 
 
 def document_of(id: str, scheme: str = "chunk") -> str:
-    """Return the document that the id of a chunk names, or the id itself if it does not follow that scheme.
+    """Return the document that the id of a chunk names, or the id itself if it does not follow the scheme.
 
     >>> document_of("refund-policy:chunk:3"), document_of("refund-policy")
     ('refund-policy', 'refund-policy')
@@ -37,7 +37,7 @@ def document_of(id: str, scheme: str = "chunk") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one channel had a hit: its rank, from 1, and its score there."""
+    """The rank, from 1, and the score that a hit had in one channel."""
 
     rank: int
     score: float
@@ -45,7 +45,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a system returned, under the id that the system gave it.
+    """What a system returned, under the system's own id.
 
     >>> Hit("wifi:chunk:3", 0.8).document
     'wifi'
@@ -56,31 +56,33 @@ class Hit:
     id: str
     score: float
     document: str = ""
-    """The document that it belongs to; where none is given, the one that the id names (see :func:`document_of`)."""
+    """The document that it belongs to; by default the one that the id names (see :func:`document_of`)."""
     span: Span | None = None
-    """Where it stands in the document's canonical text, in bytes."""
+    """Its position in the document's canonical text, in bytes."""
     _: KW_ONLY
     section: str = ""
-    """The id of the section that it is, or lies in."""
+    """The id of the section that it is, or is part of."""
     block: str = ""
     """The id of the block that it is."""
     type: str = ""
-    """prose, code, table or figure, where it is known."""
+    """prose, code, table or figure; empty if unknown."""
     content: str = ""
     channels: Mapping[str, Place] = field(default_factory=dict)
-    """Which channels found it, before fusion, and where."""
+    """The channels that found it before fusion, and its place in each."""
     stages: Mapping[str, float] = field(default_factory=dict)
-    """Its score after each stage, as in ``{"fusion": 0.03, "rerank": 0.9}``."""
+    """Its score after each stage, such as ``{"fusion": 0.03, "rerank": 0.9}``."""
     source_hash: str = ""
-    """The hash of the document that it was made from, as the system knows it."""
+    """The hash of the document that it was made from, as the system reports it."""
     tenant: str = ""
-    """Whose document it is, in an index that holds those of several."""
+    """The owner of the document, if the index holds documents of several tenants."""
+    locator: str = ""
+    """Where it is in its source, in the system's own words, such as ``page 3``."""
 
     def __post_init__(self) -> None:
-        if not self.document and isinstance(self.id, str):  # what is no id is told where it is used
+        if not self.document and isinstance(self.id, str):  # an id of another type is reported where hits are checked
             object.__setattr__(self, "document", document_of(self.id))
 
     @property
     def whole(self) -> bool:
-        """Whether it is the document itself: it has the document's id, and nothing says that it is a part."""
+        """Whether it is the whole document: it has the document's id, and neither a span, section nor block."""
         return self.id == self.document and self.span is None and not (self.section or self.block)

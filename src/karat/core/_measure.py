@@ -14,7 +14,7 @@ from karat.core._registry import Registry
 Value = int | float | bool | str | tuple[tuple[int, float], ...] | None
 Kind = Literal["int", "float", "bool", "str", "gains"]
 
-LARGEST_NUMBER = 10**15  # in a parameter or a cut-off: what is added to it still fits into 64 bits, and is exact
+LARGEST_NUMBER = 10**15  # in a parameter or a cut-off: sums with it are still exact, and fit into 64 bits
 
 _TEXT = re.compile(
     r"\s*(?P<name>[A-Za-z0-9_]+)\s*(?:\((?P<params>.*)\))?\s*(?:@\s*(?P<cutoff>[^@\s()]+))?\s*", re.DOTALL
@@ -23,7 +23,7 @@ _TEXT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """What may stand between the brackets of a measure."""
+    """A parameter of a measure, such as ``rel`` in ``R(rel=2)@5``."""
 
     name: str
     kind: Kind
@@ -34,13 +34,13 @@ class Parameter:
     high: float | None = None
 
     def check(self, value: object, where: str) -> Value:
-        """Return ``value`` in this parameter's type, or say what it should have been."""
+        """Return ``value`` in this parameter's type, or raise an error that says what it should be."""
         converted = self._convert(value)
         if converted is None:
-            wanted = " or ".join(map(repr, self.choices)) or {"gains": "a mapping such as {1: 1, 2: 5}"}.get(
+            expected = " or ".join(map(repr, self.choices)) or {"gains": "a mapping such as {1: 1, 2: 5}"}.get(
                 self.kind, f"a value of type {self.kind}"
             )
-            raise MeasureError(f"{where}: {self.name}={value!r} should be {wanted}")
+            raise MeasureError(f"{where}: {self.name}={value!r} should be {expected}")
         if isinstance(converted, int | float) and not isinstance(converted, bool):
             too_low = self.low is not None and converted < self.low
             if too_low or (self.high is not None and converted > self.high):
@@ -67,7 +67,7 @@ class Parameter:
 
 
 def _gains(value: object) -> Value:
-    """Return a grade -> gain mapping as sorted pairs, which can be hashed and printed."""
+    """Return a mapping of grades to gains as sorted pairs, which can be hashed and printed; None if it is not one."""
     items = value.items() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
     gains: dict[int, float] = {}
     for pair in items:
@@ -82,7 +82,7 @@ def _gains(value: object) -> Value:
 
 
 def _finite(value: float) -> float | None:
-    """Return a number as a float, without the sign of a negative zero; None if no finite float is near it."""
+    """Return a number as a float, negative zero as zero; None if it is not finite as a float."""
     try:
         number = float(value) + 0.0
     except OverflowError:
@@ -92,18 +92,18 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """All that is known of a measure: one row of the table of measures."""
+    """The definition of a measure: one row of the table of measures."""
 
     name: str
     """The canonical name."""
     kernel: Callable[..., Any]
-    """A function of an alignment, the cut-off and the parameters, giving one value per query."""
+    """A function of an alignment, the cut-off and the parameters that returns one value per query."""
     aliases: tuple[str, ...] = ()
     cutoff: Literal["none", "optional", "required", "recall"] = "optional"
-    """Whether ``@k`` may or must follow; ``recall`` means a recall level in [0, 1] instead of a rank."""
+    """Whether ``@k`` may or must follow the name; ``recall`` means a recall level in [0, 1] instead of a rank."""
     parameters: tuple[Parameter, ...] = ()
     aggregate: Literal["mean", "sum", "geometric"] = "mean"
-    """How the values of all queries become one."""
+    """How the values of the queries are aggregated."""
     undefined: str = "no relevant documents"
     """Why a query may have no value."""
     higher_is_better: bool | None = True
@@ -115,12 +115,12 @@ class Definition:
         return self.kernel.__doc__ or ""
 
     def parameter(self, name: str) -> Parameter:
-        """Return the parameter of that name, or raise an error that names near misses."""
+        """Return the parameter with this name; raise an error that suggests similar names if there is none."""
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
-        known = [parameter.name for parameter in self.parameters]
-        hint = did_you_mean(name, known) or (f"; it takes {', '.join(known)}" if known else "; it takes none")
+        names = [parameter.name for parameter in self.parameters]
+        hint = did_you_mean(name, names) or (f"; it takes {', '.join(names)}" if names else "; it takes none")
         raise MeasureError(f"measure {self.name} has no parameter {name!r}{hint}")
 
 
@@ -142,13 +142,13 @@ class Measure:
     name: str
     """The canonical name, such as ``nDCG``."""
     cutoff: int | float | None = None
-    """What follows the ``@``: a rank, or a recall level for ``IPrec``."""
+    """The number after the ``@``: a rank, or a recall level for ``IPrec``."""
     params: tuple[tuple[str, Value], ...] = field(default=())
-    """The parameters that differ from their defaults, in the order in which the measure declares them."""
+    """The parameters that differ from their defaults, in the order of the measure's definition."""
 
     @classmethod
     def parse(cls, text: str | Measure) -> Measure:
-        """Read a measure; raise :class:`MeasureError` with near misses when there is no such measure."""
+        """Return the measure that a text names; raise :class:`MeasureError` with similar names if there is none."""
         if isinstance(text, Measure):
             return text
         match = _TEXT.fullmatch(str(text))
@@ -159,36 +159,40 @@ class Measure:
 
     @classmethod
     def of(cls, name: str, cutoff: float | None = None, params: Mapping[str, object] | None = None) -> Measure:
-        """Build a measure from its parts, checked against its definition.
+        """Return the measure with these parts, checked against its definition.
 
         >>> print(Measure.of("nDCG", 10, {"gain": "exp"}))
         nDCG(gain='exp')@10
         """
         definition = MEASURES.get(name)
-        given = dict(params or {})
-        # ir-measures writes the exponential gain so; both spellings mean one measure.
-        if given.get("dcg") in ("log2", "exp-log2") and definition.name in ("nDCG", "DCG") and "gain" not in given:
-            given["gain"] = {"log2": "linear", "exp-log2": "exp"}[str(given.pop("dcg"))]
-        for key in given:
+        arguments = dict(params or {})
+        # ir-measures writes the exponential gain as dcg='exp-log2'; both spellings mean the same measure.
+        if (
+            arguments.get("dcg") in ("log2", "exp-log2")
+            and definition.name in ("nDCG", "DCG")
+            and "gain" not in arguments
+        ):
+            arguments["gain"] = {"log2": "linear", "exp-log2": "exp"}[str(arguments.pop("dcg"))]
+        for key in arguments:
             definition.parameter(key)
-        kept = []
+        changed = []
         for parameter in definition.parameters:
-            if parameter.name in given:
-                value = parameter.check(given[parameter.name], f"measure {definition.name}")
+            if parameter.name in arguments:
+                value = parameter.check(arguments[parameter.name], f"measure {definition.name}")
                 if value != parameter.default:
-                    kept.append((parameter.name, value))
-        return cls(definition.name, _check_cutoff(definition, cutoff), tuple(kept))
+                    changed.append((parameter.name, value))
+        return cls(definition.name, _check_cutoff(definition, cutoff), tuple(changed))
 
     def written(self, text: str | Measure) -> tuple[tuple[str, Value], ...]:
-        """Return the parameters that the text of this measure states, also those with their default value."""
+        """Return the parameters that the text of this measure states, including those with their default value."""
         match = _TEXT.fullmatch(str(text))
-        given = _params(match["params"], str(text)) if match else {}
-        parameters = {key: self.definition.parameter(key) for key in given if key != "dcg"}
-        return tuple((key, parameter.check(given[key], str(text))) for key, parameter in parameters.items())
+        arguments = _params(match["params"], str(text)) if match else {}
+        parameters = {key: self.definition.parameter(key) for key in arguments if key != "dcg"}
+        return tuple((key, parameter.check(arguments[key], str(text))) for key, parameter in parameters.items())
 
     @property
     def definition(self) -> Definition:
-        """The row of the table of measures that this measure is an instance of."""
+        """The definition in the table of measures that this measure is an instance of."""
         return MEASURES.get(self.name)
 
     def arguments(self) -> dict[str, Value]:
@@ -207,7 +211,7 @@ class Measure:
 def _definition(name: str) -> Definition:
     stem, _, rank = name.rpartition("_")
     if name not in MEASURES and rank.isdecimal() and stem in MEASURES:
-        # trec_eval and pytrec_eval print P_10 for what is written P@10 here.
+        # trec_eval and pytrec_eval write P_10 where karat writes P@10.
         raise MeasureError(f"unknown measure {name!r}, did you mean '{MEASURES.get(stem).name}@{rank}'?")
     return MEASURES.get(name)
 
@@ -219,21 +223,21 @@ def _print(value: Value) -> str:
 
 
 def _params(text: str | None, whole: str) -> dict[str, object]:
-    """Read ``rel=2, gain='exp'``: names, and literals of Python's own grammar."""
+    """Return the parameters of a text such as ``rel=2, gain='exp'``; values are Python literals."""
     if not text or not text.strip():
         return {}
     try:
         call = ast.parse(f"f({text})", mode="eval").body
-        # Another call or attribute in between means that the text closed the bracket itself.
+        # Anything but a call of f means that the text itself closed the bracket.
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError
-        found = {}
+        params = {}
         for word in call.keywords:
-            if word.arg is None or word.arg in found:
+            if word.arg is None or word.arg in params:
                 raise ValueError
-            # A bare word is a string: gain=exp is what people type in a shell.
-            found[word.arg] = word.value.id if isinstance(word.value, ast.Name) else ast.literal_eval(word.value)
-        return found
+            # A bare word is a string: people type gain=exp in a shell.
+            params[word.arg] = word.value.id if isinstance(word.value, ast.Name) else ast.literal_eval(word.value)
+        return params
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise MeasureError(
             f"cannot read the parameters of measure {whole!r}; write them like (rel=2, gain='exp')"

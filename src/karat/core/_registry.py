@@ -1,4 +1,4 @@
-"""One small table from names to things, filled by karat itself and by other packages' entry points."""
+"""A table from names to values, filled by karat itself and by the entry points of other packages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names, case-insensitive and with aliases, to values.
+    """A table from names to values; names are case-insensitive and may have aliases.
 
-    A module (``group`` itself, as in ``karat.measures``, unless another is named) registers the built-in values when
-    it is imported, at the first look-up. A name that is still unknown is looked for among the entry points of the
-    group, so another package adds a value by declaring one.
+    The built-in values are registered by a module (by default the one with the name of the group, such as
+    ``karat.measures``), which is imported at the first look-up. If a name is still unknown, the entry points of the
+    group are loaded, so that another package can add a value by declaring an entry point.
     """
 
     def __init__(self, group: str, kind: str, error: type[KaratError] = KaratError, *, module: str = "") -> None:
@@ -30,15 +30,15 @@ class Registry(Generic[T]):
         self._plugins_loaded = False
 
     def add(self, name: str, value: T, aliases: tuple[str, ...] = ()) -> None:
-        """Register ``value``; a name or an alias can be taken only once."""
+        """Register ``value``; each name and alias can be registered only once."""
         keys = {word.lower() for word in (name, *aliases)}
-        if taken := keys & self._folded.keys():
-            raise ValueError(f"{self.kind} {min(taken)!r} is registered twice")
+        if duplicates := keys & self._folded.keys():
+            raise ValueError(f"{self.kind} {min(duplicates)!r} is registered twice")
         self._folded.update(dict.fromkeys(keys, name))
         self._values[name] = value
 
     def get(self, name: str) -> T:
-        """Return the value of a name or an alias, or raise an error that names near misses."""
+        """Return the value of a name or an alias; raise an error that suggests similar names if it is unknown."""
         self._load()
         if name.lower() not in self._folded:
             self._load_plugins()

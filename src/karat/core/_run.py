@@ -1,4 +1,4 @@
-"""What a system answered: one trace per question, and the run that holds them all."""
+"""A run: what a system answered to the queries of a golden set, one trace per question."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ class Provenance:
     """Where a run comes from: the golden set, the system, and how it was asked."""
 
     name: str
-    """What the system is called."""
+    """The name of the system."""
     golden: Mapping[str, Any] = field(default_factory=dict)
     """Name, version and fingerprint of the golden set."""
     system: Mapping[str, Any] = field(default_factory=dict)
-    """The parts of the system, as far as it describes itself."""
+    """The parts of the system, as it describes itself."""
     fingerprint: str = ""
-    """Of the system."""
+    """The fingerprint of the system."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """How it was asked (k, paraphrases, repeats, sample, seed), and for an evaluation how it was scored."""
+    """How the system was asked (k, paraphrases, repeats, sample, seed), and for an evaluation how it was scored."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Of karat, Python and the packages involved; empty for a run that was made elsewhere."""
+    """The versions of karat, Python and the packages involved; empty for a run that another program made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """What came back for one question."""
+    """What a system returned for one question."""
 
     query: str
     """The id of the query."""
@@ -42,9 +42,9 @@ class Trace:
     error: str = ""
     """Why the question failed; then there are no hits."""
     paraphrase: int = 0
-    """0 for the text of the query, otherwise the number of the paraphrase."""
+    """0 for the text of the query, otherwise the number of the paraphrase, from 1."""
     repeat: int = 0
-    """The number of the repetition, from 0."""
+    """The number of the repeat, from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The table of scores: queries x measures, and for each missing cell the reason."""
+"""The table of scores: one row per query, one column per measure, and a reason for each missing value."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 
 _UNKNOWN = "unknown"
-LOWEST_FOR_GEOMETRIC_MEAN = 0.00001  # trec_eval's floor, so that one zero does not make the whole mean zero
+LOWEST_FOR_GEOMETRIC_MEAN = 0.00001  # trec_eval's floor, so that a single zero does not make the whole mean zero
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scores:
-    """Scores of one run: one row per query, one column per measure.
+    """The scores of a run: one row per query, one column per measure.
 
     >>> import karat
     >>> scores = karat.score({"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 2.0}, "q2": {"b": 1.0}}, ["R@5", "P@1"])
@@ -40,26 +40,26 @@ class Scores:
     """
 
     name: str
-    """What the run is called."""
+    """The name of the run."""
     queries: tuple[str, ...]
     measures: tuple[str, ...]
-    """Canonical names, as asked for."""
+    """Canonical names, in the requested order."""
     values: Floats
-    """One row per query, one column per measure; NaN where there is no value. Read-only."""
+    """One row per query, one column per measure; NaN for a missing value. Read-only."""
     reasons: tuple[str, ...] = ()
-    """Why cells are missing; ``codes`` counts from 1 into it."""
+    """The reasons for missing values; ``codes`` refers to them by number, from 1."""
     codes: NDArray[np.uint8]
-    """0 where a value stands, else the 1-based number of the reason. Read-only."""
+    """0 for a value, otherwise the number of the reason why it is missing, from 1. Read-only."""
     definitions: Mapping[str, str] = field(default_factory=dict)
-    """What each measure was computed as: differs from its name where conventions filled in parameters."""
+    """What each measure was computed as, which differs from its name if conventions changed parameters."""
     aggregates: Mapping[str, str] = field(default_factory=dict)
     """``sum`` or ``geometric`` for the measures whose aggregate is not the arithmetic mean."""
     not_in_run: tuple[str, ...] = ()
     """Judged queries that the run does not answer."""
     not_judged: int = 0
-    """How many queries of the run have no judgments, and were ignored."""
+    """How many queries of the run have no judgments and were ignored."""
     judged_retrieved: int | None = None
-    """How many judged documents were retrieved; 0 mostly means that the two files name documents differently."""
+    """How many judged documents were retrieved; 0 usually means that the two files use different document ids."""
 
     def __post_init__(self) -> None:
         shape = (len(self.queries), len(self.measures))
@@ -78,9 +78,9 @@ class Scores:
         reasons: Mapping[tuple[str, str], str] | None = None,
         **fields: Any,
     ) -> Scores:
-        """Return a table of values by measure and query; NaN, or no entry at all, is a missing value.
+        """Return a table of values by measure and query. NaN, or no entry, is a missing value.
 
-        ``reasons`` says by query and measure why a value is missing; without one the reason is ``unknown``.
+        ``reasons`` has the reason of each missing value by query and measure; the default is ``unknown``.
 
         >>> Scores.from_columns("mine", {"RR@10": {"q1": 1.0, "q2": 0.5}}).mean()
         {'RR@10': 0.75}
@@ -101,13 +101,13 @@ class Scores:
 
     @property
     def total(self) -> int:
-        """The number of queries, with or without a value."""
+        """The number of queries, with and without a value."""
         return len(self.queries)
 
     def mean(self) -> dict[str, float]:
-        """Return each measure's mean over the queries that have a value; NaN when none has.
+        """Return the mean of each measure over the queries that have a value; NaN if none has one.
 
-        The geometric measures (GMAP, GBpref) give their geometric mean.
+        For the geometric measures (GMAP, GBpref) it is the geometric mean.
         """
         return {name: self._mean(name) for name in self.measures}
 
@@ -120,35 +120,40 @@ class Scores:
         return len(self._present(measure))
 
     def missing(self, measure: str | Measure) -> dict[str, int]:
-        """Count the queries without a value, by reason."""
+        """Return the number of queries without a value, by reason."""
         codes = self.codes[:, self._column(measure)]
         counts = np.bincount(codes, minlength=len(self.reasons) + 1)[1:]
         return {reason: int(n) for reason, n in zip(self.reasons, counts, strict=True) if n}
 
     def value(self, query: str, measure: str | Measure) -> float | None:
-        """Return one value, or None where it is missing; :meth:`reason` says why."""
+        """Return the value of a query, or None if it is missing; :meth:`reason` says why."""
         cell = self._row(query), self._column(measure)
         return None if self.codes[cell] else float(self.values[cell])
 
     def reason(self, query: str, measure: str | Measure) -> str | None:
-        """Return why a value is missing, or None when it is not."""
+        """Return why the value of a query is missing, or None if it is not."""
         code = int(self.codes[self._row(query), self._column(measure)])
         return self.reasons[code - 1] if code else None
 
     def select(self, queries: Iterable[str]) -> Scores:
-        """Return the scores of some of the queries, in this table's order."""
-        wanted = set(queries)
-        rows = [i for i, query in enumerate(self.queries) if query in wanted]
+        """Return the scores of some of the queries, in the order of this table.
+
+        >>> scores = Scores.from_columns("mine", {"RR@10": {"q1": 1.0, "q2": 0.5}})
+        >>> scores.select(["q2"]).mean()
+        {'RR@10': 0.5}
+        """
+        selected = set(queries)
+        rows = [i for i, query in enumerate(self.queries) if query in selected]
         return replace(
             self,
             queries=tuple(self.queries[i] for i in rows),
             values=self.values[rows],
             codes=self.codes[rows],
-            not_in_run=tuple(query for query in self.not_in_run if query in wanted),
+            not_in_run=tuple(query for query in self.not_in_run if query in selected),
         )
 
     def column(self, measure: str | Measure, queries: Iterable[str] | None = None) -> dict[str, float]:
-        """Return the values of one measure by query, without the missing ones; of some queries if they are named.
+        """Return the values of a measure by query, without the missing ones; of some queries only if they are named.
 
         >>> import karat
         >>> karat.score({"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 2.0}}, ["R@5"]).column("R@5")
@@ -162,7 +167,7 @@ class Scores:
         return {query: values[row] for query, row in rows if row is not None and not codes[row]}
 
     def only(self, measures: Iterable[str]) -> Scores:
-        """Return the scores of some of the measures, in the order in which they are named."""
+        """Return the scores of some of the measures, in the given order."""
         names = tuple(measures)
         columns = [self.measures.index(name) for name in names]
         return replace(
@@ -187,7 +192,7 @@ class Scores:
         ]
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a Polars frame: ``query_id`` and one column per measure, null where there is no value."""
+        """Return a Polars frame: ``query_id`` and one column per measure, null for a missing value."""
         import polars
 
         columns: dict[str, Any] = {"query_id": polars.Series(self.queries, dtype=polars.String)}
@@ -196,7 +201,7 @@ class Scores:
         return polars.DataFrame(columns)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a pandas frame, with the query ids as its index and NaN where there is no value."""
+        """Return a pandas frame: the query ids as its index, one column per measure, NaN for a missing value."""
         import pandas
 
         index = pandas.Index(list(self.queries), name="query_id", dtype=object)
@@ -230,7 +235,7 @@ class Scores:
             with suppress(MeasureError):  # an alias, or another spelling
                 name = str(Measure.parse(measure))
         if name not in self.measures:
-            hint = did_you_mean(name, self.measures) or f"; there are {', '.join(self.measures)}"
+            hint = did_you_mean(name, self.measures) or f"; they have {', '.join(self.measures)}"
             raise UsageError(f"no measure {str(measure)!r} in these scores{hint}")
         return self.measures.index(name)
 

@@ -1,4 +1,4 @@
-"""Values from outside: shown on one line, taken as an id, unwrapped."""
+"""Values from outside: printed on one line, checked as ids, unwrapped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from karat.core._errors import InputError
 
 
 def shorten(value: object) -> str:
-    """Print a value that may be huge, nested or full of control characters on one short line.
+    """Return a value as one short line of text, even if it is huge, nested or full of control characters.
 
     >>> print(shorten("x" * 1000))
     'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'
@@ -19,21 +19,25 @@ def shorten(value: object) -> str:
 
 
 def check_id(value: object, source: str, line: int | None = None) -> str:
-    """Take a string as an id, or a whole number, which JSON and frames often hold instead."""
+    """Return a value as an id: a string, or a whole number, which JSON and data frames often have instead.
+
+    >>> check_id(17, "run.json")
+    '17'
+    """
     plain = value if type(value) is str else unwrap(value)
     if isinstance(plain, bool) or not isinstance(plain, str | int):
-        raise InputError(f"id {shorten(value)} is no text", source=source, line=line, hint="ids are strings")
+        raise InputError(f"id {shorten(value)} is not text", source=source, line=line, hint="ids are strings")
     try:
         text = str(plain)
         text.isascii() or text.encode()
     except ValueError:  # half of a surrogate pair, or more digits than Python converts
-        raise InputError(f"id {shorten(value)} is no valid Unicode", source=source, line=line) from None
+        raise InputError(f"id {shorten(value)} is not valid Unicode", source=source, line=line) from None
     if not text:
         raise InputError("an id is empty", source=source, line=line)
     return text
 
 
 def unwrap(value: object) -> object:
-    """Unwrap a NumPy scalar, of which dicts built from arrays are full."""
+    """Return a NumPy scalar, as in dicts built from arrays, as a Python value; any other value as it is."""
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "shape", None) == () else value

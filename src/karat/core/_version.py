@@ -1,3 +1,3 @@
-"""The version of karat: written here, and nowhere else."""
+"""The version of karat, which is written nowhere else."""
 
 __version__ = "0.1.0"

@@ -1,6 +1,13 @@
 """Evaluation: a run with its scores, by query, repeat and segment, its latency, and what failed."""
 
-from karat.evaluation._comparable import FIT_PARTS, flatten, name_parts, require_comparable, system_changes
+from karat.evaluation._comparable import (
+    FIT_PARTS,
+    comparison_key,
+    flatten,
+    name_parts,
+    require_comparable,
+    system_changes,
+)
 from karat.evaluation._document import evaluation_document
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._latency import summarise_latency
@@ -14,6 +21,7 @@ __all__ = [
     "Evaluation",
     "Segment",
     "Segments",
+    "comparison_key",
     "deepest_cutoff",
     "empty_scores",
     "evaluation_document",

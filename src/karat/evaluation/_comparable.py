@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -48,6 +49,19 @@ def _differences(candidate: Evaluation, baseline: Evaluation) -> Iterable[str]:
         now, then = (evaluation.scores.definitions.get(measure, measure) for evaluation in (candidate, baseline))
         if measure in baseline.means and now != then:
             yield f"{measure} ({now}, was {then})"
+
+
+def comparison_key(evaluation: Evaluation) -> str:
+    """Return a text that is equal for two runs of the same measures if and only if they can be compared.
+
+    It sorts runs into groups that :func:`require_comparable` allows, without comparing all pairs.
+    """
+    provenance = evaluation.provenance
+    settings = {name: provenance.settings.get(name, default) for name, default in _SAME.items()}
+    if not settings["sample"]:
+        settings["seed"] = None  # the seed chooses the sample, and nothing else
+    definitions = {name: evaluation.scores.definitions.get(name, name) for name in evaluation.means}
+    return json.dumps([provenance.golden.get("fingerprint"), settings, definitions], sort_keys=True, default=repr)
 
 
 def _golden(golden: Mapping[str, Any]) -> str:

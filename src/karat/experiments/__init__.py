@@ -1,31 +1,45 @@
 """Experiments: sweeps over variants, the log of what was tried, and quality over time."""
 
-from karat.experiments._log import LOG, Experiment, append_log, find_experiment, read_log
-from karat.experiments._sweep import Swept, Trial, run_sweep, sweep_document
-from karat.experiments._sweep_bench import SweepSettings
-from karat.experiments._sweepfile import LIMIT, Sweep, Variant, objective_name, read_sweep
-from karat.experiments._trend import History, Point, RunFile, Trend, newest_run, read_trend
+from karat.experiments._bench import SweepSettings
+from karat.experiments._history import History, Point
+from karat.experiments._log import (
+    LOG,
+    Experiment,
+    append_log,
+    diff_experiments,
+    find_experiment,
+    log_path,
+    read_log,
+    split_verdict,
+)
+from karat.experiments._sweep import LATENCY, SweepResult, VariantOutcome, run_sweep, sweep_document
+from karat.experiments._sweepfile import LIMIT, Sweep, Variant, objective_name, plan_document, read_sweep
+from karat.experiments._trend import Trend, read_trend, trend_document
 
 __all__ = [
+    "LATENCY",
     "LIMIT",
     "LOG",
     "Experiment",
     "History",
     "Point",
-    "RunFile",
     "Sweep",
+    "SweepResult",
     "SweepSettings",
-    "Swept",
     "Trend",
-    "Trial",
     "Variant",
+    "VariantOutcome",
     "append_log",
+    "diff_experiments",
     "find_experiment",
-    "newest_run",
+    "log_path",
     "objective_name",
+    "plan_document",
     "read_log",
     "read_sweep",
     "read_trend",
     "run_sweep",
+    "split_verdict",
     "sweep_document",
+    "trend_document",
 ]

@@ -1,10 +1,11 @@
-"""A sweep file: which variants of a configuration are to be tried, as a grid or as a list."""
+"""Sweep files: which variants of a configuration to try, as a grid or as a list."""
 
 from __future__ import annotations
 
 import json
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -14,18 +15,19 @@ from typing import Any
 from karat.config import resolve_key
 from karat.core import InputError, Measure, MeasureError, did_you_mean, shorten
 from karat.files import decode, read_bytes
+from karat.schema import PlannedVariant, SweepPlan
 
 LIMIT = 100
-"""So many variants are tried without being asked for more."""
+"""More variants than this are refused unless a higher limit is given."""
 _KEYS = ("project", "objective", "require_gain", "policy", "description", "base", "grid", "variant")
 _TEXTS = ("project", "objective", "policy", "description")
 _FREE = ("system", "tenant", "concurrency", "batch", "timeout", "ready_timeout", "warm_up")
-"""Keys of [eval] in which variants may differ: the others decide what a score means."""
+"""Keys of [eval] in which variants may differ; the others decide what a score means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """A configuration to try: that of the project, but for some keys."""
+    """A configuration to try: that of the project with some keys changed."""
 
     name: str
     changes: Mapping[str, Any]
@@ -35,33 +37,44 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What a sweep file says."""
+    """The contents of a sweep file."""
 
     source: str
     project: Path
     variants: tuple[Variant, ...]
     grid: bool = False
-    """Whether the variants are all combinations of a grid, of which some may make no sense."""
+    """Whether the variants are all combinations of a grid, some of which may be impossible."""
     base: Mapping[str, Any] = field(default_factory=dict)
     """Changes that all variants share."""
     objective: str | None = None
-    """The measure that is to rise; None for the first that the policy looks at, of which no gain is asked for."""
+    """The measure to improve; None for the first one of the policy, without asking for a gain."""
     require_gain: bool = False
     policy: str | None = None
     description: str = ""
 
 
 def read_sweep(path: str | Path, *, limit: int = LIMIT) -> Sweep:
-    """Read a sweep file; an unknown key is a mistake, and so are more variants than the limit."""
+    """Read a sweep file; an unknown key is an error, and so are more variants than ``limit``."""
     source = str(path)
     try:
         table = tomllib.loads(decode(read_bytes(path), source))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is no valid TOML: {error}", source=source) from None
+        raise InputError(f"is not valid TOML: {error}", source=source) from None
     try:
         return _sweep(table, Path(path), limit)
     except InputError as error:
         raise InputError(error.what, source=source, hint=error.hint) from None
+
+
+def plan_document(sweep: Sweep) -> SweepPlan:
+    """Return the variants of a sweep as the document that ``karat sweep --dry-run --json`` prints."""
+    return SweepPlan(
+        project=str(sweep.project),
+        base=dict(sweep.base),
+        variants=tuple(
+            PlannedVariant(name=variant.name, config_changes=dict(variant.changes)) for variant in sweep.variants
+        ),
+    )
 
 
 def _sweep(table: Mapping[str, Any], path: Path, limit: int) -> Sweep:
@@ -80,9 +93,9 @@ def _sweep(table: Mapping[str, Any], path: Path, limit: int) -> Sweep:
     return Sweep(
         source=str(path),
         project=path.parent / table.get("project", "."),
-        variants=_grid(table["grid"], limit) if "grid" in table else _list(table["variant"], limit),
+        variants=_read_grid(table["grid"], limit) if "grid" in table else _read_list(table["variant"], limit),
         grid="grid" in table,
-        base=_keys(_table(table.get("base", {}), "base")),
+        base=_dotted_keys(_require_table(table.get("base", {}), "base")),
         objective=None if objective is None else objective_name(objective),
         require_gain=table.get("require_gain", objective is not None),
         policy=_policy(table.get("policy"), path.parent),
@@ -91,44 +104,44 @@ def _sweep(table: Mapping[str, Any], path: Path, limit: int) -> Sweep:
 
 
 def _policy(name: str | None, folder: Path) -> str | None:
-    """Give a policy's name, or its file as seen from here."""
+    """Return the name of a policy, or the path of its file, which is relative to the sweep file."""
     if name is None or not (name.endswith(".toml") or "/" in name):
         return name
     return f"{folder}/{name}" if not Path(name).is_absolute() else name
 
 
 def objective_name(name: str) -> str:
-    """Give the canonical name of an objective; one that is neither better nor worse is a mistake."""
+    """Return the canonical name of an objective; refuse a measure that has no better and worse."""
     try:
-        found = Measure.parse(name)
+        measure = Measure.parse(name)
     except MeasureError as error:
         raise InputError(f"objective: {error}") from None
-    if found.definition.higher_is_better is None:
+    if measure.definition.higher_is_better is None:
         raise InputError(f"objective = {shorten(name)}: neither more nor less of it is better")
-    return str(found)
+    return str(measure)
 
 
-def _table(value: Any, name: str) -> Mapping[str, Any]:
+def _require_table(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"{name} is {shorten(value)}, not a table", hint=f"write [{name}]")
     return value
 
 
-def _keys(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Give the resolve_key keys of a table.
+def _dotted_keys(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the dotted keys of a table with their values.
 
     ``"pipeline.chunk" = { name = "whole" }``, in quotes, is one key with a table as its value. Without quotes TOML
-    makes tables of the dots, and what stands innermost is a key each.
+    makes tables of the dots, and each innermost entry is a key of its own.
     """
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for key, value in table.items():
-        name = f"{before}{key}"
-        deeper = _keys(value, f"{name}.") if isinstance(value, Mapping) and "." not in key else _leaf(name, value)
-        for inner in deeper:
-            if inner in found:
-                raise InputError(f"{shorten(inner)} is set twice, under two names")
-        found |= deeper
-    return found
+        name = f"{prefix}{key}"
+        inner = _dotted_keys(value, f"{name}.") if isinstance(value, Mapping) and "." not in key else _leaf(name, value)
+        for inner_key in inner:
+            if inner_key in keys:
+                raise InputError(f"{shorten(inner_key)} is set twice, under two names")
+        keys |= inner
+    return keys
 
 
 def _leaf(key: str, value: Any) -> dict[str, Any]:
@@ -140,8 +153,8 @@ def _leaf(key: str, value: Any) -> dict[str, Any]:
     return {name: value}
 
 
-def _grid(value: Any, limit: int) -> tuple[Variant, ...]:
-    grid = _keys(_table(value, "grid"))
+def _read_grid(value: Any, limit: int) -> tuple[Variant, ...]:
+    grid = _dotted_keys(_require_table(value, "grid"))
     if not grid:
         raise InputError(
             "[grid] is empty", hint='write a key with its values, such as "pipeline.chunk.size" = [128, 256]'
@@ -150,7 +163,7 @@ def _grid(value: Any, limit: int) -> tuple[Variant, ...]:
         _check_key(key)
         if not isinstance(values, list) or not values:
             raise InputError(f"[grid] {key} = {shorten(values)}", hint="write a list of the values to try")
-        _once((_shown(one) for one in values), f"[grid] {key} has {{}} twice")
+        _require_distinct(map(_value_text, values), f"[grid] {key} has {{}} twice")
     _check_number(math.prod(map(len, grid.values())), limit)
     labels = _labels([key for key, values in grid.items() if len(values) > 1] or list(grid))
     return tuple(
@@ -160,47 +173,48 @@ def _grid(value: Any, limit: int) -> tuple[Variant, ...]:
     )
 
 
-def _list(value: Any, limit: int) -> tuple[Variant, ...]:
+def _read_list(value: Any, limit: int) -> tuple[Variant, ...]:
     if not isinstance(value, list) or not value:
         raise InputError(f"variant = {shorten(value)}", hint="write [[variant]] for each of them")
     _check_number(len(value), limit)
-    found = [_variant(_table(one, "[variant]")) for one in value]
-    _once((one.name for one in found), "two variants are called {}")
-    _once((json.dumps(one.changes, sort_keys=True) for one in found), "two variants have the same keys: {}")
-    return tuple(found)
+    variants = [_variant(_require_table(table, "[variant]")) for table in value]
+    _require_distinct((variant.name for variant in variants), "two variants are called {}")
+    _require_distinct(
+        (json.dumps(variant.changes, sort_keys=True) for variant in variants), "two variants have the same keys: {}"
+    )
+    return tuple(variants)
 
 
 def _variant(table: Mapping[str, Any]) -> Variant:
-    own = {key: table[key] for key in ("name", "description") if key in table}
-    for key, value in own.items():
+    texts = {key: table[key] for key in ("name", "description") if key in table}
+    for key, value in texts.items():
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"[[variant]] {key} = {shorten(value)}; write a text")
-    changes = _keys({key: value for key, value in table.items() if key not in own})
+    changes = _dotted_keys({key: value for key, value in table.items() if key not in texts})
     for key in changes:
         _check_key(key)
     return Variant(
-        name=own.get("name") or _name(changes, _labels(list(changes))),
+        name=texts.get("name") or _name(changes, _labels(list(changes))),
         changes=changes,
-        description=own.get("description", ""),
+        description=texts.get("description", ""),
     )
 
 
 def _check_key(key: str) -> None:
-    """Refuse a key that changes what is measured: the variants could not be compared."""
+    """Refuse a key that changes what is measured: such variants could not be compared."""
     table, name, *_ = key.split(".")
     if table == "gate" or (table == "eval" and name not in _FREE):
-        free = ", ".join(_FREE) if table == "eval" else ""
-        may = f"of [eval] they may differ in {free}; " if free else ""
-        raise InputError(f"{key} would have to be the same for all variants", hint=f"{may}[base] sets it for all")
+        free = f"in [eval] they may differ in {', '.join(_FREE)}; " if table == "eval" else ""
+        raise InputError(f"{key} has to be the same for all variants", hint=f"{free}[base] sets it for all of them")
 
 
 def _check_number(number: int, limit: int) -> None:
     if number > limit:
-        what = f"there are {number:,} variants to try, and the limit is {limit:,}"
-        raise InputError(what, hint="try fewer values at once, or allow more with --limit")
+        message = f"there are {number:,} variants to try, and the limit is {limit:,}"
+        raise InputError(message, hint="try fewer values at once, or allow more with --limit")
 
 
-def _once(values: Iterable[str], message: str) -> None:
+def _require_distinct(values: Iterable[str], message: str) -> None:
     seen: set[str] = set()
     for value in values:
         if value in seen:
@@ -209,22 +223,20 @@ def _once(values: Iterable[str], message: str) -> None:
 
 
 def _labels(keys: Sequence[str]) -> dict[str, str]:
-    """Give each key the end of it that no other has.
+    """Return for each key its shortest ending that no other key has.
 
     >>> _labels(["pipeline.chunk.size", "pipeline.depth", "pipeline.mmr.depth"])
     {'pipeline.chunk.size': 'size', 'pipeline.depth': 'pipeline.depth', 'pipeline.mmr.depth': 'mmr.depth'}
     """
-    ends = {key: [key.split(".")[-size:] for size in range(1, key.count(".") + 2)] for key in keys}
-    return {
-        key: next((".".join(end) for end in own if sum(end in other for other in ends.values()) == 1), key)
-        for key, own in ends.items()
-    }
+    endings = {key: [key.split(".", start)[-1] for start in range(key.count("."), -1, -1)] for key in keys}
+    counts = Counter(ending for own in endings.values() for ending in own)
+    return {key: next((ending for ending in own if counts[ending] == 1), key) for key, own in endings.items()}
 
 
 def _name(changes: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    """Name a variant by what it changes, of what others change too."""
-    return " ".join(f"{label}={_shown(changes[key])}" for key, label in labels.items()) or "as it is"
+    """Name a variant by the values of the keys in which the variants differ."""
+    return " ".join(f"{label}={_value_text(changes[key])}" for key, label in labels.items()) or "as it is"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,6 +1,6 @@
 """Runs and experiments as runs of MLflow, each of them once, however often it is exported.
 
-MLflow takes few characters in a key and cuts long values off. Keys are mapped so that the true name can be had back,
+MLflow allows few characters in a key and truncates long values. Keys are mapped so that the true name can be restored,
 and ``karat.json`` among the artefacts has everything in full. MLflow's own telemetry is off whenever karat calls it.
 """
 
@@ -21,21 +21,23 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import structs
+
 from karat.core import InputError, KaratError, SystemFailed, UsageError, shorten
 from karat.exports._records import Record
+from karat.schema import ExportedRecord, ExportReport, to_json
 
 EXPERIMENT = "karat"
-_FORMAT = 1
-_KEY, _PARAM, _TAG = 250, 500, 5000  # characters that servers of any age take; MLflow 3 takes 6000 and 8000 as values
+_KEY, _PARAM, _TAG = 250, 500, 5000  # characters that old servers accept too; MLflow 3 accepts values of 6000 and 8000
 _FEW, _PAGE = 10, 500
 _ESCAPED = re.compile(r"_(at|x[0-9a-f]{0,6})_")
 _PLAIN = frozenset(string.ascii_letters + string.digits + "-.")
 _SECRET = re.compile(r"(?<=://)[^/\s]*@")
 _SQLITE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)")
 _ALWAYS = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
-_UNLESS_SAID = {
-    "MLFLOW_ALLOW_FILE_STORE": "true",  # who names a folder wants a folder
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # of a server that is not there one should hear in seconds
+_DEFAULTS = {
+    "MLFLOW_ALLOW_FILE_STORE": "true",  # a user who names a folder wants a folder
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # a server that is down should be reported within seconds
     "MLFLOW_LOGGING_LEVEL": "WARNING",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
@@ -47,31 +49,31 @@ class Exported:
 
     record: Record
     run: str
-    """The id that MLflow gave."""
+    """The id of the run in MLflow."""
     outcome: Literal["created", "updated", "unchanged"]
 
 
 def mlflow_key(name: str) -> str:
-    """Write a name with the characters that MLflow allows; :func:`mlflow_name` reads it.
+    """Return a name with the characters that MLflow allows; :func:`mlflow_name` restores it.
 
-    Letters, digits, dots, dashes and underscores stay; ``@`` is ``_at_``, as MLflow's own measures have it, and every
-    other character its code point in hexadecimal. What is too long ends with a hash, and cannot be read back.
+    Letters, digits, dots, dashes and underscores stay; ``@`` becomes ``_at_``, as in MLflow's own measures, and every
+    other character its code point in hexadecimal. A long name is cut, ends with a hash, and cannot be restored.
 
     >>> mlflow_key("nDCG@10"), mlflow_key("R(rel=2)@5"), mlflow_key("chunk.max_tokens")
     ('nDCG_at_10', 'R_x28_rel_x3d_2_x29__at_5', 'chunk.max_tokens')
     """
-    key = _written(name, "_")
-    if mlflow_name(key) != name:  # an underscore of its own looks like the start of an escape
-        key = _written(name, "")
+    key = _escape_all(name, "_")
+    if mlflow_name(key) != name:  # an underscore of the name looks like the start of an escape
+        key = _escape_all(name, "")
     if len(key) > _KEY:
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return f"{key[: _KEY - len(digest) - 1]}-{digest}"
     return key
 
 
-def _written(name: str, plain: str) -> str:
+def _escape_all(name: str, plain: str) -> str:
     key = "".join(c if c in _PLAIN or c in plain else _escape(c) for c in name)
-    # Names may become those of files: none is empty, and none begins with a dot.
+    # Keys may become names of files: none is empty, and none begins with a dot.
     return _escape(".") + key[1:] if key.startswith(".") else key or "_x_"
 
 
@@ -80,7 +82,7 @@ def _escape(character: str) -> str:
 
 
 def mlflow_name(key: str) -> str:
-    """Read a name that :func:`mlflow_key` wrote.
+    """Return the name that :func:`mlflow_key` was given.
 
     >>> mlflow_name("R_x28_rel_x3d_2_x29__at_5")
     'R(rel=2)@5'
@@ -96,7 +98,7 @@ def mlflow_name(key: str) -> str:
 
 
 def is_folder(uri: str) -> bool:
-    """Say whether a URI of MLflow names a folder, a kind of store that MLflow only maintains.
+    """Return whether a URI of MLflow names a folder, a kind of store that MLflow no longer develops.
 
     >>> [is_folder(uri) for uri in ("./mlruns", "file:///tmp/mlruns", "sqlite:///mlflow.db", "databricks")]
     [True, True, False, False]
@@ -104,10 +106,10 @@ def is_folder(uri: str) -> bool:
     return uri.startswith("file:") or ("://" not in uri and not uri.startswith("databricks"))
 
 
-def shown_uri(uri: str) -> str:
-    """Give a URI without the secrets that it may hold.
+def public_uri(uri: str) -> str:
+    """Return a URI without the secrets that it may hold.
 
-    >>> shown_uri("https://me:secret@example.org/mlflow?token=secret")
+    >>> public_uri("https://me:secret@example.org/mlflow?token=secret")
     'https://example.org/mlflow'
     """
     return _without_secrets(uri).partition("?")[0]
@@ -124,39 +126,58 @@ def export_mlflow(
     experiment: str = EXPERIMENT,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Exported, ...]:
-    """Write records to the MLflow at a URI, each as one run of an experiment, and give what became of each.
+    """Write records to the MLflow at a URI, each as one run of an experiment, and return what was done with each.
 
-    ``uri`` is what MLflow takes as one: ``sqlite:///mlflow.db``, a folder, or the address of a server. What is there
-    already is brought up to date, or left alone. Nothing else is spoken to.
+    ``uri`` is what MLflow accepts: ``sqlite:///mlflow.db``, a folder, or the address of a server. Records that are
+    there already are updated, or left alone. No other host is contacted.
     """
     _check_uri(uri)
-    written = [(record, _entry(record)) for record in records]
-    tell = progress or (lambda *_: None)
-    tell(0, len(written))  # a new database takes seconds to make
-    found = []
-    with _surroundings(), _reported(uri):
+    entries = [(record, _entry(record)) for record in records]
+    report = progress or (lambda *_: None)
+    report(0, len(entries))  # a new database takes seconds to make
+    exported = []
+    with _environment(), _translated_errors(uri):
         client = import_module("mlflow.tracking").MlflowClient(tracking_uri=uri)
-        place = _experiment_id(client, experiment, uri)
-        times = Counter(record.id for record in records)
-        known = _known(client, place, list(times))
-        for record, entry in written:
-            found.append(_export(client, place, record, entry, known.get(record.id)))
-            if times[record.id] > 1:  # it comes again
-                known[record.id] = client.get_run(found[-1].run)
-            tell(len(found), len(written))
-    return tuple(found)
+        experiment_id = _experiment_id(client, experiment, uri)
+        counts = Counter(record.id for record in records)
+        runs = _find_runs(client, experiment_id, list(counts))
+        for record, entry in entries:
+            exported.append(_export(client, experiment_id, record, entry, runs.get(record.id)))
+            if counts[record.id] > 1:  # it comes again
+                runs[record.id] = client.get_run(exported[-1].run)
+            report(len(exported), len(entries))
+    return tuple(exported)
+
+
+def export_document(exported: Sequence[Exported], uri: str, experiment: str) -> ExportReport:
+    """Return an export as the document that ``karat export --json`` prints."""
+    return ExportReport(
+        mlflow=public_uri(uri),
+        experiment=experiment,
+        exported=tuple(
+            ExportedRecord(
+                file=export.record.source,
+                kind=export.record.kind,
+                name=export.record.name,
+                id=export.record.id,
+                run_id=export.run,
+                outcome=export.outcome,
+            )
+            for export in exported
+        ),
+    )
 
 
 def check_mlflow() -> None:
-    """Refuse to begin where MLflow is not installed."""
-    with _surroundings(), _reported(""):
+    """Refuse to begin if MLflow is not installed."""
+    with _environment(), _translated_errors(""):
         import_module("mlflow.tracking")
 
 
 @contextmanager
-def _surroundings() -> Iterator[None]:
-    """Set what MLflow reads from the environment, when it is imported and later; then put back what was there."""
-    ours = {name: value for name, value in _UNLESS_SAID.items() if name not in os.environ} | _ALWAYS
+def _environment() -> Iterator[None]:
+    """Set the variables that MLflow reads, when it is imported and later; restore them afterwards."""
+    ours = {name: value for name, value in _DEFAULTS.items() if name not in os.environ} | _ALWAYS
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:
@@ -170,25 +191,25 @@ def _surroundings() -> Iterator[None]:
 
 
 @contextmanager
-def _reported(uri: str) -> Iterator[None]:
-    """Say in one message what MLflow, or what lies beneath it, has against a call."""
+def _translated_errors(uri: str) -> Iterator[None]:
+    """Turn an error of MLflow, or of what it uses, into one message."""
     try:
         yield
     except KaratError:
         raise
     except ImportError as error:
         extra = (error.name or "mlflow").partition(".")[0] in ("mlflow", "sqlalchemy", "alembic")
-        wanted = "mlflow-skinny SQLAlchemy alembic" if extra else error.name
-        raise UsageError(f"export to MLflow is not possible here ({error}); pip install {wanted}") from None
+        packages = "mlflow-skinny SQLAlchemy alembic" if extra else error.name
+        raise UsageError(f"export to MLflow is not possible here ({error}); pip install {packages}") from None
     except Exception as error:
-        what, where = _without_secrets(f"{getattr(error, 'message', None) or error}"), f"MLflow at {shown_uri(uri)}"
+        message, place = _without_secrets(f"{getattr(error, 'message', None) or error}"), f"MLflow at {public_uri(uri)}"
         if getattr(error, "error_code", None) == "INVALID_PARAMETER_VALUE":
-            raise InputError(what, source=where) from None
-        raise SystemFailed(f"{where}: {type(error).__name__}: {what}") from error
+            raise InputError(message, source=place) from None
+        raise SystemFailed(f"{place}: {type(error).__name__}: {message}") from error
 
 
 def _check_uri(uri: str) -> None:
-    """Refuse what MLflow would take for its default, or try to open for minutes."""
+    """Refuse a URI that MLflow would replace by its default, or try to open for minutes."""
     if not uri.strip():
         raise UsageError("an empty URI; give one such as sqlite:///mlflow.db")
     path = _database(uri)
@@ -208,30 +229,30 @@ def _database(uri: str) -> Path | None:
 
 
 def _experiment_id(client: Any, name: str, uri: str) -> str:
-    """Find the experiment of MLflow with a name, or make it."""
-    found = client.get_experiment_by_name(name)
-    if found is None:
+    """Return the id of MLflow's experiment with a name; make it if it is missing."""
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
         path = _database(uri)
-        # Beside the database: MLflow's own choice is the current folder, which is another one tomorrow.
-        place = None if path is None else (path.parent / "mlruns").resolve().as_uri()
+        # Beside the database: MLflow's own default is the current folder, which may be another one tomorrow.
+        folder = None if path is None else (path.parent / "mlruns").resolve().as_uri()
         try:
-            return str(client.create_experiment(name, artifact_location=place))
+            return str(client.create_experiment(name, artifact_location=folder))
         except Exception:
-            found = client.get_experiment_by_name(name)  # another process may have made it in the meantime
-            if found is None:
+            experiment = client.get_experiment_by_name(name)  # another process may have made it in the meantime
+            if experiment is None:
                 raise
-    if found.lifecycle_stage != "active":
+    if experiment.lifecycle_stage != "active":
         raise InputError(
             f"experiment {shorten(name)} was deleted",
             source="MLflow",
             hint="restore it, or choose another --experiment",
         )
-    return str(found.experiment_id)
+    return str(experiment.experiment_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """A record as MLflow takes it."""
+    """A record as MLflow stores it."""
 
     params: Mapping[str, str]
     metrics: Mapping[str, float]
@@ -241,15 +262,14 @@ class _Entry:
 
 def _entry(record: Record) -> _Entry:
     names = {key: name for name in (*record.params, *record.metrics) if (key := mlflow_key(name)) != name}
-    document = {"karat": "export", "format": _FORMAT, "kind": record.kind, "id": record.id, **record.document}
-    text = json.dumps({**document, "names": names}, indent=2, allow_nan=False) + "\n"
-    known = json.dumps(names, ensure_ascii=False, sort_keys=True) if names else ""
+    text = to_json(structs.replace(record.document, names=names), indent=2) + "\n"
+    names_text = json.dumps(names, ensure_ascii=False, sort_keys=True) if names else ""
     tags = {
         **record.tags,
         "karat.kind": record.kind,
         "karat.id": record.id,
-        "karat.digest": f"sha256:{hashlib.sha256(text.encode()).hexdigest()}",  # whatever changes, changes it
-        "karat.names": known if len(known) <= _TAG else "",
+        "karat.digest": f"sha256:{hashlib.sha256(text.encode()).hexdigest()}",  # changes with anything else
+        "karat.names": names_text if len(names_text) <= _TAG else "",
         "mlflow.note.content": record.note,
     }
     return _Entry(
@@ -261,59 +281,60 @@ def _entry(record: Record) -> _Entry:
 
 
 def _value(value: Any, most: int) -> str:
-    """Give a value as text that every store can hold."""
+    """Return a value as text of at most so many characters that every store can hold."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def _known(client: Any, experiment: str, ids: Sequence[str]) -> dict[str, Any]:
-    """Find the runs that hold these records: one by one, or, if they are many, among all of karat's."""
-    few = len(ids) <= _FEW
-    found: dict[str, Any] = {}
-    for wanted in (f"= '{id_}'" for id_ in ids) if few else ("LIKE 'sha256:%'",):
+def _find_runs(client: Any, experiment: str, ids: Sequence[str]) -> dict[str, Any]:
+    """Return MLflow's runs of these records by id: looked up one by one if there are few, else all of karat's."""
+    conditions = [f"= '{id_}'" for id_ in ids] if len(ids) <= _FEW else ["LIKE 'sha256:%'"]
+    runs: dict[str, Any] = {}
+    for condition in conditions:
         token = None
         while token != "":
-            page = client.search_runs([experiment], f"tags.`karat.id` {wanted}", max_results=_PAGE, page_token=token)
+            query = f"tags.`karat.id` {condition}"
+            page = client.search_runs([experiment], query, max_results=_PAGE, page_token=token)
             for run in page:
-                found.setdefault(run.data.tags["karat.id"], run)
+                runs.setdefault(run.data.tags["karat.id"], run)
             token = page.token or ""
-    return found
+    return runs
 
 
-def _export(client: Any, experiment: str, record: Record, entry: _Entry, known: Any) -> Exported:
-    """Write one record, unless MLflow has it as it is."""
-    run = known or _begun(client, experiment, record)
+def _export(client: Any, experiment: str, record: Record, entry: _Entry, earlier: Any) -> Exported:
+    """Write one record, unless MLflow has all of it already; ``earlier`` is its run in MLflow, if there is one."""
+    run = earlier or _create_run(client, experiment, record)
     id_, data = run.info.run_id, run.data
-    left = replace(
+    missing = replace(
         entry,
         params={key: value for key, value in entry.params.items() if key not in data.params},
         metrics={key: value for key, value in entry.metrics.items() if data.metrics.get(key) != value},
         tags={key: value for key, value in entry.tags.items() if data.tags.get(key, "") != value},
     )
-    if run.info.status == "FINISHED" and not (left.params or left.metrics or left.tags):
+    if run.info.status == "FINISHED" and not (missing.params or missing.metrics or missing.tags):
         return Exported(record=record, run=id_, outcome="unchanged")
-    _log(client, id_, left)
+    _log(client, id_, missing)
     client.log_text(id_, entry.text, "karat.json")
     if record.file is not None:
         client.log_artifact(id_, str(record.file))
-    # Last: one that was killed before is not finished, and the next export goes on with it.
+    # Last, so that an export that is killed before leaves an unfinished run, which the next export completes.
     client.set_terminated(id_, status="FINISHED", end_time=run.info.start_time)
-    return Exported(record=record, run=id_, outcome="updated" if known else "created")
+    return Exported(record=record, run=id_, outcome="updated" if earlier else "created")
 
 
-def _begun(client: Any, experiment: str, record: Record) -> Any:
-    tags = {"karat.id": record.id}  # from the beginning, so that it is found again
-    return client.create_run(experiment, start_time=record.made, tags=tags, run_name=record.name)
+def _create_run(client: Any, experiment: str, record: Record) -> Any:
+    tags = {"karat.id": record.id}  # from the beginning, so that the next export finds it
+    return client.create_run(experiment, start_time=record.created, tags=tags, run_name=record.name)
 
 
-def _log(client: Any, run: str, left: _Entry) -> None:
+def _log(client: Any, run: str, entry: _Entry) -> None:
     entities = import_module("mlflow.entities")
     now = int(time.time() * 1000)
     client.log_batch(
         run,
-        metrics=[entities.Metric(key, value, now, 0) for key, value in left.metrics.items()],
-        params=[entities.Param(key, value) for key, value in left.params.items()],
-        tags=[entities.RunTag(key, value) for key, value in left.tags.items()],
+        metrics=[entities.Metric(key, value, now, 0) for key, value in entry.metrics.items()],
+        params=[entities.Param(key, value) for key, value in entry.params.items()],
+        tags=[entities.RunTag(key, value) for key, value in entry.tags.items()],
         synchronous=True,
     )

@@ -1,4 +1,4 @@
-"""What an export is made of: one record for each run, and for each entry of a log of experiments."""
+"""The records of an export: one for each run, and one for each entry of a log of experiments."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ from karat.experiments import LOG, Experiment, read_log
 from karat.files import read_bytes
 from karat.projects import Project, find_project, open_project
 from karat.runs import read_answers, require_golden
+from karat.schema import ExportedExperiment, ExportedRun
 
 _FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One thing to export, under its true names."""
+    """A run or an experiment to export, with karat's own names."""
 
     kind: Literal["run", "experiment"]
     id: str
-    """The same for the same thing, wherever it is exported from; an export looks for it."""
+    """The same for the same content, wherever it is exported from; a later export finds it by this."""
     name: str
     source: str
-    """The file it was read from."""
-    made: int
-    """When it came about, in milliseconds since 1970."""
+    """The file that it was read from."""
+    created: int
+    """When it was made, in milliseconds since 1970."""
     params: Mapping[str, Any]
     metrics: Mapping[str, float]
     tags: Mapping[str, str]
-    document: Mapping[str, Any]
-    """All that is known of it, as JSON has it."""
+    document: ExportedRun | ExportedExperiment
+    """All that is known about it."""
     note: str = ""
     """A description for people."""
     file: Path | None = None
-    """What goes among the artefacts as it is."""
+    """A file to keep among the artefacts."""
 
 
 def read_records(
@@ -54,31 +55,31 @@ def read_records(
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Record, ...]:
-    """Read runs, and logs of experiments, and make records of them.
+    """Read runs and logs of experiments, and return their records.
 
-    A run is scored with ``measures``, or those of its project: the one that is given, or the one it lies in.
-    ``progress`` is told how many files were read, and how many there are.
+    A run is scored with ``measures``, or those of its project: ``project``, or the one that the run is in.
+    ``progress`` gets the number of files read and of all files.
     """
-    opened: dict[Path, Project] = {}
-    found: list[Record] = []
+    projects: dict[Path, Project] = {}
+    records: list[Record] = []
     for number, path in enumerate(paths, 1):
         if _is_log(path):
-            found += experiment_records(path)
+            records += experiment_records(path)
         else:
             folder = Path(find_project(path) if project is None else project)
-            opened[folder] = opened.get(folder) or open_project(folder)
-            found.append(run_record(path, opened[folder], measures, say=say))
+            projects[folder] = projects.get(folder) or open_project(folder)
+            records.append(run_record(path, projects[folder], measures, say=say))
         if progress is not None:
             progress(number, len(paths))
-    return tuple(found)
+    return tuple(records)
 
 
 def _is_log(path: str | Path) -> bool:
-    """Tell a log of experiments from a run, which is lines; a damaged one says so when it is read."""
+    """Return whether a file is a log of experiments and not a run; a damaged log is reported when it is read."""
     if Path(path).name == LOG:
         return True
     if not Path(path).is_file():
-        return False  # whoever reads it says what is wrong
+        return False  # the reader reports it
     try:
         record = json.loads(read_bytes(path))
     except (ValueError, RecursionError):
@@ -89,102 +90,108 @@ def _is_log(path: str | Path) -> bool:
 def run_record(
     path: str | Path, project: Project, measures: Sequence[str] = (), *, say: Callable[[str], None] | None = None
 ) -> Record:
-    """Score a run, and give its record: what the system is made of, its means and its latency."""
+    """Score a run and return its record: what the system is made of, its means and its latency."""
     run = read_answers(path, project.golden, say=say)
     require_golden(project.golden, run.provenance)
-    scored = score_run(project.golden, run, measures or project.config.eval.measures, unit=project.unit)
-    params = _filled(flatten({"system": scored.provenance.system, "settings": scored.provenance.settings}))
-    numbers = dict(_numbers(scored))
+    evaluation = score_run(project.golden, run, measures or project.config.eval.measures, unit=project.unit)
+    provenance = evaluation.provenance
+    params = _filled(flatten({"system": provenance.system, "settings": provenance.settings}))
+    numbers = dict(_numbers(evaluation))
     tags = {
-        **_golden(scored.provenance.golden),
-        "karat.system": scored.name,
-        "karat.system.fingerprint": scored.provenance.fingerprint,
-        "karat.version": scored.provenance.versions.get("karat", __version__),
+        **_golden(provenance.golden),
+        "karat.system": provenance.name,
+        "karat.system.fingerprint": provenance.fingerprint,
+        "karat.version": provenance.versions.get("karat", __version__),
     }
+    id_ = _id("run", hashlib.sha256(read_bytes(path)).hexdigest(), params)
     return Record(
         kind="run",
-        id=_id("run", hashlib.sha256(read_bytes(path)).hexdigest(), params),
+        id=id_,
         name=Path(path).name.removesuffix(".gz").removesuffix(".jsonl"),
         source=str(path),
-        made=int(Path(path).stat().st_mtime * 1000),
+        created=int(Path(path).stat().st_mtime * 1000),
         params=params,
         metrics={name: value for name, value in numbers.items() if math.isfinite(value)},
         tags=tags | _without(name for name, value in numbers.items() if not math.isfinite(value)),
-        document=_document(scored),
+        document=_document(evaluation, id_),
         file=Path(path),
     )
 
 
-def _numbers(scored: Evaluation) -> Iterator[tuple[str, float]]:
-    """Give all that is measured of a run; NaN where there is no value."""
-    yield from scored.means.items()
-    for stage, times in scored.latency.items():
-        before = "latency." if stage == "total" else f"latency.{stage}."
-        yield from ((f"{before}{name}", value) for name, value in times.items() if name != "n")
-    yield "coverage", scored.coverage
-    yield "queries", len(scored.queries)
-    yield "failed", len(scored.failures)
-    yield "unfound", len(scored.unfound)
+def _numbers(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
+    """Yield everything that is measured in a run; NaN where there is no value."""
+    yield from evaluation.means.items()
+    for stage, times in evaluation.latency.items():
+        prefix = "latency." if stage == "total" else f"latency.{stage}."
+        yield from ((f"{prefix}{name}", value) for name, value in times.items() if name != "n")
+    yield "coverage", evaluation.coverage
+    yield "queries", len(evaluation.queries)
+    yield "failed", len(evaluation.failures)
+    yield "unfound", len(evaluation.unfound)
 
 
-def _document(scored: Evaluation) -> dict[str, Any]:
-    return {
-        "name": scored.name,
-        "golden": dict(scored.provenance.golden),
-        "system": dict(scored.provenance.system),
-        "fingerprint": scored.provenance.fingerprint,
-        "settings": dict(scored.provenance.settings),
-        "versions": dict(scored.provenance.versions),
-        "definitions": dict(scored.scores.definitions),
-        "means": {name: value if math.isfinite(value) else None for name, value in scored.means.items()},
-        "latency": {stage: dict(times) for stage, times in scored.latency.items()},
-        "failed": dict(scored.failures),
-        "unfound": sorted(scored.unfound),
-    }
+def _document(evaluation: Evaluation, id_: str) -> ExportedRun:
+    provenance = evaluation.provenance
+    return ExportedRun(
+        id=id_,
+        name=provenance.name,
+        golden=dict(provenance.golden),
+        system=dict(provenance.system),
+        fingerprint=provenance.fingerprint,
+        settings=dict(provenance.settings),
+        versions=dict(provenance.versions),
+        definitions=dict(evaluation.scores.definitions),
+        means={name: value if math.isfinite(value) else None for name, value in evaluation.means.items()},
+        latency={stage: dict(times) for stage, times in evaluation.latency.items()},
+        failed=dict(evaluation.failures),
+        unfound=tuple(sorted(evaluation.unfound)),
+        names={},
+    )
 
 
 def experiment_records(path: str | Path) -> tuple[Record, ...]:
-    """Give a record of each entry of a log: its changes, results and verdict."""
+    """Return a record of each entry of a log: its changes, results and verdict."""
     log = read_log(path)
-    for name, times in Counter(one.id for one in log).items():
-        if times > 1:
-            what = f"{times} experiments are called {shorten(name)}"
-            raise InputError(what, source=str(path), hint="rename all but one")
-    return tuple(_experiment_record(one, path) for one in log)
+    for name, count in Counter(experiment.id for experiment in log).items():
+        if count > 1:
+            message = f"{count} experiments are called {shorten(name)}"
+            raise InputError(message, source=str(path), hint="rename all but one")
+    return tuple(_experiment_record(experiment, path) for experiment in log)
 
 
-def _experiment_record(one: Experiment, path: str | Path) -> Record:
-    params = _filled(flatten(one.changes))
-    results = flatten(one.results)
+def _experiment_record(experiment: Experiment, path: str | Path) -> Record:
+    params = _filled(flatten(experiment.changes))
+    results = flatten(experiment.results)
     metrics = {name: float(value) for name, value in results.items() if _is_number(value)}
-    said = {key: one.record[key] for key in ("variant", "sweep", "policy", "run") if key in one.record}
-    golden, system = one.record.get("golden"), one.record.get("fingerprint")
-    known = golden if isinstance(golden, Mapping) else {}
+    origin = {key: experiment.record[key] for key in ("variant", "sweep", "policy", "run") if key in experiment.record}
+    golden, system = experiment.record.get("golden"), experiment.record.get("fingerprint")
+    golden = golden if isinstance(golden, Mapping) else {}
     tags = {
-        **_golden(known),
-        **{f"karat.{key}": value for key, value in said.items() if isinstance(value, str)},
-        "karat.experiment": one.id,
-        "karat.date": one.date,
-        "karat.verdict": one.verdict,
-        "karat.reason": one.reason,
+        **_golden(golden),
+        **{f"karat.{key}": value for key, value in origin.items() if isinstance(value, str)},
+        "karat.experiment": experiment.id,
+        "karat.date": experiment.date,
+        "karat.verdict": experiment.verdict,
+        "karat.reason": experiment.reason,
         "karat.system.fingerprint": system if isinstance(system, str) else "",
     }
+    id_ = _id("experiment", [experiment.id, experiment.date, golden.get("fingerprint"), system], params)
     return Record(
         kind="experiment",
-        id=_id("experiment", [one.id, one.date, known.get("fingerprint"), system], params),
-        name=one.id,
+        id=id_,
+        name=experiment.id,
         source=str(path),
-        made=_midnight(one.date),
+        created=_midnight(experiment.date),
         params=params,
         metrics=metrics,
         tags=tags | _without(name for name in results if name not in metrics),
-        document={"experiment": dict(one.record)},
-        note=one.description,
+        document=ExportedExperiment(id=id_, experiment=dict(experiment.record), names={}),
+        note=experiment.description,
     )
 
 
 def _is_number(value: Any) -> bool:
-    """Tell a number that a metric can hold; JSON has whole ones that are too large for it."""
+    """Return whether a value is a number that a metric can hold; JSON has whole numbers that are too large."""
     try:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:
@@ -192,7 +199,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _midnight(date: str) -> int:
-    """Give the beginning of a day, or now where it is none."""
+    """Return the beginning of a day in milliseconds since 1970, or now if the text is not a day."""
     try:
         day = datetime.fromisoformat(date)
         moment = int((day if day.tzinfo else day.replace(tzinfo=UTC)).timestamp() * 1000)
@@ -202,12 +209,12 @@ def _midnight(date: str) -> int:
 
 
 def _golden(golden: Mapping[str, Any]) -> dict[str, str]:
-    """Name the golden set."""
+    """Return the tags that name the golden set."""
     return {f"karat.golden.{key}": str(golden.get(key) or "") for key in ("name", "version", "fingerprint")}
 
 
 def _without(names: Iterable[str]) -> dict[str, str]:
-    """Name what has no value: a 0 would be a lie."""
+    """Return the tag that names the measures without a value: a 0 would be a lie."""
     return {"karat.without_value": ", ".join(names)}
 
 
@@ -216,6 +223,6 @@ def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _id(*parts: object) -> str:
-    """Hash what makes a record this one and no other: of what is exported only numbers and tags can change."""
+    """Hash what identifies a record: a later export of the same one may change only its numbers and tags."""
     text = json.dumps([_FORMAT, *parts], sort_keys=True, default=str)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

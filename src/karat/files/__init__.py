@@ -1,14 +1,14 @@
-"""Files: read whole, decoded and parsed with one clear message, written aside and renamed, locked; rows checked."""
+"""Files: read and parsed with one clear message per mistake, written whole or not at all, and locked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karat.files._files import guarded, gunzip, read_bytes, write_file
-from karat.files._text import BOM, csv_rows, decode, json_lines, parse_json
+from karat.files._files import access_file, gunzip, read_bytes, write_file
+from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lines
 
 if TYPE_CHECKING:
-    from karat.files._lock import folder_lock
+    from karat.files._lock import lock_folder
     from karat.files._rows import Mistakes, Reading, Row
 
 __all__ = [
@@ -16,19 +16,19 @@ __all__ = [
     "Mistakes",
     "Reading",
     "Row",
-    "csv_rows",
+    "access_file",
     "decode",
-    "folder_lock",
-    "guarded",
     "gunzip",
-    "json_lines",
+    "lock_folder",
+    "parse_csv",
     "parse_json",
+    "parse_json_lines",
     "read_bytes",
     "write_file",
 ]
 
-# Loaded at first use: only readers of golden sets and traces check rows, and only writers of folders lock.
-_HOME = {"Mistakes": "_rows", "Reading": "_rows", "Row": "_rows", "folder_lock": "_lock"}
+# Imported on first use: only readers of golden sets and traces check rows, and only writers of folders lock.
+_HOME = {"Mistakes": "_rows", "Reading": "_rows", "Row": "_rows", "lock_folder": "_lock"}
 
 
 def __getattr__(name: str) -> Any:

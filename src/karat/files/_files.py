@@ -1,4 +1,4 @@
-"""Files: read whatever they are, and written whole or not at all."""
+"""Reading any file, gzipped or not, and writing one whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ T = TypeVar("T")
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Give all of a file, unpacked if it is gzipped; ``-`` is standard input."""
+    """Return the contents of a file, unpacked if it is gzipped. ``-`` is standard input."""
     name = os.fspath(path)
     if name == "-":
         if sys.stdin is None:
             raise InputError("is closed", source="standard input")
-        data = guarded("standard input", sys.stdin.buffer.read)
+        data = access_file("standard input", sys.stdin.buffer.read)
     else:
-        data = guarded(name or "''", lambda: Path(name).read_bytes())
+        data = access_file(name or "''", lambda: Path(name).read_bytes())
     return gunzip(data, name) if data[:2] == b"\x1f\x8b" else data
 
 
-def guarded(name: str, act: Callable[..., T], *arguments: object) -> T:
-    """Do something with a file; say what the system has against it."""
+def access_file(name: str, action: Callable[..., T], *arguments: object) -> T:
+    """Return ``action(*arguments)``. If the system refuses, raise an InputError that names the file and the reason."""
     try:
-        return act(*arguments)
+        return action(*arguments)
     except FileNotFoundError:
         raise InputError("no such file", source=name) from None
     except IsADirectoryError:
@@ -37,11 +37,11 @@ def guarded(name: str, act: Callable[..., T], *arguments: object) -> T:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", source=name) from None
     except ValueError:
-        raise InputError("is no usable path", source=repr(name)) from None
+        raise InputError("is not a usable path", source=repr(name)) from None
 
 
 def gunzip(data: bytes, name: str) -> bytes:
-    """Unpack, or say that it is damaged."""
+    """Return unpacked data, or raise an InputError if the gzip file is damaged."""
     import gzip
 
     try:
@@ -53,7 +53,7 @@ def gunzip(data: bytes, name: str) -> bytes:
 
 
 def write_file(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file whole or not at all; what is no ordinary file, such as a pipe, cannot be replaced by one."""
+    """Write a file whole or not at all. A pipe or a device, which cannot be replaced, is appended to."""
     target = Path(os.path.realpath(path))
     ordinary = os.path.isfile(target) or not os.path.exists(target)  # noqa: PTH113, PTH110 (pathlib raises)
     ordinary = ordinary and not os.path.abspath(path).startswith("/dev/")  # noqa: PTH100 (/dev/stderr may be a file)
@@ -75,7 +75,7 @@ def _replace(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o7777)  # who may read it is not ours to change
+            temporary.chmod(path.stat().st_mode & 0o7777)  # the new file keeps the old permissions
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

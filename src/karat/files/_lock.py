@@ -1,4 +1,4 @@
-"""One at a time: a folder that is held against other processes."""
+"""A lock on a folder, so that two processes do not write to it at the same time."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from karat.core import InputError
 
-_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)  # a file system without them: there is nothing to hold
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)  # the file system has no locks
 
 
 @contextmanager
-def folder_lock(folder: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold a folder against other karats, with no file left behind; where the system cannot, nothing is held.
+def lock_folder(folder: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Lock a folder against other karat processes, without leaving a file behind.
 
-    ``waiting`` is called when another one holds it, before this one waits.
+    If another process holds the lock, call ``on_wait`` and then wait. Where the system has no locks, do nothing.
     """
     try:
         import fcntl
@@ -25,19 +25,19 @@ def folder_lock(folder: Path, waiting: Callable[[], None] | None = None) -> Iter
         yield
         return
     try:
-        held = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", source=str(folder)) from None
     try:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if waiting is not None:
-                waiting()
-            fcntl.flock(held, fcntl.LOCK_EX)
+            if on_wait is not None:
+                on_wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
         yield
     finally:
-        os.close(held)
+        os.close(descriptor)

@@ -1,7 +1,7 @@
-"""Rows of someone's file: every field checked, every mistake with its place, every unknown key reported.
+"""The records of a file: every field checked, every mistake reported with its place, and unknown keys noted.
 
-A reader asks a row for the fields it knows. What it finds wrong is collected, so that one pass over a file tells all
-of its mistakes; keys that nobody asked for become notes, because a misspelt key is silent otherwise.
+A reader asks a row for the fields it knows. Mistakes are collected, so that one pass over a file reports all of them.
+Keys that no reader asked for become notes, because a misspelt key would otherwise go unnoticed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from karat.core import InputError, Span, check_id, did_you_mean
-from karat.core import shorten as shown
+from karat.core import InputError, Span, check_id, did_you_mean, shorten
 from karat.files._files import read_bytes
-from karat.files._text import csv_rows, decode, parse_json
+from karat.files._text import decode, parse_csv, parse_json
 
 D = TypeVar("D")
 
@@ -24,11 +23,13 @@ _REQUIRED: Any = object()
 _SHOWN = 20
 _LARGEST = sys.float_info.max
 _FARTHEST = 10**15
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_WHOLE = re.compile(r"-?[0-9]+")
+_DIGITS = 18
+"""A whole number that is written as text has at most so many."""
 
 
 class Reading:
-    """What was noticed while reading a golden set."""
+    """The mistakes and notes that are collected while a golden set is read."""
 
     def __init__(self) -> None:
         self.errors: list[InputError] = []
@@ -36,25 +37,25 @@ class Reading:
         self._unknown: dict[tuple[str, str], list[Any]] = {}
 
     def note(self, text: str) -> None:
-        """Say something that is no mistake; once, however often it is said."""
+        """Add a note, which is not a mistake. A repeated note is kept once."""
         self._notes[text] = None
 
     def unknown(self, file: str, place: str, key: str, known: Iterable[str]) -> None:
         """Report a key that means nothing here."""
-        counted = self._unknown.setdefault((file, key), [0, place, did_you_mean(key, known)])
-        counted[0] += 1
+        entry = self._unknown.setdefault((file, key), [0, place, did_you_mean(key, known)])
+        entry[0] += 1
 
     def notes(self) -> tuple[str, ...]:
-        """Give all notes; a key that is unknown in many rows is one of them."""
+        """Return all notes. A key that is unknown in many rows has one note."""
         keys = []
         for (file, key), (count, place, near) in self._unknown.items():
             where = f"{file}{', ' + place if place else ''}"
             rows = "" if count == 1 else f" (and in {count - 1:,} more rows)"
-            keys.append(f"{where}: unknown key {shown(key)}{rows}, ignored{near}")
+            keys.append(f"{where}: unknown key {shorten(key)}{rows}, ignored{near}")
         return (*self._notes, *keys)
 
     def finish(self) -> None:
-        """Raise what was wrong, all of it in one error."""
+        """Raise all mistakes as one error, if there are any."""
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:
@@ -64,7 +65,7 @@ class Reading:
             raise Mistakes(self.errors, "\n".join([f"{len(self.errors):,} mistakes", *lines]))
 
     def jsonl(self, path: str | Path, name: str = "") -> Iterator[Row]:
-        """Give the rows of a JSONL file; a line that is no object is a mistake."""
+        """Yield the rows of a JSONL file. A line that is not an object is a mistake."""
         file = name or str(path)
         for number, line in enumerate(self.lines(path, file), 1):
             if not line.strip(" \t\r"):
@@ -77,42 +78,42 @@ class Reading:
             if isinstance(value, dict):
                 yield Row(self, value, file, line=number)
             else:
-                self.errors.append(InputError(f"{shown(value)} is no object", source=file, line=number))
+                self.errors.append(InputError(f"{shorten(value)} is not an object", source=file, line=number))
 
     def lines(self, path: str | Path, name: str = "") -> list[str]:
-        """Give the lines of a text file."""
+        """Return the lines of a text file."""
         return decode(read_bytes(path), name or str(path)).split("\n")
 
     def json(self, path: str | Path, name: str = "") -> Any:
-        """Give the value of a JSON file."""
+        """Return the value of a JSON file."""
         return parse_json(decode(read_bytes(path), name or str(path)), name or str(path), strict=True)
 
     def object(self, path: str | Path, name: str = "") -> Row:
-        """Give the one object that a JSON file holds."""
+        """Return the object that a JSON file holds."""
         value = self.json(path, name)
         if not isinstance(value, dict):
-            raise InputError(f"holds {shown(value)}, not an object", source=name or str(path))
+            raise InputError(f"holds {shorten(value)}, not an object", source=name or str(path))
         return Row(self, value, name or str(path))
 
     def csv(self, path: str | Path, name: str = "") -> Iterator[Row]:
-        """Give the rows of a CSV file with a header; an empty cell is a field that is not there."""
+        """Yield the rows of a CSV file with a header. An empty cell is a missing field."""
         file = name or str(path)
         header: list[str] | None = None
-        for line, cells in csv_rows(decode(read_bytes(path), file), file):
+        for line, cells in parse_csv(decode(read_bytes(path), file), file):
             if not any(cells):
                 continue
             if header is None:
                 header = [cell.strip() for cell in cells]
                 continue
             if len(cells) != len(header):
-                what = f"{len(cells)} columns instead of {len(header)}"
-                self.errors.append(InputError(what, source=file, line=line))
+                problem = f"{len(cells)} columns instead of {len(header)}"
+                self.errors.append(InputError(problem, source=file, line=line))
                 continue
             yield Row(self, dict(zip(header, [cell or None for cell in cells], strict=True)), file, line=line)
 
 
 class Mistakes(InputError):
-    """Several mistakes in one set; ``errors`` has each of them."""
+    """Several mistakes in one set. ``errors`` has each of them."""
 
     def __init__(self, errors: list[InputError], text: str) -> None:
         super().__init__(text)
@@ -120,12 +121,12 @@ class Mistakes(InputError):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """A count, and each mistake on its line."""
+        """The number of mistakes, then each mistake on its line."""
         return tuple(str(self).split("\n"))
 
 
 class Row:
-    """One record. As a context manager it collects the first mistake, and when there is none the unknown keys.
+    """One record. As a context manager it collects the first mistake, or reports unknown keys if there is none.
 
     >>> reading = Reading()
     >>> with Row(reading, {"id": "q1", "txet": "how?"}, "queries.jsonl", line=3) as row:
@@ -158,140 +159,142 @@ class Row:
         return False
 
     def close(self) -> None:
-        """Report the keys that nobody asked for."""
+        """Report the keys that were never asked for."""
         for key in self._values.keys() - self._asked:
             place = f"line {self._line}" if self._line is not None else self._path
             self._reading.unknown(self._file, place, key, self._asked)
 
-    def wrong(self, what: str, hint: str = "") -> InputError:
-        """Make an error that says where this row stands."""
+    def error(self, problem: str, hint: str = "") -> InputError:
+        """Return an error that says where this row is."""
         path = f"{self._path}: " if self._path else ""
-        return InputError(f"{path}{what}", source=self._file, line=self._line, hint=hint)
+        return InputError(f"{path}{problem}", source=self._file, line=self._line, hint=hint)
 
     def has(self, *names: str) -> bool:
-        """Say whether one of these fields is there."""
+        """Return whether one of these fields has a value."""
         return any(self._values.get(name) is not None for name in names)
 
     def ignore(self, *names: str) -> None:
-        """Know some fields without needing them."""
+        """Accept some fields without reading them."""
         self._asked.update(names)
 
     def value(self, *names: str, default: Any = _REQUIRED) -> Any:
-        """Give a field by the first of its names that is there, whatever it holds; null is not there."""
+        """Return the value of the first of these fields that has one. Null is the same as a missing field."""
         self._asked.update(names)
         for name in names:
-            found = self._values.get(name)
-            if found is not None:
-                return found
+            value = self._values.get(name)
+            if value is not None:
+                return value
         if default is _REQUIRED:
-            others = "".join(f" (or {shown(name)})" for name in names[1:2])
+            others = "".join(f" (or {shorten(name)})" for name in names[1:2])
             near = did_you_mean(names[0], self._values.keys() - self._asked)
-            raise self.wrong(f"{shown(names[0])}{others} is missing{near}")
+            raise self.error(f"{shorten(names[0])}{others} is missing{near}")
         return default
 
-    def _typed(self, names: tuple[str, ...], kinds: Any, what: str, default: Any) -> Any:
-        found = self.value(*names, default=default)
-        if found is default or (isinstance(found, kinds) and not isinstance(found, bool)):
-            return found
-        raise self.wrong(f"{shown(self._name(names))} is {shown(found)}, not {what}")
+    def _typed(self, names: tuple[str, ...], kinds: Any, description: str, default: Any) -> Any:
+        value = self.value(*names, default=default)
+        if value is default or (isinstance(value, kinds) and not isinstance(value, bool)):
+            return value
+        raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, not {description}")
 
     def _name(self, names: tuple[str, ...]) -> str:
         return next((name for name in names if self._values.get(name) is not None), names[0])
 
     def id(self, *names: str, default: str = _REQUIRED) -> str:
-        """Give an id: text, or a whole number as text."""
-        found = self.value(*names, default=default)
-        return found if found is default else self._id(found, names)
+        """Return an id: text, or a whole number as text."""
+        value = self.value(*names, default=default)
+        return value if value is default else self._id(value, names)
 
     def _id(self, value: object, names: tuple[str, ...]) -> str:
         try:
             return check_id(value, "")
         except InputError as error:
-            raise self.wrong(f"{shown(self._name(names))}: {error.what}", error.hint) from None
+            raise self.error(f"{shorten(self._name(names))}: {error.what}", error.hint) from None
 
     def ids(self, *names: str) -> tuple[str, ...]:
-        """Give a list of ids, empty where there is none."""
+        """Return a list of ids, empty if the field is missing."""
         return tuple(self._id(item, names) for item in self.list(*names))
 
     def text(self, *names: str, default: str = _REQUIRED) -> str:
-        """Give text."""
-        return self._whole(self._typed(names, str, "text", default), names)
+        """Return text."""
+        return self._encodable(self._typed(names, str, "text", default), names)
 
-    def _whole(self, text: str, names: tuple[str, ...]) -> str:
-        """Refuse half of a surrogate pair, which JSON can hold and no file can."""
+    def _encodable(self, text: str, names: tuple[str, ...]) -> str:
+        """Refuse half of a surrogate pair, which JSON can hold and a UTF-8 file cannot."""
         try:
             text.isascii() or text.encode()
         except UnicodeEncodeError:
-            what = f"{shown(self._name(names))} holds half of a surrogate pair, which is no character"
-            raise self.wrong(what) from None
+            problem = f"{shorten(self._name(names))} holds half of a surrogate pair, which is not a character"
+            raise self.error(problem) from None
         return text
 
     def texts(self, *names: str) -> tuple[str, ...]:
-        """Give a list of texts, empty where there is none; a single text is a list of one."""
-        found = self.value(*names, default=())
-        items = [found] if isinstance(found, str) else self.list(*names)
+        """Return a list of texts, empty if the field is missing. A single text is a list of one."""
+        value = self.value(*names, default=())
+        items = [value] if isinstance(value, str) else self.list(*names)
         for item in items:
             if not isinstance(item, str):
-                raise self.wrong(f"{shown(self._name(names))} holds {shown(item)}, not text")
-        return tuple(self._whole(item, names) for item in items)
+                raise self.error(f"{shorten(self._name(names))} holds {shorten(item)}, not text")
+        return tuple(self._encodable(item, names) for item in items)
 
     def list(self, *names: str) -> list[Any]:
-        """Give a list, empty where there is none."""
-        found: list[Any] = self._typed(names, list, "a list", [])
-        return found
+        """Return a list, empty if the field is missing."""
+        items: list[Any] = self._typed(names, list, "a list", [])
+        return items
 
     def integer(self, *names: str, default: int = _REQUIRED) -> int:
-        """Give a whole number; 2.0 is one, and so is "2" (CSV has only text)."""
-        found = self.value(*names, default=default)
+        """Return a whole number, which may be written as 2.0 or, as in CSV, as text."""
+        value = self.value(*names, default=default)
         if not self.has(*names):
             return default
-        if isinstance(found, str) and _WHOLE.fullmatch(found):
-            return int(found)
-        if isinstance(found, int | float) and not isinstance(found, bool) and found == found // 1:
-            return int(found)
-        raise self.wrong(f"{shown(self._name(names))} is {shown(found)}, not a whole number")
+        if isinstance(value, str) and _WHOLE.fullmatch(value):
+            if len(value.lstrip("-0")) > _DIGITS:
+                raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, which is too large a number")
+            return int(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
+            return int(value)
+        raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, not a whole number")
 
     def number(self, *names: str, default: D) -> float | D:
-        """Give a finite number."""
-        found = self._typed(names, int | float, "a number", default)
-        if found is default:
+        """Return a finite number."""
+        value = self._typed(names, int | float, "a number", default)
+        if value is default:
             return default
-        if not abs(found) <= _LARGEST:
-            raise self.wrong(f"{shown(self._name(names))} is {shown(found)}, not a finite number")
-        return float(found)
+        if not abs(value) <= _LARGEST:
+            raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, not a finite number")
+        return float(value)
 
     def mapping(self, *names: str) -> dict[str, Any]:
-        """Give an object as it is, empty where there is none."""
-        found: dict[str, Any] = self._typed(names, dict, "an object", {})
-        return found
+        """Return an object as it is, empty if the field is missing."""
+        mapping: dict[str, Any] = self._typed(names, dict, "an object", {})
+        return mapping
 
     def span(self, *names: str) -> Span | None:
-        """Give a pair of byte offsets, or None where there is none."""
-        found = self.list(*names)
-        if not found:
+        """Return a pair of byte offsets, or None if the field is missing."""
+        offsets = self.list(*names)
+        if not offsets:
             return None
-        if len(found) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in found):
-            raise self.wrong(f"{shown(self._name(names))} is {shown(found)}, not [start, end] in bytes")
-        if max(map(abs, found)) > _FARTHEST:
-            raise self.wrong(f"{shown(self._name(names))} is {shown(found)}, and no text has so many bytes")
-        return Span(*found)
+        if len(offsets) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in offsets):
+            raise self.error(f"{shorten(self._name(names))} is {shorten(offsets)}, not [start, end] in bytes")
+        if max(map(abs, offsets)) > _FARTHEST:
+            raise self.error(f"{shorten(self._name(names))} is {shorten(offsets)}, and no text has so many bytes")
+        return Span(*offsets)
 
     def row(self, *names: str) -> Row | None:
-        """Give an object as a row of its own, or None where there is none."""
-        found = self._typed(names, dict, "an object", None)
-        return None if found is None else self.nested(found, self._name(names))
+        """Return an object as a row of its own, or None if the field is missing."""
+        values = self._typed(names, dict, "an object", None)
+        return None if values is None else self.nested(values, self._name(names))
 
     def nested(self, values: Mapping[str, Any], path: str) -> Row:
-        """Take a part of this row as a row of its own, at a place such as ``negatives[2]``."""
+        """Return a part of this row as a row of its own, at a place such as ``negatives[2]``."""
         return Row(
             self._reading, values, self._file, line=self._line, path=f"{self._path}.{path}" if self._path else path
         )
 
     def rows(self, *names: str) -> Iterator[Row]:
-        """Give a list of objects as rows of their own."""
+        """Yield the objects of a list as rows of their own."""
         for i, item in enumerate(self.list(*names)):
             row = self.nested(item if isinstance(item, dict) else {}, f"{self._name(names)}[{i}]")
             if isinstance(item, dict):
                 yield row
             else:
-                self._reading.errors.append(row.wrong(f"{shown(item)} is no object"))
+                self._reading.errors.append(row.error(f"{shorten(item)} is not an object"))

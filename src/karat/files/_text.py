@@ -1,4 +1,4 @@
-"""Text as it comes: decoded, parsed and shown, and one clear message where it cannot be."""
+"""Bytes decoded and text parsed, with one clear message when that fails."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ _JSON_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]')
 _CSV_ERRORS = {
     "end of data": "a quote is opened here and never closed",
     "field limit": "a cell has more than 131,072 characters, or a quote is never closed",
-    "new-line": "a carriage return stands inside the line",
+    "new-line": "the line contains a carriage return",
 }
 
 
 def decode(data: bytes, source: str) -> str:
-    """Give UTF-8 text, without a byte-order mark, or say at which line it is none."""
+    """Return UTF-8 text without its byte-order mark, or raise an InputError that names the line."""
     data = data.removeprefix(BOM)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        at, what = error.start, f"byte 0x{data[error.start]:02x} is not UTF-8"
+        at, problem = error.start, f"byte 0x{data[error.start]:02x} is not UTF-8"
     else:
-        at, what = data.find(0), "a NUL byte, which text never has"
+        at, problem = data.find(0), "a NUL byte, which text never has"
         if at < 0:
             return text
     line = data.count(b"\n", 0, at) + 1
-    raise InputError(what, source=source, line=line, hint="convert it to UTF-8, as with iconv")
+    raise InputError(problem, source=source, line=line, hint="convert it to UTF-8, for example with iconv")
 
 
-def json_lines(data: bytes, source: str) -> Iterator[tuple[int, object]]:
-    """Give the values of a JSONL file with their lines; blank lines are skipped."""
+def parse_json_lines(data: bytes, source: str) -> Iterator[tuple[int, object]]:
+    """Yield the line and the value of each record of a JSONL file. Blank lines are skipped."""
     for number, line in enumerate(decode(data, source).split("\n"), 1):
         if line.strip(" \t\r"):
             yield number, parse_json(line, source, number)
 
 
 def parse_json(text: str, source: str, line: int | None = None, *, strict: bool = False) -> object:
-    """Read JSON, and refuse an object in which a key stands twice; ``strict`` refuses NaN and Infinity too."""
+    """Return the value of a JSON text, in which no object may repeat a key. ``strict`` refuses NaN and Infinity."""
 
     def constant(name: str) -> float:
         if strict:
             raise InputError(
-                f"is no valid JSON: {name} is no number of JSON", source=source, line=line, hint="use null"
+                f"is not valid JSON: {name} is not a JSON number", source=source, line=line, hint="use null"
             )
         return float(name)
 
@@ -60,22 +60,22 @@ def parse_json(text: str, source: str, line: int | None = None, *, strict: bool 
         return value
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        mapping = dict(pairs)
+        if len(mapping) < len(pairs):
             key, at = _second_key(text)
             raise InputError(
-                f"key {shorten(key)} stands twice in one object",
+                f"key {shorten(key)} appears twice in one object",
                 source=source,
                 line=at if line is None else line,
                 hint="keep one of them",
             )
-        return found
+        return mapping
 
     try:
         return json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=number)
     except json.JSONDecodeError as error:
         at = line if line is not None else error.lineno
-        raise InputError(f"is no valid JSON: {error.msg} (column {error.colno})", source=source, line=at) from None
+        raise InputError(f"is not valid JSON: {error.msg} (column {error.colno})", source=source, line=at) from None
     except RecursionError:
         raise InputError("is nested too deep", source=source, line=line) from None
     except ValueError:
@@ -83,7 +83,7 @@ def parse_json(text: str, source: str, line: int | None = None, *, strict: bool 
 
 
 def _second_key(text: str) -> tuple[str, int]:
-    """Find the first key that its object had already, and its line; the text up to there is valid JSON."""
+    """Return the first repeated key of an object, and its line. The text up to there is valid JSON."""
     open_objects: list[set[str]] = []
     for token in _JSON_TOKEN.finditer(text):
         if token[0] == "{":
@@ -95,11 +95,11 @@ def _second_key(text: str) -> tuple[str, int]:
             if key in open_objects[-1]:
                 return key, text.count("\n", 0, token.start()) + 1
             open_objects[-1].add(key)
-    raise AssertionError("called only when there is one")
+    raise AssertionError("called only when a key is repeated")
 
 
-def csv_rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Give the rows of a CSV file with the lines on which they begin."""
+def parse_csv(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line and the cells of each row of a CSV text."""
     reader = csv.reader(io.StringIO(text, newline="\n"), strict=True)
     line = 1
     try:
@@ -107,5 +107,5 @@ def csv_rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
             yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        what = next((text for part, text in _CSV_ERRORS.items() if part in str(error)), str(error))
-        raise InputError(f"is no valid CSV: {what}", source=source, line=line) from None
+        reason = next((text for part, text in _CSV_ERRORS.items() if part in str(error)), str(error))
+        raise InputError(f"is not valid CSV: {reason}", source=source, line=line) from None

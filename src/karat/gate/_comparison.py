@@ -168,8 +168,8 @@ def compare_all(
         Pair(
             baseline=place[0],
             candidate=place[1],
-            measures=tuple(found[test] for test in whole if test[0] == place),
-            segments=tuple(found[test] for test in parts if test[0] == place),
+            measures=tuple(found[place, None, measure] for measure in wanted),
+            segments=tuple(found[place, segment, measure] for segment in segments or {} for measure in wanted),
         )
         for place in places
     )

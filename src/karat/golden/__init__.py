@@ -1,4 +1,4 @@
-"""Golden sets: read and written, checked, made, sampled and compared."""
+"""Golden sets: read, write, check, make, sample and compare them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from karat.golden._diff import Change, Diff, diff, next_version
 from karat.golden._documents import read_documents
 from karat.golden._fingerprint import fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
-from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place, pool_lines
-from karat.golden._pool import Pooled, pool, read_runs
+from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place
+from karat.golden._passages import Passage, RankedRuns, read_runs
+from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
+from karat.golden._release import propose_tag
 from karat.golden._sample import sample
-from karat.golden._synth import needles, sentences, synthesise
+from karat.golden._source import open_set
+from karat.golden._synth import needles, synthesise
 
 if TYPE_CHECKING:
     from karat.golden.lint import Report, ceiling, check, resolution
@@ -25,7 +28,9 @@ __all__ = [
     "Format",
     "Merged",
     "Mistakes",
+    "Passage",
     "Pooled",
+    "RankedRuns",
     "Reading",
     "Report",
     "Row",
@@ -39,22 +44,23 @@ __all__ = [
     "merge_in_place",
     "needles",
     "next_version",
+    "open_set",
     "pool",
-    "pool_lines",
+    "pool_rows",
+    "pool_text",
+    "propose_tag",
     "read",
     "read_documents",
     "read_runs",
     "resolution",
     "sample",
-    "sentences",
     "synthesise",
     "write",
+    "write_pool",
 ]
 
-# Loaded at first use: the linter needs NumPy, and the outline is for judgments that name a part.
-_HOME = {
-    **dict.fromkeys(("Report", "ceiling", "check", "resolution"), "karat.golden.lint"),
-}
+# Loaded at first use: the linter needs NumPy.
+_HOME = dict.fromkeys(("Report", "ceiling", "check", "resolution"), "karat.golden.lint")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,18 +1,21 @@
 """What changed between two golden sets, and how much that means.
 
-The bump rule: **major** when something that a score depends on was changed or removed, so that numbers from before and
-after cannot be compared; **minor** when such things were only added; **patch** when only descriptions changed (tags,
-categories, annotators, where a text lies ...).
+The version goes up by these rules. **Major**: something that scores depend on was changed or removed, so that numbers
+from before and after cannot be compared. **Minor**: such things were only added. **Patch**: only descriptions changed
+(tags, categories, annotators, the file of a text ...).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from karat.core import Document, GoldenSet, Query, Target, UsageError, shorten
+
+if TYPE_CHECKING:
+    from karat.schema import GoldenChange, GoldenDiff
 
 Bump = Literal["major", "minor", "patch", "none"]
 Pair = tuple[str, Target]
@@ -23,21 +26,33 @@ _SCORED = {
     Query: ("text", "paraphrases", "answer", "negatives", "anchors", "must_show", "chain", "session"),
 }
 """The fields that a score can depend on; all others describe."""
-_SET = ("grades", "relevant", "normaliser", "classes")
+_SETTINGS = ("grades", "relevant", "normaliser", "classes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What became of one kind of thing, by id."""
+    """Which documents, or which queries, changed, by id."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
     changed: Mapping[str, tuple[str, ...]]
-    """The fields that a score depends on and that changed, by id."""
+    """The fields that scores depend on and that changed."""
     extended: Mapping[str, tuple[str, ...]]
-    """The same, where something was only added, as a fourth paraphrase is."""
+    """The fields to which something was only added, such as a fourth paraphrase."""
     described: tuple[str, ...]
     """Those of which only the description changed."""
+
+    def document(self) -> GoldenChange:
+        """Return the change as a JSON document."""
+        from karat.schema import GoldenChange
+
+        return GoldenChange(
+            added=self.added,
+            removed=self.removed,
+            changed=dict(self.changed),
+            extended=dict(self.extended),
+            described=self.described,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +65,7 @@ class Diff:
     removed: Mapping[Pair, int]
     regraded: Mapping[Pair, tuple[int, int]]
     settings: Mapping[str, tuple[Any, Any]]
-    """What the set declares of itself that scores depend on: grades, threshold, normaliser, classes."""
+    """The settings that scores depend on and that changed: grades, threshold, normaliser, classes."""
     described: bool
     """Whether something changed that no score depends on."""
 
@@ -64,36 +79,37 @@ class Diff:
             return "minor"
         return "patch" if self.described or any(c.described for c in both) else "none"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON has it."""
-        changes = {"documents": self.documents, "queries": self.queries}
-        return {
-            "bump": self.bump,
-            **{name: {f.name: _listed(getattr(c, f.name)) for f in fields(c)} for name, c in changes.items()},
-            "pairs": {
-                "added": [_pair(pair, grade=grade) for pair, grade in self.added.items()],
-                "removed": [_pair(pair, grade=grade) for pair, grade in self.removed.items()],
-                "regraded": [_pair(pair, before=old, after=new) for pair, (old, new) in self.regraded.items()],
+    def document(self) -> GoldenDiff:
+        """Return the difference as a JSON document."""
+        from karat.schema import GoldenDiff, GoldenPairs, GoldenSetting, GradedPair, RegradedPair
+
+        return GoldenDiff(
+            bump=self.bump,
+            documents=self.documents.document(),
+            queries=self.queries.document(),
+            pairs=GoldenPairs(
+                added=tuple(GradedPair(query=q, target=str(t), grade=grade) for (q, t), grade in self.added.items()),
+                removed=tuple(
+                    GradedPair(query=q, target=str(t), grade=grade) for (q, t), grade in self.removed.items()
+                ),
+                regraded=tuple(
+                    RegradedPair(query=q, target=str(t), before=before, after=after)
+                    for (q, t), (before, after) in self.regraded.items()
+                ),
+            ),
+            settings={
+                name: GoldenSetting(before=before, after=after) for name, (before, after) in self.settings.items()
             },
-            "settings": {name: {"before": old, "after": new} for name, (old, new) in self.settings.items()},
-            "described": self.described,
-        }
-
-
-def _listed(value: Any) -> Any:
-    return {key: list(names) for key, names in value.items()} if isinstance(value, Mapping) else list(value)
-
-
-def _pair(pair: Pair, **grades: int) -> dict[str, Any]:
-    return {"query": pair[0], "target": str(pair[1]), **grades}
+            described=self.described,
+        )
 
 
 def diff(before: GoldenSet, after: GoldenSet) -> Diff:
-    """Compare two golden sets.
+    """Return what changed from one golden set to another.
 
-    >>> one = GoldenSet(queries=(Query(id="q", text="wifi?"),))
-    >>> two = GoldenSet(queries=(Query(id="q", text="wifi?", category="support"), Query(id="r", text="pool?")))
-    >>> diff(one, two).bump, diff(two, one).bump
+    >>> first = GoldenSet(queries=(Query(id="q", text="wifi?"),))
+    >>> second = GoldenSet(queries=(Query(id="q", text="wifi?", category="support"), Query(id="r", text="pool?")))
+    >>> diff(first, second).bump, diff(second, first).bump
     ('minor', 'major')
     """
     for golden in (before, after):
@@ -108,24 +124,24 @@ def diff(before: GoldenSet, after: GoldenSet) -> Diff:
         regraded={pair: (grade, new[pair]) for pair, grade in old.items() if new.get(pair, grade) != grade},
         settings={
             name: (getattr(before, name), getattr(after, name))
-            for name in _SET
+            for name in _SETTINGS
             if getattr(before, name) != getattr(after, name)
         },
-        described=_described(before, after),
+        described=_is_described_differently(before, after),
     )
 
 
 def _change(before: Iterable[Any], after: Iterable[Any], kind: type[Document] | type[Query]) -> Change:
-    old, new = {thing.id: thing for thing in before}, {thing.id: thing for thing in after}
+    old, new = {record.id: record for record in before}, {record.id: record for record in after}
     changed, extended, described = {}, {}, []
-    for name, thing in old.items():
+    for name, record in old.items():
         other = new.get(name)
-        if other is None or other == thing:
+        if other is None or other == record:
             continue
-        parts = [part for part in _SCORED[kind] if _content(thing, part) != _content(other, part)]
-        grown = [part for part in parts if _grew(_content(thing, part), _content(other, part))]
-        if len(grown) < len(parts):
-            changed[name] = tuple(part for part in parts if part not in grown)
+        fields = [field for field in _SCORED[kind] if _content(record, field) != _content(other, field)]
+        grown = [field for field in fields if _only_grew(_content(record, field), _content(other, field))]
+        if len(grown) < len(fields):
+            changed[name] = tuple(field for field in fields if field not in grown)
         elif grown:
             extended[name] = tuple(grown)
         else:
@@ -139,14 +155,14 @@ def _change(before: Iterable[Any], after: Iterable[Any], kind: type[Document] | 
     )
 
 
-def _content(thing: Any, part: str) -> Any:
-    """Give a field as scores see it: the order of a chain counts, that of other lists does not."""
-    value = getattr(thing, part)
-    return frozenset(value) if isinstance(value, tuple) and part != "chain" else value
+def _content(record: Any, field: str) -> Any:
+    """Return a field as scores see it: the order of a chain counts, that of other lists does not."""
+    value = getattr(record, field)
+    return frozenset(value) if isinstance(value, tuple) and field != "chain" else value
 
 
-def _grew(before: Any, after: Any) -> bool:
-    """Say whether something was only added: to nothing, to a list, or to the end of a chain."""
+def _only_grew(before: Any, after: Any) -> bool:
+    """Return whether something was only added: to an empty field, to a list, or to the end of a chain."""
     if isinstance(before, frozenset):
         return before <= after  # type: ignore[no-any-return] # both are sets
     if isinstance(before, tuple):
@@ -154,22 +170,22 @@ def _grew(before: Any, after: Any) -> bool:
     return before in ("", None)
 
 
-def _described(before: GoldenSet, after: GoldenSet) -> bool:
-    """Say whether what no score depends on changed: words about the set, its gate, or who judged and when."""
+def _is_described_differently(before: GoldenSet, after: GoldenSet) -> bool:
+    """Return whether something changed that no score depends on: name, description, gate, who judged and when."""
     words = any(getattr(before, name) != getattr(after, name) for name in ("name", "description", "gate"))
     return words or set(before.judgments) != set(after.judgments)
 
 
 def next_version(version: str, bump: Bump) -> str:
-    """Give the version after a bump.
+    """Return the version after a bump.
 
     >>> next_version("1.1.3", "minor")
     '1.2.0'
     """
-    found = _VERSION.fullmatch(version)
-    if found is None:
+    match = _VERSION.fullmatch(version)
+    if match is None:
         raise UsageError(f"version {shorten(version)} is not like 1.2.0; set it in golden.toml")
-    major, minor, patch = map(int, found.groups())
+    major, minor, patch = map(int, match.groups())
     match bump:
         case "major":
             return f"{major + 1}.0.0"

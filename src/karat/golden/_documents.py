@@ -1,4 +1,4 @@
-"""Documents as people have them: a folder of files, or one file of rows."""
+"""Documents in a folder of files, or in one file of rows."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ FORMAT_OF_ENDING = {".md": "markdown", ".markdown": "markdown", ".txt": "text", 
 
 
 def read_documents(path: Path, reading: Reading) -> tuple[Document, ...]:
-    """Read a folder of .md, .txt and .json files (the id is the path without its ending), or a JSONL file.
+    """Return the documents of a JSONL file, or of a folder of .md, .txt and .json files.
 
-    A folder is read with all folders below it; hidden files are left out, and so is what leads out of it.
+    The id of a file is its path without the ending. A folder is read with all folders below it, without hidden files
+    and links that lead out of it.
     """
     if path.is_dir():
-        return _folder(path, reading)
-    found = []
+        return _read_folder(path, reading)
+    documents = []
     for row in reading.jsonl(path):
         with row:
-            found.append(
+            documents.append(
                 Document(
                     id=row.id("id", "_id", "doc_id", "docid"),
                     text=row.text("text", "content", "contents", default=""),
@@ -28,22 +29,22 @@ def read_documents(path: Path, reading: Reading) -> tuple[Document, ...]:
                     metadata=row.mapping("metadata"),
                 )
             )
-    return tuple(found)
+    return tuple(documents)
 
 
-def _folder(folder: Path, reading: Reading) -> tuple[Document, ...]:
-    found = []
+def _read_folder(folder: Path, reading: Reading) -> tuple[Document, ...]:
+    documents = []
     root = folder.resolve()
     for file in sorted(folder.rglob("*")):
-        inside = file.relative_to(folder)
-        written = FORMAT_OF_ENDING.get(file.suffix.lower())
-        if written is None or any(part.startswith(".") for part in inside.parts) or not file.is_file():
+        relative = file.relative_to(folder)
+        written_as = FORMAT_OF_ENDING.get(file.suffix.lower())
+        if written_as is None or any(part.startswith(".") for part in relative.parts) or not file.is_file():
             continue
         if not file.resolve().is_relative_to(root):
             reading.note(f"{file}: leads out of {folder}, left out")
             continue
         text = decode(read_bytes(file), str(file))
-        found.append(Document(id=inside.with_suffix("").as_posix(), text=text, format=written))
-    if not found:
+        documents.append(Document(id=relative.with_suffix("").as_posix(), text=text, format=written_as))
+    if not documents:
         raise InputError("holds no .md, .txt or .json file", source=str(folder))
-    return tuple(found)
+    return tuple(documents)

@@ -1,4 +1,4 @@
-"""What a golden set holds, as one short text that changes when the content does."""
+"""The fingerprint of a golden set: a short text that changes when the content does."""
 
 from __future__ import annotations
 
@@ -11,43 +11,59 @@ from typing import Any
 from karat.core import GoldenSet
 
 _DESCRIPTION = frozenset({"name", "version", "description", "created", "notes", "gate"})
-"""What says something about a set without being part of it."""
+"""Fields that describe a set and are not part of its content."""
 _LISTS = ("documents", "queries", "judgments")
+_ATOMS = (str, int, float, bool, type(None))
+_EMPTY: tuple[Any, ...] = ("", None, [], {})
+_CACHE = "_digests"
 
 
 def fingerprint(golden: GoldenSet) -> str:
-    """Give ``sha256:`` and 64 digits over the content: the same for rows in another order, and wherever texts lie.
+    """Return ``sha256:`` and 64 digits over the content.
 
-    >>> one = fingerprint(GoldenSet(name="a"))
-    >>> one == fingerprint(GoldenSet(name="b")), one == fingerprint(GoldenSet(relevant=1))
+    The order of rows and the place of a text (in a row or in a file of its own) make no difference.
+
+    >>> empty = fingerprint(GoldenSet(name="a"))
+    >>> empty == fingerprint(GoldenSet(name="b")), empty == fingerprint(GoldenSet(relevant=1))
     (True, False)
     """
-    return _digest(_parts(golden))
+    return _digests(golden)["fingerprint"]
 
 
 def identify(golden: GoldenSet) -> dict[str, str]:
-    """Give what a run keeps of a golden set: name, version, its fingerprint, and that of all but the documents.
+    """Return what a run stores about its golden set: name, version, fingerprint, and that of all but the documents.
 
     >>> from karat.core import Document
-    >>> one, other = (identify(GoldenSet(documents=(Document(id="d", text=text),))) for text in "ab")
-    >>> one["fingerprint"] == other["fingerprint"], one["questions"] == other["questions"]
+    >>> first, second = (identify(GoldenSet(documents=(Document(id="d", text=text),))) for text in "ab")
+    >>> first["fingerprint"] == second["fingerprint"], first["questions"] == second["questions"]
     (False, True)
     """
-    parts = dict(_parts(golden))
-    questions = _digest((name, part) for name, part in parts.items() if name != "documents")
-    version = {"name": golden.name, "version": golden.version}
-    return {**version, "fingerprint": _digest(parts.items()), "questions": questions}
+    return {"name": golden.name, "version": golden.version, **_digests(golden)}
 
 
-def _digest(parts: Iterable[tuple[str, bytes]]) -> str:
+def _digests(golden: GoldenSet) -> dict[str, str]:
+    """Return both digests, computed once for each set.
+
+    They are kept in the set itself, as its cached properties are: a set is immutable, and ``replace`` makes a new one.
+    """
+    digests: dict[str, str] | None = vars(golden).get(_CACHE)
+    if digests is None:
+        parts = dict(_parts(golden))
+        questions = _digest(part for name, part in parts.items() if name != "documents")
+        digests = {"fingerprint": _digest(parts.values()), "questions": questions}
+        vars(golden)[_CACHE] = digests
+    return digests
+
+
+def _digest(parts: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
-    for _, part in parts:
+    for part in parts:
         digest.update(part)
     return f"sha256:{digest.hexdigest()}"
 
 
 def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
-    """Give each field of the content with its digests."""
+    """Yield each field of the content with the digests of its rows."""
     for field in fields(golden):
         if field.name in _LISTS:
             rows: Iterable[Any] = (_plain(row) for row in getattr(golden, field.name))
@@ -55,16 +71,22 @@ def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
             rows = [_plain(getattr(golden, field.name))]
         else:
             continue
-        # Each row by a digest of its own: sorting a million short digests needs no room for a million texts.
-        found = sorted(hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest() for row in rows)
-        yield field.name, f"{field.name} {len(found)}\n".encode() + b"".join(found)
+        # A digest for each row: sorting a million short digests takes less memory than sorting a million texts.
+        digests = sorted(hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest() for row in rows)
+        yield field.name, f"{field.name} {len(digests)}\n".encode() + b"".join(digests)
 
 
 def _plain(value: Any) -> Any:
-    """Give a value as JSON has it, without what is empty, so that a new field of the model changes nothing."""
+    """Return a value as JSON has it, without empty fields, so that a new field of the model changes no fingerprint."""
+    if isinstance(value, _ATOMS):
+        return value
     if hasattr(value, "__slots__"):
-        plain = {name: _plain(getattr(value, name)) for name in value.__slots__ if name != "path"}
-        return {name: part for name, part in plain.items() if part not in ("", None, [], {})}
+        record = {}
+        for name in value.__slots__:
+            part = getattr(value, name)
+            if name != "path" and (plain := part if isinstance(part, _ATOMS) else _plain(part)) not in _EMPTY:
+                record[name] = plain
+        return record
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value

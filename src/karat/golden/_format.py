@@ -1,4 +1,4 @@
-"""The table of formats, and the two functions that use it: read and write."""
+"""The registry of formats, and the functions that read and write a golden set."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from typing import Any
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Target, UsageError
 from karat.files import Mistakes, Reading
 from karat.golden._documents import read_documents
-from karat.golden._losses import losses
+from karat.golden._losses import describe_losses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """How one kind of golden set is read and written."""
+    """A format of golden sets: how it is recognised, read and written."""
 
     name: str
     summary: str
     read: Callable[[Path, Reading], GoldenSet]
     recognise: Callable[[Path], bool]
-    """Look at names and first bytes only; never raise."""
+    """Return whether a path has this format, by names and first bytes only. It must not raise."""
     write: Callable[[GoldenSet, Path], None] | None = None
-    """Write to a path that does not exist yet; None for a format that is only read."""
+    """Write to a path that does not exist yet. None if karat only reads the format."""
     folder: bool = False
-    """Whether it writes a folder, not a file."""
+    """Whether a written set is a folder and not a file."""
     keeps: frozenset[str] = frozenset()
-    """What of the model it can hold, as in ``query.paraphrases``."""
+    """The fields of the model that the format can hold, such as ``query.paraphrases``."""
+    published: str = ""
+    """Where such sets are published, for the message about a path that does not exist."""
 
 
 FORMATS: Registry[Format] = Registry("karat.formats", "format", UsageError, module="karat.golden.formats")
@@ -45,51 +47,58 @@ EVERYTHING = frozenset(f"{part}.{field.name}" for part, kind in _PARTS.items() f
 
 
 def read(path: str | Path, format: str | None = None, *, documents: str | Path | None = None) -> GoldenSet:
-    """Read a golden set; the format is recognised unless it is named.
+    """Return the golden set of a file or folder. The format is recognised unless it is named.
 
-    ``documents`` names a folder or a file of documents, for formats that hold none. What reading noticed (unknown
-    keys, rows that were dropped) is in the set's ``notes``; a mistake raises an error that tells all mistakes.
+    ``documents`` names a folder or a file of documents, for formats that hold none. The set's ``notes`` tell about
+    unknown keys and rows that were left out. Mistakes are raised as one error that lists all of them.
     """
     source = Path(path)
     if not source.exists():
-        raise InputError("no such file or folder", source=str(path))
+        raise InputError("no such file or folder", source=str(path), hint=_where_published(source, format))
     reading = Reading()
     golden = (FORMATS.get(format) if format else _recognise(source)).read(source, reading)
     reading.finish()
     if documents is not None:
         if golden.documents:
-            raise UsageError(f"{path} holds documents itself; name no others ({documents})")
+            raise UsageError(f"{path} holds documents of its own; leave out {documents}")
         golden = replace(golden, documents=read_documents(Path(documents), reading))
         reading.finish()
     return replace(golden, notes=reading.notes())
 
 
+def _where_published(path: Path, format: str | None) -> str:
+    """Return where sets of the named format are published, or of a format whose name is part of the path."""
+    candidates = [FORMATS.get(format)] if format else [known for known in FORMATS if known.name in path.name.lower()]
+    return next((candidate.published for candidate in candidates if candidate.published), "")
+
+
 def _recognise(path: Path) -> Format:
-    found = [known for known in FORMATS if known.recognise(path)]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(known.name for known in found or FORMATS)
-    what = f"could be {names}" if found else "is no golden set that karat recognises"
-    raise InputError(what, source=str(path), hint="name its format" + ("" if found else f": {names}"))
+    formats = [known for known in FORMATS if known.recognise(path)]
+    if len(formats) == 1:
+        return formats[0]
+    names = ", ".join(candidate.name for candidate in formats or FORMATS)
+    problem = f"could be {names}" if formats else "is not a golden set that karat recognises"
+    raise InputError(problem, source=str(path), hint="name its format" + ("" if formats else f": {names}"))
 
 
 def write(golden: GoldenSet, path: str | Path, format: str = "karat") -> tuple[str, ...]:
-    """Write a golden set to a new file or folder, whole or not at all; give notes on what the format cannot hold."""
+    """Write a golden set to a new file or folder, whole or not at all. Return notes on what the format cannot hold."""
     chosen, target = FORMATS.get(format), Path(path)
     if chosen.write is None:
         raise UsageError(f"karat reads {chosen.name} and does not write it")
     if target.exists() and not (chosen.folder and target.is_dir() and not any(target.iterdir())):
-        raise InputError("is there already", source=str(path), hint="choose a new name, or remove it")
+        raise InputError("already exists", source=str(path), hint="choose a new name, or remove it")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=".karat-", dir=target.parent))
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
     try:
-        made = temporary / target.name
-        chosen.write(golden, made)
-        lost = () if chosen.keeps == EVERYTHING else tuple(losses(golden, _read_back(made, chosen), chosen.name))
-        made.replace(target)
+        written = temporary / target.name
+        chosen.write(golden, written)
+        keeps_all = chosen.keeps == EVERYTHING
+        lost = () if keeps_all else tuple(describe_losses(golden, _read_back(written, chosen), chosen.name))
+        written.replace(target)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
     except UnicodeEncodeError:
@@ -100,7 +109,7 @@ def write(golden: GoldenSet, path: str | Path, format: str = "karat") -> tuple[s
 
 
 def _read_back(path: Path, format: Format) -> GoldenSet:
-    """Read what was just written: only that tells what the format could hold."""
+    """Return the set that was just written, which shows what the format could hold."""
     reading = Reading()
     try:
         golden = format.read(path, reading)

@@ -1,4 +1,4 @@
-"""What a golden set lost on its way into another format."""
+"""What a golden set lost when it was converted to another format."""
 
 from __future__ import annotations
 
@@ -10,56 +10,56 @@ from typing import Any
 from karat.core import GoldenSet, Target
 
 _SCALE = ("grades", "relevant", "normaliser")
-_WORDS = ("version", "description", "created", "classes", "gate")
+_HEAD = ("version", "description", "created", "classes", "gate")
 _EVIDENCE = ("source", "annotator", "confidence", "date", "channels")
 _EMPTY: tuple[Any, ...] = ("", None, (), {})
 
 
-def losses(before: GoldenSet, after: GoldenSet, format: str) -> Iterator[str]:
-    """Compare a set with what was read back, and say what is gone and how much of it.
+def describe_losses(before: GoldenSet, after: GoldenSet, format: str) -> Iterator[str]:
+    """Compare a set with what was read back, and yield a sentence for each kind of loss.
 
     >>> from karat.core import Query
-    >>> one = GoldenSet(version="1.0.0", queries=(Query(id="q", text="?", category="a"),))
-    >>> list(losses(one, GoldenSet(queries=(Query(id="q", text="?"),)), "x"))
+    >>> before = GoldenSet(version="1.0.0", queries=(Query(id="q", text="?", category="a"),))
+    >>> list(describe_losses(before, GoldenSet(queries=(Query(id="q", text="?"),)), "x"))
     ['x cannot hold version', 'x cannot hold category of 1 queries']
     """
-    hold = f"{format} cannot hold"
-    for name in _WORDS + _SCALE:
+    prefix = f"{format} cannot hold"
+    for name in _HEAD + _SCALE:
         old, new = getattr(before, name), getattr(after, name)
         if old != new and (name in _SCALE or old not in _EMPTY):
-            yield f"{hold} {name}"
-    for things, old_ones, new_ones in (
+            yield f"{prefix} {name}"
+    for kind, old_records, new_records in (
         ("documents", before.documents, after.documents),
         ("queries", before.queries, after.queries),
     ):
-        for text in _things(old_ones, {thing.id: thing for thing in new_ones}, things):
-            yield f"{hold} {text}"
-    for text in _judgments(before, after):
-        yield f"{hold} {text}"
+        for loss in _compare_records(old_records, {record.id: record for record in new_records}, kind):
+            yield f"{prefix} {loss}"
+    for loss in _compare_judgments(before, after):
+        yield f"{prefix} {loss}"
 
 
-def _things(old: Iterable[Any], new: dict[str, Any], things: str) -> Iterator[str]:
-    """Count the things that are gone, and of the others the fields that are."""
+def _compare_records(old: Iterable[Any], new: dict[str, Any], kind: str) -> Iterator[str]:
+    """Count the records that are gone, and the fields that changed in the others."""
     gone, changed = 0, Counter[str]()
-    for thing in old:
-        other = new.get(thing.id)
+    for record in old:
+        other = new.get(record.id)
         if other is None:
             gone += 1
-        elif other != thing:
+        elif other != record:
             changed.update(
                 field.name
-                for field in fields(thing)
-                if field.name != "path"  # where a text lies is no content
-                and getattr(thing, field.name) not in _EMPTY
-                and getattr(thing, field.name) != getattr(other, field.name)
+                for field in fields(record)
+                if field.name != "path"  # the place of a text is not content
+                and getattr(record, field.name) not in _EMPTY
+                and getattr(record, field.name) != getattr(other, field.name)
             )
     if gone:
-        yield f"{gone:,} {things}"
+        yield f"{gone:,} {kind}"
     for name, count in changed.items():
-        yield f"{name.replace('_', ' ')} of {count:,} {things}"
+        yield f"{name.replace('_', ' ')} of {count:,} {kind}"
 
 
-def _judgments(before: GoldenSet, after: GoldenSet) -> Iterator[str]:
+def _compare_judgments(before: GoldenSet, after: GoldenSet) -> Iterator[str]:
     old, new = before.decided, after.decided
     gone, regraded = Counter[str](), 0
     for (query, target), grade in old.items():
@@ -73,7 +73,7 @@ def _judgments(before: GoldenSet, after: GoldenSet) -> Iterator[str]:
     if regraded:
         yield f"the grade of {regraded:,} judgments"
     for name in _EVIDENCE:
-        missing = _said(before, name) - _said(after, name)
+        missing = _count_filled(before, name) - _count_filled(after, name)
         if missing > 0:
             yield f"{name} of {missing:,} judgments"
 
@@ -82,6 +82,6 @@ def _parts(target: Target) -> list[str]:
     return [name for name in ("section", "block", "span") if getattr(target, name) not in _EMPTY]
 
 
-def _said(golden: GoldenSet, name: str) -> int:
-    """Count the judgments in which somebody filled in a field."""
+def _count_filled(golden: GoldenSet, name: str) -> int:
+    """Return the number of judgments in which a field is filled in."""
     return sum(getattr(judgment, name) not in (*_EMPTY, "manual") for judgment in golden.judgments)

@@ -1,23 +1,26 @@
-"""Judgments that come back from annotators, and how far these agree."""
+"""Judgments that come back from annotators, and how far annotators agree."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from karat.config import read_config
 from karat.core import GoldenSet, Judgment, KaratError, Span, Target, UsageError, shorten
 from karat.files import Reading, Row, decode, read_bytes, write_file
-from karat.golden._format import read
-from karat.golden._pool import Pooled
-from karat.golden.formats import json_line, judgment_of, judgment_row
+from karat.golden._source import open_set
+from karat.golden.formats import encode_judgment, encode_line, read_judgment
 from karat.text import canonical, resolver
 
-_SHOWN_ONLY = ("query_text", "title", "text", "judged")
+if TYPE_CHECKING:
+    from karat.schema import AnnotatorAgreement, GoldenMerge
+
+_SHOWN_ONLY = ("query_text", "title", "text", "passage", "judged")
+"""Fields of a pool that annotators read, and that are no part of a judgment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,25 +33,32 @@ class Agreement:
     same: float
     """The share of those on which all gave the same grade."""
     kappa: dict[tuple[str, str], tuple[float, int]]
-    """Cohen's kappa with quadratic weights and the number of pairs, for each two annotators who share some."""
+    """Cohen's kappa with quadratic weights, and the number of pairs, for each two annotators who share some."""
     alpha: float
     """Krippendorff's alpha, ordinal, over all; NaN where it is undefined."""
     disputed: tuple[tuple[str, Target, dict[str, int]], ...]
-    """The pairs on which they differ and which nobody settled, the widest first."""
+    """The pairs on which they differ and which nobody settled, the widest apart first."""
     settled: int
     """How many disputes were settled, by a judgment whose source is ``validated``."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON has it: null where a number is undefined."""
-        return {
-            "annotators": self.annotators,
-            "pairs": self.pairs,
-            "same": _number(self.same),
-            "kappa": [{"annotators": two, "kappa": _number(k), "pairs": n} for two, (k, n) in self.kappa.items()],
-            "alpha": _number(self.alpha),
-            "settled": self.settled,
-            "disputed": [{"query": q, "target": str(t), "grades": grades} for q, t, grades in self.disputed],
-        }
+    def document(self) -> AnnotatorAgreement:
+        """Return the agreement as a JSON document: null where a number is undefined."""
+        from karat.schema import AnnotatorAgreement, AnnotatorKappa, DisputedPair
+
+        return AnnotatorAgreement(
+            annotators=self.annotators,
+            pairs=self.pairs,
+            same=_number(self.same),
+            kappa=tuple(
+                AnnotatorKappa(annotators=two, kappa=_number(kappa), pairs=pairs)
+                for two, (kappa, pairs) in self.kappa.items()
+            ),
+            alpha=_number(self.alpha),
+            settled=self.settled,
+            disputed=tuple(
+                DisputedPair(query=query, target=str(target), grades=grades) for query, target, grades in self.disputed
+            ),
+        )
 
 
 def _number(value: float) -> float | None:
@@ -56,9 +66,9 @@ def _number(value: float) -> float | None:
 
 
 def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
-    """Compare annotators on what several of them judged; None where nobody judged what another did.
+    """Compare annotators on the pairs that several of them judged; return None where there are no such pairs.
 
-    Judgments without an annotator are left out; those whose source is ``validated`` settle disputes.
+    Judgments without an annotator are left out. Those whose source is ``validated`` settle disputes.
     """
     votes: dict[tuple[str, Target], dict[str, int]] = {}
     settled = set()
@@ -91,56 +101,50 @@ def agreement(judgments: Iterable[Judgment]) -> Agreement | None:
 def _kappas(people: Sequence[str], votes: list[dict[str, int]]) -> dict[tuple[str, str], tuple[float, int]]:
     from karat.stats import cohen_kappa
 
-    found = {}
+    kappas = {}
     for a, b in combinations(people, 2):
         both = [(grades[a], grades[b]) for grades in votes if a in grades and b in grades]
         if both:
-            found[a, b] = (cohen_kappa(*zip(*both, strict=True), weights="quadratic"), len(both))
-    return found
-
-
-def pool_lines(golden: GoldenSet, pairs: Iterable[Pooled]) -> Iterable[str]:
-    """Give the lines of a file in which annotators fill in ``grade``.
-
-    It shows neither ranks nor runs, nor what others said: knowing them sways the judge.
-    """
-    for pair in pairs:
-        query, document = golden.query_by_id.get(pair.query), golden.document_by_id.get(pair.document)
-        record = {
-            "query": pair.query,
-            "query_text": query.text if query else "",
-            "document": pair.document,
-            "title": document.title if document else "",
-            "text": document.text if document else "",
-            "grade": None,
-        }
-        yield json.dumps({key: value for key, value in record.items() if value != ""}, ensure_ascii=False) + "\n"
+            kappas[a, b] = (cohen_kappa(*zip(*both, strict=True), weights="quadratic"), len(both))
+    return kappas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """A set with the judgments that came back."""
+    """A set with the judgments that annotators made."""
 
     golden: GoldenSet
     added: int
     replaced: int
-    """Those by the same annotator of the same pair, which the new ones replace."""
+    """Judgments that replace an older one of the same pair by the same annotator."""
     empty: int
     """Rows whose grade nobody filled in."""
     agreement: Agreement | None
     notes: tuple[str, ...]
 
+    def document(self) -> GoldenMerge:
+        """Return the counts and the agreement as a JSON document."""
+        from karat.schema import GoldenMerge
+
+        return GoldenMerge(
+            added=self.added,
+            replaced=self.replaced,
+            without_grade=self.empty,
+            agreement=None if self.agreement is None else self.agreement.document(),
+        )
+
 
 def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = "", date: str = "") -> Merged:
-    """Take the judgments of some files into a set. A row without a grade is one that nobody judged yet.
+    """Return a set with the judgments of some files added to it.
 
-    ``annotator`` and ``date`` stand in where a row has none; each annotator's latest grade of a pair counts.
+    A row without a grade is one that nobody judged yet, and is only counted. ``annotator`` and ``date`` are filled in
+    where a row has none. Each annotator's latest grade of a pair counts.
     """
     reading = Reading()
     judgments = {_key(judgment): judgment for judgment in golden.judgments}
     if len(judgments) < len(golden.judgments):
         raise UsageError("the set holds judgments twice; run 'karat golden check' on it first")
-    before, empty, given = set(judgments), 0, set()
+    before, empty, keys = set(judgments), 0, set()
     place = resolver(golden)
     for file in files:
         for row in reading.jsonl(file):
@@ -152,15 +156,15 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
                     continue
                 judgment = _checked(golden, row, annotator, date)
                 _check_part(golden, row, judgment.target, place)
-                if (key := _key(judgment)) in given:
-                    raise row.wrong(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
-                given.add(key)
+                if (key := _key(judgment)) in keys:
+                    raise row.error(f"query {shorten(key[0])} and {shorten(str(key[1]))} stand twice", "keep one")
+                keys.add(key)
                 judgments[key] = judgment
     reading.finish()
     return Merged(
         golden=replace(golden, judgments=tuple(judgments.values())),
-        added=len(given - before),
-        replaced=len(given & before),
+        added=len(keys - before),
+        replaced=len(keys & before),
         empty=empty,
         agreement=agreement(judgments.values()),
         notes=reading.notes(),
@@ -172,15 +176,15 @@ def _key(judgment: Judgment) -> tuple[str, Target, str, str]:
 
 
 def _checked(golden: GoldenSet, row: Row, annotator: str, date: str) -> Judgment:
-    """Read a judgment that has to fit the set."""
-    judgment = judgment_of(row)
+    """Read a judgment, and refuse one that does not fit the set."""
+    judgment = read_judgment(row)
     queries, documents = golden.query_by_id, golden.document_by_id
     if judgment.query not in queries:
-        raise row.wrong(f"the set has no query {shorten(judgment.query)}")
+        raise row.error(f"the set has no query {shorten(judgment.query)}")
     if documents and judgment.target.document not in documents:
-        raise row.wrong(f"the set has no document {shorten(judgment.target.document)}")
+        raise row.error(f"the set has no document {shorten(judgment.target.document)}")
     if not 0 <= judgment.grade < len(golden.grades):
-        raise row.wrong(f"grade {judgment.grade} is not on the set's scale, 0 to {len(golden.grades) - 1}")
+        raise row.error(f"grade {judgment.grade} is not on the set's scale, 0 to {len(golden.grades) - 1}")
     return replace(judgment, annotator=judgment.annotator or annotator, date=judgment.date or date)
 
 
@@ -192,35 +196,38 @@ def _check_part(golden: GoldenSet, row: Row, target: Target, place: Callable[[Ta
     try:
         span = place(target)
     except KaratError as error:
-        raise row.wrong(f"document {shorten(document.id)}: {error}") from None
+        raise row.error(f"document {shorten(document.id)}: {error}") from None
     if span is not None and not 0 <= span.start < span.end <= len(canonical(document.text).encode()):
-        raise row.wrong(f"span [{span.start}, {span.end}] is not inside document {shorten(document.id)}")
+        raise row.error(f"span [{span.start}, {span.end}] is not inside document {shorten(document.id)}")
 
 
 def merge_in_place(folder: str | Path, files: Sequence[str | Path], *, annotator: str = "", date: str = "") -> Merged:
-    """Merge into a set in karat's own format. Rows that stay are kept to the byte; two merges at once wait."""
-    path = Path(folder)
-    path = path if path.is_dir() else path.parent
+    """Merge into a set in karat's own format, or that of a project.
+
+    Rows that stay are kept to the byte. Two merges at the same time wait for each other.
+    """
+    config = read_config(Path(folder))
+    path = config.golden if config.golden.is_dir() else config.golden.parent
     if not (path / "golden.toml").is_file():
         raise UsageError(f"{folder} is not in karat's own format; write to a new folder instead")
     with _alone(path / "golden.toml"):
-        golden = read(path)
+        golden = open_set(replace(config, golden=path))
         merged = merge(golden, files, annotator=annotator, date=date)
         target = path / "judgments.jsonl"
         old = decode(read_bytes(target), str(target)).split("\n") if target.exists() else []
         rows = [line for line in old if line.strip(" \t\r")]
         new = merged.golden.judgments
-        kept = [
-            row + "\n" if before == after else json_line(judgment_row(after))
+        lines = [
+            row + "\n" if before == after else encode_line(encode_judgment(after))
             for row, before, after in zip(rows, golden.judgments, new, strict=False)
         ]
-        write_file(target, "".join(kept + [json_line(judgment_row(judgment)) for judgment in new[len(rows) :]]))
+        write_file(target, "".join(lines + [encode_line(encode_judgment(judgment)) for judgment in new[len(rows) :]]))
     return merged
 
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Hold a file against other karats; where the system cannot, nothing is held."""
+    """Hold a lock on a file; on a system without such locks hold none."""
     try:
         import fcntl
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""A part of a golden set that stands for the whole."""
+"""A sample of a golden set."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ FIELDS = ("category", "type", "intent")
 
 
 def sample(golden: GoldenSet, n: int, *, stratify: str | None = None, seed: int = 0) -> GoldenSet:
-    """Draw ``n`` queries with their judgments; all documents stay, because they are what is searched.
+    """Return a set with ``n`` of the queries and their judgments. All documents stay: they are what is searched.
 
-    With ``stratify`` (category, type or intent) each group keeps its share, by largest remainders, and none that has
-    a whole place vanishes. The same seed draws the same queries, in whatever order the set holds them.
+    With ``stratify`` (category, type or intent) each group keeps its share, by largest remainders, and no group whose
+    share is one place or more vanishes. The same seed draws the same queries, whatever their order in the set.
 
     >>> queries = tuple(Query(id=f"q{i}", text="?", category="ab"[i > 7]) for i in range(10))
     >>> drawn = sample(GoldenSet(queries=queries), 5, stratify="category", seed=1).queries
@@ -29,18 +29,18 @@ def sample(golden: GoldenSet, n: int, *, stratify: str | None = None, seed: int 
     groups: dict[str, list[Query]] = {}
     for query in sorted(golden.queries, key=lambda query: query.id):
         groups.setdefault(getattr(query, stratify) if stratify else "", []).append(query)
-    kept: set[str] = set()
+    drawn: set[str] = set()
     for name, places in _places({name: len(group) for name, group in groups.items()}, n).items():
-        kept |= _draw([query.id for query in groups[name]], places, f"{seed} {name}")
+        drawn |= _draw([query.id for query in groups[name]], places, f"{seed} {name}")
     return replace(
         golden,
-        queries=tuple(query for query in golden.queries if query.id in kept),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in kept),
+        queries=tuple(query for query in golden.queries if query.id in drawn),
+        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in drawn),
     )
 
 
 def _places(sizes: Mapping[str, int], n: int) -> dict[str, int]:
-    """Share out n places in proportion; what is left over goes to the largest remainders."""
+    """Return how many of n places each group gets: in proportion, the rest to the largest remainders."""
     total = sum(sizes.values())
     places = {name: size * n // total for name, size in sizes.items()}
     by_remainder = sorted(sizes, key=lambda name: (-(sizes[name] * n % total), name))
@@ -50,6 +50,6 @@ def _places(sizes: Mapping[str, int], n: int) -> dict[str, int]:
 
 
 def _draw(ids: list[str], places: int, seed: str) -> set[str]:
-    """Draw some ids. Only ``random()`` is used, whose sequence Python promises never to change."""
+    """Return some ids, drawn with ``random()`` only, whose sequence Python promises never to change."""
     draw = Random(seed)  # noqa: S311 (no secret)
     return set(sorted(ids, key=lambda _: draw.random())[:places])

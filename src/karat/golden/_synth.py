@@ -1,4 +1,4 @@
-"""Golden sets made by machine: a start before there is a real one, and never a replacement for it."""
+"""Golden sets made by machine: a start until there is a real one, and never a replacement for it."""
 
 from __future__ import annotations
 
@@ -9,32 +9,22 @@ from random import Random
 from typing import NamedTuple
 
 from karat.core import Document, GoldenSet, Judgment, Query, Span, Target, UsageError
-from karat.text import prose
+from karat.text import prose, sentences
 
 Generate = Callable[[Document, int], Iterable[str]]
-"""Makes at most so many queries for a document; an LLM can be one."""
+"""A function that makes at most so many queries for a document, such as a call to a language model."""
 
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])\s*")
 _SHORT = 10
-"""A sentence of at most so many characters asks nothing."""
+"""A sentence of at most this many characters is no use as a query."""
 _LONG = 300
-"""One of more is a list, a log or data rather than a sentence."""
+"""A longer one is a list, a log or data rather than a sentence."""
 _WORDS, _CONTENT = 5, 3
-"""A sentence of fewer words, or of fewer that say something, fits many documents."""
+"""A sentence of fewer words, or of fewer content words, fits many documents."""
 _SPARE = 3
-"""How many times as many sentences and documents are looked at as are wanted, since some are shared with others."""
+"""How many times as many sentences and documents are read as are needed, since some are shared with others."""
 _START = 3
-"""Words by which a sentence is looked for in all documents."""
+"""Words by which a sentence is searched for in all documents."""
 _LINKED = re.compile(r"\]\([^()\n]*\)")
-
-
-def sentences(text: str) -> list[str]:
-    """Split after ``.``, ``!`` and ``?`` where a blank follows, so that 3.5 stays whole; in Chinese also without one.
-
-    >>> sentences("Wow! That is amazing. Really great! It weighs 3.5 kg.")
-    ['Wow!', 'That is amazing.', 'Really great!', 'It weighs 3.5 kg.']
-    """
-    return [piece for piece in (" ".join(piece.split()) for piece in _END.split(text)) if piece]
 
 
 class _Sentence(NamedTuple):
@@ -42,71 +32,71 @@ class _Sentence(NamedTuple):
 
     text: str
     rank: int
-    """How little it is worth: sentences of paragraphs are 0, of lists 1; short ones of paragraphs 2, of lists 3."""
+    """The lower the better: 0 in a paragraph, 1 in a list; for a short sentence 2 in a paragraph, 3 in a list."""
 
 
 def sentence_queries(document: Document, n: int) -> Iterable[str]:
-    r"""Take the first sentences of the document's prose that ask something; its markup is left out.
+    r"""Return the first sentences of the document's prose, without markup, that can be queries.
 
-    Those of paragraphs are preferred to items of lists, and those of several words that say something to short ones:
-    of the others there are some only where the document has no better.
+    Sentences of paragraphs are preferred to items of lists, and longer ones to short ones. Worse ones are returned only
+    where the document has no better.
 
     >>> text = "Open it.\n\n1. Click Audit.\n2. Click Export.\n\nThe export holds every change of the last year."
     >>> list(sentence_queries(Document(id="audit", text=text, format="markdown"), 3))
     ['The export holds every change of the last year.']
     """
-    return _best(_asking(document, n), n)
+    return _best(_candidates(document, n), n)
 
 
-def _asking(document: Document, enough: int) -> list[_Sentence]:
-    """Give the sentences that ask something; no more of a document is read than gives enough of the best."""
-    found: dict[str, _Sentence] = {}  # a sentence that stands twice asks once
+def _candidates(document: Document, enough: int) -> list[_Sentence]:
+    """Return the sentences that can be queries; reading stops when there are enough of the best rank."""
+    candidates: dict[str, _Sentence] = {}  # a sentence that occurs twice counts once
     best = 0
     for paragraph in prose(document):
-        for text in filter(_asks, sentences(paragraph.text)):
-            if text not in found:
-                found[text] = _Sentence(text, 2 * (not _says(text)) + paragraph.item)
-                best += found[text].rank == 0
+        for text in filter(_is_query, sentences(paragraph.text)):
+            if text not in candidates:
+                candidates[text] = _Sentence(text, 2 * (not _is_specific(text)) + paragraph.item)
+                best += candidates[text].rank == 0
         if best >= enough:
             break
-    return list(found.values())
+    return list(candidates.values())
 
 
-def _asks(sentence: str) -> bool:
-    """Say whether it is a sentence that somebody could search for: neither a stub nor data nor an address."""
+def _is_query(sentence: str) -> bool:
+    """Return whether somebody could search for a sentence: it is neither a stub nor data nor an address."""
     if not _SHORT < len(sentence) <= _LONG or "://" in sentence or sentence.endswith(":"):
         return False
     return any(map(str.isalpha, sentence))
 
 
-def _says(sentence: str) -> bool:
-    """Say whether a sentence has enough words to be told from others."""
+def _is_specific(sentence: str) -> bool:
+    """Return whether a sentence has enough words to differ from others."""
     from karat.text import STOP_WORDS, words
 
-    found = words(sentence)
-    return len(found) >= _WORDS and sum(word not in STOP_WORDS for word in found) >= _CONTENT
+    split = words(sentence)
+    return len(split) >= _WORDS and sum(word not in STOP_WORDS for word in split) >= _CONTENT
 
 
-def _best(found: Iterable[_Sentence], n: int) -> list[str]:
-    """Take the first sentences of the best rank that there is, none of them nearly the same as another."""
-    found = list(found)
-    best = min((one.rank for one in found), default=0)
-    taken: list[str] = []
-    for text in (one.text for one in found if one.rank == best):
-        if len(taken) == n:
+def _best(candidates: Iterable[_Sentence], n: int) -> list[str]:
+    """Return the first sentences of the best rank, none of them nearly the same as another."""
+    candidates = list(candidates)
+    best = min((sentence.rank for sentence in candidates), default=0)
+    texts: list[str] = []
+    for sentence in candidates:
+        if len(texts) == n:
             break
-        if not any(_alike(text, other) for other in taken):
-            taken.append(text)
-    return taken
+        if sentence.rank == best and not any(_is_alike(sentence.text, text) for text in texts):
+            texts.append(sentence.text)
+    return texts
 
 
-def _alike(one: str, other: str) -> bool:
-    """Say whether two sentences are nearly the same, as the linter sees it."""
+def _is_alike(first: str, second: str) -> bool:
+    """Return whether two sentences are nearly the same, by the linter's rule."""
     from karat.golden.lint import ALIKE
     from karat.text import content, letters
 
-    first, second = set(letters(one)), set(letters(other))
-    return set(content(one)) == set(content(other)) or len(first & second) >= ALIKE * len(first | second)
+    one, two = set(letters(first)), set(letters(second))
+    return set(content(first)) == set(content(second)) or len(one & two) >= ALIKE * len(one | two)
 
 
 def synthesise(
@@ -117,30 +107,30 @@ def synthesise(
     name: str = "synthetic",
     most: int | None = None,
 ) -> GoldenSet:
-    """Make queries from documents; each has the document it came from as its only relevant one.
+    """Return a golden set with queries made from documents; only the document of a query is relevant to it.
 
-    ``generate`` makes the texts; without one they are the document's own sentences, which a lexical retriever finds
-    easily: such a set shows that a pipeline works, not that it is good. A sentence that stands in another document too
-    is left out, because it has no one answer. With ``most`` there are no more queries than that, spread evenly over the
-    documents.
+    ``generate`` makes the texts. Without it they are the document's own sentences, which a lexical retriever finds
+    easily: such a set shows that a pipeline works, not that it is good. A sentence that occurs in another document too
+    is left out, because it has more than one answer. ``most`` limits the number of queries, which are spread evenly
+    over the documents.
 
-    >>> made = synthesise([Document(id="wifi", text="The network is free. Ask at the desk. Yes.")], 2)
-    >>> [(query.id, query.text) for query in made.queries]
+    >>> golden = synthesise([Document(id="wifi", text="The network is free. Ask at the desk. Yes.")], 2)
+    >>> [(query.id, query.text) for query in golden.queries]
     [('wifi_q0', 'The network is free.'), ('wifi_q1', 'Ask at the desk.')]
     """
-    for what, value in (("per_document", per_document), ("most", most)):
+    for option, value in (("per_document", per_document), ("most", most)):
         if value is not None and value < 1:
-            raise UsageError(f"{what}={value}; make at least one query{' per document' * (what != 'most')}")
+            raise UsageError(f"{option}={value}; make at least one query{' per document' * (option != 'most')}")
     stretches = _stretches(documents, most)
     if most is not None:
         per_document = max(1, min(per_document, most // max(1, len(stretches))))
-    asked = (
+    texts_of = (
         _own_sentences(documents, stretches, per_document)
         if generate is sentence_queries
         else _generated(stretches, per_document, generate)
     )
     queries, judgments = [], []
-    for document, texts in asked:
+    for document, texts in texts_of:
         for i, text in enumerate(texts):
             query = Query(id=f"{document.id}_q{i}", text=text)
             queries.append(query)
@@ -157,53 +147,63 @@ def synthesise(
     )
 
 
-_Asked = Iterator[tuple[Document, list[str]]]
+_Texts = Iterator[tuple[Document, list[str]]]
+"""The texts of the queries that are made for each document."""
 
 
 def _stretches(documents: Sequence[Document], most: int | None) -> list[Sequence[Document]]:
-    """Cut a row of documents into stretches of about the same length, of each of which one is asked for."""
+    """Return stretches of documents of about the same length; queries are made for one document of each."""
     n = len(documents) if most is None else min(most, len(documents))
     return [documents[i * len(documents) // n : (i + 1) * len(documents) // n] for i in range(n)]
 
 
-def _generated(stretches: Sequence[Sequence[Document]], n: int, generate: Generate) -> _Asked:
-    """Ask the generator for the documents of each stretch until it makes something."""
+def _generated(stretches: Sequence[Sequence[Document]], n: int, generate: Generate) -> _Texts:
+    """Call the generator for the documents of each stretch until it makes something."""
     for stretch in stretches:
-        made = ((document, list(islice(generate(document, n), n))) for document in stretch)
-        yield from islice((one for one in made if one[1]), 1)
+        texts_of = ((document, list(islice(generate(document, n), n))) for document in stretch)
+        yield from islice((pair for pair in texts_of if pair[1]), 1)
 
 
-def _own_sentences(documents: Sequence[Document], stretches: Sequence[Sequence[Document]], n: int) -> _Asked:
-    """Take sentences that no other document has; where one document of a stretch has none, the next may have some."""
-    looked = [
-        list(islice(((one, found) for one in stretch if (found := _asking(one, _SPARE * n))), _SPARE))
-        for stretch in stretches
-    ]
-    shared = _shared(documents, [pair for pairs in looked for pair in pairs])
-    for pairs in looked:
-        made = ((one, _best((each for each in found if _key(each.text) not in shared), n)) for one, found in pairs)
-        yield from islice((pair for pair in made if pair[1]), 1)
+def _own_sentences(documents: Sequence[Document], stretches: Sequence[Sequence[Document]], n: int) -> _Texts:
+    """Yield sentences that no other document has; where a document of a stretch has none, the next may have some."""
+    candidates = [list(islice(_with_candidates(stretch, _SPARE * n), _SPARE)) for stretch in stretches]
+    shared = _shared(documents, [pair for pairs in candidates for pair in pairs])
+    for pairs in candidates:
+        texts_of = (
+            (document, _best((sentence for sentence in own if _key(sentence.text) not in shared), n))
+            for document, own in pairs
+        )
+        yield from islice((pair for pair in texts_of if pair[1]), 1)
+
+
+def _with_candidates(stretch: Iterable[Document], enough: int) -> Iterator[tuple[Document, list[_Sentence]]]:
+    """Yield the documents that have sentences which can be queries, with these sentences."""
+    for document in stretch:
+        if own := _candidates(document, enough):
+            yield document, own
 
 
 def _key(text: str) -> tuple[str, ...]:
-    """Give the words by which the linter tells questions apart."""
+    """Return the words by which the linter compares questions."""
     from karat.text import folded
 
     return tuple(folded(text).split())
 
 
 def _shared(
-    documents: Sequence[Document], looked: Sequence[tuple[Document, Sequence[_Sentence]]]
+    documents: Sequence[Document], candidates: Sequence[tuple[Document, Sequence[_Sentence]]]
 ) -> set[tuple[str, ...]]:
-    """Find the sentences whose words stand in a row in more than one document, whatever is marked in them.
+    """Return the keys of sentences whose words follow each other in more than one document, whatever their markup.
 
-    The documents are taken as they are written: to read the prose of them all would take longer than all the rest.
+    The documents are searched as they are written: reading the prose of all of them would take longer than all the
+    rest.
     """
     owner: dict[tuple[str, ...], Document] = {}
-    shared: set[tuple[str, ...]] = {()}  # a sentence of articles alone is none
-    for document, found in looked:
-        shared.update(key for one in found if owner.setdefault(key := _key(one.text), document) is not document)
-    lengths: dict[tuple[str, ...], set[int]] = {}  # of the sentences that begin so
+    shared: set[tuple[str, ...]] = {()}  # a sentence of nothing but articles
+    for document, own in candidates:
+        keys = [_key(sentence.text) for sentence in own]
+        shared.update(key for key in keys if owner.setdefault(key, document) is not document)
+    lengths: dict[tuple[str, ...], set[int]] = {}  # of the sentences with these first words
     for key in owner.keys() - shared:
         lengths.setdefault(key[:_START], set()).add(len(key))
     sizes = {len(start) for start in lengths}
@@ -226,13 +226,13 @@ _WHEN = ("at dawn", "before noon", "after the storm", "during the audit", "on th
 
 
 def needles(*, documents: int = 8, lines: int = 200, needles: int = 12, seed: int = 1) -> GoldenSet:
-    """Hide facts in made-up logs and ask for them: each query is answered by one line, judged as a span.
+    """Return a golden set of made-up logs with hidden facts: one line answers each query, and is judged as a span.
 
-    The same arguments give the same bytes, on every machine and every version of Python.
+    The same arguments make the same bytes, on every machine and with every version of Python.
 
-    >>> made = needles(documents=2, lines=5, needles=1)
-    >>> query, judgment = made.queries[0], made.judgments[0]
-    >>> text = made.document_by_id[judgment.target.document].text.encode()
+    >>> golden = needles(documents=2, lines=5, needles=1)
+    >>> query, judgment = golden.queries[0], golden.judgments[0]
+    >>> text = golden.document_by_id[judgment.target.document].text.encode()
     >>> query.text
     'What is the code of the jade archive in Corrin?'
     >>> text[judgment.target.span.start:judgment.target.span.end].decode()
@@ -266,7 +266,7 @@ def _line(draw: Random) -> str:
 
 
 def _haystack(logs: list[list[str]], hidden: list[tuple[int, int, str]]) -> GoldenSet:
-    """Put the lines together, and say where each fact stands."""
+    """Return the set of these logs, with the span of each fact as its judgment."""
     queries, judgments = [], []
     for n, (d, i, question) in enumerate(hidden):
         start = sum(len(line.encode()) + 1 for line in logs[d][:i])

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-# Importing the kernels fills the table of measures.
+# Importing the kernels registers the measures.
 from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans
 from karat.measures._alignment import Alignment, Judgments
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
-from karat.measures._document import document
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
+from karat.measures._input import Rankings
+from karat.measures._measure import JUDGED_ONLY, REL, measure, ratio
 from karat.measures._score import (
     name_of,
     read_judgments,
@@ -20,25 +21,33 @@ from karat.measures._score import (
 from karat.measures._trials import pass_at_k
 
 if TYPE_CHECKING:
+    from karat.measures._document import document, run_scores, score_report
     from karat.measures._hits import Overlap, score_hits
     from karat.measures._trec_eval import trec_eval
 
 __all__ = [
     "CONVENTIONS",
     "FORMATS",
+    "JUDGED_ONLY",
+    "REL",
     "Alignment",
     "Conventions",
     "Judgments",
     "Overlap",
+    "Rankings",
     "document",
+    "measure",
     "name_of",
     "pass_at_k",
+    "ratio",
     "read_classes",
     "read_field",
     "read_judgments",
     "read_run",
+    "run_scores",
     "score",
     "score_hits",
+    "score_report",
     "score_runs",
     "trec_eval",
 ]
@@ -46,8 +55,15 @@ __all__ = [
 del _binary, _experimental, _graded, _incomplete, _sets, _spans
 
 
-# Loaded at first use: what builds tables at import, or scores hits, is no cost to plain files.
-_HOME = {"Overlap": "_hits", "score_hits": "_hits", "trec_eval": "_trec_eval"}
+# Loaded at first use: scoring plain files does not need them.
+_HOME = {
+    "Overlap": "_hits",
+    "document": "_document",
+    "run_scores": "_document",
+    "score_hits": "_hits",
+    "score_report": "_document",
+    "trec_eval": "_trec_eval",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Measures of a ranking in which a document is relevant or not."""
+"""Measures of a ranking with binary relevance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def precision(a: Alignment, k: int, *, rel: int) -> Floats:
 
 @measure("R", REL, JUDGED_ONLY, aliases=("recall",), cutoff="required")
 def recall(a: Alignment, k: int, *, rel: int) -> Floats:
-    """Recall: the share of the relevant documents that stand in the top k.
+    """Recall: the share of the relevant documents that are in the top k.
 
     Formula: R@k = |relevant documents in the top k| / |relevant documents|
     Range: 0 to 1
@@ -44,7 +44,7 @@ def recall(a: Alignment, k: int, *, rel: int) -> Floats:
 
 @measure("R_cap", REL, JUDGED_ONLY, aliases=("recall_cap", "relative_P"), cutoff="required")
 def capped_recall(a: Alignment, k: int, *, rel: int) -> Floats:
-    """Capped recall: recall against what k ranks can hold, so that a perfect ranking always reaches 1.
+    """Capped recall: recall relative to the most that k ranks can hold, so that a perfect ranking always has 1.
 
     Formula: R_cap@k = |relevant documents in the top k| / min(k, |relevant documents|)
     Range: 0 to 1
@@ -95,7 +95,7 @@ def average_precision(a: Alignment, k: int | None, *, rel: int) -> Floats:
 
 @measure("GMAP", REL, JUDGED_ONLY, aliases=("gm_map",), aggregate="geometric")
 def geometric_map(a: Alignment, k: int | None, *, rel: int) -> Floats:
-    """Geometric MAP: the geometric mean of average precision, which hard queries pull down.
+    """Geometric MAP: the geometric mean of average precision, in which hard queries weigh more.
 
     Formula: exp((1 / n) sum over queries of ln max(AP, 0.00001))
     Range: 0.00001 to 1
@@ -114,7 +114,7 @@ def geometric_map(a: Alignment, k: int | None, *, rel: int) -> Floats:
 def reciprocal_rank(a: Alignment, k: int | None, *, rel: int) -> Floats:
     """Reciprocal rank of the first relevant document; its mean over queries is MRR.
 
-    Formula: RR@k = 1 / rank of the first relevant document, 0 if none stands in the top k
+    Formula: RR@k = 1 / rank of the first relevant document, 0 if none is in the top k
     Range: 0 to 1
     Convention: undefined for a query that has no relevant document at all
     Citation: Voorhees, The TREC-8 Question Answering Track Report, 1999
@@ -141,13 +141,13 @@ def success(a: Alignment, k: int, *, rel: int) -> Floats:
     >>> karat.score({"q": {"b": 1}}, {"q": {"x": 3, "b": 2}}, ["Success@1", "hit@2"]).mean()
     {'Success@1': 0.0, 'Success@2': 1.0}
     """
-    found = a.hits.relevant(rel).top(k).count() > 0
-    return np.where(a.relevant(rel) > 0, found.astype(np.float64), np.nan)
+    success = a.hits.relevant(rel).top(k).count() > 0
+    return np.where(a.relevant(rel) > 0, success.astype(np.float64), np.nan)
 
 
 @measure("Hits", REL, JUDGED_ONLY, aliases=("num_hits",), aggregate="sum", cutoff="required")
 def hits(a: Alignment, k: int, *, rel: int) -> Floats:
-    """Hits: how many relevant documents stand in the top k.
+    """Hits: the number of relevant documents in the top k.
 
     Formula: Hits@k = |relevant documents in the top k|
     Range: 0 to k
@@ -180,9 +180,9 @@ def r_precision(a: Alignment, k: None, *, mult: float, rel: int, rounding: str) 
     """
     relevant = a.relevant(rel)
     cut = _share(mult, relevant, rounding)
-    found = a.hits.relevant(rel)
-    # trec_eval's rounding can give rank 0, where it finds nothing.
-    precision = np.nan_to_num(ratio(found.where(found.rank <= cut[found.query]).count(), cut))
+    hits = a.hits.relevant(rel)
+    # trec_eval's rounding can give rank 0, where nothing can be hits.
+    precision = np.nan_to_num(ratio(hits.where(hits.rank <= cut[hits.query]).count(), cut))
     return np.where(relevant > 0, precision, np.nan)
 
 
@@ -202,10 +202,10 @@ def interpolated_precision(a: Alignment, k: float, *, rel: int, rounding: str) -
     {'IPrec@0.1': 0.6666666666666666}
     """
     relevant = a.relevant(rel)
-    found = a.hits.relevant(rel)
-    reached = found.ordinal + 1 >= _share(k, relevant, rounding)[found.query]
+    hits = a.hits.relevant(rel)
+    reached = hits.ordinal + 1 >= _share(k, relevant, rounding)[hits.query]
     best = np.zeros(len(relevant))
-    np.maximum.at(best, found.query[reached], ((found.ordinal + 1) / found.rank)[reached])
+    np.maximum.at(best, hits.query[reached], ((hits.ordinal + 1) / hits.rank)[reached])
     return np.where(relevant > 0, best, np.nan)
 
 
@@ -229,7 +229,7 @@ def eleven_point_average(a: Alignment, k: None, *, rel: int, rounding: str) -> F
 
 
 def _share(share: float, relevant: Ints, rounding: str) -> Ints:
-    """Turn a share of the relevant documents into a number of them."""
+    """Return the number of documents that is a share of the relevant ones."""
     # 0.28 * 25 is 7.000000000000001 in binary; a share means the decimal number that was written.
     number = np.floor(share * relevant + 0.9) if rounding == "trec" else np.ceil(share * relevant - 1e-9)
     counts: Ints = number.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Equivalence classes: documents that can stand for each other count once, where the best of them stands."""
+"""Equivalence classes: documents that can stand for each other count once, at the rank of the best of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karat.measures._text import Table, delimited_rows
 
 
 def collapse_judgments(judgments: Judgments, classes: Mapping[str, str]) -> Judgments:
-    """Judge classes instead of documents; a class has the best grade of its members.
+    """Return judgments of classes instead of documents; a class has the best grade of its members.
 
     >>> judged = Judgments.from_dicts({"q": {"a": 1, "b": 3, "c": 2}})
     >>> collapse_judgments(judged, {"a": "A", "b": "A"}).documents
@@ -30,7 +30,7 @@ def collapse_judgments(judgments: Judgments, classes: Mapping[str, str]) -> Judg
 
 
 def collapse_run(run: Table, classes: Mapping[str, str]) -> Table:
-    """Rank classes instead of documents: each stands where its best member does, and the others leave no gap.
+    """Return a run of classes instead of documents: each at the place of its best member, without gaps.
 
     >>> collapse_run({"q": {"a": 0.9, "x": 0.8, "b": 0.7, "y": 0.6}}, {"a": "A", "b": "A"})
     {'q': {'A': 3, 'x': 2, 'y': 1}}
@@ -44,7 +44,7 @@ def collapse_run(run: Table, classes: Mapping[str, str]) -> Table:
 
 
 def read_classes(path: str | PathLike[str]) -> dict[str, str]:
-    """Read ``{document: class}``: a JSON object, of documents or of lists of documents, or rows of two columns."""
+    """Read ``{document: class}`` from JSON, which may also be ``{class: [documents]}``, or from rows of two columns."""
     source = find(fspath(path))
     classes: dict[str, str] = {}
     for line, document, name in _pairs(source):
@@ -59,7 +59,7 @@ def read_classes(path: str | PathLike[str]) -> dict[str, str]:
 
 
 def _pairs(source: Source) -> Iterator[tuple[int | None, object, object]]:
-    """Give each document with its class, and the line on which they stand."""
+    """Yield each document with its class, and its line."""
     match source.format:
         case "json" | "jsonl":
             value = parse_json(decode(source.read(), source.name), source.name)
@@ -71,7 +71,7 @@ def _pairs(source: Source) -> Iterator[tuple[int | None, object, object]]:
                 yield _two(line, cells, source.name)
         case "trec":
             for line, text in enumerate(decode(source.read(), source.name).split("\n"), 1):
-                # Two columns are too few for a CSV file to be told by them.
+                # With two columns only, a CSV file is not recognised as one.
                 if cells := [cell.strip() for cell in text.split("," if text.count(",") == 1 else None)]:
                     yield _two(line, cells, source.name)
         case "parquet":
@@ -80,6 +80,6 @@ def _pairs(source: Source) -> Iterator[tuple[int | None, object, object]]:
 
 def _two(line: int, cells: list[str], source: str) -> tuple[int, str, str]:
     if len(cells) != 2:
-        found = f"{len(cells)} column{'' if len(cells) == 1 else 's'} instead of 2"
-        raise InputError(found, source=source, line=line, hint="a line is: document class")
+        what = f"{len(cells)} column{'' if len(cells) == 1 else 's'} instead of 2"
+        raise InputError(what, source=source, line=line, hint="a line is: document class")
     return line, cells[0], cells[1]

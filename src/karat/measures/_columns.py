@@ -1,4 +1,4 @@
-"""What columns of a table mean, whatever they are called, and what may stand in them."""
+"""The columns of a table: what they may be called, and what values they may hold."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ LARGEST_GRADE = 10**15  # every whole number up to here is exact as a float64
 # float() would take "1_000", "infinity" and digits of other scripts.
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-# What Polars calls the second column of a name, so that it can be told from one of another name.
+# How Polars renames the second of two columns with one name.
 _SECOND = re.compile(r"_duplicated_\d+$")
 
 
 def find_columns(names: Sequence[str], kind: Kind, source: str, line: int | None = None) -> tuple[str, str, str]:
-    """Give the names of the query, document and value columns; other columns are nobody's business.
+    """Return the names of the query, document and value columns. Other columns are ignored.
 
     >>> find_columns(["query-id", "corpus-id", "score"], "qrels", "test.tsv")
     ('query-id', 'corpus-id', 'score')
     """
     folded = [_fold(name) for name in names]
-    found = []
-    for what, known in (("query", _QUERY), ("document", _DOCUMENT), (VALUE_NAME[kind], _VALUE[kind])):
-        word = next((word for word in known if word in folded), None)
+    columns = []
+    for role, words in (("query", _QUERY), ("document", _DOCUMENT), (VALUE_NAME[kind], _VALUE[kind])):
+        word = next((word for word in words if word in folded), None)
         if word is None:
             raise InputError(
-                f"no {what} column among {_listed(names)}",
+                f"no {role} column among {_listed(names)}",
                 source=source,
                 line=line,
-                hint=f"name one of them {known[0]!r}",
+                hint=f"name one of them {words[0]!r}",
             )
         name = names[folded.index(word)]
         if folded.count(word) > 1:
-            raise InputError(f"column {name!r} stands twice", source=source, line=line, hint="keep one of them")
-        found.append(name)
-    return found[0], found[1], found[2]
+            raise InputError(f"column {name!r} appears twice", source=source, line=line, hint="keep one of them")
+        columns.append(name)
+    return columns[0], columns[1], columns[2]
 
 
 def find_query_column(names: Sequence[str], source: str, line: int | None = None) -> str:
-    """Give the name of the query column of a table of queries."""
+    """Return the name of the query column in a table of queries."""
     folded = [_fold(name) for name in names]
     for word in (*_QUERY[:3], "_id", "id", *_QUERY[3:]):
         if word in folded:
@@ -65,7 +65,7 @@ def find_query_column(names: Sequence[str], source: str, line: int | None = None
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Say whether the first row of a table names its columns."""
+    """Return whether the first row of a table names its columns."""
     folded = {_fold(cell) for cell in cells}
     return not folded.isdisjoint(_QUERY) and not folded.isdisjoint(_DOCUMENT)
 
@@ -80,7 +80,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def parse_score(text: str) -> float:
-    """Read a finite decimal number, or raise ValueError."""
+    """Return a finite decimal number, or raise ValueError."""
     value = float(text) if _DECIMAL.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise ValueError(text)
@@ -88,17 +88,17 @@ def parse_score(text: str) -> float:
 
 
 def parse_grade(text: str) -> int:
-    """Read a whole number, or raise ValueError."""
+    """Return a whole number, or raise ValueError."""
     if not _INTEGER.fullmatch(text):
         raise ValueError(text)
     return check_grade(int(text))
 
 
 def check_score(value: object) -> float:
-    """Take a number of JSON, Python or NumPy as a score, or raise ValueError."""
+    """Return a number of JSON, Python or NumPy as a score, or raise ValueError."""
     value = unwrap(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("no number")
+        raise ValueError("not a number")
     try:
         number = float(value)
     except OverflowError:
@@ -109,12 +109,12 @@ def check_score(value: object) -> float:
 
 
 def check_grade(value: object) -> int:
-    """Take a whole number of JSON, Python or NumPy as a grade, or raise ValueError."""
+    """Return a whole number of JSON, Python or NumPy as a grade, or raise ValueError."""
     value = unwrap(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("no number")
+        raise ValueError("not a number")
     if not abs(value) <= LARGEST_GRADE or value != int(value):
-        raise ValueError("too large, or no whole number")
+        raise ValueError("too large, or not a whole number")
     return int(value)
 
 
@@ -123,7 +123,7 @@ CHECK: dict[Kind, Callable[[object], float]] = {"qrels": check_grade, "run": che
 
 
 def bad_value(kind: Kind, value: object, source: str, line: int | None) -> InputError:
-    """Say that a grade or a score is none."""
+    """Return an error about a grade or a score."""
     wrong, hint = {
         "qrels": ("is not a whole number", "grades are integers such as 0, 1, 2"),
         "run": ("is not a finite number", "scores are decimal numbers such as 12.5"),
@@ -150,11 +150,11 @@ def _is_whole(value: object) -> bool:
 
 
 def duplicate(kind: Kind, query: str, document: str, source: str, line: int | None) -> InputError:
-    """Say that a document stands twice under one query."""
+    """Return an error about a document that appears twice for one query."""
     hint = {
         "qrels": "keep one grade for each pair",
         "run": "keep its best score; chunks are collapsed to their document before scoring",
     }[kind]
     return InputError(
-        f"document {shorten(document)} stands twice for query {shorten(query)}", source=source, line=line, hint=hint
+        f"document {shorten(document)} appears twice for query {shorten(query)}", source=source, line=line, hint=hint
     )

@@ -1,8 +1,7 @@
-"""Conventions: what the sources mean by the same name, and where they differ.
+"""Conventions: how different communities compute measures of the same name.
 
-Each convention fills in parameters that a measure leaves open, so that what is computed has a name of its own, and
-says what becomes of a query without relevant documents and of one that the run does not answer.
-See docs/conventions.md for the table of differences.
+Conventions fill in the parameters that a measure leaves open, and decide how to score a query without relevant
+documents and a query that the run does not answer. docs/conventions.md has the table of differences.
 """
 
 from __future__ import annotations
@@ -25,31 +24,31 @@ class Conventions:
 
     name: str
     measures: tuple[str, ...] = DEFAULT_MEASURES
-    """What is computed when nothing is asked for."""
+    """The measures that are computed when none are named."""
     parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Parameters filled in, by measure."""
+    """Parameters to fill in, by measure."""
     relevant_from: int | None = None
     """The lowest grade that counts as relevant, for every measure that has such a parameter."""
     replaced: Mapping[str, str] = field(default_factory=dict)
-    """Measures that are computed as another one."""
+    """Measures that are computed as another measure."""
     undefined: Undefined = "exclude"
-    """What becomes of a query without relevant documents."""
+    """How to score a query without relevant documents."""
     undefined_for: Mapping[str, Undefined] = field(default_factory=dict)
-    """The same for single measures."""
+    """The same for individual measures."""
     missing: Missing = "zero"
-    """What becomes of a judged query that the run does not answer."""
+    """How to score a judged query that the run does not answer."""
 
     def resolve(self, measure: Measure) -> Measure:
-        """Give the measure that is computed when this one is asked for.
+        """Return the measure that is computed when this one is asked for.
 
         >>> print(CONVENTIONS["rig"].resolve(Measure.parse("nDCG@5")))
         nDCG(gain='exp')@5
         >>> print(CONVENTIONS["fit"].resolve(Measure.parse("P(rel=3)@5")))
         P(rel=3)@5
 
-        A parameter that was written wins over the conventions', unless it was written with its default value: the
-        measure is then the same value as without it, with the same key in the table of scores. ``karat.score``
-        refuses such a measure rather than compute another one; to have ``rig``'s rules with a linear gain, ask for
+        A parameter that is written out overrides the conventions, unless it has its default value: then the measure
+        equals the one without the parameter, and has the same key in the table of scores. ``karat.score`` refuses
+        such a measure where the conventions say otherwise. For ``rig``'s rules with a linear gain, ask for
         ``conventions="karat", undefined="one"``.
         """
         name = self.replaced.get(measure.name, measure.name)
@@ -72,8 +71,8 @@ CONVENTIONS: dict[str, Conventions] = {
             undefined="zero",
             missing="exclude",
         ),
-        # 000: labels decide precision and nDCG, the list of relevant entities (any grade above 0) recall and RR;
-        # recall is 0/0 without relevant entities and so has no value, while the loops over labels give 0.
+        # Precision counts labels from 2 up, recall and RR any grade above 0. Recall is 0/0 without relevant entities,
+        # and so has no value; the other measures are 0.
         Conventions(
             name="fit",
             measures=("R@5", "P@5", "RR@10", "nDCG@5"),
@@ -81,7 +80,7 @@ CONVENTIONS: dict[str, Conventions] = {
             undefined="zero",
             undefined_for={"R": "exclude"},
         ),
-        # 001: divides by what was returned, cuts the ideal list there too, and drops failed queries.
+        # Divides by what was returned, cuts the ideal list there too, and drops failed queries.
         Conventions(
             name="beluga",
             measures=("P@1", "P@5", "P@10", "R@5", "R@10", "RR@10", "nDCG@10"),
@@ -90,7 +89,7 @@ CONVENTIONS: dict[str, Conventions] = {
             undefined="zero",
             missing="exclude",
         ),
-        # 002: exponential gain, relevant from grade 2 up, and recall 1 when there is nothing to find.
+        # Exponential gain, relevant from grade 2 up, and recall 1 when there is nothing to find.
         Conventions(
             name="agent",
             measures=("RR@5", "RR@10", "nDCG@5", "nDCG@10", "nDCG@20", "R@5", "R@10"),
@@ -99,14 +98,14 @@ CONVENTIONS: dict[str, Conventions] = {
             undefined="zero",
             undefined_for={"R": "one"},
         ),
-        # 003: exponential gain; everything but precision is 1 when there is nothing to find.
+        # Exponential gain; everything but precision is 1 when there is nothing to find.
         Conventions(
             name="rig",
             measures=("R@10", "P@10", "Success@10", "RR@10", "AP@10", "nDCG@10"),
             parameters=_EXPONENTIAL,
             undefined="one",
         ),
-        # 004: sets of block ids; divides by what was returned.
+        # Sets of block ids; divides by what was returned.
         Conventions(
             name="blocks",
             measures=("P@1", "P@3", "P@5", "P@10", "R@1", "R@3", "R@5", "R@10"),
@@ -118,7 +117,7 @@ CONVENTIONS: dict[str, Conventions] = {
 
 
 def conventions(name: str | Conventions) -> Conventions:
-    """Give the conventions of that name."""
+    """Return the conventions of that name."""
     if isinstance(name, Conventions):
         return name
     if name not in CONVENTIONS:

@@ -1,4 +1,4 @@
-"""Scores as one JSON document, which every other form of output is rendered from."""
+"""Scores as a typed document, from which every form of output is rendered."""
 
 from __future__ import annotations
 
@@ -6,55 +6,80 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import UNSET, to_builtins
+
 from karat.core import InputError, Scores, shorten
+from karat.schema import MeasureScore, RunScores, ScoreReport, SegmentScores
 
 
-def document(
-    runs: Sequence[Scores], *, per_query: bool = False, by: str | None = None, groups: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Give ``{"runs": [...]}`` with plain numbers at full precision, and null where there is none.
+def score_report(
+    runs: Sequence[Scores],
+    *,
+    qrels: str,
+    conventions: str,
+    per_query: bool = False,
+    by: str | None = None,
+    groups: Mapping[str, str] | None = None,
+) -> ScoreReport:
+    """Return what ``karat score --json`` prints: plain numbers at full precision, and null where there is none.
 
     ``groups`` gives each query its value of the field ``by``; queries without one come under the empty string.
+
+    >>> import karat
+    >>> scores = karat.score({"q": {"a": 1}}, {"q": {"a": 1}}, ["P@1"])
+    >>> score_report([scores], qrels="qrels.txt", conventions="karat").runs[0].measures["P@1"].mean
+    1.0
+    """
+    return ScoreReport(
+        qrels=qrels, conventions=conventions, runs=[run_scores(scores, per_query, by, groups) for scores in runs]
+    )
+
+
+def run_scores(
+    scores: Scores, per_query: bool = False, by: str | None = None, groups: Mapping[str, str] | None = None
+) -> RunScores:
+    """Return the part of a report that is about one run."""
+    return RunScores(
+        name=scores.name,
+        measures=_measures(scores),
+        not_in_run=list(scores.not_in_run),
+        not_judged=scores.not_judged,
+        by=UNSET if by is None else {by: _segments(scores, groups or {})},
+        queries={row.pop("query_id"): row for row in scores.to_dicts()} if per_query else UNSET,
+    )
+
+
+def document(runs: Sequence[Scores], *, per_query: bool = False) -> dict[str, Any]:
+    """Return ``{"runs": [...]}`` as plain dicts and lists.
 
     >>> import karat
     >>> document([karat.score({"q": {"a": 1}}, {"q": {"a": 1}}, ["P@1"])])["runs"][0]["measures"]
     {'P@1': {'mean': 1.0, 'n': 1, 'total': 1, 'missing': {}}}
     """
-    return {"runs": [_run(scores, per_query, by, groups or {}) for scores in runs]}
+    return {"runs": [to_builtins(run_scores(scores, per_query)) for scores in runs]}
 
 
-def _run(scores: Scores, per_query: bool, by: str | None, groups: Mapping[str, str]) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "name": scores.name,
-        "measures": _measures(scores),
-        "not_in_run": list(scores.not_in_run),
-        "not_judged": scores.not_judged,
-    }
-    if by is not None:
-        members: dict[str, list[str]] = {}
-        for query in scores.queries:
-            members.setdefault(groups.get(query, ""), []).append(query)
-        out["by"] = {by: {value: {"measures": _measures(scores.select(members[value]))} for value in sorted(members)}}
-    if per_query:
-        out["queries"] = {row.pop("query_id"): row for row in scores.to_dicts()}
-    return out
+def _segments(scores: Scores, groups: Mapping[str, str]) -> dict[str, SegmentScores]:
+    members: dict[str, list[str]] = {}
+    for query in scores.queries:
+        members.setdefault(groups.get(query, ""), []).append(query)
+    return {value: SegmentScores(measures=_measures(scores.select(members[value]))) for value in sorted(members)}
 
 
-def _measures(scores: Scores) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for measure, mean in scores.mean().items():
-        if math.isinf(mean):
-            hint = "a grade is too large for its gain; give lower grades, or gains"
-            raise InputError(f"{measure} of {shorten(scores.name)} is infinite", hint=hint)
-        cell: dict[str, Any] = {
-            "mean": None if math.isnan(mean) else mean,
-            "n": scores.count(measure),
-            "total": scores.total,
-            "missing": scores.missing(measure),
-        }
-        if scores.aggregates.get(measure) == "sum":
-            cell["sum"] = scores.sum(measure)
-        if scores.definitions.get(measure, measure) != measure:
-            cell["definition"] = scores.definitions[measure]
-        out[measure] = cell
-    return out
+def _measures(scores: Scores) -> dict[str, MeasureScore]:
+    return {measure: _measure(scores, measure, mean) for measure, mean in scores.mean().items()}
+
+
+def _measure(scores: Scores, measure: str, mean: float) -> MeasureScore:
+    if math.isinf(mean):
+        hint = "a grade is too large for its gain; use lower grades, or set the gains"
+        raise InputError(f"{measure} of {shorten(scores.name)} is infinite", hint=hint)
+    definition = scores.definitions.get(measure, measure)
+    return MeasureScore(
+        mean=None if math.isnan(mean) else mean,
+        n=scores.count(measure),
+        total=scores.total,
+        missing=scores.missing(measure),
+        sum=scores.sum(measure) if scores.aggregates.get(measure) == "sum" else UNSET,
+        definition=definition if definition != measure else UNSET,
+    )

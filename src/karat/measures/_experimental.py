@@ -1,4 +1,4 @@
-"""The experimental measures of trec_eval, kept so that ``-m all_trec`` is complete."""
+"""The experimental measures of trec_eval, for the sake of ``-m all_trec``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karat.measures._measure import GAIN, GAINS, JUDGED_ONLY, REL, measure, rati
 
 @measure("binG", REL, JUDGED_ONLY, cutoff="none")
 def binary_g(a: Alignment, k: None, *, rel: int) -> Floats:
-    """Binary G: each relevant document counts less the more non-relevant ones stand above it.
+    """Binary G: each relevant document counts less the more non-relevant ones are ranked above it.
 
     Formula: (1 / R) sum over retrieved relevant documents of 1 / log2(2 + non-relevant documents above it)
     Range: 0 to 1
@@ -23,8 +23,8 @@ def binary_g(a: Alignment, k: None, *, rel: int) -> Floats:
     >>> karat.score({"q": {"a": 1}}, {"q": {"x": 4, "y": 3, "a": 1}}, ["binG"]).mean()
     {'binG': 0.5}
     """
-    found = a.hits.relevant(rel)
-    return ratio(found.total(1 / np.log2(found.rank - found.ordinal + 1.0)), a.relevant(rel))
+    hits = a.hits.relevant(rel)
+    return ratio(hits.total(1 / np.log2(hits.rank - hits.ordinal + 1.0)), a.relevant(rel))
 
 
 @measure("G", GAIN, GAINS, JUDGED_ONLY, cutoff="none")
@@ -56,7 +56,7 @@ def normalised_gain(a: Alignment, k: None, *, gain: str, gains: Gains) -> Floats
 
 @measure("nDCG_rel", GAIN, GAINS, JUDGED_ONLY, cutoff="none")
 def ndcg_at_relevant(a: Alignment, k: None, *, gain: str, gains: Gains) -> Floats:
-    """NDCG averaged over the ranks at which documents with a gain stand.
+    """NDCG averaged over the ranks of the documents with a gain.
 
     Formula: (1 / R) sum over documents with a gain of nDCG at their rank; for those not retrieved, at the end
     Range: 0 to 1
@@ -72,16 +72,16 @@ def ndcg_at_relevant(a: Alignment, k: None, *, gain: str, gains: Gains) -> Float
     own = gain_of(hits.grade, gain, gains)
     value = own / discount(hits.rank)
     ideal_dcg = _Prefix(best, ideal / discount(best.rank))
-    out, dcg, found = np.zeros(hits.queries), np.zeros(hits.queries), np.zeros(hits.queries)
+    out, dcg, retrieved = np.zeros(hits.queries), np.zeros(hits.queries), np.zeros(hits.queries)
     for level in hits.levels():
         level_query = hits.query[level]
         dcg[level_query] += value[level]
         counts = own[level] > 0
         query, rank = level_query[counts], hits.rank[level][counts]
         out[query] += dcg[query] / ideal_dcg(query, rank)
-        found[query] += 1
+        retrieved[query] += 1
     relevant = best.count()
-    rest = ratio((relevant - found) * dcg, best.total(ideal / discount(best.rank)))
+    rest = ratio((relevant - retrieved) * dcg, best.total(ideal / discount(best.rank)))
     return ratio(out + np.nan_to_num(rest), relevant)
 
 
@@ -120,7 +120,7 @@ def _useful(a: Alignment, gain: str, gains: Gains) -> Hits:
 
 
 class _Prefix:
-    """Sums of the first n values of each query, for values that stand at ranks 1, 2, 3, ..."""
+    """Sums of the first n values of each query, for values at ranks 1, 2, 3, ..."""
 
     def __init__(self, hits: Hits, values: Floats) -> None:
         self._counts = hits.count()

@@ -1,4 +1,4 @@
-"""What else is known of queries, for scores by category, intent or type."""
+"""Fields of queries, such as category, intent or type, by which scores can be grouped."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from os import PathLike, fspath
 from typing import Any
 
 from karat.core import InputError, check_id, did_you_mean, shorten
-from karat.files import decode, json_lines, parse_json
+from karat.files import decode, parse_json, parse_json_lines
 from karat.measures._columns import find_query_column
 from karat.measures._files import Source, find
 from karat.measures._text import delimited_rows
 
 _Row = tuple[str, int | None, object]
-"""Where a record stands (file and line), and the record."""
+"""Where a record is (file and line), and the record."""
 
 
 def read_field(path: str | PathLike[str], field: str, format: str | None = None) -> dict[str, str]:
     """Read ``{query: value of a field}`` from a table of queries or judgments that has such a column.
 
-    JSONL, a JSON list, CSV, TSV and Parquet have named columns; a BEIR ``queries.jsonl`` names its query ``_id``, and
-    keeps fields of its own under ``metadata``.
+    The table is JSONL, a JSON list, CSV, TSV or Parquet. In BEIR's ``queries.jsonl`` the query is called ``_id``, and
+    further fields are under ``metadata``.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for where, line, item in _rows(find(fspath(path), format)):
         record = _record(item, where, line)
         query = check_id(record[find_query_column(list(record), where, line)], where, line)
@@ -31,17 +31,17 @@ def read_field(path: str | PathLike[str], field: str, format: str | None = None)
             hint = did_you_mean(field, record) or f"; there are {', '.join(map(shorten, record))}"
             raise InputError(f"no field {shorten(field)}{hint}", source=where, line=line)
         value = "" if record[field] is None else str(record[field])
-        if found.setdefault(query, value) != value:
-            both = f"{shorten(found[query])} and {shorten(value)}"
+        if values.setdefault(query, value) != value:
+            both = f"{shorten(values[query])} and {shorten(value)}"
             what = f"query {shorten(query)} has two values of {shorten(field)}: {both}"
             raise InputError(what, source=where, line=line, hint="keep one of them")
-    return found
+    return values
 
 
 def _record(item: object, where: str, line: int | None) -> Mapping[str, Any]:
     if not isinstance(item, dict):
         hint = "give a table with named columns"
-        raise InputError(f"{shorten(item)} is no record", source=where, line=line, hint=hint)
+        raise InputError(f"{shorten(item)} is not a record", source=where, line=line, hint=hint)
     metadata = item.get("metadata")
     return {**metadata, **item} if isinstance(metadata, dict) else item
 
@@ -53,7 +53,7 @@ def _rows(source: Source) -> Iterator[_Row]:
         case "csv" | "tsv":
             return _delimited(source)
         case "jsonl":
-            return ((source.name, line, item) for line, item in json_lines(source.read(), source.name))
+            return ((source.name, line, item) for line, item in parse_json_lines(source.read(), source.name))
         case "json":
             return _json(source)
         case "trec":
@@ -67,20 +67,20 @@ def _rows(source: Source) -> Iterator[_Row]:
 def _delimited(source: Source) -> Iterator[_Row]:
     rows = delimited_rows(source.read(), source)
     head, names = next(rows, (1, []))
-    twice = next((name for name in names if name and names.count(name) > 1), None)
-    if twice is not None:
+    repeated = next((name for name in names if name and names.count(name) > 1), None)
+    if repeated is not None:
         raise InputError(
-            f"column {shorten(twice)} stands twice", source=source.name, line=head, hint="rename one of them"
+            f"column {shorten(repeated)} appears twice", source=source.name, line=head, hint="rename one of them"
         )
     for line, cells in rows:
         yield source.name, line, dict(zip(names, cells, strict=True))
 
 
 def _json(source: Source) -> Iterator[_Row]:
-    listed = parse_json(decode(source.read(), source.name), source.name)
-    if not isinstance(listed, list):
-        raise InputError("is no list of records", source=source.name, hint="give a table with named columns")
-    for number, item in enumerate(listed, 1):
+    records = parse_json(decode(source.read(), source.name), source.name)
+    if not isinstance(records, list):
+        raise InputError("is not a list of records", source=source.name, hint="give a table with named columns")
+    for number, item in enumerate(records, 1):
         yield f"{source.name}, item {number}", None, item
 
 
@@ -90,7 +90,7 @@ def _parquet(source: Source) -> Iterator[_Row]:
     try:
         frame = polars.read_parquet(source.path or io.BytesIO(source.read()))
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
-        what = f"is no valid Parquet file: {str(error).strip().splitlines()[0]}"
+        what = f"is not a valid Parquet file: {str(error).strip().splitlines()[0]}"
         raise InputError(what, source=source.name) from None
     for number, record in enumerate(frame.iter_rows(named=True), 1):
         yield f"{source.name}, row {number}", None, record

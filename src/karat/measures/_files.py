@@ -1,8 +1,9 @@
-"""Files as they come: plain, gzipped or on standard input, in a format that is named or sniffed."""
+"""Input files: plain, gzipped or on standard input, in a format that is named or sniffed."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import stat
@@ -13,11 +14,13 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar, cast, get_args
 
 from karat.core import InputError, UsageError, did_you_mean
-from karat.files import BOM, guarded, gunzip
+from karat.files import BOM, access_file, gunzip
 from karat.measures._columns import is_header
 
 Format = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+Log = Literal["run", "traces", "decision"]
+"""What karat or a retriever writes, known by its content whatever the file is called."""
 
 T = TypeVar("T")
 
@@ -31,77 +34,88 @@ _ENDINGS: dict[str, Format] = {
     ".pq": "parquet",
 }
 _LARGE = 12 * 2**20  # bytes; below, importing Polars costs more than it saves
-_LARGE_WITH_POLARS = 2**18  # the same where Polars is there already
+_LARGE_WITH_POLARS = 2**18  # the same once Polars is imported
 _HEAD = 65536
-# {"q1": {...  or  {"q1": [...: one object for all queries, even when it stands on one line
+# {"q1": {...  or  {"q1": [...: one object for all queries, even on one line
 _OF_QUERIES = re.compile(rb'\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:\s*[\[{])')
+_KARAT = re.compile(rb'\{\s*"karat"\s*:\s*"(run|report)"')
+_TRACE_KEYS = frozenset({"topk", "index_hash", "answer_citations", "ΔS", "λ_state"})
+"""Keys that only a trace has."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A file that was found, and whose format is known."""
+    """An input file of known format."""
 
     name: str
     format: Format
     path: Path | None
-    """None where the content was read already: standard input, a pipe, or what had to be unpacked."""
+    """None where ``data`` has the content: standard input, a pipe, or an unpacked file."""
     data: bytes | None
     """The content, where it was read already."""
+    log: Log | None = None
+    """Set for a run file or a decision of karat, and for a trace file."""
     progress: Callable[[int], None] | None = None
-    """Told of the bytes that the streaming reader has taken."""
+    """Called with the number of bytes that the streaming reader has read."""
 
     @property
     def large(self) -> bool:
-        """Whether the vectorised reader pays."""
+        """Whether the vectorised reader is faster."""
         limit = min(_LARGE, _LARGE_WITH_POLARS) if "polars" in sys.modules else _LARGE
         if self.data is not None:
             return len(self.data) > limit
-        return guarded(self.name, lambda: cast("Path", self.path).stat().st_size) > limit
+        return access_file(self.name, lambda: cast("Path", self.path).stat().st_size) > limit
 
     def read(self) -> bytes:
-        """Give the whole content."""
-        return self.data if self.data is not None else guarded(self.name, cast("Path", self.path).read_bytes)
+        """Return the whole content."""
+        return self.data if self.data is not None else access_file(self.name, cast("Path", self.path).read_bytes)
 
     def open(self) -> BinaryIO:
         """Open the content for reading from its start."""
         if self.data is not None:
             return io.BytesIO(self.data)
-        return guarded(self.name, lambda: cast("Path", self.path).open("rb"))
+        return access_file(self.name, lambda: cast("Path", self.path).open("rb"))
 
 
 def find(path: str | Path, format: str | None = None, progress: Callable[[int], None] | None = None) -> Source:
-    """Find a file, unpack it if it is gzipped, and tell its format by name, ending or content."""
-    named = next((known for known in FORMATS if known == format), None)
+    """Open a file, unpack it if it is gzipped, and find its format by ``format``, ending or content."""
+    named = next((name for name in FORMATS if name == format), None)
     if format is not None and named is None:
         raise UsageError(
             f"unknown format {format!r}{did_you_mean(format, FORMATS) or '; known: ' + ', '.join(FORMATS)}"
         )
     name, data, head = _open(str(path))
     if head[:2] == b"\x1f\x8b":
-        data = gunzip(data if data is not None else guarded(name, Path(path).read_bytes), name)
+        data = gunzip(data if data is not None else access_file(name, Path(path).read_bytes), name)
         head = data[:_HEAD]
     if not head.removeprefix(BOM).strip():  # blank lines may go on for longer than the head
-        data = data if data is not None else guarded(name, Path(path).read_bytes)
+        data = data if data is not None else access_file(name, Path(path).read_bytes)
         head = data.removeprefix(BOM).lstrip()[:_HEAD]
     if not head:
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
-    known = named or _ENDINGS.get(_ending(path)) or _sniff(head)
-    return Source(name=name, format=known, path=None if data is not None else Path(path), data=data, progress=progress)
+    return Source(
+        name=name,
+        format=named or _ENDINGS.get(_ending(path)) or _sniff(head),
+        path=None if data is not None else Path(path),
+        data=data,
+        log=_recognise(head),
+        progress=progress,
+    )
 
 
 def _open(path: str) -> tuple[str, bytes | None, bytes]:
-    """Give a name to show, all the content if it can be read only once, and how it begins."""
+    """Return a name to show, the whole content if it can be read only once, and the first bytes."""
     if path == "-":
         name = "standard input"
         if sys.stdin is None:
             raise InputError("is closed", source=name)
-        data = guarded(name, sys.stdin.buffer.read)
+        data = access_file(name, sys.stdin.buffer.read)
         return name, data, data[:_HEAD]
     name = path or "''"
-    with guarded(name, lambda: Path(path).open("rb")) as file:
-        # What is read from a pipe, such as the shell's <(command), is gone.
+    with access_file(name, lambda: Path(path).open("rb")) as file:
+        # A pipe, such as the shell's <(command), can be read only once.
         regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        head = guarded(name, file.read, _HEAD if regular else -1)
+        head = access_file(name, file.read, _HEAD if regular else -1)
     return name, None if regular else head, head[:_HEAD]
 
 
@@ -110,8 +124,23 @@ def _ending(path: str | Path) -> str:
     return endings[-1] if endings else ""
 
 
+def _recognise(head: bytes) -> Log | None:
+    """Recognise a run, traces or a decision by the first bytes of a file."""
+    start = head.removeprefix(BOM).lstrip()
+    if match := _KARAT.match(start):
+        return "run" if match[1] == b"run" else "decision"
+    if start[:1] not in (b"{", b"["):
+        return None
+    try:
+        record = json.loads(start.split(b"\n", 1)[0])
+    except (ValueError, RecursionError):  # longer than the head, or over several lines
+        return "traces" if b'"topk"' in start else None
+    record = record[0] if isinstance(record, list) and record else record
+    return "traces" if isinstance(record, dict) and _TRACE_KEYS & record.keys() else None
+
+
 def _sniff(head: bytes) -> Format:
-    """Tell a format from the first bytes of a file; what looks like nothing else is TREC's."""
+    """Return the format that the first bytes of a file look like; TREC's if they look like no other."""
     if head[:4] == b"PAR1":
         return "parquet"
     start = head.removeprefix(BOM).lstrip()
@@ -119,8 +148,8 @@ def _sniff(head: bytes) -> Format:
     if start[:1] == b"[":
         return "json"
     if start[:1] == b"{":
-        one_object_a_line = first.rstrip().endswith(b"}") and rest.lstrip()[:1] == b"{"
-        return "json" if _OF_QUERIES.match(start) and not one_object_a_line else "jsonl"
+        object_per_line = first.rstrip().endswith(b"}") and rest.lstrip()[:1] == b"{"
+        return "json" if _OF_QUERIES.match(start) and not object_per_line else "jsonl"
     return _sniff_table(first.decode(errors="replace").strip())
 
 

@@ -1,4 +1,4 @@
-"""Measures in which a better grade counts for more."""
+"""Measures with graded relevance, in which a better grade counts for more."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _IDEAL = Parameter(
     help="the ideal list holds the best k judged documents, or only as many as were returned",
 )
 
-_LARGEST_EXPONENT = 1000  # 2^1000 is a number with which a ranking can still be added up
+_LARGEST_EXPONENT = 1000  # sums of gains up to 2^1000 do not overflow
 
 
 def gain_of(grades: Ints, gain: str, gains: Gains) -> Floats:
-    """Turn grades into gains; a grade that ``gains`` does not name keeps its own."""
+    """Return the gains of grades; a grade that ``gains`` does not name keeps its own."""
     out: Floats = np.maximum(grades, 0).astype(np.float64)
     if gain == "exp":
         if (top := out.max(initial=0.0)) > _LARGEST_EXPONENT:
@@ -36,13 +36,13 @@ def gain_of(grades: Ints, gain: str, gains: Gains) -> Floats:
 
 
 def discount(rank: Ints) -> Floats:
-    """Give the discount of each rank, log2(rank + 1), from a table: ranks repeat in every query."""
+    """Return the discount of each rank, log2(rank + 1), from a table, since ranks repeat in every query."""
     table: Floats = np.log2(np.arange(2, int(rank.max(initial=0)) + 2))
     return table[rank - 1]
 
 
 def ideal_hits(a: Alignment, gain: str, gains: Gains) -> tuple[Hits, Floats]:
-    """Give the best possible ranking of the judged documents, and the gains in it."""
+    """Return the best possible ranking of the judged documents, and its gains."""
     value = gain_of(a.grades, gain, gains)
     useful = np.flatnonzero((value > 0) & (a.grades >= 0))
     order = useful[np.lexsort((-value[useful], a.query[useful]))]
@@ -53,7 +53,7 @@ def ideal_hits(a: Alignment, gain: str, gains: Gains) -> tuple[Hits, Floats]:
 
 @measure("DCG", GAIN, GAINS, JUDGED_ONLY)
 def dcg(a: Alignment, k: int | None, *, gain: str, gains: Gains) -> Floats:
-    """Discounted cumulative gain: what the ranking yields, less the deeper it stands.
+    """Discounted cumulative gain: the gains of the ranking, discounted by rank.
 
     Formula: DCG@k = sum over ranks r <= k of gain(grade at r) / log2(r + 1)
     Range: 0 and up
@@ -91,7 +91,7 @@ def ndcg(a: Alignment, k: int | None, *, gain: str, gains: Gains, ideal: str) ->
     terms = np.where(within, value / discount(best.rank), 0.0)
     top = best.total(terms)
     if ideal == "returned":
-        # Nothing returned leaves no ideal list: the value is 0 as long as something could have been found.
+        # Without returned documents there is no ideal list; the value is 0 if there was something to find.
         judged = best.count() > 0
         return np.where(judged, np.nan_to_num(ratio(dcg(a, k, gain=gain, gains=gains), top)), np.nan)
     return ratio(dcg(a, k, gain=gain, gains=gains), top)
@@ -99,7 +99,7 @@ def ndcg(a: Alignment, k: int | None, *, gain: str, gains: Gains, ideal: str) ->
 
 @measure("ERR", MAX_GRADE, JUDGED_ONLY)
 def expected_reciprocal_rank(a: Alignment, k: int | None, *, max_grade: int) -> Floats:
-    """Expected reciprocal rank: the mean of 1 / rank, over the ranks at which a user who reads down may be satisfied.
+    """Expected reciprocal rank: the expected value of 1 / rank, where rank is that at which a user is satisfied.
 
     Formula: ERR@k = sum over ranks r <= k of (1 / r) s(r) prod over i < r of (1 - s(i)),
         s = (2^grade - 1) / 2^max_grade
@@ -128,11 +128,11 @@ _PERSISTENCE = Parameter(name="p", kind="float", default=0.8, low=0.0, high=0.99
 
 @measure("RBP", _PERSISTENCE, REL, JUDGED_ONLY)
 def rank_biased_precision(a: Alignment, k: int | None, *, p: float, rel: int) -> Floats:
-    """Rank-biased precision: what a user gains per document who reads on with probability p.
+    """Rank-biased precision: the gain per document of a user who reads on with probability p.
 
     Formula: RBP@k = (1 - p) sum over ranks r <= k of relevant(r) p^(r - 1)
-    Range: 0 to 1; RBPres says how much the unjudged part could add
-    Convention: binary at grade rel; trec_eval 10's rbp reads uninitialised memory and is no reference
+    Range: 0 to 1; RBPres is the most that unjudged documents could add
+    Convention: binary at grade rel; trec_eval 10's rbp reads uninitialised memory and is not a reference
     Citation: Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27(1), 2008
 
     >>> import karat
@@ -161,20 +161,22 @@ def rank_biased_precision_residual(a: Alignment, k: int | None, *, p: float) -> 
 
 
 def _geometric(p: float, rank: Ints) -> Floats:
-    """Give the chance that a user who reads on with probability p stops at each rank.
+    """Return the probability that a user who reads on with probability p stops at each rank.
 
-    All of them make 1; rounded, their sum can be a little more.
+    They sum to 1, or a little more because of rounding.
     """
     return (1 - p) * np.power(p, rank - 1, dtype=np.float64)
 
 
-_TARGET = Parameter(name="T", kind="float", default=1.0, low=0.01, high=1e6, help="how much gain the user wants")
-_SCALE = Parameter(name="max_grade", kind="int", default=1, low=1, help="grade that has gain 1; lower ones a share")
+_TARGET = Parameter(name="T", kind="float", default=1.0, low=0.01, high=1e6, help="the gain that the user wants")
+_SCALE = Parameter(
+    name="max_grade", kind="int", default=1, low=1, help="grade that has gain 1; lower grades have a share of it"
+)
 
 
 @measure("INSQ", _TARGET, _SCALE, JUDGED_ONLY)
 def insq(a: Alignment, k: int | None, *, T: float, max_grade: int) -> Floats:  # noqa: N803 (the paper's name)
-    """INSQ: a weighted precision for a user who wants T relevant documents and reads on the longer they take.
+    """INSQ: a weighted precision for a user who wants T relevant documents, and reads further the larger T is.
 
     Formula: sum over ranks r <= k of W(r) gain(r), W(r) = 1 / ((r + 2T - 1)^2 S), S = sum over all i >= 1 of
         1 / (i + 2T - 1)^2; gain = min(grade, max_grade) / max_grade
@@ -192,7 +194,7 @@ def insq(a: Alignment, k: int | None, *, T: float, max_grade: int) -> Floats:  #
 
 
 def sum_of_inverse_squares(start: float) -> float:
-    """Give 1 / start^2 + 1 / (start + 1)^2 + ... (the trigamma function) to double precision.
+    """Return 1 / start^2 + 1 / (start + 1)^2 + ... (the trigamma function) in double precision.
 
     >>> sum_of_inverse_squares(1.0) == math.pi**2 / 6
     True
@@ -218,7 +220,7 @@ def compatibility(a: Alignment, k: None, *, p: float, normalize: bool) -> Floats
         normalize, divided by the same of the ideal ranking with itself
     Range: 0 to 1
     Convention: the ideal ranking has every document with a positive grade, best grade first; documents of one grade
-        stand in the run's order, missing ones last (ir-measures gives missing ones the score 0, which puts them
+        are in the order of the run, missing ones last (ir-measures gives missing ones the score 0, which puts them
         before documents with negative scores); undefined without a positive grade
     Citation: Clarke, Vtyurina and Smucker, Assessing top-k preferences, TOIS 39(3), 2021
 
@@ -233,12 +235,12 @@ def compatibility(a: Alignment, k: None, *, p: float, normalize: bool) -> Floats
     ideal = Hits(query=query[order], rank=place[order], grade=a.grades[wanted][order], queries=len(a.queries))
     depth = np.maximum(a.retrieved, ideal.count())
     weights = p ** np.arange(int(depth.max(initial=0)))
-    # prefix[d]: what a document adds that is in both lists from depth 1 on, down to depth d.
+    # prefix[d]: the contribution of a document that is in both lists from depth 1 on, down to depth d.
     prefix = np.concatenate([[0.0], np.cumsum(weights / np.arange(1, len(weights) + 1))])
     end = prefix[depth][ideal.query]
     together = np.maximum(ideal.rank, ideal.ordinal + 1)
-    found = ideal.rank < np.iinfo(np.int64).max
-    overlap = ideal.total(np.where(found, end - prefix[np.where(found, together - 1, 0)], 0.0))
+    retrieved = ideal.rank < np.iinfo(np.int64).max
+    overlap = ideal.total(np.where(retrieved, end - prefix[np.where(retrieved, together - 1, 0)], 0.0))
     best = ideal.total(end - prefix[ideal.ordinal])
     whole = np.concatenate([[0.0], np.cumsum(weights)])[depth]
     return ratio(overlap, best if normalize else np.where(best > 0, whole, 0.0))
@@ -248,12 +250,12 @@ def compatibility(a: Alignment, k: None, *, p: float, normalize: bool) -> Floats
     "InvRate", aliases=("inversion_rate", "inversions"), undefined="fewer than two results", higher_is_better=False
 )
 def inversion_rate(a: Alignment, k: int | None) -> Floats:
-    """Inversion rate: the share of pairs of results in which the worse one stands above the better one.
+    """Inversion rate: the share of pairs of results in which the worse one is ranked above the better one.
 
     Formula: |pairs i < j of the top k with grade(i) < grade(j)| / |pairs of the top k|
     Range: 0 to 1, lower is better
     Convention: an unjudged document has grade 0; undefined for fewer than two results
-    Citation: requirement C25 (spec-kit memory's shipped metric)
+    Citation: Kendall, Rank Correlation Methods, 1948 (the share of discordant pairs)
 
     >>> import karat
     >>> karat.score({"q": {"a": 1}}, {"q": {"x": 3, "a": 2, "y": 1}}, ["InvRate"]).mean()
@@ -262,7 +264,7 @@ def inversion_rate(a: Alignment, k: int | None) -> Floats:
     hits = a.hits.top(k)
     inverted = np.zeros(len(a.queries))
     for grade in np.unique(hits.grade[hits.grade > 0]):
-        # Above a hit of this grade at rank r stand r - 1 documents; those as good or better are no inversions.
+        # There are r - 1 documents above a hit at rank r; those with at least its grade are not inversions.
         better = hits.where(hits.grade >= grade)
         own = better.grade == grade
         np.add.at(inverted, better.query[own], (better.rank - 1 - better.ordinal)[own])

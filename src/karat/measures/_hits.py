@@ -1,14 +1,14 @@
-"""Scoring of hits that are parts of documents, whatever the chunker: they are collapsed to what was judged first."""
+"""Scoring of hits that may be parts of documents: they are collapsed to judged units first."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, pairwise
 from sys import maxsize
-from typing import Literal, TypeAlias, TypedDict, Unpack, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -21,31 +21,33 @@ Rule = Literal["any", "min", "gold", "hit", "iou"]
 Resolve: TypeAlias = Callable[[Target], Span | None]
 
 EVERYTHING = Span(0, maxsize)
-"""Where a whole document stands in itself, when its length is not known."""
+"""The span of a whole document of unknown length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """When a hit holds a judged span: the rule, and the least share that will do.
+    """When a hit holds a judged span: the rule, and the least share that is enough.
 
-    The share is that of the bytes which both have, in
+    The share is the number of bytes that both have, divided by the length of
 
-    - ``any``: nothing; one byte in common is enough, and there is no threshold;
     - ``min``: the shorter of the two;
     - ``gold``: the judged span;
     - ``hit``: the hit;
-    - ``iou``: what either has.
+    - ``iou``: the union of both.
+
+    Under ``any`` one byte in common is enough, and the threshold does not matter.
 
     The default, half of the shorter, is the strictest rule of its kind under which no chunker loses a judgment: where
-    chunks leave no byte of a text out, every judged span G is held by at least one of them.
+    chunks leave out no byte of a text, every judged span G is held by at least one of them.
 
-    Proof: call a chunk that has bytes of G inner when it lies in G, else outer. An inner chunk is all in common and no
-    longer than G, so its share is 1. If there is none, every chunk with bytes of G reaches beyond G, and so has a first
-    part of G (if it begins before G) or a last part (if it ends after it), or all of it. The longest first part and
-    the longest last part together make up G, since no byte is left out; one of them is at least half of G. The share
-    of that chunk is what it has of G by the shorter of both, which is at most the length of G: at least half. A span
-    that is cut in the middle, by two chunks longer than it, gives exactly half, so no higher threshold will do. Under
-    ``gold`` short chunks hold nothing at any threshold, under ``hit`` and ``iou`` long ones do not.
+    Proof: call a chunk that has bytes of G inner when it lies in G, else outer. All of an inner chunk is in common, and
+    it is no longer than G, so its share is 1. Without an inner chunk, every chunk with bytes of G reaches beyond G, and
+    so has a first part of G (if it begins before G), a last part (if it ends after G), or all of it. The longest first
+    part and the longest last part together make up G, since no byte is left out; one of them is at least half of G.
+    The share of that chunk is its part of G divided by the shorter of both, which is at most the length of G: at least
+    half. A span that is cut in the middle, by two chunks longer than it, has exactly half in each, so no higher
+    threshold is possible. Under ``gold`` short chunks hold nothing at any threshold, under ``hit`` and ``iou`` long
+    ones do not.
 
     >>> Overlap().holds(Span(0, 100), Span(90, 110)), Overlap("gold", 0.6).holds(Span(0, 100), Span(90, 110))
     (True, False)
@@ -60,13 +62,13 @@ class Overlap:
         if self.rule not in get_args(Rule):
             raise UsageError(f"overlap rule {self.rule!r}; choose from {', '.join(get_args(Rule))}")
         if not 0 < self.threshold <= 1:
-            raise UsageError(f"overlap threshold {self.threshold!r}; it lies above 0, and is at most 1")
+            raise UsageError(f"overlap threshold {self.threshold!r}; it should be above 0 and at most 1")
 
     def __str__(self) -> str:
         return self.rule if self.rule == "any" else f"{self.rule} >= {self.threshold:g}"
 
     def holds(self, hit: Span, gold: Span) -> bool:
-        """Say whether the hit holds the judged span."""
+        """Return whether the hit holds the judged span."""
         common = hit.overlap(gold)
         if common == 0 or self.rule == "any":
             return common > 0
@@ -83,7 +85,7 @@ DEFAULT_OVERLAP = Overlap()
 
 
 class HitOptions(TypedDict, total=False):
-    """The options of :func:`score` that make sense for hits, for type checkers."""
+    """The options of :func:`score` that apply to hits, for type checkers."""
 
     conventions: str | Conventions
     undefined: Undefined | None
@@ -92,7 +94,7 @@ class HitOptions(TypedDict, total=False):
 
 def score_hits(
     golden: GoldenSet,
-    hits: Mapping[str, Sequence[Hit]],
+    hits: Mapping[str, Sequence[Any]],
     measures: Iterable[str | Measure] | str | Measure | None = None,
     *,
     unit: Unit = "document",
@@ -101,23 +103,24 @@ def score_hits(
     name: str = "hits",
     **options: Unpack[HitOptions],
 ) -> Scores:
-    """Score what a system returned, chunks or documents, against a golden set.
+    """Score the hits of a system, chunks or documents, against a golden set.
 
-    ``hits`` gives each query its hits. They are ranked by score, highest first, and in the given order where scores
-    are equal; then they are collapsed to what is judged, each unit where its best hit stands, so that nothing counts
-    twice. With ``unit``
+    ``hits`` maps each query to its hits: ``karat.Hit``, or any object with ``id`` or ``document`` and ``score``, and
+    perhaps ``span``, ``section``, ``block`` and ``content``. Hits are ranked by score, highest first, and in the given
+    order where scores are equal. Then they are collapsed to judged units, each at the place of its best hit, so that
+    nothing counts twice. With ``unit``
 
-    - ``document``, a hit counts as its document, or as the class of it, whose grade is the best of its parts';
+    - ``document``, a hit counts as its document, or as the class of it, which has the best grade of its parts;
     - ``target``, a hit counts for every judged target of its document that it holds: always for the document itself
-      (or its class), for a span by ``overlap``, for a section or block by its span, which ``resolve`` gives, or else
-      when the hit names the same one. Several go to successive ranks, the best grade first. A hit that holds only
-      what stands above it is dropped; ``DupRate`` counts these. One that holds nothing is one unit that is not
-      relevant.
+      (or its class), for a span by ``overlap``, for a section or block by its span, which ``resolve`` returns, or else
+      if the hit names the same one. Several targets take successive ranks, the best grade first. A hit that holds
+      only targets of hits above it is dropped; ``DupRate`` counts these. A hit that holds no target is one unit that
+      is not relevant.
 
-    A measure with a parameter ``rel`` counts as relevant what the golden set does (``golden.relevant``), unless it was
+    A measure with a parameter ``rel`` counts as relevant what the golden set does (``golden.relevant``), unless it is
     written with another value or the conventions have one; ``definitions`` of the scores shows it. Span measures
-    (``SpanR``, ``SpanP``, ``SpanIoU``) look at the hits themselves. For those that are whole documents ``resolve``
-    may tell how long they are. Options are ``conventions``, ``undefined`` and ``missing``, as for ``karat.score``.
+    (``SpanR``, ``SpanP``, ``SpanIoU``) look at the hits themselves; ``resolve`` may return the span of a whole
+    document. Options are ``conventions``, ``undefined`` and ``missing``, as for ``karat.score``.
 
     >>> from karat import Judgment
     >>> gold = [Target(document="wifi", span=Span(0, 50)), Target(document="wifi", span=Span(200, 260))]
@@ -131,12 +134,12 @@ def score_hits(
     {'R@5': 'R(rel=2)@5'}
     """
     chosen = Options(**options)
-    given: tuple[tuple[object, type], ...] = ((golden, GoldenSet), (hits, Mapping))
-    for value, kind in given:
+    expected: tuple[tuple[object, type], ...] = ((golden, GoldenSet), (hits, Mapping))
+    for value, kind in expected:
         if not isinstance(value, kind):
             raise UsageError(f"score_hits takes a GoldenSet and {{query: [Hit, ...]}}, not {shorten(value)}")
     if chosen.classes is not None or chosen.format is not None:
-        raise UsageError("score_hits takes no classes and no format: the golden set has the classes")
+        raise UsageError("score_hits takes no classes and no format; the golden set has the classes")
     if unit not in get_args(Unit):
         raise UsageError(f"unit={unit!r}; choose from {', '.join(get_args(Unit))}")
     asked = (measures,) if isinstance(measures, str | Measure) else measures if measures is None else tuple(measures)
@@ -147,7 +150,7 @@ def score_hits(
 
 
 def _fill_in(golden: GoldenSet, asked: Sequence[str | Measure] | None, using: Conventions) -> Conventions:
-    """Let relevant mean what the golden set says, where the conventions leave it open."""
+    """Return conventions under which ``rel`` is that of the golden set, where they leave it open."""
     measures = [(text, Measure.parse(text)) for text in (using.measures if asked is None else asked)]
     open_ = {
         measure.name
@@ -157,12 +160,12 @@ def _fill_in(golden: GoldenSet, asked: Sequence[str | Measure] | None, using: Co
     filled = {name: {"rel": golden.relevant, **using.parameters.get(name, {})} for name in sorted(open_)}
     ours = replace(using, parameters={**using.parameters, **filled})
     for text, measure in measures:
-        said = dict(measure.written(text)).get("rel")
-        # Written with its default it is the measure without it, by name and value, and cannot mean another one.
-        if said is not None and _rel(using, measure) == said != _rel(ours, measure):
+        written = dict(measure.written(text)).get("rel")
+        # With its default value the measure equals the one without the parameter, and cannot mean another.
+        if written is not None and _rel(using, measure) == written != _rel(ours, measure):
             raise UsageError(
                 f"measure {text}: in this golden set relevant means grade {golden.relevant} and above; "
-                f"to have grade {said}, score dataclasses.replace(golden, relevant={said})"
+                f"for grade {written}, score dataclasses.replace(golden, relevant={written})"
             )
     return ours
 
@@ -184,7 +187,7 @@ class _Gold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:
-    """A hit, and where it stands in its document, as far as that is known."""
+    """A hit and its span in the document, as far as that is known."""
 
     hit: Hit
     rank: int
@@ -194,7 +197,7 @@ class _Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
-    """What becomes of one query."""
+    """The alignment of one query."""
 
     grades: list[int]
     ranks: list[int]
@@ -208,15 +211,15 @@ class _Row:
 
 @dataclass(frozen=True, kw_only=True)
 class _Collapse:
-    """The rules by which hits become what was judged."""
+    """The rules by which hits become judged units."""
 
     golden: GoldenSet
     unit: Unit
     overlap: Overlap
     resolve: Resolve | None
 
-    def align(self, hits: Mapping[str, Sequence[Hit]], source: str) -> Alignment:
-        """Collapse the hits of every query, and find the ranks of what was judged."""
+    def align(self, hits: Mapping[str, Sequence[Any]], source: str) -> Alignment:
+        """Collapse the hits of every query, and find the ranks of the judged units."""
         judged = self.judged
         queries = sorted(judged)
         if not any(query in judged for query in hits):
@@ -237,11 +240,11 @@ class _Collapse:
 
     @cached_property
     def judged(self) -> dict[str, list[_Gold]]:
-        """What was judged for each query, also for one where that is nothing."""
-        found: dict[str, list[_Gold]] = {query.id: [] for query in self.golden.queries}
+        """The judged targets of each query, including queries without any."""
+        judged: dict[str, list[_Gold]] = {query.id: [] for query in self.golden.queries}
         for (query, target), grade in self.golden.decided.items():
-            found.setdefault(query, []).append(self._gold(target, grade))
-        return found
+            judged.setdefault(query, []).append(self._gold(target, grade))
+        return judged
 
     def _gold(self, target: Target, grade: int) -> _Gold:
         part = target.span is not None or not target.whole
@@ -253,7 +256,7 @@ class _Collapse:
         return _Gold(target=target, grade=grade, unit=unit, part=part, span=span)
 
     def _document(self, document: str) -> Hashable:
-        """Give what a document counts as. A class may have the name of a document that is not in it."""
+        """Return the unit of a document. A class may have the name of a document that is not in it."""
         name = self.golden.class_of.get(document)
         return ("document", document) if name is None else ("class", name)
 
@@ -261,17 +264,17 @@ class _Collapse:
         placed = [self._place(hit, rank) for rank, hit in enumerate(hits, 1)]
         grades: dict[Hashable, int] = {}
         parts: dict[str, list[_Gold]] = {}
-        for one in gold:
-            grades[one.unit] = max(one.grade, grades.get(one.unit, one.grade))
-            if one.part:
-                parts.setdefault(one.target.document, []).append(one)
+        for item in gold:
+            grades[item.unit] = max(item.grade, grades.get(item.unit, item.grade))
+            if item.part:
+                parts.setdefault(item.target.document, []).append(item)
         ranks: dict[Hashable, int] = {}
         repeats = []
         for hit in placed:
             new = [unit for unit in self._units(query, hit, grades, parts) if unit not in ranks]
             ranks |= {unit: rank for rank, unit in enumerate(new, len(ranks) + 1)}
             repeats.append(not new)
-        spans = {document: [one for one in ones if one.span is not None] for document, ones in parts.items()}
+        spans = {document: [item for item in items if item.span is not None] for document, items in parts.items()}
         return _Row(
             grades=list(grades.values()),
             ranks=[ranks.get(unit, 0) for unit in grades],
@@ -294,12 +297,12 @@ class _Collapse:
     def _units(
         self, query: str, hit: _Placed, grades: Mapping[Hashable, int], parts: Mapping[str, list[_Gold]]
     ) -> list[Hashable]:
-        """Give what a hit counts for, the best grade first."""
+        """Return the units that a hit counts for, the best grade first."""
         document = self._document(hit.hit.document)
         if self.unit == "document":
             return [document]
         held: list[Hashable] = [document] if document in grades else []
-        held += [one.unit for one in parts.get(hit.hit.document, ()) if self._holds(query, hit, one)]
+        held += [item.unit for item in parts.get(hit.hit.document, ()) if self._holds(query, hit, item)]
         return sorted(held, key=lambda unit: -grades[unit]) or [("hit", hit.hit.id)]
 
     def _holds(self, query: str, hit: _Placed, gold: _Gold) -> bool:
@@ -307,21 +310,20 @@ class _Collapse:
         if hit.span is not None and gold.span is not None and sized:
             return self.overlap.holds(hit.span, gold.span)
         if hit.hit.whole and gold.span is None and self.overlap.rule not in ("hit", "iou"):
-            return True  # it holds all of its parts, wherever they are
-        mine, theirs = (hit.hit.block, target.block) if target.block else (hit.hit.section, target.section)
-        if mine and theirs and target.span is None:
-            return mine == theirs
+            return True  # a whole document holds all of its parts, wherever they are
+        named, wanted = (hit.hit.block, target.block) if target.block else (hit.hit.section, target.section)
+        if named and wanted and target.span is None:
+            return named == wanted
         raise InputError(
             f"query {shorten(query)}: cannot tell whether hit {shorten(hit.hit.id)} holds {shorten(str(target))}",
             hint="give it a span, or the section or block that it is, or score with unit='document'",
         )
 
 
-def _ranked(query: str, hits: Sequence[Hit], source: str) -> list[Hit]:
-    """Order hits by score, then as they came."""
+def _ranked(query: str, values: Sequence[Any], source: str) -> list[Hit]:
+    """Return hits ordered by score; equal scores keep their order."""
+    hits = [_hit(value, query) for value in values]
     for hit in hits:
-        if not isinstance(hit, Hit):
-            raise UsageError(f"query {shorten(query)} has {shorten(hit)} for a hit; give karat.Hit(id, score)")
         what = f"query {shorten(query)}, hit {shorten(hit.id)}"
         for value, kinds in ((hit.id, str), (hit.score, int | float)):
             if not isinstance(value, kinds):
@@ -332,15 +334,33 @@ def _ranked(query: str, hits: Sequence[Hit], source: str) -> list[Hit]:
     return sorted(hits, key=lambda hit: -hit.score)
 
 
+def _hit(value: Any, query: str) -> Hit:
+    """Return a hit as it is, or one with the attributes of another object, or the items of a mapping."""
+    if isinstance(value, Hit):
+        return value
+    get = value.get if isinstance(value, Mapping) else partial(_attribute, value)
+    document, score = get("document"), get("score")
+    id_ = get("id") or document
+    if id_ is None or score is None:
+        hint = "pass karat.Hit(id, score), or an object with 'id' or 'document' and 'score'"
+        raise UsageError(f"query {shorten(query)} has {shorten(value)} for a hit; {hint}")
+    section, block, content = (get(name) or "" for name in ("section", "block", "content"))
+    return Hit(id_, score, document or "", get("span"), section=section, block=block, content=content)
+
+
+def _attribute(value: object, name: str) -> Any:
+    return getattr(value, name, None)
+
+
 def _check_span(span: Span | None, what: str, source: str) -> None:
     if span is not None and not 0 <= span.start <= span.end <= maxsize:
         hint = "a span is a range of bytes, its end not before its start"
-        raise InputError(f"{what}: span {span.start}-{span.end} is none", source=source, hint=hint)
+        raise InputError(f"{what}: {span.start}-{span.end} is not a span", source=source, hint=hint)
 
 
 def _pieces(gold: list[_Gold], hits: list[_Placed], document: str) -> Iterator[tuple[int, int, int]]:
-    """Cut the gold of one document where spans and hits begin and end: size, best grade, first rank of each piece."""
-    graded = [(one.span, one.grade) for one in gold if one.span is not None]
+    """Cut the gold of one document where spans and hits begin and end; yield size, best grade and first rank."""
+    graded = [(item.span, item.grade) for item in gold if item.span is not None]
     held = [
         (hit.span, hit.rank)
         for hit in hits

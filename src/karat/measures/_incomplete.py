@@ -13,7 +13,7 @@ _EPSILON = 0.00001  # trec_eval's smoothing of the inferred precision
 
 @measure("Bpref", REL, aliases=("binary_preference",), cutoff="none")
 def bpref(a: Alignment, k: None, *, rel: int) -> Floats:
-    """Binary preference: how seldom a judged non-relevant document stands above a relevant one.
+    """Binary preference: how seldom a judged non-relevant document is ranked above a relevant one.
 
     Formula: (1 / R) sum over retrieved relevant documents of 1 - min(n, R) / min(N, R), n = judged non-relevant
         documents above it, N = all of them, R = all relevant documents
@@ -29,10 +29,10 @@ def bpref(a: Alignment, k: None, *, rel: int) -> Floats:
     nonrelevant = a.relevant(0) - relevant
     good = a.hits.grade >= rel
     above = (a.hits.ordinal - _before(a, good))[good]
-    found = a.hits.where(good)
-    most = np.minimum(nonrelevant, relevant)[found.query]
-    lost = np.minimum(above, relevant[found.query]) / np.maximum(most, 1)
-    return ratio(found.total(np.where(above > 0, 1 - lost, 1.0)), relevant)
+    hits = a.hits.where(good)
+    most = np.minimum(nonrelevant, relevant)[hits.query]
+    lost = np.minimum(above, relevant[hits.query]) / np.maximum(most, 1)
+    return ratio(hits.total(np.where(above > 0, 1 - lost, 1.0)), relevant)
 
 
 @measure("GBpref", REL, aliases=("gm_bpref",), cutoff="none", aggregate="geometric")
@@ -53,13 +53,13 @@ def geometric_bpref(a: Alignment, k: None, *, rel: int) -> Floats:
 
 @measure("infAP", REL, aliases=("inferred_ap",), cutoff="none")
 def inferred_average_precision(a: Alignment, k: None, *, rel: int) -> Floats:
-    """Inferred average precision: AP estimated from a pool of which only a random part was judged.
+    """Inferred average precision: AP estimated from a pool of which only a random sample was judged.
 
     Formula: (1 / R) sum over retrieved relevant documents at rank r of 1 / r + ((r - 1) / r) (pool / (r - 1))
         ((rel + e) / (rel + nonrel + 2e)), where pool, rel and nonrel count what stands above: in the pool, judged
         relevant, judged not relevant; e = 0.00001
     Range: 0 to 1
-    Convention: a negative grade marks a document that is in the pool and was not judged; undefined without relevant
+    Convention: a negative grade marks a document that was pooled but not judged; undefined without relevant
         documents
     Citation: Yilmaz and Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006
 
@@ -70,19 +70,19 @@ def inferred_average_precision(a: Alignment, k: None, *, rel: int) -> Floats:
     hits = a.hits
     good = hits.grade >= rel
     before = _before(a, good)
-    found, relevant_above, judged_above = hits.where(good), before[good], hits.ordinal[good]
+    retrieved, relevant_above, judged_above = hits.where(good), before[good], hits.ordinal[good]
     pool = judged_above + _pooled_above(a)[good]
-    r = found.rank.astype(np.float64)
+    r = retrieved.rank.astype(np.float64)
     inferred = (relevant_above + _EPSILON) / (judged_above + 2 * _EPSILON)
     # (r - 1) / r * pool / (r - 1), in trec_eval's order of operations so that sums agree to the last bit.
     above = np.maximum(r - 1, 1)
     share = (above / r) * (pool / above) * inferred
-    return ratio(found.total(np.where(r > 1, 1 / r + share, 1.0)), a.relevant(rel))
+    return ratio(retrieved.total(np.where(r > 1, 1 / r + share, 1.0)), a.relevant(rel))
 
 
 @measure("Judged", undefined="nothing retrieved")
 def judged(a: Alignment, k: int | None) -> Floats:
-    """Judged: the share of the top k that somebody judged. Low values make every other measure doubtful.
+    """Judged: the share of the top k that has a judgment. Low values make every other measure doubtful.
 
     Formula: Judged@k = |judged documents in the top k| / |documents in the top k|
     Range: 0 to 1
@@ -98,7 +98,7 @@ def judged(a: Alignment, k: int | None) -> Floats:
 
 @measure("Unjudged", aliases=("num_unjudged",), aggregate="sum", higher_is_better=None)
 def unjudged(a: Alignment, k: int | None) -> Floats:
-    """Unjudged: how many documents of the top k nobody judged.
+    """Unjudged: the number of documents in the top k without a judgment.
 
     Formula: |documents in the top k| - |judged documents in the top k|
     Range: 0 to k
@@ -130,7 +130,7 @@ def hole(a: Alignment, k: int) -> Floats:
 
 
 def _before(a: Alignment, mask: Bools) -> Ints:
-    """Count, for each hit, the hits of its query above it for which ``mask`` holds."""
+    """Return, for each hit, the number of hits above it in its query for which ``mask`` holds."""
     running: Ints = np.cumsum(mask) - mask
     counts = a.hits.count()
     firsts = np.cumsum(counts) - counts
@@ -140,7 +140,7 @@ def _before(a: Alignment, mask: Bools) -> Ints:
 
 
 def _pooled_above(a: Alignment) -> Ints:
-    """Count, for each hit, the documents above it that are in the pool and were not judged."""
+    """Return, for each hit, the number of documents above it that were pooled but not judged."""
     pooled = np.flatnonzero((a.grades < 0) & (a.ranks > 0))
     if not len(pooled):
         return np.zeros(len(a.hits.query), np.int64)

@@ -1,43 +1,60 @@
-"""Judgments and runs in whatever form they come, behind one face.
+"""Judgments and runs in whatever form they come, behind one interface.
 
-Small and irregular inputs become dicts, large ones are streamed; which of the two it was can be seen in no score.
+Small and irregular inputs become dicts, and large ones are streamed. The scores are the same either way.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.core import InputError, UsageError
 from karat.measures._alignment import Alignment, Judgments, align
 from karat.measures._columns import Kind
-from karat.measures._files import find
+from karat.measures._files import Source, find
 from karat.measures._text import Table, from_mapping, read_table
 
 if TYPE_CHECKING:
     from karat.measures._stream import Frames, Piece
 
+Reader = Callable[[], Table]
+"""Reads everything into dicts, or raises an error that says what is wrong and where."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Loaded:
-    """Judgments or a run that are ready to be read: exactly, or in a stream, or either way."""
+class Input:
+    """Judgments or a run that can be read."""
 
     name: str
-    kind: Kind
-    exact: Callable[[], Table] | None = None
-    """Reads everything into dicts, or says what is wrong and where."""
+    exact: Reader | None = None
     frames: Frames | None = None
-    """Streams; set where that is faster. When it stumbles, ``exact`` has the last word."""
-    pieces: list[Piece] | None = None
-    """What ``frames`` gave, held in memory."""
+    """Streams the rows; set where that is faster. Where it fails, ``exact`` decides."""
     held: Table | None = None
-    """What ``exact`` gave, held in memory."""
+    """The table, where it is in memory already."""
+
+    def table(self) -> Table:
+        """Return ``{query: {document: grade or score}}``."""
+        if self.held is not None:
+            return self.held
+        if self.exact is not None:
+            return self.exact()
+        from karat.measures._frames import frames_table
+
+        assert self.frames is not None
+        return frames_table(self.frames, self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgmentInput(Input):
+    """Judgments that can be read."""
 
     def judgments(self) -> Judgments:
-        """Read judgments."""
+        """Read the judgments."""
         if self.frames is not None:
             from karat.measures._frames import frame_judgments
             from karat.measures._stream import NotUnderstood
@@ -49,30 +66,37 @@ class Loaded:
                     raise
         return Judgments.from_dicts(self.table(), self.name)
 
-    def align(self, judgments: Judgments, single: bool) -> Alignment:
-        """Find the ranks of the judged documents in a run."""
+
+@dataclass(frozen=True, kw_only=True)
+class Rankings(Input):
+    """A run that can be scored again and again; :func:`karat.read_run` returns one."""
+
+    pieces: list[Piece] | None = None
+    """What ``frames`` gave, held in memory."""
+
+    def align(self, judgments: Judgments) -> Alignment:
+        """Find the ranks of the judged documents."""
         if self.frames is not None or self.pieces is not None:
             from karat.measures._stream import NotUnderstood, align_pieces, with_pieces
 
-            aligned = partial(align_pieces, judgments, single=single)
             try:
-                return (
-                    aligned(self.pieces or ()) if self.frames is None else with_pieces(self.frames, self.name, aligned)
-                )
+                if self.frames is None:
+                    return align_pieces(judgments, self.pieces or ())
+                return with_pieces(self.frames, self.name, partial(align_pieces, judgments))
             except NotUnderstood:
-                pass  # the exact reader, below, has the last word
+                pass  # the exact reader, below, decides
             except InputError:
                 if self.exact is None:
                     raise
-        return align(judgments, self.table(), single=single)
+        return align(judgments, self.table())
 
-    def prepared(self) -> Loaded:
+    def prepare(self) -> Rankings:
         """Read and check everything now, so that scoring it again and again costs little."""
         if self.pieces is not None:
             return self
         if self.frames is None:
             copied = {query: dict(documents) for query, documents in self.table().items()}
-            return Loaded(name=self.name, kind=self.kind, held=copied)
+            return Rankings(name=self.name, held=copied)
         from karat.measures._stream import NotUnderstood, with_pieces
 
         try:
@@ -80,51 +104,95 @@ class Loaded:
         except (NotUnderstood, InputError):
             if self.exact is None:
                 raise
-            return replace(self, frames=None).prepared()
-        return Loaded(name=self.name, kind=self.kind, pieces=pieces)
+            return replace(self, frames=None).prepare()
+        return Rankings(name=self.name, pieces=pieces)
 
     def table(self) -> Table:
-        """Give everything as dicts."""
-        if self.held is not None:
-            return self.held
-        if self.exact is not None:
-            return self.exact()
-        from karat.measures._frames import frames_table, pieces_table
-
+        """Return ``{query: {document: score}}``."""
         if self.pieces is not None:
+            from karat.measures._frames import pieces_table
+
             return pieces_table(self.pieces)
-        assert self.frames is not None
-        return frames_table(self.frames, self.name)
+        return super().table()
 
 
-def load(value: Any, kind: Kind, format: str | None = None, progress: Callable[[int], None] | None = None) -> Loaded:
-    """Take a path, a dict of dicts, or a Polars, pandas or Arrow table."""
-    if isinstance(value, Loaded):
-        if value.kind != kind:
-            raise UsageError(f"a {value.kind} was given as {kind}")
+def load_judgments(value: Any, format: str | None = None) -> JudgmentInput:
+    """Return judgments from a path, a dict of dicts, or a Polars, pandas or Arrow table, ready to be read."""
+    if isinstance(value, Rankings):
+        raise UsageError("a run was given as qrels")
+    if isinstance(value, str | PathLike):
+        source = find(fspath(value), format)
+        if source.log is not None:
+            hint = "judgments come first, then runs"
+            raise InputError(f"{_LOGS[source.log]}, not judgments", source=source.name, hint=hint)
+        return JudgmentInput(name=source.name, **_readers(source, "qrels"))
+    if isinstance(value, Mapping):
+        return JudgmentInput(name="qrels", held=from_mapping(value, "qrels", "qrels"))
+    return JudgmentInput(name="qrels", frames=_frames(value, "qrels"))
+
+
+def load_run(value: Any, format: str | None = None, progress: Callable[[int], None] | None = None) -> Rankings:
+    """Return a run from a path, a dict of dicts, or a Polars, pandas or Arrow table, ready to be read."""
+    if isinstance(value, Rankings):
         return value
     if isinstance(value, str | PathLike):
-        return _load_file(fspath(value), kind, format, progress)
+        return run_of(find_run(fspath(value), format, progress))
     if isinstance(value, Mapping):
-        return Loaded(name=kind, kind=kind, held=from_mapping(value, kind, kind))
+        return Rankings(name="run", held=from_mapping(value, "run", "run"))
+    return Rankings(name="run", frames=_frames(value, "run"))
+
+
+_LOGS = {"run": "is a run", "traces": "holds the traces of a run", "decision": "is a decision"}
+
+
+def find_run(path: str, format: str | None = None, progress: Callable[[int], None] | None = None) -> Source:
+    """Find the file of a run; refuse a folder or a decision, and say what to name instead."""
+    if os.path.isdir(path):  # noqa: PTH112 (pathlib raises on odd names)
+        raise InputError("is a folder, not a file", source=path, hint=_newest_run(Path(path)))
+    source = find(path, format, progress)
+    if source.log == "decision":
+        raise InputError("is a decision, not a run", source=source.name, hint="'karat report' renders it")
+    return source
+
+
+def _newest_run(folder: Path) -> str:
+    """Return advice that names the newest run of a project, or of a folder of runs."""
+    for place in (folder / "runs", folder):
+        runs = sorted(place.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+        if runs:
+            return f"name a file; the newest in {place} is {runs[-1].name}"
+    return "name a file"
+
+
+def run_of(source: Source, exact: Reader | None = None) -> Rankings:
+    """Return the rankings in a file that was found; ``exact`` replaces the usual reader."""
+    readers = _readers(source, "run")
+    return Rankings(name=source.name, **(readers if exact is None else {**readers, "exact": exact}))
+
+
+def _readers(source: Source, kind: Kind) -> dict[str, Any]:
+    """Return the readers of a file, by the names that the inputs above give them."""
+    if source.log is not None:
+        from karat.measures._answers import read_answers
+
+        return {"exact": partial(read_answers, source)}
+    if source.format == "parquet":
+        from karat.measures._frames import parquet_frames
+
+        return {"frames": parquet_frames(source, kind)}
+    exact = partial(read_table, source, kind)
+    if source.format != "trec" or not source.large:
+        return {"exact": exact}
+    from karat.measures._frames import trec_frames
+
+    return {"exact": exact, "frames": trec_frames(source, kind)}
+
+
+def _frames(value: Any, kind: Kind) -> Frames:
     from_library = type(value).__module__.split(".")[0] in ("polars", "pandas", "pyarrow")
     if from_library and (hasattr(type(value), "columns") or hasattr(type(value), "column_names")):
         from karat.measures._frames import table_frames
 
-        return Loaded(name=kind, kind=kind, frames=table_frames(value, kind, kind))
+        return table_frames(value, kind, kind)
     wanted = "give a path, a dict of dicts, or a Polars, pandas or Arrow table"
     raise UsageError(f"{kind} of type {type(value).__name__}; {wanted}")
-
-
-def _load_file(path: str, kind: Kind, format: str | None, progress: Callable[[int], None] | None) -> Loaded:
-    source = find(path, format, progress)
-    if source.format == "parquet":
-        from karat.measures._frames import parquet_frames
-
-        return Loaded(name=source.name, kind=kind, frames=parquet_frames(source, kind))
-    exact = partial(read_table, source, kind)
-    if source.format != "trec" or not source.large:
-        return Loaded(name=source.name, kind=kind, exact=exact)
-    from karat.measures._frames import trec_frames
-
-    return Loaded(name=source.name, kind=kind, exact=exact, frames=trec_frames(source, kind))

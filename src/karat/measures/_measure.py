@@ -1,4 +1,4 @@
-"""How a kernel becomes a measure: a decorator that adds a row to the table, and the parameters that many share."""
+"""The decorator that turns a kernel into a measure, and the parameters that many measures share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karat.measures._alignment import Alignment
 
 
 class Kernel(Protocol):
-    """One value per query, NaN where the measure is undefined."""
+    """Computes one value per query, NaN where the measure is undefined."""
 
     def __call__(self, a: Alignment, k: Any, /, **params: Any) -> Floats: ...
 
@@ -21,7 +21,7 @@ class Kernel(Protocol):
 K = TypeVar("K", bound=Callable[..., Floats])
 
 NO_SPANS = "no spans judged, or hits without spans"
-"""Why a measure of spans is undefined. It says nothing about the system, so no convention makes it a 0 or a 1."""
+"""Why a span measure is undefined. It says nothing about the system, so no convention replaces it by 0 or 1."""
 
 REL = Parameter(name="rel", kind="int", default=1, low=0, help="lowest grade that counts as relevant")
 JUDGED_ONLY = Parameter(
@@ -52,7 +52,17 @@ def measure(
     undefined: str = "no relevant documents",
     higher_is_better: bool | None = True,
 ) -> Callable[[K], K]:
-    """Add the decorated kernel to the table of measures."""
+    """Register the decorated function as a measure.
+
+    The function takes an :class:`Alignment`, a cut-off and the declared parameters, and returns one value per query,
+    NaN where the measure is undefined.
+
+    - ``aliases``: other names by which the measure can be asked for;
+    - ``cutoff``: whether a cut-off ``@k`` is required, optional or not allowed; ``recall`` is a recall level;
+    - ``aggregate``: how the values of the queries become one;
+    - ``undefined``: the reason that is given for a NaN;
+    - ``higher_is_better``: None for a count, which is neither better nor worse.
+    """
 
     def register(kernel: K) -> K:
         definition = Definition(
@@ -72,7 +82,7 @@ def measure(
 
 
 def compute(measure: Measure, alignment: Alignment) -> Floats:
-    """Give one value per query, NaN where the measure is undefined."""
+    """Return one value per query, NaN where the measure is undefined."""
     arguments = measure.arguments()
     if arguments.pop("judged_only", False):
         alignment = alignment.judged_only
@@ -81,7 +91,7 @@ def compute(measure: Measure, alignment: Alignment) -> Floats:
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
-    """Divide, with NaN (undefined) where the denominator is 0."""
+    """Return the quotient, NaN (undefined) where the denominator is 0."""
     out = np.full(len(denominator), np.nan)
     quotient: Floats = np.divide(numerator, denominator, out=out, where=denominator != 0)
     return quotient

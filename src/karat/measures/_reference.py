@@ -1,6 +1,6 @@
-"""The page docs/measures.md, written from the table of measures so that it can be neither wrong nor incomplete.
+"""The page docs/measures.md, generated from the table of measures.
 
-``./scripts/docs`` writes it; a test compares.
+``./scripts/docs`` writes it, and a test compares.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from karat.core import MEASURES, Definition, Parameter
 
 SECTIONS = ("Formula", "Range", "Convention", "Citation")
-"""What the docstring of every measure says, besides a summary and an example."""
+"""The sections of every measure's docstring, besides a summary and an example."""
 
 _INTRODUCTION = """\
 <!-- Written by scripts/docs from the table of measures. Change the docstrings of the kernels instead. -->
@@ -36,62 +36,62 @@ Repeated trials of one system give pass@k and pass^k of any measure: see [Trials
 
 
 def reference() -> str:
-    """Give the page as Markdown."""
-    known = [d for d in MEASURES if d.kernel.__module__.startswith("karat.measures.")]
-    parts = [_INTRODUCTION, _index(known)]
-    # One group per file of kernels, titled by its docstring, in the file's own order; what is experimental comes last.
-    groups = {d.kernel.__module__ for d in known}
+    """Return the page as Markdown."""
+    definitions = [d for d in MEASURES if d.kernel.__module__.startswith("karat.measures.")]
+    parts = [_INTRODUCTION, _index(definitions)]
+    # One group per file of kernels, titled by its docstring, in the file's order; experimental measures come last.
+    groups = {d.kernel.__module__ for d in definitions}
     for group in sorted(groups, key=lambda name: (name.endswith("_experimental"), name)):
         title = (sys.modules[group].__doc__ or group).split("\n", 1)[0].split(",")[0].rstrip(".")
         parts.append(f"## {title}\n")
-        members = [d for d in known if d.kernel.__module__ == group]
+        members = [d for d in definitions if d.kernel.__module__ == group]
         parts += [_entry(d) for d in sorted(members, key=lambda d: inspect.getsourcelines(d.kernel)[1])]
     return "\n".join(parts)
 
 
 def sections(definition: Definition) -> dict[str, str]:
-    """Take a docstring apart: ``Summary``, the four sections, and ``Example``; what is not there is left out.
+    """Split a docstring into ``Summary``, the four sections, and ``Example``; absent sections are left out.
 
     >>> sections(MEASURES.get("RR"))["Formula"]
-    'RR@k = 1 / rank of the first relevant document, 0 if none stands in the top k'
+    'RR@k = 1 / rank of the first relevant document, 0 if none is in the top k'
     """
     prose, arrow, example = inspect.cleandoc(definition.doc).partition(">>> ")
-    found: dict[str, list[str]] = {"Summary": []}
-    current = found["Summary"]
+    lines_of: dict[str, list[str]] = {"Summary": []}
+    current = lines_of["Summary"]
     for line in prose.splitlines():
         match = re.fullmatch(rf"({'|'.join(SECTIONS)}): (.*)", line)
         if match:
-            current = found.setdefault(match[1], [])
+            current = lines_of.setdefault(match[1], [])
         current.append(match[2] if match else line.strip())
-    texts = {name: " ".join(filter(None, lines)) for name, lines in found.items()}
+    texts = {name: " ".join(filter(None, lines)) for name, lines in lines_of.items()}
     return texts | ({"Example": arrow + example.rstrip()} if arrow else {})
 
 
-def _index(known: Iterable[Definition]) -> str:
-    rows = [f"| [{d.name}](#{d.name.lower()}) | {_cell(sections(d)['Summary'])} |" for d in known]
+def _index(definitions: Iterable[Definition]) -> str:
+    rows = [f"| [{d.name}](#{d.name.lower()}) | {_cell(sections(d)['Summary'])} |" for d in definitions]
     return "\n".join(["| measure | what it is |", "|---|---|", *rows, ""])
 
 
 def _entry(definition: Definition) -> str:
-    said = sections(definition)
+    texts = sections(definition)
     facts = {
         "Write": _usage(definition),
         "Also known as": ", ".join(f"`{alias}`" for alias in definition.aliases),
-        "Formula": f"`{said.get('Formula', '')}`",
-        "Range": said.get("Range", ""),
-        "Convention": said.get("Convention", ""),
+        "Formula": f"`{texts.get('Formula', '')}`",
+        "Range": texts.get("Range", ""),
+        "Convention": texts.get("Convention", ""),
         "Over queries": {"mean": "mean", "sum": "sum, beside the mean", "geometric": "geometric mean"}[
             definition.aggregate
         ],
         "Better": {True: "higher", False: "lower", None: "neither"}[definition.higher_is_better],
-        "Citation": said.get("Citation", ""),
+        "Citation": texts.get("Citation", ""),
     }
-    lines = [f"### {definition.name}", "", said["Summary"], ""]
+    lines = [f"### {definition.name}", "", texts["Summary"], ""]
     lines += [f"- {name}: {fact}" for name, fact in facts.items() if fact]
     if definition.parameters:
         lines += ["", "| parameter | values | default | meaning |", "|---|---|---|---|"]
         lines += [_parameter(p) for p in definition.parameters]
-    return "\n".join([*lines, "", "```python", said.get("Example", ""), "```", ""])
+    return "\n".join([*lines, "", "```python", texts.get("Example", ""), "```", ""])
 
 
 def _usage(definition: Definition) -> str:

@@ -1,4 +1,4 @@
-"""From judgments and a run to the table of scores."""
+"""Score runs against judgments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from karat.core import InputError, Measure, Scores, UsageError, shorten
 from karat.measures._alignment import Alignment, Judgments, align
 from karat.measures._classes import collapse_judgments, collapse_run
 from karat.measures._conventions import Conventions, Missing, Undefined, conventions
-from karat.measures._input import Loaded, load
+from karat.measures._input import Rankings, load_judgments, load_run
 from karat.measures._measure import NO_SPANS, compute
 
 Qrels: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Judgments | Any"
-Run: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, float]] | Any"
+RunInput: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, float]] | Rankings | Any"
 
 NOT_IN_RUN = "not in the run"
 NO_RELEVANT = "no relevant documents"
@@ -27,7 +27,7 @@ NO_RELEVANT = "no relevant documents"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to score, apart from what: the keyword arguments of :func:`score`."""
+    """The keyword arguments of :func:`score`, checked."""
 
     conventions: str | Conventions = "karat"
     undefined: Undefined | None = None
@@ -44,7 +44,7 @@ class Options:
 
 
 class ScoreOptions(TypedDict, total=False):
-    """The same, for type checkers."""
+    """The keyword arguments of :func:`score`, for type checkers."""
 
     conventions: str | Conventions
     undefined: Undefined | None
@@ -55,7 +55,7 @@ class ScoreOptions(TypedDict, total=False):
 
 def score(
     qrels: Qrels,
-    run: Run,
+    run: RunInput,
     measures: Iterable[str | Measure] | str | None = None,
     *,
     name: str | None = None,
@@ -64,14 +64,15 @@ def score(
     """Score a run against judgments.
 
     ``qrels`` and ``run`` are paths (TREC, JSON, JSONL, CSV, TSV, Parquet, gzipped or not), dicts of dicts, or Polars,
-    pandas or Arrow tables in any order; extra columns are ignored, and nothing is changed. ``measures`` are names
-    such as ``nDCG@10``; without them the conventions' own are computed. Options:
+    pandas or Arrow tables in any order. Extra columns are ignored, and the inputs are not changed. ``run`` may also be
+    the run file of ``karat eval`` or a trace file. ``measures`` are names such as ``nDCG@10``; the default depends on
+    the conventions. Options:
 
     - ``conventions``: ``karat`` (default), ``trec``, ``fit``, ``beluga``, ``agent``, ``rig``, ``blocks``;
-    - ``undefined``: what becomes of a query for which a measure is undefined: ``exclude`` (default), ``zero``, ``one``;
-    - ``missing``: what becomes of a judged query that is not in the run: ``zero`` (default) or ``exclude``;
+    - ``undefined``: how to score a query for which a measure is undefined: ``exclude`` (default), ``zero``, ``one``;
+    - ``missing``: how to score a judged query that is not in the run: ``zero`` (default) or ``exclude``;
     - ``classes``: document -> class, for documents that can stand for each other;
-    - ``format``: the format of both files, when it should not be sniffed.
+    - ``format``: the format of both files; by default it is recognised.
 
     >>> import karat
     >>> scores = karat.score({"q1": {"a": 1, "b": 2}}, {"q1": {"b": 0.9, "x": 0.8, "a": 0.7}}, ["nDCG@10", "P@1"])
@@ -83,15 +84,15 @@ def score(
 
 def score_runs(
     qrels: Qrels,
-    runs: Mapping[str, Run],
+    runs: Mapping[str, RunInput],
     measures: Iterable[str | Measure] | str | None = None,
     *,
     progress: Callable[[int], None] | None = None,
     **options: Unpack[ScoreOptions],
 ) -> list[Scores]:
-    """Score several runs, given by name, against judgments that are read once; otherwise like :func:`score`.
+    """Score several runs, by name, against judgments that are read once; otherwise like :func:`score`.
 
-    ``progress`` is told of the bytes read from large files.
+    ``progress`` is called with the number of bytes read from large files.
 
     >>> qrels = {"q1": {"a": 1}}
     >>> both = score_runs(qrels, {"old": {"q1": {"b": 2, "a": 1}}, "new": {"q1": {"a": 2, "b": 1}}}, "RR")
@@ -101,20 +102,20 @@ def score_runs(
     chosen = Options(**options)
     wanted = wanted_measures(measures, conventions(chosen.conventions))
     # The first run is opened before the judgments are read: when it is large enough for Polars, so are they.
-    first = load(next(iter(runs.values())), "run", chosen.format, progress) if runs else None
+    first = load_run(next(iter(runs.values())), chosen.format, progress) if runs else None
     judgments = read_judgments(qrels, format=chosen.format)
     if chosen.classes is not None:
         judgments = collapse_judgments(judgments, chosen.classes)
     scores = []
     for i, (name, run) in enumerate(runs.items()):
-        loaded = first if i == 0 else load(run, "run", chosen.format, progress)
-        alignment = align_run(judgments, loaded, classes=chosen.classes)
+        rankings = first if i == 0 else load_run(run, chosen.format, progress)
+        alignment = align_run(judgments, rankings, classes=chosen.classes)
         scores.append(score_alignment(alignment, wanted, name=name, options=chosen))
     return scores
 
 
 def wanted_measures(measures: Iterable[str | Measure] | str | None, using: Conventions) -> tuple[Measure, ...]:
-    """Read the measures, each once, before anything that takes longer."""
+    """Parse the measures, without repeats."""
     asked = using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else measures
     wanted = []
     for text in asked:
@@ -142,7 +143,7 @@ def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: 
         column = compute(resolved, alignment)
         reason = resolved.definition.undefined
         policy = options.undefined or using.undefined_for.get(measure.name, using.undefined)
-        # Nothing to find may count as all of it found; but nothing retrieved is no success by any convention.
+        # Nothing to find may count as everything found, but nothing retrieved never counts as success.
         lower = resolved.definition.higher_is_better is False
         if (policy == "zero" and not lower and reason != NO_SPANS) or (policy == "one" and reason == NO_RELEVANT):
             column = np.where(np.isnan(column), float(policy == "one"), column)
@@ -172,47 +173,42 @@ def read_judgments(qrels: Qrels, *, format: str | None = None) -> Judgments:
     """Read judgments once, to score several runs against them."""
     if isinstance(qrels, Judgments):
         return qrels
-    return load(qrels, "qrels", format).judgments()
+    return load_judgments(qrels, format).judgments()
 
 
-def read_run(run: Run, *, format: str | None = None) -> Loaded:
+def read_run(run: RunInput, *, format: str | None = None) -> Rankings:
     """Read and check a run once, to score it several times: with other judgments or other measures.
+
+    Its ``table()`` is ``{query: {document: score}}``.
 
     >>> import karat
     >>> run = karat.read_run({"q1": {"a": 2.0, "b": 1.0}})
     >>> karat.score({"q1": {"b": 1}}, run, "RR").mean(), karat.score({"q1": {"a": 1}}, run, "RR").mean()
     ({'RR': 0.5}, {'RR': 1.0})
     """
-    return load(run, "run", format).prepared()
+    return load_run(run, format).prepare()
 
 
-def align_run(
-    judgments: Judgments,
-    run: Run,
-    *,
-    format: str | None = None,
-    classes: Mapping[str, str] | None = None,
-    single: bool = False,
-) -> Alignment:
+def align_run(judgments: Judgments, run: RunInput, *, classes: Mapping[str, str] | None = None) -> Alignment:
     """Find the ranks of the judged documents in a run."""
-    loaded = load(run, "run", format)
+    rankings = load_run(run)
     if classes is not None:
-        alignment = align(judgments, collapse_run(loaded.table(), classes), single=single)
+        alignment = align(judgments, collapse_run(rankings.table(), classes))
     else:
-        alignment = loaded.align(judgments, single)
+        alignment = rankings.align(judgments)
     if not alignment.in_run.any():
-        theirs = ", ".join(shorten(query) for query in islice(loaded.table(), 3))
+        theirs = ", ".join(shorten(query) for query in islice(rankings.table(), 3))
         ours = ", ".join(shorten(query) for query in judgments.queries[:3])
         raise InputError(
             f"no query in common with {judgments.source}",
-            source=loaded.name,
+            source=rankings.name,
             hint=f"the run has {theirs}; the judgments have {ours}",
         )
     return alignment
 
 
-def name_of(run: Run) -> str:
-    """Give a name to a run: that of its file, if it has one."""
+def name_of(run: RunInput) -> str:
+    """Return a name for a run: that of its file, if it has one."""
     if not isinstance(run, str | PathLike):
         return "run"
     return "standard input" if fspath(run) == "-" else Path(fspath(run)).name

@@ -1,4 +1,4 @@
-"""Measures of the returned set, whatever its order, and plain counts."""
+"""Measures of the returned set, which ignore its order, and counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from karat.measures._alignment import Alignment
 from karat.measures._measure import JUDGED_ONLY, REL, measure, ratio
 
 _RELATIVE = Parameter(
-    name="relative", kind="bool", default=False, help="divide by the most relevant documents the set could hold"
+    name="relative", kind="bool", default=False, help="divide by the most relevant documents that the set could hold"
 )
 
 
@@ -37,7 +37,7 @@ def set_precision(a: Alignment, k: int | None, *, rel: int, relative: bool) -> F
 
 @measure("SetR", REL, aliases=("set_recall",), cutoff="none")
 def set_recall(a: Alignment, k: None, *, rel: int) -> Floats:
-    """Set recall: the share of the relevant documents that was returned at all.
+    """Set recall: the share of the relevant documents that were returned at any rank.
 
     Formula: |relevant documents returned| / |relevant documents|
     Range: 0 to 1
@@ -68,8 +68,8 @@ def set_f(a: Alignment, k: None, *, beta: float, rel: int) -> Floats:
     >>> karat.score({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "x": 1}}, ["SetF"]).mean()
     {'SetF': 0.5}
     """
-    found, relevant = a.hits.relevant(rel).count(), a.relevant(rel)
-    precision, recall = np.nan_to_num(ratio(found, a.retrieved)), np.nan_to_num(ratio(found, relevant))
+    hits, relevant = a.hits.relevant(rel).count(), a.relevant(rel)
+    precision, recall = np.nan_to_num(ratio(hits, a.retrieved)), np.nan_to_num(ratio(hits, relevant))
     harmonic = np.nan_to_num(ratio((beta + 1) * precision * recall, beta * precision + recall))
     return np.where(relevant > 0, harmonic, np.nan)
 
@@ -87,8 +87,8 @@ def set_average_precision(a: Alignment, k: None, *, rel: int) -> Floats:
     >>> karat.score({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "x": 1}}, ["SetAP"]).mean()
     {'SetAP': 0.25}
     """
-    found, relevant = a.hits.relevant(rel).count(), a.relevant(rel)
-    product = ratio(found * found, a.retrieved * relevant)
+    hits, relevant = a.hits.relevant(rel).count(), a.relevant(rel)
+    product = ratio(hits * hits, a.retrieved * relevant)
     return np.where(relevant > 0, np.nan_to_num(product), np.nan)
 
 
@@ -112,9 +112,9 @@ def utility(alignment: Alignment, k: None, /, *, a: float, b: float, c: float, d
     >>> karat.score({"q": {"a": 1}}, {"q": {"a": 3, "x": 2, "y": 1}}, ["Utility"]).mean()
     {'Utility': -1.0}
     """
-    found, relevant, returned = alignment.hits.relevant(rel).count(), alignment.relevant(rel), alignment.retrieved
-    rest = docs + found - returned - relevant
-    total: Floats = a * found + b * (returned - found) + c * (relevant - found) + d * rest
+    hits, relevant, returned = alignment.hits.relevant(rel).count(), alignment.relevant(rel), alignment.retrieved
+    rest = docs + hits - returned - relevant
+    total: Floats = a * hits + b * (returned - hits) + c * (relevant - hits) + d * rest
     return total
 
 
@@ -123,7 +123,7 @@ _ANY = Parameter(name="rel", kind="int", default=None, low=1, help="count only d
 
 @measure("NumRet", _ANY, JUDGED_ONLY, aliases=("num_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_ret(a: Alignment, k: None, *, rel: int | None) -> Floats:
-    """NumRet: how many documents were returned.
+    """NumRet: the number of documents returned.
 
     Formula: |documents returned|, with rel only the relevant ones
     Range: 0 and up
@@ -140,7 +140,7 @@ def num_ret(a: Alignment, k: None, *, rel: int | None) -> Floats:
 
 @measure("NumRelRet", REL, aliases=("num_rel_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_rel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
-    """NumRelRet: how many relevant documents were returned.
+    """NumRelRet: the number of relevant documents returned.
 
     Formula: |relevant documents returned|
     Range: 0 and up
@@ -156,7 +156,7 @@ def num_rel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
 
 @measure("NumNonRelRet", REL, aliases=("num_nonrel_judged_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_nonrel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
-    """NumNonRelRet: how many documents were returned that were judged not relevant.
+    """NumNonRelRet: the number of returned documents that were judged not relevant.
 
     Formula: |judged documents returned| - |relevant documents returned|
     Range: 0 and up
@@ -172,11 +172,11 @@ def num_nonrel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
 
 @measure("NumRel", REL, aliases=("num_rel",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_rel(a: Alignment, k: None, *, rel: int) -> Floats:
-    """NumRel: how many relevant documents there are.
+    """NumRel: the number of relevant documents.
 
     Formula: |relevant documents|
     Range: 0 and up
-    Convention: whatever was returned; the total over queries is a sum
+    Convention: does not depend on the run; the total over queries is a sum
     Citation: a count
 
     >>> import karat
@@ -188,7 +188,7 @@ def num_rel(a: Alignment, k: None, *, rel: int) -> Floats:
 
 @measure("NumQ", aliases=("num_q",), cutoff="none", aggregate="sum", higher_is_better=None)
 def num_q(a: Alignment, k: None) -> Floats:
-    """NumQ: how many queries were scored.
+    """NumQ: the number of queries scored.
 
     Formula: 1 for each query
     Range: 1

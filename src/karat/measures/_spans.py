@@ -1,4 +1,4 @@
-"""Measures of the text that was returned, byte by byte: they need hits and judgments with spans."""
+"""Measures of the returned text, byte by byte, which need hits and judgments with spans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def span_recall(a: Alignment, k: int | None, *, rel: int) -> Floats:
     Formula: SpanR@k = |bytes of relevant spans in the top k chunks| / |bytes of relevant spans|
     Range: 0 to 1
     Convention: k counts chunks as they were returned, whatever the unit; a byte counts once, however many chunks or
-        judgments have it (Chroma counts characters, and those of overlapping judgments twice below the line);
+        judgments have it (Chroma counts characters, and those of overlapping judgments twice in the denominator);
         judgments of whole documents do not count; undefined without relevant spans, and where a chunk has no span
     Citation: Smith and Troynikov, Evaluating chunking strategies for retrieval, Chroma, 2024
 
@@ -31,8 +31,8 @@ def span_recall(a: Alignment, k: int | None, *, rel: int) -> Floats:
     chunks = a.chunks
     if chunks is None:
         return np.full(len(a.queries), np.nan)
-    found, gold = _found(a, chunks, rel, k), _gold(a, chunks, rel)
-    return np.where(_reaches(chunks.unplaced, k), np.nan, ratio(found, gold))
+    held, gold = _held(a, chunks, rel, k), _gold(a, chunks, rel)
+    return np.where(_reaches(chunks.unplaced, k), np.nan, ratio(held, gold))
 
 
 @measure("SpanP", REL, aliases=("span_precision",), undefined=NO_SPANS)
@@ -41,8 +41,8 @@ def span_precision(a: Alignment, k: int | None, *, rel: int) -> Floats:
 
     Formula: SpanP@k = |bytes of relevant spans in the top k chunks| / sum of the sizes of the top k chunks
     Range: 0 to 1
-    Convention: as for SpanR; text that two chunks share counts once above the line and twice below it, so that
-        overlapping chunks pay for what they repeat; 0 when nothing was returned. For the run that returns all chunks
+    Convention: as for SpanR; text that two chunks share counts once in the numerator and twice in the denominator, so
+        that overlap lowers the value; 0 when nothing was returned. For the run that returns all chunks
         with relevant text, and no other, it is Chroma's precision omega where chunks do not overlap (and none ends
         just where relevant text begins, or begins where it ends: Chroma counts these too)
     Citation: Smith and Troynikov, Evaluating chunking strategies for retrieval, Chroma, 2024
@@ -56,18 +56,18 @@ def span_precision(a: Alignment, k: int | None, *, rel: int) -> Floats:
     chunks = a.chunks
     if chunks is None:
         return np.full(len(a.queries), np.nan)
-    share = np.nan_to_num(ratio(_found(a, chunks, rel, k), _returned(a, chunks, k)))
+    share = np.nan_to_num(ratio(_held(a, chunks, rel, k), _returned(a, chunks, k)))
     return np.where(_unknown(a, chunks, rel, k), np.nan, share)
 
 
 @measure("SpanIoU", REL, aliases=("span_iou",), undefined=NO_SPANS)
 def span_iou(a: Alignment, k: int | None, *, rel: int) -> Floats:
-    """Span IoU: the relevant text that was returned, over all that is relevant or was returned.
+    """Span IoU: the relevant text that was returned, divided by all text that is relevant or was returned.
 
     Formula: SpanIoU@k = found / (returned + gold - found), where found / gold is SpanR@k and found / returned SpanP@k
     Range: 0 to 1
-    Convention: as for SpanP; overlapping chunks pay for what they repeat, as with Chroma, so that it is the Jaccard
-        index only of chunks that do not overlap
+    Convention: as for SpanP; overlap lowers the value, as with Chroma, so that it is the Jaccard index only for chunks
+        that do not overlap
     Citation: Smith and Troynikov, Evaluating chunking strategies for retrieval, Chroma, 2024
 
     >>> from karat import GoldenSet, Hit, Judgment, Span, Target, score_hits
@@ -79,20 +79,20 @@ def span_iou(a: Alignment, k: int | None, *, rel: int) -> Floats:
     chunks = a.chunks
     if chunks is None:
         return np.full(len(a.queries), np.nan)
-    found = _found(a, chunks, rel, k)
-    both = _returned(a, chunks, k) + _gold(a, chunks, rel) - found
-    return np.where(_unknown(a, chunks, rel, k), np.nan, ratio(found, both))
+    held = _held(a, chunks, rel, k)
+    union = _returned(a, chunks, k) + _gold(a, chunks, rel) - held
+    return np.where(_unknown(a, chunks, rel, k), np.nan, ratio(held, union))
 
 
 @measure("DupRate", aliases=("duplicate_rate",), undefined=NO_CHUNKS, higher_is_better=False)
 def duplicate_rate(a: Alignment, k: int | None) -> Floats:
-    """Duplicate rate: the share of the top k chunks that count for nothing new.
+    """Duplicate rate: the share of the top k chunks that add nothing to the chunks above them.
 
-    Formula: DupRate@k = |chunks in the top k that credit only what stands above them| / |chunks in the top k|
+    Formula: DupRate@k = |chunks in the top k that only repeat units of chunks above them| / |chunks in the top k|
     Range: 0 to 1, lower is better
-    Convention: what counts for what is said by the unit: a second chunk of a document, or of a judged target, is a
-        duplicate, and is dropped before any other measure; undefined where nothing was returned, and for plain runs,
-        in which no document can stand twice
+    Convention: depends on the unit: a second chunk of a document, or of a judged target, is a duplicate, and is dropped
+        before any other measure; undefined where nothing was returned, and for plain runs, in which no document can
+        appear twice
     Citation: a share
 
     >>> from karat import GoldenSet, Hit, Judgment, Target, score_hits
@@ -109,31 +109,31 @@ def duplicate_rate(a: Alignment, k: int | None) -> Floats:
 
 
 def _gold(a: Alignment, chunks: Chunks, rel: int) -> Floats:
-    """Add up the relevant bytes, per query."""
-    kept = chunks.gold_grade >= rel
-    return _total(a, chunks.gold_query[kept], chunks.gold_size[kept])
+    """Return the number of relevant bytes, per query."""
+    relevant = chunks.gold_grade >= rel
+    return _total(a, chunks.gold_query[relevant], chunks.gold_size[relevant])
 
 
-def _found(a: Alignment, chunks: Chunks, rel: int, k: int | None) -> Floats:
-    """Add up the relevant bytes that the top k chunks hold, per query."""
-    kept = (chunks.gold_grade >= rel) & _reaches(chunks.gold_rank, k)
-    return _total(a, chunks.gold_query[kept], chunks.gold_size[kept])
+def _held(a: Alignment, chunks: Chunks, rel: int, k: int | None) -> Floats:
+    """Return the number of relevant bytes in the top k chunks, per query."""
+    mask = (chunks.gold_grade >= rel) & _reaches(chunks.gold_rank, k)
+    return _total(a, chunks.gold_query[mask], chunks.gold_size[mask])
 
 
 def _returned(a: Alignment, chunks: Chunks, k: int | None) -> Floats:
-    """Add up the sizes of the top k chunks, per query."""
+    """Return the total size of the top k chunks, per query."""
     top = _top(chunks.rank, k)
     return _total(a, chunks.query[top], chunks.size[top])
 
 
 def _unknown(a: Alignment, chunks: Chunks, rel: int, k: int | None) -> Bools:
-    """Say for which queries there is no relevant text, or not known how much was returned."""
+    """Return for which queries there is no relevant text, or the size of the returned text is unknown."""
     nothing: Bools = _gold(a, chunks, rel) == 0
     return nothing | _reaches(chunks.unsized, k)  # a chunk without a place has no size either
 
 
 def _total(a: Alignment, query: Ints, size: Ints) -> Floats:
-    # In float64, in which sums of bytes are exact up to 9 petabytes.
+    # As float64, sums of bytes are exact up to 9 petabytes.
     return np.bincount(query, weights=size, minlength=len(a.queries)).astype(np.float64, copy=False)
 
 
@@ -142,5 +142,5 @@ def _top(rank: Ints, k: int | None) -> Bools:
 
 
 def _reaches(first: Ints, k: int | None) -> Bools:
-    """Say whether the top k chunks have the one of that rank; 0 is the rank of none."""
+    """Return whether a rank is within the top k; 0 is the rank of no chunk."""
     return (first > 0) & _top(first, k)

@@ -1,8 +1,8 @@
 """Alignment of large runs: streamed in pieces that stay in the processor's cache.
 
-The pieces hold whole queries. Of each piece only the ranks of its judged documents are kept, so memory does not grow
-with the run. Rows are joined on 64-bit hashes of (query, document); the ids of the matches are then compared.
-See docs/decisions/0002-scoring-engine.md for what was measured.
+Each piece holds whole queries. Only the ranks of its judged documents are kept, so memory does not grow with the run.
+Rows are joined on 64-bit hashes of (query, document), and the ids of the matches are then compared.
+docs/decisions/0002-scoring-engine.md has the measurements.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from karat.measures._alignment import Alignment, Bools, Ints, Judgments
 from karat.measures._columns import Kind, duplicate
 
 Frames = Callable[[], Iterator[pl.DataFrame]]
-"""Starts reading anew: pieces of a table with the columns ``query``, ``document`` and ``value``, in file order."""
+"""Starts reading from the beginning; yields tables with columns ``query``, ``document``, ``value``, in file order."""
 
 Hashes = NDArray[np.uint64]
 T = TypeVar("T")
 
 ROWS = 500_000
-"""How many rows a piece has: few enough for the cache, and enough that calls do not cost more than work."""
+"""Rows per piece: few enough to fit the cache, and enough that the calls cost little."""
 
 
 _DOCUMENT_SEED, _QUERY_SEED = 0, 1
 
 
 class NotUnderstood(Exception):
-    """The text is not as regular as the fast reader needs; the exact one reads it, or says what is wrong."""
+    """The text is too irregular for the fast reader; the exact one reads it, or says what is wrong."""
 
 
 class _Interleaved(Exception):
-    """A query comes back after another one: its rows must be brought together first."""
+    """A query comes back after another one, so that its rows must be brought together first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """Some whole queries of a run, checked and ready to be joined with judgments."""
+    """Whole queries of a run, checked and ready to be joined with judgments."""
 
     queries: list[str]
     starts: Ints
@@ -54,7 +54,7 @@ class Piece:
 
 
 def with_pieces(frames: Frames, source: str, use: Callable[[Iterator[Piece]], T]) -> T:
-    """Check a streamed run, and hand it on in pieces of whole queries; none of it is held unless ``use`` does."""
+    """Check a streamed run, pass it to ``use`` in pieces of whole queries, and return the result."""
     try:
         return use(_pieces(frames(), source))
     except _Interleaved:
@@ -63,7 +63,7 @@ def with_pieces(frames: Frames, source: str, use: Callable[[Iterator[Piece]], T]
 
 
 def block_starts(query: pl.Series) -> Ints:
-    """Give the rows at which another query begins."""
+    """Return the rows at which a new query begins."""
     if not len(query):
         return np.empty(0, np.int64)
     changed = (query[1:] != query[:-1]).to_numpy()
@@ -71,7 +71,7 @@ def block_starts(query: pl.Series) -> Ints:
 
 
 def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFrame, Ints]]:
-    """Move the cuts between pieces to where a query ends; give each piece with the rows at which its queries begin."""
+    """Yield pieces that end where a query does, each with the rows at which its queries begin."""
     held: list[pl.DataFrame] = []
     begins: list[Ints] = []
     size = 0
@@ -85,10 +85,10 @@ def _whole_queries(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[pl.DataFram
         size += len(frame)
         if size < ROWS // 2:
             continue
-        whole, known = pl.concat(held), np.concatenate(begins)
-        last = int(known[-1])  # more rows of this query may come
+        whole, starts = pl.concat(held), np.concatenate(begins)
+        last = int(starts[-1])  # more rows of this query may come
         if last:
-            yield whole[:last], known[:-1]
+            yield whole[:last], starts[:-1]
         held, begins, size = [whole[last:]], [np.zeros(1, np.int64)], size - last
     if held:
         yield pl.concat(held), np.concatenate(begins)
@@ -112,8 +112,8 @@ def _pieces(frames: Iterable[pl.DataFrame], source: str) -> Iterator[Piece]:
         yield Piece(queries=queries, starts=starts, documents=frame["document"], keys=keys, scores=scores)
 
 
-def align_pieces(judgments: Judgments, pieces: Iterable[Piece], *, single: bool = False) -> Alignment:
-    """Find the rank of every judged document in a streamed run; the same answer as :func:`align`."""
+def align_pieces(judgments: Judgments, pieces: Iterable[Piece]) -> Alignment:
+    """Find the rank of every judged document in a streamed run, as :func:`align` does."""
     index = _Index(judgments)
     number = {query: i for i, query in enumerate(judgments.queries)}
     ranks = np.zeros(len(judgments.grades), np.int64)
@@ -121,23 +121,22 @@ def align_pieces(judgments: Judgments, pieces: Iterable[Piece], *, single: bool 
     in_run = np.zeros(len(judgments.queries), np.bool_)
     not_judged = 0
     for piece in pieces:
-        mine = np.array([number.get(query, -1) for query in piece.queries], np.int64)
-        known = mine >= 0
-        retrieved[mine[known]] = np.diff(piece.starts, append=len(piece.keys))[known]
-        in_run[mine[known]] = True
-        not_judged += int((~known).sum())
+        numbers = np.array([number.get(query, -1) for query in piece.queries], np.int64)
+        judged = numbers >= 0
+        retrieved[numbers[judged]] = np.diff(piece.starts, append=len(piece.keys))[judged]
+        in_run[numbers[judged]] = True
+        not_judged += int((~judged).sum())
         rows, pairs = index.match(piece)
         block = np.searchsorted(piece.starts, rows, "right") - 1
-        own = mine[block] == index.query[pairs]
+        own = numbers[block] == index.query[pairs]
         rows, pairs, block = rows[own], pairs[own], block[own]
         if len(rows):
-            scores = piece.scores.astype(np.float32) if single else piece.scores
-            ranks[pairs] = _places(rows, scores, piece) - piece.starts[block]
+            ranks[pairs] = _places(rows, piece) - piece.starts[block]
     return judgments.alignment(ranks=ranks, retrieved=retrieved, in_run=in_run, not_judged=not_judged)
 
 
 class _Index:
-    """The judged pairs, found by their key."""
+    """The judged pairs, by their key."""
 
     def __init__(self, judgments: Judgments) -> None:
         self.query = np.repeat(np.arange(len(judgments.queries)), np.diff(judgments.starts))
@@ -155,8 +154,8 @@ class _Index:
         self._maybe[keys >> self._shift] = True
 
     def match(self, piece: Piece) -> tuple[Ints, Ints]:
-        """Give the rows that hold a judged document, and which judged pair each is."""
-        # A shifted key is small: read as signed it is the same number, and NumPy need not convert it to index with.
+        """Return the rows that hold a judged document, and the number of the judged pair in each."""
+        # A shifted key is the same number when read as signed, and NumPy can index with it as it is.
         rows = np.flatnonzero(self._maybe.take((piece.keys >> self._shift).view(np.int64), mode="wrap"))
         wanted = piece.keys[rows]
         place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
@@ -167,17 +166,17 @@ class _Index:
 
 
 def refuse_duplicates(frame: pl.DataFrame, keys: Hashes, sizes: Ints, kind: Kind, source: str) -> None:
-    """Raise an error where a document stands twice for a query; ``keys`` are hashes of the documents."""
+    """Raise an error if a document appears twice for a query; ``keys`` are hashes of the documents."""
     if not _any_twice(keys, sizes):
         return
-    twice = frame.select("query", "document").is_duplicated()
-    if twice.any():
-        row = frame.row(twice.arg_max() or 0)
+    repeated = frame.select("query", "document").is_duplicated()
+    if repeated.any():
+        row = frame.row(repeated.arg_max() or 0)
         raise duplicate(kind, row[0], row[1], source, None)
 
 
 def _any_twice(keys: Hashes, sizes: Ints) -> bool:
-    """Say whether a key may stand twice within a query; no is certain."""
+    """Return whether a key may appear twice within a query. False is certain, True is not."""
     width = int(sizes.max())
     if width * len(sizes) <= 2 * len(keys):
         # Many short rows of half keys sort ten times faster than one long row of keys.
@@ -196,13 +195,13 @@ def _any_twice(keys: Hashes, sizes: Ints) -> bool:
 
 
 def hashes(column: pl.Series, seed: int) -> Hashes:
-    """Give a 64-bit hash of each value."""
+    """Return a 64-bit hash of each value."""
     return column.hash(seed).to_numpy()
 
 
-def _places(rows: Ints, scores: NDArray[np.floating], piece: Piece) -> Ints:
-    """Give the place of some rows, from 1, when each query's rows are ordered by score, then id, both descending."""
-    starts = piece.starts
+def _places(rows: Ints, piece: Piece) -> Ints:
+    """Return the places of some rows, from 1, after ordering each query's rows by score, then id, both descending."""
+    starts, scores = piece.starts, piece.scores
     between = starts[1:] - 1  # a query's last row and the next one's first are not compared
     rises = scores[1:] > scores[:-1]
     rises[between] = False
@@ -224,7 +223,7 @@ def _places(rows: Ints, scores: NDArray[np.floating], piece: Piece) -> Ints:
 
 
 def _break_ties(at: Ints, ties: Bools, order: Ints | None, documents: pl.Series) -> Ints:
-    """Order by id those groups of equal scores that hold a judged document, and give the new places of ``at``."""
+    """Order by id each group of equal scores that holds a judged document; return the new places of ``at``."""
     like_next = np.flatnonzero(ties)
     gaps = np.flatnonzero(np.diff(like_next) > 1)
     last = like_next[np.append(gaps, len(like_next) - 1)] + 1

@@ -1,18 +1,18 @@
-"""Readers in plain Python, exact about what is wrong and where.
+"""Readers in plain Python, which say exactly what is wrong and where.
 
-They read small files, whose scores are there before a dataframe library is imported, and they read every file again
-in which the vectorised reader found something that it does not understand.
+They read small files, which are scored before a dataframe library could be imported, and every file that the
+vectorised reader does not understand.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from karat.core import InputError, check_id, shorten
-from karat.files import BOM, csv_rows, decode, json_lines, parse_json
+from karat.files import BOM, decode, parse_csv, parse_json, parse_json_lines
 from karat.measures._columns import (
     CHECK,
     LARGEST_GRADE,
@@ -31,11 +31,11 @@ Table = Mapping[str, Mapping[str, Any]]
 """``{query: {document: grade or score}}``"""
 
 _Row = tuple[str, int | None, str, str, Any]
-"""Where it stands (file and line), query, document, value."""
+"""Where the row is (file and line), query, document, value."""
 
 
 def read_table(source: Source, kind: Kind) -> Table:
-    """Read a file of judgments or of a run."""
+    """Read a file of judgments, or of a run."""
     data = source.read()
     match source.format:
         case "trec":
@@ -53,16 +53,24 @@ def read_table(source: Source, kind: Kind) -> Table:
             raise AssertionError("Parquet is read as a frame")
 
 
-def from_mapping(value: Mapping[Any, Any], kind: Kind, source: str) -> Table:
-    """Take ``{query: {document: value}}``, or ``{query: [documents]}``, as a checked table.
+def read_like_trec_eval(source: Source, judged: Container[str]) -> Table:
+    """Read a TREC run as leniently as trec_eval does.
 
-    A list means documents in ranking order for a run, and relevant documents (grade 1) for judgments.
+    Text after the sixth column is skipped, and a document may appear twice for a query that is not in ``judged``.
+    """
+    return _trec(source.read(), "run", source.name, judged=judged)
+
+
+def from_mapping(value: Mapping[Any, Any], kind: Kind, source: str) -> Table:
+    """Return ``{query: {document: value}}``, or ``{query: [documents]}``, as a checked table.
+
+    In a run a list has documents in ranking order, in judgments it has relevant documents (grade 1).
     """
     table: dict[str, Mapping[str, Any]] = {}
     for query, documents in value.items():
         name = check_id(query, source)
         if name in table:
-            raise InputError(f"query {shorten(name)} stands twice, as text and as a number", source=source)
+            raise InputError(f"query {shorten(name)} appears twice, as text and as a number", source=source)
         table[name] = _documents(name, documents, kind, source)
     if not table or (kind == "qrels" and not any(table.values())):
         raise InputError("there is no judgment" if table else "there is no query", source=source)
@@ -75,26 +83,26 @@ def _documents(query: str, documents: object, kind: Kind, source: str) -> Mappin
         pairs: Iterable[tuple[Any, Any]] = zip(documents, values, strict=True)
     elif isinstance(documents, Mapping):
         if _is_clean(documents, kind):
-            return documents  # not copied: nobody writes to it, and a large run need not be held twice
+            return documents  # not copied: nothing writes to it, and a large run is not held twice
         pairs = documents.items()
     else:
         hint = "give {document: value} or a list of documents"
         raise InputError(f"query {shorten(query)} has {shorten(documents)}", source=source, hint=hint)
-    found: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     for document, number in pairs:
         name = check_id(document, f"{source}, query {shorten(query)}")
-        if name in found:
+        if name in checked:
             raise duplicate(kind, query, name, source, None)
         try:
-            found[name] = CHECK[kind](number)
+            checked[name] = CHECK[kind](number)
         except ValueError:
             where = f"{source}, query {shorten(query)}, document {shorten(name)}"
             raise bad_value(kind, number, where, None) from None
-    return found
+    return checked
 
 
 def _is_clean(documents: Mapping[Any, Any], kind: Kind) -> bool:
-    """Say whether all ids are text and all values finite numbers, at the speed of C; False means look closer."""
+    """Return whether all ids are text and all values finite numbers. It is fast; False means: check one by one."""
     types = set(map(type, documents.values()))
     if not documents or not types <= ({int} if kind == "qrels" else {int, float}):
         return False
@@ -122,8 +130,8 @@ def _collect(rows: Iterable[_Row], kind: Kind, source: str) -> Table:
     return table
 
 
-def _trec(data: bytes, kind: Kind, source: str) -> Table:
-    """Read TREC's columns, separated by any run of blanks and tabs. The rank column is never trusted."""
+def _trec(data: bytes, kind: Kind, source: str, *, judged: Container[str] | None = None) -> Table:
+    """Read TREC's columns, separated by any run of blanks and tabs. The rank column is ignored."""
     decode(data, source)
     width, value_at = len(TREC_COLUMNS[kind]), TREC_COLUMNS[kind].index(VALUE_NAME[kind])
     parse = PARSE[kind]
@@ -135,12 +143,13 @@ def _trec(data: bytes, kind: Kind, source: str) -> Table:
         if len(fields) != width:
             if not fields:
                 continue
-            raise _wrong_width(len(fields), kind, source, number)
+            if judged is None or len(fields) < width:
+                raise _wrong_width(len(fields), kind, source, number)
         if fields[0] != query:
             query = fields[0]
             documents = table.setdefault(query.decode(), {})
         document = fields[2].decode()
-        if document in documents:
+        if document in documents and (judged is None or query.decode() in judged):
             raise duplicate(kind, query.decode(), document, source, number)
         text = fields[value_at].decode()
         try:
@@ -159,15 +168,15 @@ def _wrong_width(width: int, kind: Kind, source: str, line: int) -> InputError:
     return InputError(_columns(width, len(TREC_COLUMNS[kind])), source=source, line=line, hint=hint)
 
 
-def _columns(found: int, wanted: int) -> str:
-    return f"{found} column{'' if found == 1 else 's'} instead of {wanted}"
+def _columns(count: int, wanted: int) -> str:
+    return f"{count} column{'' if count == 1 else 's'} instead of {wanted}"
 
 
 def delimited_rows(data: bytes, source: Source) -> Iterator[tuple[int, list[str]]]:
-    """Give the rows of a CSV or TSV file with the lines on which they begin; all have as many cells as the first."""
+    """Yield the rows of a CSV or TSV file, each with the line on which it begins; all must have the same width."""
     text = decode(data, source.name)
     width = 0
-    for line, cells in csv_rows(text, source.name) if source.format == "csv" else _tsv(text):
+    for line, cells in parse_csv(text, source.name) if source.format == "csv" else _tsv(text):
         cells = [cell.strip(" \t") for cell in cells]
         if cells in ([], [""]):
             continue
@@ -179,7 +188,7 @@ def delimited_rows(data: bytes, source: Source) -> Iterator[tuple[int, list[str]
 
 
 def _tsv(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Tabs and line ends have no other meaning here, and neither have quotes."""
+    """Yield the rows of a TSV file, in which quotes have no meaning."""
     return ((number, line.removesuffix("\r").split("\t")) for number, line in enumerate(text.split("\n"), 1))
 
 
@@ -201,7 +210,7 @@ def _delimited(data: bytes, kind: Kind, source: Source) -> Iterator[_Row]:
 
 
 def _refuse_ranks(run: Table, source: str) -> None:
-    """Refuse a column of ranks where scores are meant, as in MS MARCO's files: it would turn every ranking round."""
+    """Refuse ranks in place of scores, as in MS MARCO's files: every ranking would be reversed."""
     ranked = all(list(scored.values()) == list(range(1, len(scored) + 1)) for scored in run.values())
     if ranked and len(run) < sum(map(len, run.values())):
         hint = "give scores that are higher for what comes first, or name the column 'score' if they are scores"
@@ -209,7 +218,7 @@ def _refuse_ranks(run: Table, source: str) -> None:
 
 
 def _layout(row: list[str], kind: Kind, source: str, line: int) -> tuple[tuple[int, int, int], bool]:
-    """Give the places of query, document and value, and whether this row is a header."""
+    """Return the indices of the query, document and value columns, and whether this row is a header."""
     if is_header(row):
         names = find_columns(row, kind, source, line)
         return (row.index(names[0]), row.index(names[1]), row.index(names[2])), True
@@ -227,7 +236,7 @@ def _layout(row: list[str], kind: Kind, source: str, line: int) -> tuple[tuple[i
 
 
 def _jsonl(data: bytes, kind: Kind, source: str) -> Iterator[_Row]:
-    for number, item in json_lines(data, source):
+    for number, item in parse_json_lines(data, source):
         yield _record(item, kind, source, number)
 
 
@@ -245,7 +254,7 @@ def _json(data: bytes, kind: Kind, source: str) -> Table:
 
 @lru_cache(maxsize=64)
 def _columns_of(names: tuple[str, ...], kind: Kind) -> tuple[str, str, str] | None:
-    """Find the columns of records that all look alike only once."""
+    """Return the columns of a record, or None. Records mostly have the same keys, so the answer is cached."""
     try:
         return find_columns(names, kind, "")
     except InputError:
@@ -255,7 +264,7 @@ def _columns_of(names: tuple[str, ...], kind: Kind) -> tuple[str, str, str] | No
 def _record(item: object, kind: Kind, source: str, line: int | None) -> _Row:
     if not isinstance(item, dict):
         raise InputError(
-            f"{shorten(item)} is no record", source=source, line=line, hint='write {"query_id": ..., "doc_id": ...}'
+            f"{shorten(item)} is not a record", source=source, line=line, hint='write {"query_id": ..., "doc_id": ...}'
         )
     names = _columns_of(tuple(item), kind) or find_columns(list(item), kind, source, line)
     query, document = (check_id(item[name], source, line) for name in names[:2])

@@ -1,7 +1,7 @@
-"""What NIST's trec_eval 9.0.8 prints, byte for byte: its names, parameters, averages and format.
+"""The output of NIST's trec_eval 9.0.8, byte for byte: its names, parameters, averages and format.
 
-The values are karat's own measures, set to trec_eval's conventions. Where trec_eval has a quirk that can be seen in its
-output, the quirk is repeated here and a comment says so; nothing in this module is meant for new work.
+The values are karat's own measures under trec_eval's conventions. Where a quirk of trec_eval shows in its output, the
+quirk is repeated here and a comment says so. Nothing in this module is meant for new work.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from karat.core import Floats, Measure, UsageError, did_you_mean
-from karat.measures._alignment import Alignment, Ints
-from karat.measures._files import Source, find
+from karat.measures._alignment import Alignment, Ints, Judgments
+from karat.measures._files import Source
+from karat.measures._input import Rankings, find_run, load_run, run_of
 from karat.measures._measure import compute
-from karat.measures._score import Qrels, Run, align_run, name_of, read_judgments
-from karat.measures._text import read_table
+from karat.measures._score import Qrels, RunInput, align_run, name_of, read_judgments
+from karat.measures._text import read_like_trec_eval
 from karat.measures._trec_gains import gain, ndcg, ndcg_rel, rankings, rndcg, sum_in_order
 from karat.measures._trec_parameters import LARGEST, distinct, named, read_gains, read_numbers, read_ranks
 
@@ -34,7 +34,7 @@ _FLOOR = 0.00001  # below it a value counts as this much in a geometric mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """How to evaluate, apart from what: the keyword arguments of :func:`trec_eval`."""
+    """The keyword arguments of :func:`trec_eval`, checked."""
 
     per_query: bool = False
     complete: bool = False
@@ -51,14 +51,14 @@ class _Options:
                 raise UsageError(f"{name}={value} should be a whole number from 0 to 10^15")
 
 
-def trec_eval(qrels: Qrels, run: Run, measures: Iterable[str] | str = (), **options: Any) -> str:
-    r"""Give the text that ``trec_eval`` 9.0.8 prints for a TREC run and its judgments.
+def trec_eval(qrels: Qrels, run: RunInput, measures: Iterable[str] | str = (), **options: Any) -> str:
+    r"""Return the text that ``trec_eval`` 9.0.8 prints for a TREC run and its judgments.
 
     ``measures`` are written as after its ``-m``: ``map``, ``P.5,10``, ``ndcg.1=3.5,2=9``, ``all_trec``; without any,
     ``official``. Options:
 
     - ``per_query``: print every query's values too (``-q``);
-    - ``complete``: average over all judged queries, also those that the run does not have (``-c``);
+    - ``complete``: average over all judged queries, including those that the run lacks (``-c``);
     - ``summary``: print the averages (off with ``-n``);
     - ``level``: the lowest grade that counts as relevant (``-l``);
     - ``max_docs``: how many documents of each query to look at (``-M``);
@@ -71,24 +71,23 @@ def trec_eval(qrels: Qrels, run: Run, measures: Iterable[str] | str = (), **opti
     chosen = _Options(**options)
     wanted = _requests((measures,) if isinstance(measures, str) else measures)
     judgments = read_judgments(qrels, format="trec")
-    ranking, tag = _tagged(run)
-    with np.errstate(over="ignore"):  # a score too large for single precision is infinite, as in trec_eval
-        alignment = align_run(judgments, ranking, format="trec", single=True)
+    rankings, read_tag = _load(run, judgments)
+    alignment = align_run(judgments, rankings)
     if chosen.max_docs is not None:
         alignment = alignment.top(chosen.max_docs)
-    job = _Job(alignment=alignment.judged_only if chosen.judged_only else alignment, options=chosen, tag=tag)
+    job = _Job(alignment=alignment.judged_only if chosen.judged_only else alignment, options=chosen, tag=read_tag())
     return _text([column for name, text in wanted.items() for column in _TABLE[name](job, name, text)], job)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """One measure's lines."""
+    """The lines of one measure."""
 
     name: str
     values: Sequence[Any] = ()
-    """One for each query; empty where trec_eval prints no lines for queries."""
+    """One for each query; empty where trec_eval prints only the summary."""
     total: Any = None
-    """What stands in the line for all queries; None where there is none."""
+    """The value for all queries; None where trec_eval prints none."""
     show: Callable[[Any], str]
 
 
@@ -114,7 +113,7 @@ def _count(value: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Job:
-    """One run to evaluate: the values of its queries, and how they are averaged."""
+    """One evaluation: the values of the queries, and how they are averaged."""
 
     alignment: Alignment
     options: _Options
@@ -122,7 +121,7 @@ class _Job:
 
     @cached_property
     def rows(self) -> Ints:
-        """The judged queries that the run has: trec_eval looks at no others."""
+        """The judged queries that the run has; trec_eval ignores the others."""
         return np.flatnonzero(self.alignment.in_run)
 
     @property
@@ -138,7 +137,7 @@ class _Job:
         return self.alignment.relevant(self.options.level)[self.rows]
 
     @cached_property
-    def found(self) -> Ints:
+    def relevant_retrieved(self) -> Ints:
         return self.alignment.hits.relevant(self.options.level).count()[self.rows]
 
     @cached_property
@@ -148,10 +147,10 @@ class _Job:
     def compute(
         self, name: str, cutoff: float | None = None, *, graded: bool = False, undefined: float = 0.0, **params: Any
     ) -> Floats:
-        """Give the values of one of karat's measures; a ``graded`` one has no level at which relevance begins."""
+        """Return the values of one of karat's measures; a ``graded`` one has no relevance level."""
         if not graded:
             params["rel"] = self.options.level
-        # Not checked like karat's own measures: trec_eval takes any level of recall and any multiple.
+        # Unlike karat's own measures, trec_eval accepts any level of recall and any multiple.
         values = compute(Measure(name, cutoff, tuple(params.items())), self.alignment)[self.rows]
         return np.nan_to_num(values, nan=undefined)
 
@@ -160,7 +159,7 @@ class _Job:
         return _Column(name=name, values=values.tolist(), total=total, show=_decimal)
 
 
-# What makes the columns of a measure from its name and the text of its parameters, None when there is none.
+# Makes the columns of a measure from its name and the text of its parameters, None where it has none.
 _Maker: TypeAlias = Callable[[_Job, str, str | None], list[_Column]]
 
 
@@ -214,14 +213,14 @@ def _num_q(job: _Job, name: str, text: str | None) -> list[_Column]:
 
 
 def _num_rel(job: _Job, name: str, text: str | None) -> list[_Column]:
-    # Over all judged queries trec_eval counts every positive grade, whatever the level.
+    # With -c trec_eval counts every positive grade, whatever the level.
     positive = int((job.alignment.grades > 0).sum())
     total = positive if job.options.complete else job.relevant.sum()
     return [_Column(name=name, values=job.relevant.tolist(), total=total, show=_count)]
 
 
 def _relstring(job: _Job, name: str, text: str | None) -> list[_Column]:
-    """Show the grades at the top of each ranking: ``-`` is not in the pool, ``.`` in the pool and not judged."""
+    """Show the grades at the top of each ranking: ``-`` is not pooled, ``.`` is pooled but not judged."""
     longest = 10 if text is None else int(read_numbers(name, text)[0])
     a = job.alignment
     strings = [["-"] * size for size in np.minimum(longest, a.retrieved).tolist()]
@@ -257,25 +256,25 @@ def _r_precision(job: _Job, multiple: float) -> Floats:
 
 def _interpolated(job: _Job, level: float) -> Floats:
     values = job.compute("IPrec", level, rounding="trec")
-    # Where a level asks for no relevant document at all, trec_eval gives 0 / 0 for an empty ranking.
+    # Where a level needs no relevant document, trec_eval divides 0 by 0 for an empty ranking.
     return np.where((job.retrieved == 0) & (_needed(job, level) == 0), np.nan, values)
 
 
 def _needed(job: _Job, level: float) -> Ints:
-    """Count the relevant documents that trec_eval wants to see at a level of recall."""
+    """Return the number of relevant documents that trec_eval requires at a level of recall."""
     needed: Ints = np.floor(level * job.relevant + 0.9).astype(np.int64)
     return needed
 
 
 def _eleven_points(job: _Job, name: str, text: str | None) -> list[_Column]:
     levels = _LEVELS if text is None else tuple(read_numbers(name, text))
-    total, last, top = np.zeros(len(job.rows)), job.found, _interpolated(job, 0.0)
+    total, last, top = np.zeros(len(job.rows)), job.relevant_retrieved, _interpolated(job, 0.0)
     passed, lost = np.ones(len(job.rows), np.bool_), np.zeros(len(job.rows), np.bool_)
-    # trec_eval walks up the ranking, and expects the levels in ascending order: the first that is above the one after
-    # it is never met, and that one and all before it get the precision of recall 0.
+    # trec_eval walks up the ranking and expects the levels in ascending order. The last level that is above the one
+    # after it is never met: it and all before it get the precision of recall 0.
     for level in reversed(levels):
         needed = _needed(job, level)
-        passed &= needed > job.found
+        passed &= needed > job.relevant_retrieved
         lost |= ~passed & (needed > last)
         last = np.where(passed, last, needed)
         total += np.where(lost, top, _interpolated(job, level))
@@ -283,8 +282,8 @@ def _eleven_points(job: _Job, name: str, text: str | None) -> list[_Column]:
 
 
 def _graded(measure: str, formula: Callable[[Floats, Floats], float]) -> _Maker:
-    """Make a measure of gains: karat's own, or, where gains are given, the formula with trec_eval's ideal list."""
-    undefined = formula(np.empty(0), np.empty(0))  # what it gives where there is nothing to gain
+    """Make a measure of gains: karat's own, or, with gains as parameters, the formula with trec_eval's ideal list."""
+    undefined = formula(np.empty(0), np.empty(0))  # the value where there is nothing to gain
 
     def make(job: _Job, name: str, text: str | None) -> list[_Column]:
         if text is None:
@@ -293,7 +292,7 @@ def _graded(measure: str, formula: Callable[[Floats, Floats], float]) -> _Maker:
             values = np.array(
                 [formula(*ranking) for ranking in rankings(job.alignment, job.rows, read_gains(name, text))]
             )
-        if name == "Rndcg":  # the only one that asks for a relevant document, so that -l can change it
+        if name == "Rndcg":  # the only one that needs a relevant document, so that -l can change it
             values = np.where(job.relevant > 0, values, 0.0)
         return [job.mean(named(name, text), values)]
 
@@ -348,12 +347,12 @@ _OTHER_FORMATS = re.compile(r"prefs|all_prefs|prefs_\w+|qrels_jg|\w+_avgjg")
 
 
 def _requests(measures: Iterable[str]) -> dict[str, str | None]:
-    """Give the measures that are asked for, in trec_eval's order, each with the text of its parameters.
+    """Return the requested measures in trec_eval's order, each with the text of its parameters.
 
     >>> _requests(["P.10,5", "map", "P.7"])
     {'map': None, 'P': '10,5'}
     """
-    found: dict[str, str | None] = {}
+    requests: dict[str, str | None] = {}
     for measure in tuple(measures) or ("official",):
         name, dot, text = measure.partition(".")
         if name not in _TABLE and name not in _NICKNAMES:
@@ -361,10 +360,10 @@ def _requests(measures: Iterable[str]) -> dict[str, str | None]:
         if dot and not text:
             raise UsageError(f"measure {measure!r}: parameters should follow the dot, as in P.5,10")
         for single in _NICKNAMES.get(name, (name,)):
-            # Of several parameters for one measure the first count; those of a nickname never do.
-            if found.get(single) is None:
-                found[single] = text if dot and single == name else None
-    return {name: found[name] for name in _TABLE if name in found}
+            # The first parameters of a measure count; those of a nickname never do.
+            if requests.get(single) is None:
+                requests[single] = text if dot and single == name else None
+    return {name: requests[name] for name in _TABLE if name in requests}
 
 
 def _unknown(name: str) -> UsageError:
@@ -375,22 +374,26 @@ def _unknown(name: str) -> UsageError:
     return UsageError(f"unknown measure {name!r}{hint}")
 
 
-def _tagged(run: Run) -> tuple[Run, str]:
-    """Give a run that can be read, and its tag, which trec_eval takes from the last line of the file."""
+def _load(run: RunInput, judgments: Judgments) -> tuple[Rankings, Callable[[], str]]:
+    """Return a run, and a function that reads its tag, to be called when the run is known to be valid."""
     if not isinstance(run, str | PathLike):
-        return run, name_of(run)
-    source = find(fspath(run), "trec")
-    # What comes through a pipe can be read only once, and has been.
-    again = fspath(run) != "-" and Path(run).is_file()
-    return run if again else read_table(source, "run"), _last_word(source)
+        return load_run(run), partial(name_of, run)
+    source = find_run(fspath(run), "trec")
+    if source.log is not None:
+        return run_of(source), partial(name_of, run)
+    exact = partial(read_like_trec_eval, source, frozenset(judgments.queries))
+    return run_of(source, exact), partial(_read_tag, source)
 
 
-def _last_word(source: Source) -> str:
-    """Give the last word of a file: the tag of its last line, of which it is the last column."""
+def _read_tag(source: Source) -> str:
+    """Return the tag of a run: the sixth column of its last line."""
     if source.data is None:
         with source.open() as file:
             file.seek(max(0, file.seek(0, 2) - 65536))
             tail = file.read()
     else:
         tail = source.data[-65536:]
-    return (tail if tail.strip() else source.read()).rsplit(None, 1)[-1].decode(errors="replace")
+    _, newline, line = tail.rstrip().rpartition(b"\n")
+    if not newline:  # the last line is longer, or blank lines follow it
+        line = source.read().rstrip().rpartition(b"\n")[2]
+    return line.split()[5].decode(errors="replace")

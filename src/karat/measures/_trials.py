@@ -13,10 +13,10 @@ from karat.core import Measure, Scores, UsageError
 def pass_at_k(trials: Sequence[Scores], k: int, *, threshold: float = 1.0, name: str = "trials") -> Scores:
     """Turn the scores of repeated trials of one system into pass@k and pass^k for each measure and query.
 
-    A trial succeeds on a query when its score is at least ``threshold``. Of n trials of which c succeed, pass@k is the
-    chance that k of them, drawn without replacement, hold a success: 1 - C(n-c, k) / C(n, k); pass^k that all of them
-    are successes: C(c, k) / C(n, k) (Chen et al., Evaluating large language models trained on code, 2021; Yao et al.,
-    tau-bench, 2024). A query for which a trial has no score is missing, for that trial's reason.
+    A trial succeeds on a query when its score is at least ``threshold``. With n trials of which c succeed, draw k
+    without replacement: pass@k is the probability that at least one is a success, 1 - C(n-c, k) / C(n, k) (Chen et
+    al., Evaluating large language models trained on code, 2021), and pass^k that all are, C(c, k) / C(n, k) (Yao et
+    al., tau-bench, 2024). A query for which a trial has no score is missing, with that trial's reason.
 
     >>> import karat
     >>> qrels = {"q": {"a": 1}}
@@ -25,7 +25,7 @@ def pass_at_k(trials: Sequence[Scores], k: int, *, threshold: float = 1.0, name:
     {'pass@2(Success@1>=1)': 1.0, 'pass^2(Success@1>=1)': 0.3333333333333333}
     """
     if k < 1:
-        raise UsageError(f"pass@{k}: k is a whole number from 1 up")
+        raise UsageError(f"pass@{k}: k should be at least 1")
     if len(trials) < k:
         raise UsageError(f"pass@{k} needs at least {k} trial{'' if k == 1 else 's'}, and there are {len(trials)}")
     first = trials[0]
@@ -35,7 +35,7 @@ def pass_at_k(trials: Sequence[Scores], k: int, *, threshold: float = 1.0, name:
         raise UsageError("trials must have the same queries and measures")
     for measure in first.measures:
         if Measure.parse(measure).definition.higher_is_better is False:
-            raise UsageError(f"a trial succeeds at {threshold:g} and above, and of {measure} less is better")
+            raise UsageError(f"a trial succeeds at {threshold:g} and above, but lower values of {measure} are better")
     n = len(trials)
     ever = np.array([1 - comb(n - c, k) / comb(n, k) for c in range(n + 1)])
     always = np.array([comb(c, k) / comb(n, k) for c in range(n + 1)])

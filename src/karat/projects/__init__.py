@@ -11,6 +11,7 @@ from karat.projects._check import (
     parse_path,
     parse_policy,
 )
+from karat.projects._comparing import compare_runs
 from karat.projects._evaluations import Evaluations, read_evaluations
 from karat.projects._failure import describe_failure, explain, summarise
 from karat.projects._gating import (
@@ -25,8 +26,10 @@ from karat.projects._gating import (
     project_policy,
     require_complete,
 )
+from karat.projects._power import plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
-from karat.projects._report import report_document
+from karat.projects._report import check_row, report_document
+from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
 
 __all__ = [
     "CHOICES",
@@ -34,27 +37,35 @@ __all__ = [
     "Evaluations",
     "GateResult",
     "Project",
+    "RunFile",
     "accept_run",
     "ask_project",
     "baseline_path",
     "carry_over",
     "check",
     "check_project",
+    "check_row",
     "choose_settings",
+    "compare_runs",
     "describe_failure",
     "evaluate",
     "evaluate_run",
     "explain",
     "find_baseline",
     "find_project",
+    "find_runs",
     "gate_evaluation",
     "gate_run",
+    "name_file",
+    "newest_run",
     "open_project",
     "open_sound_project",
     "parse_path",
     "parse_policy",
+    "plan_power",
     "project_policy",
     "read_evaluations",
+    "read_saved_run",
     "report_document",
     "require_complete",
     "run_identity",

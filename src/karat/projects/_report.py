@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from msgspec import UNSET
@@ -22,6 +22,7 @@ from karat.schema import (
     DecisionDocument,
     ExpectedRow,
     GoldenFacts,
+    GoldenReport,
     Histogram,
     HitRow,
     LatencyFacts,
@@ -32,8 +33,8 @@ from karat.schema import (
     QueryRow,
     RunFacts,
     SegmentRow,
-    SettingChange,
     StageTimes,
+    SystemChange,
     Verdict,
     VerdictFailure,
     from_plain,
@@ -46,7 +47,7 @@ _TIE = 1e-9
 
 
 def report_document(
-    gated: GateResult, *, created: str | None = None, lint: dict[str, Any] | None = None
+    gated: GateResult, *, created: str | None = None, lint: GoldenReport | None = None
 ) -> DecisionDocument:
     """Return the decision on a run, with everything that a report may show of it.
 
@@ -154,7 +155,7 @@ def _baseline(gated: GateResult) -> BaselineFacts | None:
         recorded=gated.baseline.recorded,
         forced=gated.baseline.forced,
         changes=tuple(
-            SettingChange(key=key, now=now, was=was)
+            SystemChange(key=key, now=now, was=was)
             for key, now, was in system_changes(candidate.provenance.system, before.provenance.system)
         ),
     )

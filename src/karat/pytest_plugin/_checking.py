@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from karat.core import InputError, KaratError, UsageError
-from karat.files import folder_lock, write_file
+from karat.files import lock_folder, write_file
 from karat.projects import (
     GateResult,
     check_project,
@@ -97,7 +97,7 @@ def _evaluated(config: pytest.Config, test: Test, asked: Asked, system: Callable
         folder = _shared(config, test.key)
         if folder is None:
             return ask(config, test, asked, _returned(system()))
-        with folder_lock(folder):
+        with lock_folder(folder):
             return _asked_once(config, test, asked, system, folder)
     except KaratError as error:
         return told(error)
@@ -163,7 +163,7 @@ def _alone(config: pytest.Config, system: str) -> Iterator[None]:
     if folder is None:
         yield
         return
-    with folder_lock(folder):
+    with lock_folder(folder):
         yield
 
 

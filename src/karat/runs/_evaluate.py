@@ -8,18 +8,16 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
-from karat.core import __version__
 from karat.config import Settings
-from karat.core import GoldenSet, InputError, Provenance, Run, SystemFailed, Trace, UsageError, shorten
-from karat.runs._ask import Answer, ask_all
-from karat.runs._runfile import RunWriter
+from karat.core import GoldenSet, InputError, Provenance, Run, SystemFailed, Trace, UsageError, __version__, shorten
 from karat.golden import fingerprint, identify, sample
 from karat.net import Unreachable
+from karat.runs._ask import Answer, ask_all
+from karat.runs._runfile import RunWriter
 from karat.systems import System, TenantMixed, adapt
 
 _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")

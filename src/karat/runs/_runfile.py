@@ -36,7 +36,7 @@ _END = {"end": True}
 _BEGUN = "begun"
 _HEAD = 1_000_000  # bytes that a header may take, where only that is read
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant")
+_HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant", "locator")
 
 
 def make_header(provenance: Provenance) -> dict[str, Any]:

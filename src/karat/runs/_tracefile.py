@@ -1,4 +1,4 @@
-"""Trace files: what a retriever logged, one answer a line.
+"""Trace files: what a retriever logged, one answer per line.
 
 ::
 
@@ -6,12 +6,13 @@
      "topk": [{"id": "S.4.2.p.Bk011a", "score": 0.83, "offsets": [204611, 205279], "type": "prose"}],
      "index_hash": "faiss:v3:hnsw:cos", "normaliser": "karat-1", "latency_ms": 12.5}
 
-Only ``qid`` and ``topk`` have to be there. A query may stand there in several wordings, which are those of the golden
-set, and with several seeds. The order of ``topk`` is the ranking.
+Only ``qid`` and ``topk`` are required. A query may be answered in several wordings of the golden set and with several
+seeds. The order of ``topk`` is the ranking.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,40 +21,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
-from karat.runs._parts import Part, Parts
 from karat.files import Reading
+from karat.runs._parts import Part, Parts
 
 if TYPE_CHECKING:
     from karat.files import Row
 
 KEYS = frozenset({"topk", "index_hash", "answer_citations", "ΔS", "λ_state"})
-"""What only a trace has."""
+"""Keys that only a trace has."""
 _SYSTEM = ("index_hash", "metric", "analyzer", "embed_model", "reranker", "build", "normaliser")
 _LATENCY = ("latency_ms", "total_latency_ms", "ms")
 _ENVELOPE = ("schema_version", "trace_id", "agent_id", "mem_rev", "mem_hash", "ts")
 _NOT_SCORED = ("ΔS", "λ_state", "anchor", "answer_citations")
+_SCORES = {"combined": "combined_score", "rerank": "rerank_score", "similarity": "similarity_score"}
+"""The scores of a reranked hit by stage; the first that is there is its score."""
 _ANSWERED = "retrieve.run"
-"""The event that is an answer, in a log that has others too."""
+"""The event of an answer, in a log that has other events too."""
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What a file says, seen from a golden set."""
+    """The contents of a file, for one golden set."""
 
     traces: tuple[Trace, ...]
     """The answers to queries of the set."""
     strangers: tuple[str, ...]
-    """The other queries."""
+    """The queries that the golden set does not have."""
     system: Mapping[str, str] = field(default_factory=dict)
-    """What the answers say of the system."""
+    """What the answers say about the system."""
     settings: Mapping[str, Any] = field(default_factory=lambda: {"paraphrases": False, "repeat": 1})
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """A row, before wordings and seeds are numbered."""
+    """The answer of a row, before wordings and seeds are numbered."""
 
     row: Row
     trace: Trace
@@ -62,28 +65,28 @@ class _Answer:
 
 
 def read_trace_file(path: str | Path, golden: GoldenSet) -> Answers:
-    """Read a trace file, or say everything that is wrong with it."""
+    """Return the answers of a trace file, or raise an error that lists all of its mistakes."""
     reading, rows = Reading(), _Rows(golden)
     answers = [answer for row in reading.jsonl(path) if (answer := rows.answer(row)) is not None]
     reading.errors += rows.conflicts()
     reading.finish()
-    known = [answer for answer in answers if answer.trace.query in rows.queries]
-    seeds = sorted({answer.seed for answer in known}, key=lambda seed: -1 if seed is None else seed)
-    wordings = _Wordings(golden, known)
+    expected = [answer for answer in answers if answer.trace.query in rows.queries]
+    seeds = sorted({answer.seed for answer in expected}, key=lambda seed: -1 if seed is None else seed)
+    wordings = _Wordings(golden, expected)
     traces: dict[tuple[str, int, int], Trace] = {}
-    for answer, paraphrase in zip(known, wordings.numbers, strict=True):
+    for answer, paraphrase in zip(expected, wordings.numbers, strict=True):
         key = (answer.trace.query, paraphrase, seeds.index(answer.seed))
         if key in traces:
-            reading.errors.append(_twice(answer))
+            reading.errors.append(_repeated(answer))
         traces[key] = replace(answer.trace, paraphrase=paraphrase, repeat=key[2])
     reading.finish()
     comparable = rows.normaliser in ("", golden.normaliser)
-    for note in (*rows.notes(), *wordings.notes(), *_uneven(traces)):
+    for note in (*rows.notes(), *wordings.notes(), *_note_uneven(traces)):
         reading.note(f"{path}: {note}")
     return Answers(
         traces=tuple(traces.values() if comparable else map(_without_spans, traces.values())),
         strangers=tuple(dict.fromkeys(a.trace.query for a in answers if a.trace.query not in rows.queries)),
-        system={key: next(iter(values)) for key, values in rows.said.items() if values},
+        system={key: next(iter(values)) for key, values in rows.system.items() if values},
         settings={
             "paraphrases": any(trace.paraphrase for trace in traces.values()),
             "repeat": len(seeds),
@@ -93,18 +96,18 @@ def read_trace_file(path: str | Path, golden: GoldenSet) -> Answers:
     )
 
 
-def _twice(answer: _Answer) -> InputError:
+def _repeated(answer: _Answer) -> InputError:
     seed = "" if answer.seed is None else f" and with seed {answer.seed}"
-    what = f"query {shorten(answer.trace.query)} is answered twice in the same words{seed}"
-    return answer.row.wrong(what, "keep one of them, or give each its own 'seed', a whole number")
+    problem = f"query {shorten(answer.trace.query)} is answered twice in the same words{seed}"
+    return answer.row.error(problem, "keep one of them, or give each its own 'seed', a whole number")
 
 
 def _without_spans(trace: Trace) -> Trace:
     return replace(trace, hits=tuple(replace(hit, span=None) for hit in trace.hits))
 
 
-def _uneven(traces: Mapping[tuple[str, int, int], Trace]) -> Iterator[str]:
-    """Say that some queries were asked more often than others."""
+def _note_uneven(traces: Mapping[tuple[str, int, int], Trace]) -> Iterator[str]:
+    """Yield a note if some queries were asked more often than others."""
     times: dict[str, int] = {}
     for query, _, _ in traces:
         times[query] = times.get(query, 0) + 1
@@ -112,51 +115,54 @@ def _uneven(traces: Mapping[tuple[str, int, int], Trace]) -> Iterator[str]:
         few = min(times, key=lambda query: times[query])
         yield (
             f"queries have {times[few]:,} (such as {shorten(few)}) to {max(times.values()):,} answers, "
-            "by wording and seed; each counts the mean of its own"
+            "by wording and seed; the score of a query is the mean over its own"
         )
 
 
 class _Rows:
-    """Reads rows, and keeps what all of them say of the system."""
+    """Reads rows, and collects what they say about the system."""
 
     def __init__(self, golden: GoldenSet) -> None:
         self.golden = golden
         self.queries = queries_of(golden)
         self.parts = Parts(golden)
-        self.said: dict[str, dict[str, Row]] = {key: {} for key in _SYSTEM}
-        """By field its values, and for each the first row that has it."""
+        self.system: dict[str, dict[str, Row]] = {key: {} for key in _SYSTEM}
+        """The values of each field, with the first row that has them."""
         self.other_events: dict[str, int] = {}
         self.with_spans = False
+        self.with_metadata = 0
 
     @property
     def normaliser(self) -> str:
-        """The rules by which the text was made whose bytes are counted; empty where no row says."""
-        return next(iter(self.said["normaliser"]), "")
+        """The normaliser of the text whose bytes are counted, or an empty text if no row names it."""
+        return next(iter(self.system["normaliser"]), "")
 
     def conflicts(self) -> Iterator[InputError]:
-        """Say where a second system begins."""
-        for key, values in self.said.items():
+        """Yield an error for each row at which a second system begins."""
+        for key, values in self.system.items():
             if len(values) > 1:
-                one, other, *_ = values
-                what = f"{key!r} is {shorten(other)}, and {shorten(one)} before"
-                yield values[other].wrong(what, "a run is of one system: split the file")
+                first, second, *_ = values
+                problem = f"{key!r} is {shorten(second)}, and was {shorten(first)} before"
+                yield values[second].error(problem, "a run has one system: split the file")
 
     def notes(self) -> Iterator[str]:
-        """Say what was left out, or taken for granted."""
+        """Yield notes on what was left out or assumed."""
         if self.other_events:
             events = ", ".join(f"{n:,} {name}" for name, n in self.other_events.items())
             yield f"rows of other events are left out: {events}"
+        if self.with_metadata:
+            yield f"the 'metadata' of {self.with_metadata:,} hits is not kept"
         ours = self.golden.normaliser
         if self.with_spans and not self.normaliser:
             yield f"no row has 'normaliser'; offsets are taken as those of {ours}"
         elif self.with_spans and self.normaliser != ours:
             yield (
-                f"offsets are left out: they count bytes by the rules of {shorten(self.normaliser)}, and those of the "
-                f"golden set by {shorten(ours)}"
+                f"offsets are left out: they count bytes of text made by {shorten(self.normaliser)}, and the golden "
+                f"set's was made by {shorten(ours)}"
             )
 
     def answer(self, row: Row) -> _Answer | None:
-        """Give the answer in a row; None where it is none, or wrong, which the reading keeps."""
+        """Return the answer of a row, or None if it has none or is wrong. The reading collects the mistake."""
         event = row.value("event", default=_ANSWERED)
         if event != _ANSWERED:
             self.other_events[shorten(event)] = self.other_events.get(shorten(event), 0) + 1
@@ -165,48 +171,50 @@ class _Rows:
             row.ignore(*_ENVELOPE, *_NOT_SCORED)
             for key in _SYSTEM:
                 if value := row.id(key, default=""):
-                    self.said[key].setdefault(value, row)
+                    self.system[key].setdefault(value, row)
             query = row.id("qid")
-            known = self.golden.query_by_id.get(query)
+            asked = self.golden.query_by_id.get(query)
             return _Answer(
                 row=row,
                 trace=Trace(
                     query=query,
-                    text=row.text("query", default=known.text if known else ""),
-                    hits=self._hits(row, query),
-                    timings=_timings(row),
+                    text=row.text("query", default=asked.text if asked else ""),
+                    hits=self._read_hits(row, query),
+                    timings=_read_timings(row),
                     error=row.text("error", default=""),
                 ),
-                paraphrase=_natural(row, "paraphrase"),
-                seed=_natural(row, "seed"),
+                paraphrase=_read_natural(row, "paraphrase"),
+                seed=_read_natural(row, "seed"),
             )
         return None
 
-    def _hits(self, row: Row, query: str) -> tuple[Hit, ...]:
-        """Give the hits in their order; where one has no score, places stand for all scores."""
+    def _read_hits(self, row: Row, query: str) -> tuple[Hit, ...]:
+        """Return the hits in their order. If one of them has no score, all get scores by their ranks."""
         document = row.id("document", "doc", default="")
         if not row.has("error"):
             row.value("topk")
         items = row.list("topk")
         if items and row.has("error"):
-            raise row.wrong("has an 'error' and hits in 'topk'", "keep one of them")
+            raise row.error("has an 'error' and hits in 'topk'", "keep one of them")
         hits, scored = [], True
         for i, item in enumerate(items):
-            one = row.nested(item if isinstance(item, dict) else {"id": item}, f"topk[{i}]")
-            score = one.number("score", "similarity_score", default=None)
+            nested = row.nested(item if isinstance(item, dict) else {"id": item}, f"topk[{i}]")
+            score = nested.number("score", *_SCORES.values(), default=None)
             scored = scored and score is not None
-            hits.append(self._hit(one, query, document, score or 0.0))
-            one.close()
+            hits.append(self._read_hit(nested, query, document, score or 0.0))
+            nested.close()
         return tuple(hits if scored else (replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits)))
 
-    def _hit(self, row: Row, query: str, around: str, score: float) -> Hit:
+    def _read_hit(self, row: Row, query: str, parent: str, score: float) -> Hit:
         name = row.id("id", "chunk_id")
-        document = row.id("document", "doc", "doc_id", "document_id", "source_entity_id", default=around)
+        document = row.id("document", "doc", "doc_id", "document_id", "source_entity_id", default=parent)
         try:
             part = self.parts.of(name, query, document) if query in self.queries else Part(name)
         except InputError as error:
-            raise row.wrong(error.what, error.hint) from None
-        span = _span(row)
+            raise row.error(error.what, error.hint) from None
+        span = _read_span(row)
+        self.with_metadata += row.has("metadata")
+        row.ignore("metadata")
         self.with_spans = self.with_spans or span is not None
         return Hit(
             name,
@@ -219,89 +227,108 @@ class _Rows:
             content=row.text("content", "text", default=""),
             source_hash=row.text("source_hash", default=""),
             tenant=row.text("tenant", default=""),
+            locator=_read_locator(row),
+            stages=_read_stages(row),
         )
 
 
 def queries_of(golden: GoldenSet) -> dict[str, None]:
-    """Give the ids of all queries, also of those that are only judged."""
-    return dict.fromkeys([*(query.id for query in golden.queries), *(one.query for one in golden.judgments)])
+    """Return the ids of all queries, including those that are only judged."""
+    return dict.fromkeys([*(query.id for query in golden.queries), *(judgment.query for judgment in golden.judgments)])
 
 
-def _span(row: Row) -> Span | None:
+def _read_locator(row: Row) -> str:
+    """Return where a hit is in its source. A locator that is not text is kept as JSON."""
+    locator = row.value("locator", default="")
+    return row.text("locator", default="") if isinstance(locator, str) else json.dumps(locator, ensure_ascii=False)
+
+
+def _read_stages(row: Row) -> dict[str, float]:
+    """Return the scores of a reranked hit by stage, or none for a hit that has one score."""
+    scores = {stage: row.number(name, default=None) for stage, name in _SCORES.items()}
+    stages = {stage: score for stage, score in scores.items() if score is not None}
+    return stages if stages.keys() - {"similarity"} else {}
+
+
+def _read_span(row: Row) -> Span | None:
     span = row.span("offsets", "span")
     if span is not None and not 0 <= span.start <= span.end:
-        raise row.wrong(f"'offsets' is [{span.start}, {span.end}]", "a start is at least 0, and an end not before it")
+        raise row.error(
+            f"'offsets' is [{span.start}, {span.end}]", "it should begin at 0 or later, and not end before it begins"
+        )
     return span
 
 
-def _natural(row: Row, name: str) -> int | None:
+def _read_natural(row: Row, name: str) -> int | None:
     row.ignore(name)
-    found = row.integer(name) if row.has(name) else None
-    if found is not None and found < 0:
-        raise row.wrong(f"{name!r} is {found}", "it is at least 0")
-    return found
+    number = row.integer(name) if row.has(name) else None
+    if number is not None and number < 0:
+        raise row.error(f"{name!r} is {number}", "it should be 0 or above")
+    return number
 
 
-def _timings(row: Row) -> dict[str, float]:
-    """Give milliseconds by stage; a number alone is all of it."""
+def _read_timings(row: Row) -> dict[str, float]:
+    """Return milliseconds by stage. A number alone is the total."""
     if isinstance(row.value(*_LATENCY, default=None), dict):
         stages = row.row(*_LATENCY)
         assert stages is not None
-        given = {stage: stages.number(stage, default=None) for stage in row.mapping(*_LATENCY)}
+        values = {stage: stages.number(stage, default=None) for stage in row.mapping(*_LATENCY)}
     else:
-        given = {"total": row.number(*_LATENCY, default=None)}
-    found = {stage: value for stage, value in given.items() if value is not None}
-    for stage, value in found.items():
+        values = {"total": row.number(*_LATENCY, default=None)}
+    timings = {stage: value for stage, value in values.items() if value is not None}
+    for stage, value in timings.items():
         if value < 0:
-            raise row.wrong(f"{shorten(stage)} took {value:g} ms", "a latency is at least 0")
-    return found
+            raise row.error(f"{shorten(stage)} took {value:g} ms", "a latency should be 0 or above")
+    return timings
 
 
 class _Wordings:
-    """Numbers the wordings of each query: what the row says, else the place that the wording has in the golden set.
+    """The numbers of the wordings of each query: the row's own number, else the place of the wording in the golden set.
 
-    A wording that the set does not have gets the first number that is free. So the same texts have the same numbers,
-    and a run that asks everything once, in its own words, has one wording.
+    A wording that the set does not have gets the first free number. So the same texts have the same numbers, and a run
+    that asks everything once, in its own words, has one wording.
     """
 
     def __init__(self, golden: GoldenSet, answers: Sequence[_Answer]) -> None:
         self._golden = golden
         self._others: dict[tuple[str, str], int] = {}
-        said = [answer.paraphrase if answer.paraphrase is not None else self._place(answer.trace) for answer in answers]
-        taken: dict[str, set[int]] = {}
-        for answer, number in zip(answers, said, strict=True):
-            taken.setdefault(answer.trace.query, set()).update(() if number is None else (number,))
+        numbers = [
+            answer.paraphrase if answer.paraphrase is not None else self._find_place(answer.trace) for answer in answers
+        ]
+        used: dict[str, set[int]] = {}
+        for answer, number in zip(answers, numbers, strict=True):
+            used.setdefault(answer.trace.query, set()).update(() if number is None else (number,))
         self.numbers = [
-            self._other(answer.trace, taken[answer.trace.query]) if number is None else number
-            for answer, number in zip(answers, said, strict=True)
+            self._assign_place(answer.trace, used[answer.trace.query]) if number is None else number
+            for answer, number in zip(answers, numbers, strict=True)
         ]
 
     def _texts(self, query: str) -> tuple[str, ...]:
-        found = self._golden.query_by_id.get(query)
-        # A set without texts has the ids in their place.
-        return () if found is None or found.text == found.id else (found.text, *found.paraphrases)
+        asked = self._golden.query_by_id.get(query)
+        # In a set without texts, the text of a query is its id.
+        return () if asked is None or asked.text == asked.id else (asked.text, *asked.paraphrases)
 
-    def _place(self, trace: Trace) -> int | None:
+    def _find_place(self, trace: Trace) -> int | None:
         texts = self._texts(trace.query)
         if trace.text in texts:
             return texts.index(trace.text)
-        words = _words(trace.text)
-        return next((i for i, text in enumerate(texts) if _words(text) == words), None)
+        words = _fold(trace.text)
+        return next((i for i, text in enumerate(texts) if _fold(text) == words), None)
 
-    def _other(self, trace: Trace, taken: set[int]) -> int:
-        key = (trace.query, _words(trace.text))
+    def _assign_place(self, trace: Trace, used: set[int]) -> int:
+        key = (trace.query, _fold(trace.text))
         if key not in self._others:
-            self._others[key] = next(number for number in count() if number not in taken)
-            taken.add(self._others[key])
+            self._others[key] = next(number for number in count() if number not in used)
+            used.add(self._others[key])
         return self._others[key]
 
     def notes(self) -> Iterator[str]:
-        """Say which wordings the golden set does not have."""
+        """Yield a note on wordings that the golden set does not have."""
         others = [query for query, _ in self._others if self._texts(query)]
         if others:
             yield f"{len(others):,} wordings are not in the golden set, such as one of query {shorten(others[0])}"
 
 
-def _words(text: str) -> str:
-    """Give what two spellings of one wording have in common."""
+def _fold(text: str) -> str:
+    """Return the words of a text in lower case, so that two spellings of a wording are equal."""
     return " ".join(_WORD.findall(text.casefold())) or text

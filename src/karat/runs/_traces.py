@@ -11,11 +11,11 @@ from typing import Any
 
 from karat.core import GoldenSet, Hit, InputError, Provenance, Run, Trace, shorten
 from karat.files import BOM, decode, read_bytes
+from karat.golden import identify
+from karat.measures import name_of, read_run
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
 from karat.runs._tracefile import KEYS, Answers, queries_of, read_trace_file
-from karat.golden import identify
-from karat.measures import name_of, read_run
 
 NOT_IN_RUN = "not in the run"
 _SHOWN = 3
@@ -80,7 +80,7 @@ def _check_lines(text: str, source: str) -> None:
     """Refuse traces over several lines, and a file that ends within one."""
     lines = text.split("\n")
     if text.lstrip()[0] == "[" or next(line for line in lines if line.strip()).strip() == "{":
-        raise InputError("is no JSONL", source=source, hint="write each trace on a line of its own, as jq -c does")
+        raise InputError("is not JSONL", source=source, hint="write each trace on a line of its own, as jq -c does")
     try:
         if lines[-1].strip():
             json.loads(lines[-1])

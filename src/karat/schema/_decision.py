@@ -6,8 +6,9 @@ from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from karat.schema._golden import GoldenReport
 from karat.schema._queries import Passage, QueryFailure, QueryRow
-from karat.schema._types import Count, Day, Number, Score
+from karat.schema._types import Count, Day, Number, Score, SystemChange
 
 DECISION_FORMAT: Final = 1
 """The number of the format; a document with a higher one needs a newer karat."""
@@ -74,14 +75,6 @@ class GoldenFacts(Struct, frozen=True, kw_only=True):
         return f"{self.name} {self.version or ''}".strip()
 
 
-class SettingChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A setting of the system that differs from the baseline's."""
-
-    key: str
-    now: Any
-    was: Any
-
-
 class BaselineFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The baseline that the run was compared with."""
 
@@ -89,7 +82,7 @@ class BaselineFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     fingerprint: str
     recorded: str
     forced: Annotated[str, Meta(description="Why it was recorded although the gate failed; empty if it did not.")]
-    changes: Annotated[tuple[SettingChange, ...], Meta(description="What differs in the system.")]
+    changes: Annotated[tuple[SystemChange, ...], Meta(description="What differs in the system.")]
 
 
 class MeasureComparison(Struct, frozen=True, kw_only=True):
@@ -292,7 +285,7 @@ class Recommendation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class GoldenErrors(Struct, frozen=True, kw_only=True):
     """What karat check prints instead of a decision if the golden set has errors."""
 
-    lint: dict[str, Any]
+    lint: GoldenReport
 
 
 class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -322,7 +315,7 @@ class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ]
     lint: (
         Annotated[
-            dict[str, Any],
+            GoldenReport,
             Meta(description="What karat check reports about the golden set; absent from other commands."),
         ]
         | UnsetType

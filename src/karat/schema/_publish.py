@@ -7,22 +7,30 @@ from typing import Any
 
 import msgspec
 
+from karat.schema._published import document_type
+
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def json_schema(kind: type[msgspec.Struct], *, title: str) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a document type, with the type's docstring as its description.
+def json_schema(document: str | type[msgspec.Struct], *, title: str | None = None) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a document: one of ``DOCUMENTS`` by its name, or a type.
+
+    Its description is the type's docstring, its title by default the name of the document or of the type.
 
     >>> class Point(msgspec.Struct):
     ...     '''A point.'''
     ...     x: int | float
     >>> json_schema(Point, title="karat point")["properties"]
     {'x': {'type': 'number'}}
+    >>> json_schema("power")["title"]
+    'karat power'
     """
+    kind = document_type(document) if isinstance(document, str) else document
     (reference,), components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     definitions = {name: _simplify(part) for name, part in components.items()}
     root = definitions.pop(reference["$ref"].rpartition("/")[2])
-    schema = {"$schema": _DIALECT, **root, "title": title}
+    name = f"karat {document}" if isinstance(document, str) else root["title"]
+    schema = {"$schema": _DIALECT, **root, "title": title or name}
     return schema | ({"$defs": definitions} if definitions else {})
 
 

@@ -43,13 +43,20 @@ def _with_path_first(message: str) -> str:
     return f"{path}: {problem[:1].lower()}{problem[1:]}"
 
 
-def to_plain(document: msgspec.Struct) -> dict[str, Any]:
-    """Return a typed document as plain data, which :mod:`json` can write.
+def to_plain(document: Any) -> Any:
+    """Return a typed document, or plain data that holds some, as plain data, which :mod:`json` can write.
 
     >>> class Point(msgspec.Struct):
     ...     x: int
     >>> to_plain(Point(1))
     {'x': 1}
     """
-    plain: dict[str, Any] = msgspec.to_builtins(document)
-    return plain
+    return msgspec.to_builtins(document, enc_hook=_builtin)
+
+
+def _builtin(value: Any) -> Any:
+    """Return a value of a subclass of a JSON type, such as NumPy's float64, as that type."""
+    for kind in (float, int, str):
+        if isinstance(value, kind):
+            return kind(value)
+    raise NotImplementedError(f"{type(value).__name__} has no place in JSON")

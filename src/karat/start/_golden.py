@@ -10,7 +10,7 @@ from pathlib import Path
 
 from karat import golden as sets
 from karat.core import Document, GoldenSet, InputError
-from karat.files import guarded
+from karat.files import access_file
 
 _EXAMPLE = {
     "breakfast": "Breakfast is served from seven to ten. It costs twelve euros for guests.",
@@ -124,4 +124,4 @@ def is_same_set(golden: GoldenSet, folder: Path) -> bool:
 
 
 def _bytes(file: Path) -> bytes | None:
-    return guarded(str(file), file.read_bytes).replace(b"\r\n", b"\n") if file.is_file() else None
+    return access_file(str(file), file.read_bytes).replace(b"\r\n", b"\n") if file.is_file() else None

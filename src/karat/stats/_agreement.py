@@ -1,4 +1,4 @@
-"""How far people who graded the same things agree, beyond what chance would give."""
+"""Agreement of annotators beyond chance."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike, *, weights: Weights = "none") -> float:
-    """Cohen's kappa of two annotators who graded the same things, in whole numbers.
+    """Return Cohen's kappa of two annotators who graded the same items, in whole numbers.
 
-    With quadratic weights a difference of two grades weighs four times as much as one of one grade. NaN where chance
-    alone would agree perfectly: both gave one and the same grade throughout.
+    With quadratic weights a difference of two grades weighs four times as much as a difference of one. NaN where
+    chance alone would agree perfectly, because both gave the same grade to every item.
 
     Cohen, Weighted kappa, Psychological Bulletin 70(4), 1968.
 
@@ -24,7 +24,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, weights: Weights = "none
     """
     a, b = np.asarray(first), np.asarray(second)
     if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"grades of shapes {a.shape} and {b.shape}; both annotators grade the same things")
+        raise ValueError(f"grades of shapes {a.shape} and {b.shape}; both annotators should grade the same items")
     grades, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     observed = np.zeros((len(grades), len(grades)))
     np.add.at(observed, (codes[: len(a)], codes[len(a) :]), 1)
@@ -36,10 +36,10 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike, *, weights: Weights = "none
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, level: Level = "ordinal") -> float:
-    """Krippendorff's alpha over any number of annotators, each of whom may have left things out (NaN).
+    """Return Krippendorff's alpha of any number of annotators, who need not grade every item (NaN).
 
-    ``ratings`` has a row per annotator and a column per thing. NaN where nothing was graded twice, or all grades are
-    one and the same.
+    ``ratings`` has a row per annotator and a column per item. NaN where no item was graded twice, or all grades are
+    equal.
 
     Krippendorff, Content Analysis, 4th edition 2018, chapter 12.
 
@@ -53,9 +53,9 @@ def krippendorff_alpha(ratings: ArrayLike, *, level: Level = "ordinal") -> float
     counts = np.stack([(table == grade).sum(axis=0) for grade in grades], axis=1) if len(grades) else np.zeros((0, 0))
     if counts.size == 0:
         return float("nan")
-    per_thing = counts.sum(axis=1)
-    # Each thing gives its pairs of grades by different annotators, weighted so that it counts once per grade.
-    pairs = (counts / (per_thing - 1)[:, None]).T @ counts - np.diag((counts / (per_thing - 1)[:, None]).sum(axis=0))
+    per_item = counts.sum(axis=1)
+    # Each item has pairs of grades by different annotators, weighted so that it counts once per grade.
+    pairs = (counts / (per_item - 1)[:, None]).T @ counts - np.diag((counts / (per_item - 1)[:, None]).sum(axis=0))
     totals = pairs.sum(axis=1)
     distance = _distance(grades, totals, level)
     chance = float((np.outer(totals, totals) * distance).sum()) / float(totals.sum() - 1)
@@ -63,12 +63,12 @@ def krippendorff_alpha(ratings: ArrayLike, *, level: Level = "ordinal") -> float
 
 
 def _distance(grades: NDArray[np.float64], totals: NDArray[np.float64], level: Level) -> NDArray[np.float64]:
-    """Give the squared distance of each two grades at a level of measurement."""
+    """Return the squared distance of every two grades at a level of measurement."""
     if level == "nominal":
         different: NDArray[np.float64] = (grades[:, None] != grades[None, :]).astype(np.float64)
         return different
     if level == "ordinal":
-        # The number of grades given between the two, each end counted half.
+        # The number of grades between the two, counting half of each end.
         middle = np.cumsum(totals) - totals / 2
         squared: NDArray[np.float64] = (middle[:, None] - middle[None, :]) ** 2
         return squared

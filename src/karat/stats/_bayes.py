@@ -1,4 +1,4 @@
-"""The Bayesian view of two success rates: shown beside the tests, never a reason to ship by itself."""
+"""A Bayesian comparison of two success rates, shown beside the tests; it decides nothing by itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karat.core import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Successes:
-    """How often something went well, of how often it was tried."""
+    """The number of successes among a number of attempts."""
 
     good: int
     tried: int
@@ -23,9 +23,9 @@ class Successes:
 
 
 def probability_better(treatment: Successes, control: Successes) -> float:
-    """Give the probability that the treatment's success rate is above the control's, each rate beforehand uniform.
+    """Return the probability that the treatment's success rate is above the control's, with uniform priors.
 
-    The rates have Beta(1 + good, 1 + bad) distributions; the probability is a finite sum, right to about nine digits.
+    The rates have Beta(1 + good, 1 + bad) distributions. The probability is a finite sum, accurate to nine digits.
 
     >>> probability_better(Successes(good=3, tried=4), Successes(good=3, tried=4))
     0.5

@@ -1,7 +1,7 @@
-"""Bootstrap intervals of a mean difference: what the mean might have been, had other queries been asked.
+"""Bootstrap intervals of a mean difference: how the mean varies over samples of queries.
 
-The pairs are drawn anew with replacement, whole clusters at a time where there are labels. Memory is bounded whatever
-the number of pairs. There is no linear algebra, hence the same bits on any number of threads.
+Pairs are drawn with replacement, whole clusters at a time where there are labels. Memory is bounded, whatever the
+number of pairs. There is no linear algebra, so that results have the same bits on any number of threads.
 
 Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13 and 14.
 """
@@ -21,12 +21,12 @@ from karat.stats._sample import ROUNDING, Floats, Sample, check_resamples, check
 
 Method = Literal["percentile", "bca"]
 
-_AT_ONCE = 1 << 16  # drawn indices: with what they pick out they stay in the cache of the processor, below 2 MB
+_AT_ONCE = 1 << 16  # indices drawn at once: with the values that they select they fit the cache, below 2 MB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A mean difference with the interval that a share ``level`` of all experiments would have it in."""
+    """A mean difference with its confidence interval at ``level``."""
 
     estimate: float
     low: float
@@ -39,7 +39,7 @@ class Interval:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the interval leaves out no difference at all."""
+        """Whether 0 lies outside the interval."""
         return self.low > 0 or self.high < 0
 
 
@@ -52,12 +52,12 @@ def bootstrap(
     method: Method = "percentile",
     clusters: Iterable[object] | None = None,
 ) -> Interval:
-    """Give the bootstrap interval of the mean of paired differences.
+    """Return the bootstrap interval of the mean of paired differences.
 
-    ``clusters`` holds a label for each difference: paraphrases and repeats of one query have the same one, and are
-    drawn together. ``"bca"`` corrects bias and skewness, which helps where the mean did move. Where it did not, and few
-    queries changed, both are too short, and the interval of ``paired_t`` is the better one: at 50 queries of which 12
-    changed, a nominal 95 % is 92 %, with ``"bca"`` 88 %, with ``paired_t`` 95 %.
+    ``clusters`` has a label for each difference: paraphrases and repeats of one query share a label, and are drawn
+    together. ``"bca"`` corrects bias and skewness, which helps where the mean moved. Where it did not, and few queries
+    changed, both intervals are too short, and that of ``paired_t`` is better: with 50 queries of which 12 changed, a
+    nominal 95 % is 92 %, with ``"bca"`` 88 %, with ``paired_t`` 95 %.
 
     >>> interval = bootstrap([0.5, 0, 0, -0.25, 0.5, 0, 0.5, 0], rng=np.random.default_rng(1))
     >>> interval.estimate, round(interval.low, 3), round(interval.high, 3)
@@ -84,7 +84,7 @@ def bootstrap(
 
 
 def resampled_means(pairs: Sample, rng: np.random.Generator, resamples: int) -> Floats:
-    """Give the mean of each resample."""
+    """Return the mean of each resample."""
     even = bool((pairs.sizes == pairs.sizes[0]).all())
     rows, columns = max(1, _AT_ONCE // pairs.units), min(pairs.units, _AT_ONCE)
     sums, sizes = np.zeros(resamples), np.zeros(resamples)
@@ -100,7 +100,7 @@ def resampled_means(pairs: Sample, rng: np.random.Generator, resamples: int) -> 
 
 
 def _indices(rng: np.random.Generator, n: int, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Draw indices below n, each as likely as any other: what ``rng.integers`` gives, in two thirds of the time.
+    """Draw indices below n uniformly, like ``rng.integers``, in two thirds of the time.
 
     A random word of 32 bits times n has the index in its upper half. Where the lower half is below 2^32 modulo n the
     index would be too likely, and is drawn again. Lemire, Fast random integer generation in an interval, 2019.
@@ -118,13 +118,13 @@ def _indices(rng: np.random.Generator, n: int, shape: tuple[int, int]) -> NDArra
 
 
 def _corrected(pairs: Sample, means: Floats, tails: tuple[float, float]) -> tuple[float, float]:
-    """Give the percentiles of the accelerated interval instead of the plain ones."""
-    from statistics import NormalDist  # costs ten milliseconds, and most intervals are drawn without
+    """Return the percentiles of the accelerated interval in place of the plain ones."""
+    from statistics import NormalDist  # costs ten milliseconds, and most intervals do not need it
 
     normal = NormalDist()
     near = ROUNDING * pairs.scale
     below = (means < pairs.mean - near).sum() + (means <= pairs.mean + near).sum()
-    # The most that so many resamples can tell: without it one side could be infinitely far.
+    # Bounded by half a resample, or one side could be infinitely far.
     share = min(max(float(below) / 2, 0.5), len(means) - 0.5) / len(means)
     bias, acceleration = normal.inv_cdf(share), _acceleration(pairs)
 
@@ -139,9 +139,9 @@ def _corrected(pairs: Sample, means: Floats, tails: tuple[float, float]) -> tupl
 
 
 def _acceleration(pairs: Sample) -> float:
-    """Give a sixth of the skewness of the mean, from the means that leave one cluster out."""
-    left = (pairs.sums.sum() - pairs.sums) / (pairs.n - pairs.sizes)
-    away = left.mean() - left
+    """Return a sixth of the skewness of the mean, from the means that leave one cluster out."""
+    means = (pairs.sums.sum() - pairs.sums) / (pairs.n - pairs.sizes)
+    away = means.mean() - means
     if float(np.abs(away).max()) <= ROUNDING * pairs.scale / pairs.n:
         return 0.0
     return float((away**3).sum()) / (6 * math.pow(float((away * away).sum()), 1.5))

@@ -1,8 +1,9 @@
-"""The rules of the gate: from the scores of two runs to pass, fail or inconclusive.
+"""The rules of the gate: pass, fail or inconclusive, from the scores of two runs.
 
-``decide`` is the rule of the policy ``default``. A drop fails when it is both significant and larger than what is
-tolerated; a run passes when such a drop is ruled out; everything between is inconclusive. ``threshold`` is the plain
-rule, a mean that fell by more than 5 %, which with few queries fires at nothing: tests/calibration has both rates.
+``decide`` is the rule of the policy ``default``. A measure fails when its drop is both significant and larger than
+tolerated, and passes when such a drop is ruled out; everything between is inconclusive. ``threshold`` is the simple
+rule that fails when the mean fell by more than 5 %. With few queries it fails on noise alone: tests/calibration has the
+error rates of both.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from karat.stats._student import above
 
 
 class Outcome(StrEnum):
-    """What the gate says of one measure."""
+    """The decision on one measure."""
 
-    PASS = "pass"  # noqa: S105, which takes it for a password
+    PASS = "pass"  # noqa: S105 (not a password)
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropRule:
-    """What drop is tolerated, and how sure the gate has to be of a larger one."""
+    """The tolerated drop, and the level at which a larger one is tested."""
 
     relative: float = 0.05
-    """Share of the baseline's mean."""
+    """The tolerated drop as a share of the baseline's mean."""
     absolute: float = 0.01
-    """The margin is never smaller than this."""
+    """The least margin, whatever the baseline's mean."""
     alpha: float = 0.05
-    """Level of the test for a drop, and of the bound that rules one out."""
+    """The level of the test for a drop, and of the bound that rules one out."""
     resamples: int = 9_999
 
     def __post_init__(self) -> None:
@@ -53,7 +54,7 @@ class DropRule:
         check_resamples(self.resamples)
 
     def margin(self, baseline: float) -> float:
-        """Give the tolerated drop from a mean.
+        """Return the tolerated drop from a mean.
 
         >>> DropRule().margin(0.8), DropRule().margin(0.1)
         (0.04000000000000001, 0.01)
@@ -62,28 +63,28 @@ class DropRule:
 
     @property
     def least_changed(self) -> int:
-        """How many queries have to change before any test can reach the level: 5 for 0.05."""
+        """The least number of changed queries with which a test can reach the level: 5 for 0.05."""
         return math.ceil(-math.log2(self.alpha))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What two runs say about one measure; a drop is negative, whichever way the measure points."""
+    """The comparison of two runs on one measure; a drop is negative, also where lower is better."""
 
     n: int
     clusters: int | None
     changed: int
-    """How many queries, or clusters, have another score than before."""
+    """The number of queries, or clusters, whose score changed."""
     baseline: float
     candidate: float
     difference: float
     margin: float
     p: float
-    """Of the one-sided sign-flip test for a drop."""
+    """The p-value of the one-sided sign-flip test for a drop."""
     low: float | None
-    """Lower bound of the mean difference; None for a single query or cluster, which has no spread."""
+    """The lower bound of the mean difference; None for a single query or cluster, which has no spread."""
     sd: float | None
-    """Standard deviation of the differences; with clusters, the one that independent queries would need."""
+    """The standard deviation of the differences; with clusters, that of independent queries with the same error."""
     rule: DropRule
 
     @property
@@ -98,32 +99,34 @@ class Evidence:
 
     @property
     def p_worse(self) -> float:
-        """Of the t-test that rules a drop by more than the margin out: below alpha where the bound is above it.
+        """The p-value of the t-test that rules out a drop by more than the margin.
 
-        >>> found = evidence([1, 1, 0.5, 1, 1, 1], [1, 1, 0.5, 0.5, 1, 1], rng=np.random.default_rng(1))
-        >>> round(found.p_worse, 3), found.ruled_out
+        It is below alpha where the lower bound is above the margin.
+
+        >>> weighed = evidence([1, 1, 0.5, 1, 1, 1], [1, 1, 0.5, 0.5, 1, 1], rng=np.random.default_rng(1))
+        >>> round(weighed.p_worse, 3), weighed.ruled_out
         (0.664, False)
         """
         if self.changed == 0:
             return 0.0
         if self.sd is None:
             return 1.0
-        above_it = self.difference + self.margin
+        distance = self.difference + self.margin
         if not self.sd:
-            return 0.0 if above_it > 0 else 1.0
-        return above(above_it / (self.sd / math.sqrt(self.n)), (self.clusters or self.n) - 1)
+            return 0.0 if distance > 0 else 1.0
+        return above(distance / (self.sd / math.sqrt(self.n)), (self.clusters or self.n) - 1)
 
     @property
     def testable(self) -> bool:
-        """Whether enough queries changed for any test to reach the level."""
+        """Whether enough queries changed for a test to reach the level."""
         return self.changed >= self.rule.least_changed
 
     @property
     def needed(self) -> int | None:
-        """How many queries with this spread rule the drop out in 80 % of the cases, if there is none.
+        """The number of queries with this spread that rule out the drop in 80 % of the cases, if there is none.
 
-        About 6.18 sd^2 / margin^2 for alpha = 0.05. None without a spread or a margin, and beyond any number of queries
-        that could be asked.
+        It is about 6.18 sd^2 / margin^2 for alpha = 0.05. None without a spread or a margin, or where no realistic
+        number of queries is enough.
         """
         if not self.sd or self.sd > 100_000 * self.margin:
             return None
@@ -132,7 +135,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the gate says of one measure, with its reason."""
+    """The decision on one measure, with its reason."""
 
     outcome: Outcome
     reason: str
@@ -151,13 +154,13 @@ def evidence(
     lower_is_better: bool = False,
     clusters: Iterable[object] | None = None,
 ) -> Evidence:
-    """Weigh the scores of two runs on the same queries, in the same order.
+    """Compare the scores of two runs on the same queries, in the same order.
 
-    A query that failed belongs in with its score of 0. Scores that differ by less than 1e-9 are the same score.
+    Include failed queries with their score of 0. Scores that differ by less than 1e-9 count as equal.
 
     >>> rng = np.random.default_rng(1)
-    >>> found = evidence([1, 1, 0.5, 1, 1, 1], [0.5, 0, 0.5, 0, 0.5, 0], rng=rng)
-    >>> found.p == 1 / 32, round(found.difference, 2), found.dropped, found.ruled_out
+    >>> weighed = evidence([1, 1, 0.5, 1, 1, 1], [0.5, 0, 0.5, 0, 0.5, 0], rng=rng)
+    >>> weighed.p == 1 / 32, round(weighed.difference, 2), weighed.dropped, weighed.ruled_out
     (True, -0.67, True, False)
     """
     rule = rule or DropRule()
@@ -165,28 +168,28 @@ def evidence(
     difference = after - before if not lower_is_better else before - after
     settled: Floats = np.where(np.abs(difference) <= TIE, 0.0, difference)
     labels = None if clusters is None else list(clusters)
-    found = sample(settled, labels)
+    differences = sample(settled, labels)
     tested = permutation(settled, rng=rng, resamples=rule.resamples, alternative="less", clusters=labels)
     was = float(before.sum()) / len(before)
     return Evidence(
-        n=found.n,
-        clusters=found.clusters,
+        n=differences.n,
+        clusters=differences.clusters,
         changed=tested.changed,
         baseline=was,
         candidate=float(after.sum()) / len(after),
-        difference=found.mean,
+        difference=differences.mean,
         margin=rule.margin(was),
         p=tested.p,
-        low=bounds(found, rule.alpha)[0],
-        sd=found.sd,
+        low=bounds(differences, rule.alpha)[0],
+        sd=differences.sd,
         rule=rule,
     )
 
 
-def verdicts(found: Sequence[Evidence]) -> tuple[Verdict, ...]:
-    """Decide on the measures of one gate together: the more of them, the surer each has to be."""
-    adjusted = holm([one.p for one in found]).tolist()
-    return tuple(_verdict(one, p) for one, p in zip(found, adjusted, strict=True))
+def verdicts(measures: Sequence[Evidence]) -> tuple[Verdict, ...]:
+    """Decide on the measures of one gate together, with Holm's correction for their number."""
+    adjusted = holm([measure.p for measure in measures]).tolist()
+    return tuple(_verdict(measure, p) for measure, p in zip(measures, adjusted, strict=True))
 
 
 def decide(
@@ -196,57 +199,58 @@ def decide(
     rule: DropRule | None = None,
     clusters: Iterable[object] | None = None,
 ) -> tuple[Verdict, ...]:
-    """Decide by the policy ``default``: for each gated measure the scores of the baseline and those of the candidate.
+    """Decide by the policy ``default``; ``scores`` has the baseline's and the candidate's scores of each measure.
 
-    A measure without any score fails, because nothing measured must not pass. Where measures have different queries,
-    clusters or directions, give each one's ``evidence`` to ``verdicts``.
+    A measure without any score fails. Where measures have different queries, clusters or directions, pass the
+    ``evidence`` of each to ``verdicts``.
 
     >>> before, after = [1, 1, 0.5, 1, 1, 1, 0], [0.5, 0, 0.5, 0, 0.5, 0, 0]
-    >>> [one.outcome.value for one in decide([(before, after), (before, before)], rng=np.random.default_rng(1))]
+    >>> [verdict.outcome.value for verdict in decide([(before, after), (before, before)], rng=np.random.default_rng(1))]
     ['inconclusive', 'pass']
     >>> decide([(before, after)], rng=np.random.default_rng(1))[0].reason
     'dropped by 0.571, more than 0.0393 (one-sided p = 0.0312)'
     """
     labels = None if clusters is None else list(clusters)
-    found = [
+    measures = [
         evidence(before, after, rng=rng, rule=rule, clusters=labels) if np.size(before) or np.size(after) else None
         for before, after in scores
     ]
-    decided = iter(verdicts([one for one in found if one]))
+    decided = iter(verdicts([measure for measure in measures if measure]))
     nothing = Verdict(outcome=Outcome.FAIL, reason="nothing was measured: no query has a score in both runs")
-    return tuple(next(decided) if one else nothing for one in found)
+    return tuple(next(decided) if measure else nothing for measure in measures)
 
 
-def _verdict(found: Evidence, adjusted: float) -> Verdict:
-    outcome, reason = _judge(found, adjusted)
-    return Verdict(outcome=outcome, reason=reason, adjusted=adjusted, evidence=found)
+def _verdict(measure: Evidence, adjusted: float) -> Verdict:
+    outcome, reason = _judge(measure, adjusted)
+    return Verdict(outcome=outcome, reason=reason, adjusted=adjusted, evidence=measure)
 
 
-def _judge(found: Evidence, adjusted: float) -> tuple[Outcome, str]:
-    margin, p = f"{found.margin:.3g}", f"one-sided p = {adjusted:.3g}"
-    if found.changed == 0:
-        many = f"{found.n} queries" if found.clusters is None else f"{found.clusters} clusters"
+def _judge(measure: Evidence, adjusted: float) -> tuple[Outcome, str]:
+    margin, p = f"{measure.margin:.3g}", f"one-sided p = {adjusted:.3g}"
+    if measure.changed == 0:
+        many = f"{measure.n} queries" if measure.clusters is None else f"{measure.clusters} clusters"
         return Outcome.PASS, f"none of {many} changed"
-    if found.dropped and adjusted <= found.rule.alpha:
-        return Outcome.FAIL, f"dropped by {-found.difference:.3g}, more than {margin} ({p})"
-    if found.ruled_out:
-        return Outcome.PASS, f"a drop by more than {margin} is ruled out: it is at most {_most(found)}"
-    if not found.testable:
-        many = f"{found.changed} changed, and fewer than {found.rule.least_changed} cannot reach {found.rule.alpha:g}"
-        return Outcome.INCONCLUSIVE, f"too few changed to tell: {many}"
-    moved = f"{'rose' if found.difference > 0 else 'dropped'} by {abs(found.difference):.3g}"
-    moved = moved if abs(found.difference) > TIE else "did not move"
+    if measure.dropped and adjusted <= measure.rule.alpha:
+        return Outcome.FAIL, f"dropped by {-measure.difference:.3g}, more than {margin} ({p})"
+    if measure.ruled_out:
+        return Outcome.PASS, f"a drop by more than {margin} is ruled out: it is at most {_largest_drop(measure)}"
+    if not measure.testable:
+        least, alpha = measure.rule.least_changed, measure.rule.alpha
+        few = f"{measure.changed} changed, and fewer than {least} cannot reach {alpha:g}"
+        return Outcome.INCONCLUSIVE, f"too few changed to tell: {few}"
+    moved = f"{'rose' if measure.difference > 0 else 'dropped'} by {abs(measure.difference):.3g}"
+    moved = moved if abs(measure.difference) > TIE else "did not move"
     return Outcome.INCONCLUSIVE, f"the mean {moved}; a drop by more than {margin} is neither shown ({p}) nor ruled out"
 
 
-def _most(found: Evidence) -> str:
-    assert found.low is not None
-    return f"{max(-found.low, 0.0):.3g}"
+def _largest_drop(measure: Evidence) -> str:
+    assert measure.low is not None
+    return f"{max(-measure.low, 0.0):.3g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """What the plain rule says of one measure."""
+    """The decision of the simple rule on one measure."""
 
     outcome: Outcome
     reason: str
@@ -259,9 +263,9 @@ class Threshold:
 def threshold(
     baseline: ArrayLike, candidate: ArrayLike, *, relative: float = 0.05, lower_is_better: bool = False
 ) -> Threshold:
-    """Decide by the policy ``threshold``: fail when the mean fell by more than a share of the baseline's.
+    """Decide by the policy ``threshold``: fail if the mean fell by more than a share of the baseline's.
 
-    It never says inconclusive. From a mean of 0 nothing can fall.
+    The outcome is never inconclusive. A mean of 0 cannot fall, so it always passes.
 
     >>> threshold([1, 1, 0.5, 1], [1, 0.5, 0.5, 1]).outcome.value
     'fail'

@@ -1,4 +1,4 @@
-"""How large a difference is: beside its spread, and in queries won and lost."""
+"""The size of a difference: relative to its spread, and in queries won and lost."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from karat.stats._student import gamma_ratio
 class EffectSize:
     """A mean difference in units of the standard deviation of the differences.
 
-    Both are None where all differences are the same and not 0, because the effect is then beyond any number.
+    Both are None where all differences are equal and not 0, because the effect is then infinite.
     """
 
     d_z: float | None
     """Cohen's d for pairs: mean / standard deviation."""
     g_z: float | None
-    """Hedges' g for pairs: d_z without its bias, which matters for few queries; None for two."""
+    """Hedges' g for pairs: d_z corrected for its bias with few queries; None for two."""
     n: int
 
 
 def effect_size(differences: ArrayLike) -> EffectSize:
-    """Give the mean of paired differences in units of their standard deviation.
+    """Return the mean of paired differences in units of their standard deviation.
 
     Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988; Hedges, Distribution theory for Glass's
     estimator of effect size and related estimators, Journal of Educational Statistics 6(2), 1981.
@@ -51,7 +51,7 @@ def effect_size(differences: ArrayLike) -> EffectSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WinTieLoss:
-    """On how many queries the candidate was better, the same, and worse."""
+    """The number of queries on which the candidate was better, equal, and worse."""
 
     wins: int
     ties: int
@@ -59,7 +59,7 @@ class WinTieLoss:
 
     @property
     def superiority(self) -> float | None:
-        """The chance that the candidate is better on a query, a tie counting half; None without queries."""
+        """The probability that the candidate is better on a query, counting a tie as half; None without queries."""
         n = self.wins + self.ties + self.losses
         return (self.wins + self.ties / 2) / n if n else None
 

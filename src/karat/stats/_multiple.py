@@ -1,6 +1,6 @@
-"""Several tests at once: p-values corrected so that more questions do not mean more false alarms.
+"""Corrections of p-values for several tests, so that more tests do not mean more false alarms.
 
-Each function gives the adjusted p-values in the order of the given ones; compare them with the level as they are.
+Each function returns adjusted p-values in the order of its argument, to be compared with the level as they are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from karat.stats._sample import Floats, finite
 
 
 def bonferroni(p: ArrayLike) -> Floats:
-    """Multiply by the number of tests: the chance of any false alarm stays below the level.
+    """Return p-values multiplied by the number of tests: the probability of any false alarm stays below the level.
 
     >>> bonferroni([0.01, 0.04, 0.5]).tolist()
     [0.03, 0.12, 1.0]
@@ -23,7 +23,7 @@ def bonferroni(p: ArrayLike) -> Floats:
 
 
 def holm(p: ArrayLike) -> Floats:
-    """Correct step by step from the smallest: the same promise as Bonferroni's, and never a larger p.
+    """Return p-values corrected step by step, from the smallest: the guarantee of Bonferroni, and never a larger p.
 
     Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6(2), 1979.
 
@@ -37,7 +37,9 @@ def holm(p: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """Control the share of false alarms among the alarms, for tests that are independent or move together.
+    """Return p-values that control the share of false alarms among the alarms.
+
+    The tests should be independent or positively dependent.
 
     Benjamini and Hochberg, Controlling the false discovery rate, Journal of the Royal Statistical Society B 57, 1995.
 
@@ -59,7 +61,7 @@ def _probabilities(p: ArrayLike) -> Floats:
 
 
 def _back(steps: Floats, order: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Floats:
-    """Put adjusted values into the order of the given ones."""
+    """Return adjusted values in the order of the original ones."""
     adjusted = np.empty_like(steps)
     adjusted[order] = steps
     return adjusted

@@ -1,4 +1,4 @@
-"""The paired t-test, and non-inferiority: whether the mean difference is 0, and whether it is one that is tolerated."""
+"""The paired t-test, and non-inferiority: whether the mean difference is 0, and whether it is tolerable."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from karat.stats._student import above, critical
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedT:
-    """What the paired t-test found; an end of the interval is None where the test does not look."""
+    """The result of a paired t-test; a one-sided test has None for the other end of the interval."""
 
     estimate: float
     error: float
     """The standard error of the mean."""
     t: float | None
-    """None where all differences are the same, so that nothing is left to chance."""
+    """None where all differences are equal, so that there is no spread."""
     df: int
     p: float
     low: float | None
@@ -43,11 +43,11 @@ def paired_t(
     """Test whether the mean of paired differences is 0, with the interval of the mean.
 
     Differences with the same label in ``clusters`` may depend on each other: the standard error is then that of the
-    clusters, and there is one degree of freedom fewer than there are clusters. Differences that are all the same have
+    clusters, and there is one degree of freedom fewer than there are clusters. Differences that are all equal have
     p = 1 if they are 0, and p = 0 otherwise.
 
-    >>> found = paired_t([0.5, 0, 0, -0.25, 0.5, 0, 0.5, 0])
-    >>> round(found.t, 3), round(found.p, 3), round(found.low, 3), round(found.high, 3)
+    >>> test = paired_t([0.5, 0, 0, -0.25, 0.5, 0, 0.5, 0])
+    >>> round(test.t, 3), round(test.p, 3), round(test.low, 3), round(test.high, 3)
     (1.488, 0.18, -0.092, 0.404)
     """
     check_alternative(alternative)
@@ -91,14 +91,14 @@ def _interval(
 
 
 def _quantile(df: int, tail: float) -> float:
-    """Give the critical value, also for the tails beyond a half of an interval at a low level."""
+    """Return the critical value, also for tails above one half, which intervals at a low level have."""
     if tail < 0.5:
         return critical(df, tail)
     return -critical(df, 1 - tail) if tail > 0.5 else 0.0
 
 
 class Claim(StrEnum):
-    """What is known about a claim: here, that the mean did not drop by more than the margin."""
+    """The state of the claim that the mean did not drop by more than the margin."""
 
     SHOWN = "shown"
     REFUTED = "refuted"
@@ -107,12 +107,12 @@ class Claim(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NonInferiority:
-    """Where the mean difference lies beside the margin: each bound holds with the confidence 1 - alpha."""
+    """The mean difference compared with the margin; each bound has confidence 1 - alpha."""
 
     outcome: Claim
     estimate: float
     low: float | None
-    """Lower bound of the mean; None for a single difference or cluster, which has no spread."""
+    """The lower bound of the mean; None for a single difference or cluster, which has no spread."""
     high: float | None
     margin: float
     alpha: float
@@ -123,10 +123,10 @@ class NonInferiority:
 def non_inferior(
     differences: ArrayLike, margin: float, *, alpha: float = 0.05, clusters: Iterable[object] | None = None
 ) -> NonInferiority:
-    """Tell whether the mean of paired differences is above -margin, by one-sided t intervals.
+    """Test whether the mean of paired differences is above -margin, by one-sided t intervals.
 
-    Shown: the lower bound is above -margin. Refuted: the upper bound is below it. Where nothing changed at all it is
-    shown, whatever the margin and however few the pairs.
+    The claim is shown if the lower bound is above -margin, and refuted if the upper bound is below it. Where nothing
+    changed it is shown, whatever the margin and however few the pairs.
 
     >>> non_inferior([0, 0.1, -0.1, 0, 0, 0.1, -0.1, 0], 0.1).outcome.value
     'shown'
@@ -151,7 +151,7 @@ def non_inferior(
 
 
 def bounds(pairs: Sample, alpha: float) -> tuple[float | None, float | None]:
-    """Give the one-sided lower and upper bound of the mean."""
+    """Return the one-sided lower and upper bounds of the mean."""
     if pairs.error is None:
         return None, None
     reach = _quantile(pairs.units - 1, alpha) * pairs.error if pairs.error else 0.0

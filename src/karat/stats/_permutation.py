@@ -1,9 +1,9 @@
-"""The sign-flip test: how often the mean difference would be as large if it were chance which run is which.
+"""The sign-flip test: how often the mean difference would be as large if the runs were swapped at random.
 
-Where nothing changed but chance, each pair might as well have been the other way round. With few differences all 2^k
-ways are tried; with many, random ones. Eight signs are one byte, and the byte looks up the sum of its eight
-differences, so that a flip costs an eighth of an addition. There is no linear algebra, hence the same bits on any
-number of threads.
+If the runs differ by chance only, each pair might as well be the other way round. With few differences all 2^k
+combinations of signs are tried; with many, random ones. Eight signs make one byte, which looks up the sum of its eight
+differences, so that a flip costs an eighth of an addition. There is no linear algebra, so that results have the same
+bits on any number of threads.
 
 Fisher, The Design of Experiments, 1935; Smucker, Allan and Carterette, A comparison of statistical significance tests
 for information retrieval evaluation, CIKM 2007; Phipson and Smyth, Permutation p-values should never be zero, 2010.
@@ -20,28 +20,28 @@ from numpy.typing import ArrayLike, NDArray
 from karat.stats._sample import ROUNDING, Alternative, Floats, check_alternative, check_resamples, sample
 
 EXACT = 16
-"""Up to so many non-zero differences all ways are tried: 65,536 of them."""
+"""Up to this number of non-zero differences all 65,536 combinations of signs are tried."""
 
 _BITS = 8
-_NEAR = 1e-10  # of the sum of all: sums nearer than this are equal, but for the order in which they were added
+_NEAR = 1e-10  # relative: sums closer than this differ only by the order of their additions
 _FLIPS_AT_ONCE = 1 << 16
 _GROUPS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permutation:
-    """What the sign-flip test found."""
+    """The result of a sign-flip test."""
 
     estimate: float
     p: float
     alternative: Alternative
     exact: bool
-    """Whether all ways were tried."""
+    """Whether all combinations of signs were tried."""
     resamples: int
-    """How many ways were tried."""
+    """The number of combinations that were tried."""
     n: int
     changed: int
-    """How many differences, or sums of a cluster, are not 0."""
+    """The number of differences, or sums of clusters, that are not 0."""
     clusters: int | None = None
 
 
@@ -55,12 +55,12 @@ def permutation(
 ) -> Permutation:
     """Test whether the mean of paired differences is 0, by flipping signs.
 
-    Up to 16 non-zero differences p is exact, and ``rng`` is not used. Beyond, it is (b + 1) / (resamples + 1), where b
-    counts the flips that come out at least as far; it is never 0. ``"less"`` asks for a drop. Differences with the same
-    label in ``clusters`` flip together.
+    With up to 16 non-zero differences p is exact, and ``rng`` is not used. Otherwise it is (b + 1) / (resamples + 1),
+    where b counts the flips that are at least as extreme; it is never 0. ``"less"`` tests for a drop. Differences with
+    the same label in ``clusters`` flip together.
 
-    >>> found = permutation([-0.5, -0.5, -1, 0, -0.25, -0.5], rng=np.random.default_rng(1), alternative="less")
-    >>> found.p == 1 / 32, found.exact
+    >>> test = permutation([-0.5, -0.5, -1, 0, -0.25, -0.5], rng=np.random.default_rng(1), alternative="less")
+    >>> test.p == 1 / 32, test.exact
     (True, True)
     """
     check_alternative(alternative)
@@ -70,14 +70,14 @@ def permutation(
     values = pairs.sums[np.abs(pairs.sums) > ROUNDING * pairs.scale]
     exact = len(values) <= EXACT
     total = float(values.sum())
-    found = sum(
-        _as_far(sums, total, near, alternative)
+    extreme = sum(
+        _count_extreme(sums, total, near, alternative)
         for sums in ([all_sums(values[None, :])[0]] if exact else _drawn_sums(values, rng, resamples))
     )
     tried = 1 << len(values) if exact else resamples
     return Permutation(
         estimate=pairs.mean,
-        p=found / tried if exact else (found + 1) / (tried + 1),
+        p=extreme / tried if exact else (extreme + 1) / (tried + 1),
         alternative=alternative,
         exact=exact,
         resamples=tried,
@@ -87,8 +87,8 @@ def permutation(
     )
 
 
-def _as_far(sums: Floats, total: float, near: float, alternative: Alternative) -> int:
-    """Count the sums that are at least as far out as the one observed."""
+def _count_extreme(sums: Floats, total: float, near: float, alternative: Alternative) -> int:
+    """Return the number of sums that are at least as extreme as the observed one."""
     if alternative == "less":
         return int((sums <= total + near).sum())
     if alternative == "greater":
@@ -97,7 +97,7 @@ def _as_far(sums: Floats, total: float, near: float, alternative: Alternative) -
 
 
 def all_sums(rows: Floats) -> Floats:
-    """Give for each row of k numbers the 2^k sums with all combinations of signs.
+    """Return the 2^k sums with all combinations of signs, for each row of k numbers.
 
     >>> all_sums(np.array([[1.0, 10.0]])).tolist()
     [[-11.0, -9.0, 9.0, 11.0]]
@@ -109,7 +109,7 @@ def all_sums(rows: Floats) -> Floats:
 
 
 def _drawn_sums(values: Floats, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
-    """Give the sums under random signs, a part of the resamples at a time."""
+    """Yield the sums under random signs, some of the resamples at a time."""
     padded = np.zeros(-(-len(values) // _BITS) * _BITS)
     padded[: len(values)] = values
     groups = padded.reshape(-1, _BITS)

@@ -1,4 +1,4 @@
-"""What a set of queries can see, judged by the differences it has already given."""
+"""Planning the number of queries by the differences of two runs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from karat.stats._sample import sample
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What n queries with this spread can see, and how many are needed for an effect."""
+    """The effect that n queries with this spread can detect, and the number that an effect needs."""
 
     n: int
     sd: float
-    """Standard deviation of the differences; with clusters, the one that independent queries would need."""
+    """The standard deviation of the differences; with clusters, that of independent queries with the same error."""
     effect: float
     power: float
-    """The chance that n queries show the effect."""
+    """The probability that n queries show the effect."""
     needed: int
-    """How many queries would show it with the power that was asked for."""
+    """The number of queries that show it with the requested power."""
     detectable: float
-    """The smallest effect that n queries show with that power."""
+    """The smallest effect that n queries show with the requested power."""
 
 
 def plan(
@@ -40,15 +40,15 @@ def plan(
 ) -> Plan:
     """Plan the number of queries by the spread of the differences of two runs.
 
-    With ``clusters`` the numbers are queries still, in clusters as large as these.
+    With ``clusters`` the numbers are still queries, in clusters of the same size.
 
-    >>> made = plan([0.5, 0, 0, -0.25, 0.5, 0, 0.5, 0], 0.1)
-    >>> made.needed, round(made.power, 2), round(made.detectable, 2)
+    >>> planned = plan([0.5, 0, 0, -0.25, 0.5, 0, 0.5, 0], 0.1)
+    >>> planned.needed, round(planned.power, 2), round(planned.detectable, 2)
     (72, 0.13, 0.34)
     """
     pairs = sample(differences, clusters, least=2)
     if not pairs.sd:
-        raise UsageError("all differences are the same: they have no spread to plan by")
+        raise UsageError("all differences are equal: there is no spread to plan by")
     return Plan(
         n=pairs.n,
         sd=pairs.sd,

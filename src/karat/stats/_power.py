@@ -1,8 +1,8 @@
-"""Power of the paired t-test: what a number of queries can see, and how many are needed to see it.
+"""Power of the paired t-test: the effects that a number of queries can detect, and the number that an effect needs.
 
-The test is that of the mean of n per-query differences against 0. Under an effect its statistic has the noncentral
-t-distribution (Student's, with n - 1 degrees of freedom and noncentrality effect / sd * sqrt(n)); everything here is
-that distribution, integrated to about twelve digits.
+The test compares the mean of n per-query differences with 0. Under an effect its statistic has the noncentral
+t-distribution with n - 1 degrees of freedom and noncentrality effect / sd * sqrt(n), which is integrated here to about
+twelve digits.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from karat.core import UsageError
 from karat.stats._student import critical
 
-_NODES = 80  # per piece; the integrand is smooth, and half as many give ten digits already
+_NODES = 80  # per piece; half as many would give ten digits
 _REACH = 9.0  # standard deviations beyond which a normal distribution has less than 1e-18
 _MOST = 10**12  # queries; beyond it the answer is "no number of queries"
 
 
 LEAST_ALPHA = 1e-6
-"""No test on so few queries as people have is meant for less."""
+"""The least level: no realistic number of queries allows less."""
 
 
 def power(n: int, effect: float, sd: float, *, alpha: float = 0.05, sides: int = 2) -> float:
-    """Give the chance that a paired t-test over n queries finds an effect that is there.
+    """Return the probability that a paired t-test over n queries detects an effect.
 
-    ``effect`` is the mean of the per-query differences, whatever its sign, ``sd`` their standard deviation; a
+    ``effect`` is the mean of the per-query differences, of either sign, and ``sd`` their standard deviation. A
     one-sided test looks in the direction of the effect.
 
     >>> round(power(73, 0.05, 0.15), 3), round(power(72, 0.05, 0.15), 3)
@@ -38,12 +38,12 @@ def power(n: int, effect: float, sd: float, *, alpha: float = 0.05, sides: int =
     if n < 2:
         raise UsageError(f"power of {n} queries: a spread needs at least 2")
     if not math.isfinite(effect):
-        raise UsageError(f"effect {effect} is no finite number")
+        raise UsageError(f"effect {effect} is not a finite number")
     return _power(n, abs(effect) / sd, alpha, sides)
 
 
 def sample_size(effect: float, sd: float, *, power: float = 0.8, alpha: float = 0.05, sides: int = 2) -> int:
-    """Give the smallest number of queries with which an effect is found with this power.
+    """Return the smallest number of queries that detect an effect with this power.
 
     >>> [sample_size(0.05, sd) for sd in (0.15, 0.25, 0.35)]
     [73, 199, 387]
@@ -51,7 +51,7 @@ def sample_size(effect: float, sd: float, *, power: float = 0.8, alpha: float = 
     _check(sd=sd, alpha=alpha, sides=sides, power=power)
     size = abs(effect) / sd
     if not 0 < size < math.inf:
-        raise UsageError(f"effect {effect}: a number of queries can be found for a finite effect other than 0")
+        raise UsageError(f"effect {effect} should be a finite number other than 0")
     low, high = 1, 2
     while _power(high, size, alpha, sides) < power:
         low, high = high, 2 * high
@@ -64,7 +64,7 @@ def sample_size(effect: float, sd: float, *, power: float = 0.8, alpha: float = 
 
 
 def detectable(n: int, sd: float, *, power: float = 0.8, alpha: float = 0.05, sides: int = 2) -> float:
-    """Give the smallest effect that n queries find with this power.
+    """Return the smallest effect that n queries detect with this power.
 
     >>> [round(detectable(280, sd), 3) for sd in (0.15, 0.25, 0.35)]
     [0.025, 0.042, 0.059]
@@ -87,7 +87,7 @@ def _check(*, sd: float, alpha: float, sides: int, power: float = 0.8) -> None:
 
 
 def _power(n: int, size: float, alpha: float, sides: int) -> float:
-    """Give the power for an effect in units of the standard deviation."""
+    """Return the power for an effect in units of the standard deviation."""
     limit, shift = critical(n - 1, alpha / sides), size * math.sqrt(n)
     other = _above(limit, n - 1, -shift) if sides == 2 else 0.0
     return min(1.0, _above(limit, n - 1, shift) + other)
@@ -95,7 +95,7 @@ def _power(n: int, size: float, alpha: float, sides: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _detectable(n: int, power: float, alpha: float, sides: int) -> float:
-    """Give the effect in units of the standard deviation, by halving."""
+    """Return the effect in units of the standard deviation, by bisection."""
     low, high = 0.0, 1.0
     while _power(n, high, alpha, sides) < power:
         low, high = high, 2 * high
@@ -106,13 +106,13 @@ def _detectable(n: int, power: float, alpha: float, sides: int) -> float:
 
 
 def _above(t: float, df: int, shift: float) -> float:
-    """Give P(T > t) for a noncentral T = (Z + shift) / S, t > 0, as the mean of P(Z > t s - shift) over s.
+    """Return P(T > t) for a noncentral T = (Z + shift) / S, t > 0, as the mean of P(Z > t s - shift) over s.
 
-    S is the root of a chi-squared over its degrees of freedom. Its density is divided by its own integral over the same
-    points, which spares the gamma function and its rounding.
+    S is the root of a chi-squared divided by its degrees of freedom. Its density is divided by its own integral over
+    the same points, which avoids the gamma function and its rounding.
     """
     s, weight = _points(t, df, shift)
-    # Without its constant, and with its top near 1: (df - 1) ln s - df (s^2 - 1) / 2.
+    # Without its constant, and with a maximum near 1: (df - 1) ln s - df (s^2 - 1) / 2.
     density = weight * np.exp((df - 1) * np.log(s) - df * (s * s - 1) / 2)
     tails = [math.erfc(x) for x in ((t * s - shift) / math.sqrt(2)).tolist()]
     # Not a dot product: its last bit may depend on the number of threads.
@@ -120,7 +120,7 @@ def _above(t: float, df: int, shift: float) -> float:
 
 
 def _points(t: float, df: int, shift: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give points and weights for an integral over s: where S lies, in pieces that end where the tail turns."""
+    """Return points and weights for an integral over s, in pieces that end where the integrand bends."""
     width = 1.5 * _REACH / math.sqrt(2 * df)
     low, high = max(0.0, 1 - width), 1 + width
     turns = [(shift - _REACH) / t, shift / t, (shift + _REACH) / t]

@@ -1,12 +1,11 @@
-"""How alike two ranked lists of ids are: overlap weighted to the top, correlation over the union, and what moved.
+"""Similarity of two ranked lists of ids: overlap weighted towards the top, correlation over the union, and moves.
 
-``first`` is the list before, or of the baseline; ``second`` the one after, or of the candidate. Ranks count from 1, and
-no list names an id twice. In every number here two empty lists are alike (1), and an empty list has nothing in common
-with one that is not (0).
+``first`` is the list of the baseline, ``second`` that of the candidate. Ranks count from 1, and no list has an id
+twice. In every number here two empty lists are alike (1), and an empty list has nothing in common with another (0).
 
-Correlation runs over all ids that stand in either list. The ids that a list lacks are placed after its last, all tied:
-what is known of them is that they would have come later, and no more. Correlation over the shared ids alone would call
-two lists identical that share two ids of eighteen, in the same order.
+Correlation is over all ids in either list. The ids that a list lacks are placed after its last, all tied, because all
+that is known is that they would have come later. Correlation over the shared ids alone would call two lists identical
+that share two ids of eighteen, in the same order.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ Direction = Literal["entered", "left", "up", "down"]
 
 
 def rbo(first: Ranking, second: Ranking, p: float = 0.9) -> float:
-    """Give the extrapolated rank-biased overlap: 0 for lists with nothing in common, 1 for equal ones.
+    """Return the extrapolated rank-biased overlap: 0 for lists with nothing in common, 1 for equal lists.
 
-    It is the overlap that a reader sees on average who goes on to the next rank with probability ``p``. At 0.9 the
-    first ten ranks weigh 86 %. What lies below the lists is taken to agree as far as what is seen: a list that was only
-    cut off has 1 with the whole one, which is why Jaccard stands beside it.
+    It is the mean overlap seen by a reader who goes on to the next rank with probability ``p``. At 0.9 the first ten
+    ranks weigh 86 %. Below their ends the lists are taken to agree as far as above: a list that was only cut off has 1
+    with the whole one, which is why Jaccard is shown beside it.
 
     Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 32.
 
@@ -47,7 +46,7 @@ def rbo(first: Ranking, second: Ranking, p: float = 0.9) -> float:
 
 
 def kendall_tau(first: Ranking, second: Ranking) -> float:
-    """Give Kendall's tau-b over the union: 1 for the same order, -1 for the reverse of the same ids.
+    """Return Kendall's tau-b over the union: 1 for the same order, -1 for the reverse of the same ids.
 
     The ids that a list lacks are placed after its last, all tied. Two lists of n ids with nothing in common have
     -2n / (3n - 1), which is -1 for one id and -2/3 for many.
@@ -63,9 +62,9 @@ def kendall_tau(first: Ranking, second: Ranking) -> float:
 
 
 def spearman(first: Ranking, second: Ranking) -> float:
-    """Give Spearman's rank correlation over the union: 1 for the same order, -1 for the reverse of the same ids.
+    """Return Spearman's rank correlation over the union: 1 for the same order, -1 for the reverse of the same ids.
 
-    The ids that a list lacks are placed after its last, all tied: each has the mean of the ranks they take up together.
+    The ids that a list lacks are placed after its last, all tied: each has the mean of their ranks.
 
     Kendall, Gibbons, Rank Correlation Methods, 5th edition 1990, chapter 3.
 
@@ -76,7 +75,7 @@ def spearman(first: Ranking, second: Ranking) -> float:
 
 
 def jaccard(first: Ranking, second: Ranking, k: int | None = None) -> float:
-    """Give the share of ids in either top k that stand in both; without ``k``, of the whole lists.
+    """Return the share of ids in either top k that are in both; without ``k``, of the whole lists.
 
     >>> jaccard(["a", "b", "c"], ["b", "a", "d"]), jaccard(["a", "b", "c"], ["b", "a", "d"], k=2)
     (0.5, 1.0)
@@ -85,7 +84,7 @@ def jaccard(first: Ranking, second: Ranking, k: int | None = None) -> float:
 
 
 def top1_changed(first: Ranking, second: Ranking) -> bool:
-    """Tell whether another id stands first, or one list is empty where the other is not.
+    """Return whether another id is first, or only one of the lists is empty.
 
     >>> top1_changed(["a", "b"], ["a", "c"]), top1_changed(["a"], [])
     (False, True)
@@ -95,7 +94,7 @@ def top1_changed(first: Ranking, second: Ranking) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankChange:
-    """An id that does not stand where it stood."""
+    """An id whose rank differs between two lists."""
 
     id: Hashable
     direction: Direction
@@ -107,7 +106,7 @@ class RankChange:
 
 
 def order_differences(first: Ranking, second: Ranking) -> tuple[RankChange, ...]:
-    """Give every id whose rank differs: those of the second list in its order, then those that left.
+    """Return every id whose rank differs: those of the second list in its order, then those that left.
 
     An id that enters moves all below it down by one, and each of them is listed.
 
@@ -119,8 +118,8 @@ def order_differences(first: Ranking, second: Ranking) -> tuple[RankChange, ...]
     c left 3 None
     """
     old, new = _ranks(first, "first"), _ranks(second, "second")
-    kept = [_change(id_, old.get(id_), rank) for id_, rank in new.items() if old.get(id_) != rank]
-    return (*kept, *(_change(id_, rank, None) for id_, rank in old.items() if id_ not in new))
+    moved = [_change(id_, old.get(id_), rank) for id_, rank in new.items() if old.get(id_) != rank]
+    return (*moved, *(_change(id_, rank, None) for id_, rank in old.items() if id_ not in new))
 
 
 def _change(id_: Hashable, before: int | None, after: int | None) -> RankChange:
@@ -133,7 +132,7 @@ def _change(id_: Hashable, before: int | None, after: int | None) -> RankChange:
 
 
 class Match(NamedTuple):
-    """Two ranked lists as all the numbers here see them: their lengths, and where the shared ids stand."""
+    """The lengths of two ranked lists, and the ranks of the ids that they share."""
 
     first: int
     second: int
@@ -154,9 +153,9 @@ class Match(NamedTuple):
 
 
 def match(first: Ranking, second: Ranking, k: int | None = None) -> Match:
-    """Find the shared ids of two ranked lists, or of their top k; refuse an id that stands twice in the whole list."""
+    """Match two ranked lists, or their top k; refuse a list that has an id twice."""
     if k is not None and k < 1:
-        raise UsageError(f"k is {k}; a list is compared down to rank 1 at least")
+        raise UsageError(f"k is {k}; it should be at least 1")
     old, new = _ranks(first, "first"), _ranks(second, "second")
     sizes = (len(old), len(new)) if k is None else (min(len(old), k), min(len(new), k))
     pairs = [(rank, new[id_]) for id_, rank in old.items() if id_ in new]
@@ -166,38 +165,40 @@ def match(first: Ranking, second: Ranking, k: int | None = None) -> Match:
 
 
 def _ranks(ids: Ranking, which: str) -> dict[Hashable, int]:
-    """Give the rank of every id, in order."""
+    """Return the rank of every id, in order."""
     if isinstance(ids, (str, bytes)):
         raise UsageError(f"the {which} list is the text {shorten(ids)}; it should be a sequence of ids")
     ranks = dict(zip(ids, range(1, len(ids) + 1), strict=True))
     if len(ranks) < len(ids):
-        # A dict keeps the last rank that it was given, so the first id to differ stands again further down.
-        twice = next(id_ for rank, id_ in enumerate(ids, 1) if ranks[id_] != rank)
-        raise UsageError(f"id {shorten(twice)} stands more than once in the {which} list; a ranking names each id once")
+        # A dict keeps the last rank of a key, so the first id whose rank differs appears again further down.
+        repeated = next(id_ for rank, id_ in enumerate(ids, 1) if ranks[id_] != rank)
+        raise UsageError(
+            f"id {shorten(repeated)} appears more than once in the {which} list; a ranking has each id once"
+        )
     return ranks
 
 
 def check_persistence(p: float) -> None:
-    """Refuse a p of RBO at which there is no reader: one who never goes on, or never stops."""
+    """Refuse a p of RBO that is not between 0 and 1."""
     if not 0 < p < 1:
-        raise UsageError(f"p is {p}; the chance to go on to the next rank lies between 0 and 1")
+        raise UsageError(f"p is {p}; the probability to go on to the next rank lies between 0 and 1")
 
 
 def jaccard_of(pair: Match) -> float:
-    """Give the share of the ids that stand in both lists."""
+    """Return the share of the ids that are in both lists."""
     return pair.shared / pair.union if pair.union else 1.0
 
 
 def top1_changed_of(pair: Match) -> bool:
-    """Tell whether no id stands first in both lists; two empty ones agree."""
+    """Return whether the lists do not share their first id; two empty lists agree."""
     return pair.union > 0 and (pair.before[:1], pair.after[:1]) != ([1], [1])
 
 
 def overlap_of(pair: Match, p: float) -> float:
-    """Give extrapolated RBO.
+    """Return extrapolated RBO.
 
     Equation 32 is the mean of the agreements at each depth, weighted (1 - p) p^(d - 1), with that at the last depth for
-    all below. Summed by parts it is the first agreement plus p^d times each next step, which leaves equal lists at
+    all below. Summed by parts it is the first agreement plus p^d times each next step, so that equal lists have
     exactly 1.
     """
     short, long = sorted((pair.first, pair.second))
@@ -206,14 +207,14 @@ def overlap_of(pair: Match, p: float) -> float:
     depth, weight = _depths(long, p)
     seen_at = np.maximum(pair.before, pair.after) if pair.before else np.zeros(0, dtype=np.int64)
     overlap = np.bincount(seen_at, minlength=long + 1)[1:].cumsum()
-    # Below its end the short list is taken to go on agreeing as it did there. In whole numbers up to the division.
+    # Below its end the short list is taken to agree as it did there. All are whole numbers up to the division.
     agreement = (short * overlap + np.maximum(depth - short, 0) * overlap[short - 1]) / (short * depth)
     return min(1.0, max(0.0, float(agreement[0] + (weight * np.diff(agreement)).sum())))
 
 
 @lru_cache(maxsize=256)
 def _depths(long: int, p: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Give the depths of a list, and what each step from one to the next weighs."""
+    """Return the depths of a list, and the weight of each step from one to the next."""
     depth = np.arange(1, long + 1)
     weight = p ** depth[:-1].astype(np.float64)
     depth.setflags(write=False)
@@ -222,23 +223,23 @@ def _depths(long: int, p: float) -> tuple[NDArray[np.int64], NDArray[np.float64]
 
 
 def tau_of(pair: Match) -> float:
-    """Give tau-b: concordant less discordant pairs, over the geometric mean of the pairs that each list tells apart.
+    """Return tau-b: concordant minus discordant pairs, over the geometric mean of the untied pairs of each list.
 
     All ties are among ids that a list lacks, so that the pairs can be counted kind by kind.
     """
     shared, union = pair.shared, pair.union
     left, entered = pair.first - shared, pair.second - shared
-    # A shared id stands before all that the other list lacks; each that it follows in its own list is discordant.
+    # A shared id comes before all ids that the other list lacks; each that it follows in its own list is discordant.
     overtaken = sum(pair.before) + sum(pair.after) - shared * (shared + 1)
     difference = math.comb(shared, 2) - 2 * _inversions(pair.after)
     difference += shared * (left + entered) - 2 * overtaken - left * entered
     pairs = math.comb(union, 2)
-    told_apart = (pairs - math.comb(entered, 2)) * (pairs - math.comb(left, 2))
-    return difference / math.sqrt(told_apart) if told_apart else _without_order(pair)
+    untied = (pairs - math.comb(entered, 2)) * (pairs - math.comb(left, 2))
+    return difference / math.sqrt(untied) if untied else _without_order(pair)
 
 
 def _inversions(ranks: list[int]) -> int:
-    """Count the pairs that stand in descending order."""
+    """Return the number of pairs in descending order."""
     seen: list[int] = []
     count = 0
     for rank in ranks:
@@ -249,7 +250,7 @@ def _inversions(ranks: list[int]) -> int:
 
 
 def rho_of(pair: Match) -> float:
-    """Give Spearman's rho: Pearson's correlation of the ranks, doubled so that the mean of tied ranks stays whole."""
+    """Return Spearman's rho: Pearson's correlation of doubled ranks, of which the mean of ties is a whole number."""
     shared, union = pair.shared, pair.union
     left, entered = pair.first - shared, pair.second - shared
     last_of_first, last_of_second = pair.first + 1 + union, pair.second + 1 + union
@@ -262,10 +263,10 @@ def rho_of(pair: Match) -> float:
 
 
 def _spread(n: int) -> int:
-    """Give the sum of squared deviations of n doubled ranks from their mean; n tied ones take that much away."""
+    """Return the sum of squared deviations of n doubled ranks from their mean; n tied ranks reduce it by that much."""
     return (n**3 - n) // 3
 
 
 def _without_order(pair: Match) -> float:
-    """Give the correlation where a list tells no two ids apart: one id in both, or an empty list."""
+    """Return the correlation where a list orders no two ids: one id in both, or an empty list."""
     return 1.0 if pair.first == pair.second else 0.0

@@ -1,4 +1,4 @@
-"""Per-query numbers as every test here sees them: checked, one-dimensional, and added up by cluster."""
+"""Per-query differences as all tests use them: checked, one-dimensional, and summed by cluster."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ Floats = NDArray[np.float64]
 Alternative = Literal["two-sided", "less", "greater"]
 
 TIE = 1e-9
-"""Scores of one query that differ by no more than this are the same score (requirement H10)."""
+"""Scores of one query that differ by no more than this are equal."""
 
 ROUNDING = 1e-12
-"""What is smaller than this share of the numbers it was computed from is rounding, and counts as 0."""
+"""A result below this share of the numbers that it was computed from is rounding error, and counts as 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """Differences of pairs, and what they add up to in each cluster; without clusters each pair is its own."""
+    """Differences of pairs, and their sums by cluster; without clusters each pair is its own."""
 
     values: Floats
     sums: Floats
     sizes: Floats
     clusters: int | None
-    """How many clusters there are; None where no labels were given."""
+    """The number of clusters; None without labels."""
 
     @property
     def n(self) -> int:
-        """How many differences there are."""
+        """The number of differences."""
         return len(self.values)
 
     @property
     def units(self) -> int:
-        """How many things vary independently: clusters, or differences."""
+        """The number of independent units: clusters, or differences."""
         return len(self.sums)
 
     @property
@@ -49,15 +49,15 @@ class Sample:
 
     @property
     def scale(self) -> float:
-        """The most that a cluster could add up to: what sums are large or small beside."""
+        """The largest possible sum of a cluster, with which sums are compared."""
         return float(np.abs(self.values).max() * self.sizes.max())
 
     @property
     def error(self) -> float | None:
-        """The standard error of the mean, clusters moving as one; None for a single cluster or difference.
+        """The standard error of the mean, by clusters; None for a single cluster or difference.
 
-        Without clusters it is sd / sqrt(n). With them it is the linearised error of a ratio, sum of the clusters over
-        n: that of a regression on a constant with clustered errors. Equal clusters make it the error of their means.
+        Without clusters it is sd / sqrt(n). With clusters it is that of a regression on a constant with clustered
+        errors. For clusters of equal size it is the standard error of their means.
         """
         if self.units < 2:
             return None
@@ -68,19 +68,19 @@ class Sample:
 
     @property
     def sd(self) -> float | None:
-        """The standard deviation that n independent differences would need for the same error."""
+        """The standard deviation of n independent differences with the same standard error."""
         return None if self.error is None else self.error * math.sqrt(self.n)
 
 
 def sample(differences: ArrayLike, clusters: Iterable[object] | None = None, *, least: int = 1) -> Sample:
-    """Check differences, and add them up by the labels of their clusters.
+    """Return differences, checked and summed by the labels of their clusters.
 
     >>> sample([0.1, -0.1, 0.3], ["a", "b", "a"]).sums.tolist()
     [0.4, -0.1]
     >>> sample([0.1, float("nan")])
     Traceback (most recent call last):
         ...
-    karat.core._errors.UsageError: differences[1] is nan, which is no finite number
+    karat.core._errors.UsageError: differences[1] is nan, which is not a finite number
     """
     values = finite(differences, "differences")
     if clusters is None:
@@ -96,7 +96,7 @@ def sample(differences: ArrayLike, clusters: Iterable[object] | None = None, *, 
 
 
 def finite(values: ArrayLike, name: str) -> Floats:
-    """Give a one-dimensional array of finite numbers; refuse anything else by its name and place."""
+    """Return a one-dimensional array of finite numbers; the error for anything else has its name and index."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -105,23 +105,23 @@ def finite(values: ArrayLike, name: str) -> Floats:
         raise UsageError(f"{name} of shape {array.shape}: one list of numbers is needed")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
-        raise UsageError(f"{name}[{bad[0]}] is {array[bad[0]]}, which is no finite number")
+        raise UsageError(f"{name}[{bad[0]}] is {array[bad[0]]}, which is not a finite number")
     return array
 
 
 def pairs(baseline: ArrayLike, candidate: ArrayLike) -> tuple[Floats, Floats]:
-    """Give the scores of two runs, one each per query."""
-    one, other = finite(baseline, "baseline"), finite(candidate, "candidate")
-    if len(one) != len(other):
-        raise UsageError(f"{len(one)} baseline and {len(other)} candidate scores: both need one per query")
-    return one, other
+    """Return the scores of two runs as arrays of equal length."""
+    before, after = finite(baseline, "baseline"), finite(candidate, "candidate")
+    if len(before) != len(after):
+        raise UsageError(f"{len(before)} baseline and {len(after)} candidate scores: both need one per query")
+    return before, after
 
 
 def check_alternative(alternative: str) -> None:
-    """Refuse an alternative that no test has."""
-    known = get_args(Alternative)
-    if alternative not in known:
-        raise UsageError(f"unknown alternative {alternative!r}{did_you_mean(str(alternative), known)}")
+    """Refuse an unknown alternative."""
+    alternatives = get_args(Alternative)
+    if alternative not in alternatives:
+        raise UsageError(f"unknown alternative {alternative!r}{did_you_mean(str(alternative), alternatives)}")
 
 
 def check_share(name: str, share: float) -> None:
@@ -137,7 +137,7 @@ def check_resamples(resamples: int) -> None:
 
 
 def _codes(clusters: Iterable[object], n: int) -> tuple[NDArray[np.intp], int]:
-    """Number the labels in the order in which they first come."""
+    """Return a number for each label, in order of first appearance, and how many there are."""
     labels = clusters.tolist() if isinstance(clusters, np.ndarray) else list(clusters)
     if len(labels) != n:
         raise UsageError(f"{len(labels)} cluster labels for {n} differences: every pair needs one")

@@ -1,4 +1,4 @@
-"""Two ranked lists compared in all respects at once, how different that makes them, and the same over many queries."""
+"""All similarities of two ranked lists at once, a class for them, and summaries over many queries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from karat.stats._ranks import (
 
 SimilarityClass = Literal["identical", "minor", "major", "incompatible"]
 
-# Least tau-b and least Jaccard of a class, in the order of the classes.
+# The least tau-b and Jaccard of a class, in the order of the classes.
 _LEAST: Mapping[SimilarityClass, tuple[float, float]] = {
     "identical": (0.99, 0.95),
     "minor": (0.95, 0.70),
@@ -34,19 +34,18 @@ _MOST_RR_DELTA = 0.03
 def similarity_class(
     *, tau: float, overlap: float, top1_changed: bool, rr_delta: float | None = None
 ) -> SimilarityClass:
-    """Say how different two ranked lists are, from Kendall's tau-b over their union and their Jaccard overlap.
+    """Return how similar two ranked lists are, from Kendall's tau-b over their union and their Jaccard overlap.
 
     - ``identical``: tau at least 0.99 and overlap at least 0.95;
     - ``minor``: tau at least 0.95 and overlap at least 0.70;
     - ``major``: tau at least 0.85 and overlap at least 0.70;
     - ``incompatible``: anything else.
 
-    Where another id stands first, or the reciprocal rank of the first relevant id differs by more than 0.03 either way,
-    the class is ``major`` at best. ``rr_delta`` is None where nothing was judged.
+    Where another id is first, or the reciprocal rank of the first relevant id differs by more than 0.03 either way, the
+    class is ``major`` at best. ``rr_delta`` is None where nothing was judged.
 
-    The limits are those that the classes were proposed with. Only tau and the first id were looked at there, so that
-    lists that share two ids of eighteen in the same order were ``minor``, and a hundred ids with another on top
-    ``identical``.
+    The limits of tau are those with which the classes were proposed. The overlap is needed too: by tau alone, lists
+    that share two ids of eighteen in the same order would be alike.
 
     >>> similarity_class(tau=1.0, overlap=1.0, top1_changed=False)
     'identical'
@@ -56,9 +55,9 @@ def similarity_class(
     'incompatible'
     """
     if not (-1 <= tau <= 1 and 0 <= overlap <= 1):
-        raise UsageError(f"tau {tau} and overlap {overlap}: they lie between -1 and 1, and between 0 and 1")
+        raise UsageError(f"tau {tau} and overlap {overlap} should lie between -1 and 1, and between 0 and 1")
     if rr_delta is not None and not -1 <= rr_delta <= 1:
-        raise UsageError(f"difference of reciprocal ranks {rr_delta}: it lies between -1 and 1, or is None")
+        raise UsageError(f"difference of reciprocal ranks {rr_delta} should lie between -1 and 1, or be None")
     flagged = top1_changed or (rr_delta is not None and abs(rr_delta) > _MOST_RR_DELTA)
     for name, (least_tau, least_overlap) in _LEAST.items():
         if tau >= least_tau and overlap >= least_overlap and (name == "major" or not flagged):
@@ -68,7 +67,7 @@ def similarity_class(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankSimilarity:
-    """How alike two ranked lists are; ``rank_similarity`` makes it."""
+    """The similarities of two ranked lists, as ``rank_similarity`` returns them."""
 
     rbo: float
     """Extrapolated rank-biased overlap, 0 to 1."""
@@ -77,39 +76,39 @@ class RankSimilarity:
     spearman: float
     """Rank correlation over the union, -1 to 1."""
     jaccard: float
-    """Share of the ids that stand in both lists."""
+    """The share of the ids that are in both lists."""
     top1_changed: bool
     similarity_class: SimilarityClass
     first: int
-    """How many ids of the first list were compared."""
+    """The number of ids of the first list that were compared."""
     second: int
-    """How many ids of the second list were compared."""
+    """The number of ids of the second list that were compared."""
     shared: int
-    """How many ids stand in both."""
+    """The number of ids in both."""
     up: int
-    """How many shared ids stand nearer to rank 1 in the second list."""
+    """The number of shared ids that are nearer to rank 1 in the second list."""
     down: int
-    """How many shared ids stand further from rank 1 in the second list."""
+    """The number of shared ids that are further from rank 1 in the second list."""
     k: int | None
     """The rank at which both lists were cut; None if they were not."""
     p: float
     """The persistence of RBO."""
     rr_delta: float | None
-    """The difference of reciprocal ranks that was given; None where nothing was judged."""
+    """The difference of reciprocal ranks; None where nothing was judged."""
 
     @property
     def entered(self) -> int:
-        """How many ids stand in the second list only."""
+        """The number of ids in the second list only."""
         return self.second - self.shared
 
     @property
     def left(self) -> int:
-        """How many ids stand in the first list only."""
+        """The number of ids in the first list only."""
         return self.first - self.shared
 
     @property
     def order_differences(self) -> int:
-        """How many ids do not stand where they stood; the function of that name lists them."""
+        """The number of ids whose rank differs; the function of that name lists them."""
         return self.entered + self.left + self.up + self.down
 
 
@@ -118,12 +117,12 @@ def rank_similarity(
 ) -> RankSimilarity:
     """Compare two ranked lists of ids, or with ``k`` the top k of both.
 
-    ``rr_delta`` is the difference of the query's reciprocal ranks, if it was judged; only the class looks at it.
+    ``rr_delta`` is the difference of the query's reciprocal ranks, if it was judged; only the class depends on it.
 
-    >>> found = rank_similarity(["a", "b", "c", "d"], ["a", "c", "b", "e"])
-    >>> round(found.rbo, 3), round(found.kendall_tau, 3), round(found.spearman, 3), found.jaccard
+    >>> similarity = rank_similarity(["a", "b", "c", "d"], ["a", "c", "b", "e"])
+    >>> round(similarity.rbo, 3), round(similarity.kendall_tau, 3), round(similarity.spearman, 3), similarity.jaccard
     (0.773, 0.6, 0.8, 0.6)
-    >>> found.top1_changed, found.order_differences, found.similarity_class
+    >>> similarity.top1_changed, similarity.order_differences, similarity.similarity_class
     (False, 4, 'incompatible')
     """
     check_persistence(p)
@@ -151,33 +150,36 @@ def rank_similarity(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankSummary:
-    """How alike the ranked lists of many queries are; ``summarise_ranks`` makes it. Means are NaN without queries."""
+    """The similarities of the ranked lists of many queries, as ``summarise_ranks`` returns them.
+
+    Means are NaN without queries.
+    """
 
     queries: int
     rbo: float
-    """Mean over the queries, as the next three."""
+    """The mean over the queries, like the next three."""
     kendall_tau: float
     spearman: float
     jaccard: float
     top1_changed: int
-    """How many queries have another id on top."""
+    """The number of queries with another first id."""
     unchanged: int
-    """How many queries have the same ids at the same ranks."""
+    """The number of queries with the same ids at the same ranks."""
     both_empty: int
-    """How many queries have no hits in either list, and count as alike."""
+    """The number of queries without hits in either list, which count as alike."""
     one_empty: int
-    """How many queries have hits in one list only."""
+    """The number of queries with hits in one list only."""
     classes: Mapping[SimilarityClass, int]
-    """How many queries are of each class; all four are named."""
+    """The number of queries of each of the four classes."""
 
     @property
     def top1_changed_share(self) -> float:
-        """The share of queries with another id on top."""
+        """The share of queries with another first id."""
         return self.top1_changed / self.queries if self.queries else math.nan
 
 
 def summarise_ranks(similarities: Iterable[RankSimilarity]) -> RankSummary:
-    """Give means and counts over queries that were all compared with the same ``k`` and ``p``.
+    """Return means and counts over queries that were all compared with the same ``k`` and ``p``.
 
     >>> lists = [(["a", "b"], ["a", "b"]), (["a", "b"], ["b", "a"])]
     >>> summary = summarise_ranks(rank_similarity(before, after) for before, after in lists)
@@ -186,26 +188,26 @@ def summarise_ranks(similarities: Iterable[RankSimilarity]) -> RankSummary:
     >>> summary.classes
     {'identical': 1, 'minor': 0, 'major': 0, 'incompatible': 1}
     """
-    each = list(similarities)
-    settings = {(one.k, one.p) for one in each}
+    items = list(similarities)
+    settings = {(item.k, item.p) for item in items}
     if len(settings) > 1:
         raise UsageError(f"queries compared with k and p of {sorted(settings, key=str)} have no common mean")
-    counts = Counter(one.similarity_class for one in each)
+    counts = Counter(item.similarity_class for item in items)
     return RankSummary(
-        queries=len(each),
-        rbo=_mean(one.rbo for one in each),
-        kendall_tau=_mean(one.kendall_tau for one in each),
-        spearman=_mean(one.spearman for one in each),
-        jaccard=_mean(one.jaccard for one in each),
-        top1_changed=sum(one.top1_changed for one in each),
-        unchanged=sum(one.order_differences == 0 for one in each),
-        both_empty=sum(one.first == one.second == 0 for one in each),
-        one_empty=sum((one.first == 0) != (one.second == 0) for one in each),
+        queries=len(items),
+        rbo=_mean(item.rbo for item in items),
+        kendall_tau=_mean(item.kendall_tau for item in items),
+        spearman=_mean(item.spearman for item in items),
+        jaccard=_mean(item.jaccard for item in items),
+        top1_changed=sum(item.top1_changed for item in items),
+        unchanged=sum(item.order_differences == 0 for item in items),
+        both_empty=sum(item.first == item.second == 0 for item in items),
+        one_empty=sum((item.first == 0) != (item.second == 0) for item in items),
         classes={name: counts[name] for name in get_args(SimilarityClass)},
     )
 
 
 def _mean(values: Iterable[float]) -> float:
-    """Give the mean, which does not depend on the order of the queries; NaN without any."""
+    """Return the mean, which does not depend on the order of the queries; NaN without any."""
     numbers = list(values)
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

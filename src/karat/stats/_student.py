@@ -2,7 +2,7 @@
 
 P(T > t) = I_x(df/2, 1/2) / 2 with x = df / (df + t^2). The continued fraction converges fast where x lies below the
 mean of the beta distribution, and the symmetry I_x(a, b) = 1 - I_y(b, a), y = 1 - x, brings every x there. It is
-written in y and in a y - b x, which have all their digits where x is near 1. Probabilities are right to 13 digits,
+written in y and in a y - b x, which keep all their digits where x is near 1. Probabilities are accurate to 13 digits,
 however small they are and however many degrees of freedom there are.
 
 Didonato and Morris, Algorithm 708: significant digit computation of the incomplete beta function ratios, ACM
@@ -18,7 +18,7 @@ _MOST_STEPS = 100_000
 
 
 def above(t: float, df: int) -> float:
-    """Give P(T > t).
+    """Return P(T > t).
 
     >>> round(above(2.0, 10), 6), round(above(-2.0, 10), 6)
     (0.036694, 0.963306)
@@ -35,7 +35,7 @@ def above(t: float, df: int) -> float:
 
 @lru_cache(maxsize=4096)
 def critical(df: int, tail: float) -> float:
-    """Give the value that T exceeds with probability ``tail``, which is below a half; by halving.
+    """Return the value that T exceeds with probability ``tail``, which is below one half; by bisection.
 
     >>> round(critical(29, 0.05), 4)
     1.6991
@@ -50,7 +50,7 @@ def critical(df: int, tail: float) -> float:
 
 
 def gamma_ratio(a: float) -> float:
-    """Give gamma(a + 1/2) / gamma(a); the logarithms of both would lose the digits that they have before the point."""
+    """Return gamma(a + 1/2) / gamma(a), without logarithms, whose digits before the point would be lost after it."""
     if a < 40:
         return math.gamma(a + 0.5) / math.gamma(a)
     b = 1 / (a * a)
@@ -59,7 +59,7 @@ def gamma_ratio(a: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float, y: float) -> float:
-    """Give I_x(a, b) without the factor x^a y^b / B(a, b): a continued fraction, from the front by Lentz's method."""
+    """Return I_x(a, b) without the factor x^a y^b / B(a, b): a continued fraction, by Lentz's method."""
     middle = a * y - b * x + 1
     value = denominator = a * middle / (a + 1)
     inverse = 0.0

@@ -1,7 +1,7 @@
-"""Fusion: one ranking from those of several channels, which keeps the rank and score of each channel.
+"""Fusion: one ranking from the rankings of several channels, with the rank and score in each.
 
-In all formulas the sum is over the channels that have the document, ``n`` is their number, ``rank`` counts from 1 in
-the channel's order, and ``norm`` makes the scores of one channel for one query comparable:
+In all formulas the sum is over the channels that have the document, ``n`` is their number, ``rank`` is the rank in the
+channel, from 1, and ``norm`` normalises the scores of one channel for one query:
 
 ========  ==================================  =================================================
 rrf       sum of weight / (k + rank)          Cormack, Clarke & Buettcher 2009 (weights are 1 there)
@@ -14,9 +14,9 @@ z         (score - lowest) / standard deviation
 rank      1 - (rank - 1) / length of the list
 ========  ==================================  =================================================
 
-A channel adds nothing for a document that it does not have. So every normalised score is at least 0, and z counts from
-the lowest score: the plain standard score is negative for half of a list, and would rank a retrieved document below one
-that was not. In a list whose scores are all equal, or that has one document, minmax and z are 1.
+A channel adds nothing to a document that it does not have. So normalised scores are at least 0, and z is counted from
+the lowest score: the usual standard score is negative for half of a list, and would rank a document that was found
+below one that was not. Where all scores of a list are equal, minmax and z are 1, so that being found counts.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _BLANK = re.compile(r"[\t-\r ]")
 
 @dataclass(frozen=True, slots=True)
 class Fused(Generic[K]):
-    """A hit of at least one channel."""
+    """A chunk or document that at least one channel found."""
 
     id: K
     score: float
     channels: Mapping[str, Place]
-    """The channels that have it, with its rank and score there."""
+    """The channels that found it, with its rank and score in each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
-    """A method of fusion; the formulas are in the docstring of this module.
+    """A way to fuse rankings; the docstring of this module has the formulas.
 
     >>> fused = Fusion()({"lexical": [("a", 7.1), ("b", 3.0)], "dense": [("b", 0.9), ("c", 0.8)]})
     >>> [(hit.id, round(hit.score, 4), sorted(hit.channels)) for hit in fused]
@@ -65,9 +65,9 @@ class Fusion:
     k: float = 60
     """For rrf: the larger, the less the first ranks stand out."""
     weights: Mapping[str, float] = field(default_factory=dict)
-    """For rrf and weighted: the weight of each channel; 1 by default."""
+    """For rrf and weighted: by channel; 1 for a channel without one."""
     norm: Norm = "minmax"
-    """For weighted, combsum and combmnz: how scores are made comparable."""
+    """For weighted, combsum and combmnz: how scores are normalised."""
 
     def __post_init__(self) -> None:
         for name, value, choices in (("method", self.method, get_args(Method)), ("norm", self.norm, get_args(Norm))):
@@ -75,28 +75,28 @@ class Fusion:
                 hint = did_you_mean(str(value), choices) or f"; known: {', '.join(choices)}"
                 raise UsageError(f"unknown {name} {value!r} of fusion{hint}")
         if not (math.isfinite(self.k) and self.k >= 0):
-            raise UsageError(f"k={self.k}; choose a number from 0 up, usually 60")
+            raise UsageError(f"k={self.k}; choose a number of at least 0, usually 60")
         if self.weights and self.method not in _WEIGHTED:
             raise UsageError(f"{self.method} takes no weights; choose {' or '.join(_WEIGHTED)}")
         if not all(0 <= weight <= _HEAVIEST for weight in self.weights.values()):
             raise UsageError(f"weights {dict(self.weights)}; a channel's weight is a number from 0 to {_HEAVIEST:.0e}")
 
     def describe(self) -> dict[str, Any]:
-        """Return everything that decides the result, without options that the method does not use."""
-        described: dict[str, Any] = {"method": self.method}
+        """Return the parameters that the method uses."""
+        parameters: dict[str, Any] = {"method": self.method}
         if self.method == "rrf":
-            described["k"] = self.k
+            parameters["k"] = self.k
         if self.method in _WEIGHTED:
-            described["weights"] = dict(sorted(self.weights.items()))
+            parameters["weights"] = dict(sorted(self.weights.items()))
         if self.method not in _BY_RANK:
-            described["norm"] = self.norm
-        return described
+            parameters["norm"] = self.norm
+        return parameters
 
     def __call__(self, channels: Mapping[str, Ranking[K]], depth: int | None = None) -> list[Fused[K]]:
-        """Return the fused channels of one query, the first ``depth`` hits or all.
+        """Return the fused ranking of one query, or its first ``depth``.
 
-        Equal scores are ordered as in karat's indexes and in trec_eval: chunks by rising number, documents by falling
-        id, compared as bytes.
+        Of equal scores, the chunk with the lower number comes first, as in karat's indexes, and the document with the
+        higher id, compared as bytes, as in trec_eval.
         """
         self._check_weights(channels)
         parts: dict[K, list[float]] = {}
@@ -106,15 +106,15 @@ class Fusion:
                 parts.setdefault(key, []).append(value)
             ranks[name] = _ranks(name, ranking)
         scores = {key: self._total(values) for key, values in parts.items()}
-        keys = _order(scores)[:depth]
-        return [Fused(key, scores[key], _places(key, channels, ranks)) for key in keys]
+        best = _ordered(scores)[:depth]
+        return [Fused(key, scores[key], _places(key, channels, ranks)) for key in best]
 
     def _check_weights(self, channels: Mapping[str, Any]) -> None:
         for name in self.weights:
             if name not in channels:
                 raise UsageError(f"a weight for {name!r}, which is not a channel{did_you_mean(name, channels)}")
         if channels and not any(self.weights.get(name, 1.0) for name in channels):
-            raise UsageError("all weights are 0; give at least one channel a weight above 0")
+            raise UsageError("all weights are 0; at least one should be above 0")
 
     def _values(self, name: str, ranking: Ranking[K]) -> list[float]:
         """Return what a channel adds to the score of each of its documents."""
@@ -134,7 +134,7 @@ class Fusion:
 
 
 def minmax(scores: Sequence[float]) -> list[float]:
-    """Return scores from 0 for the lowest to 1 for the highest; 1 for all if they are equal.
+    """Return scores scaled to 0 for the lowest and 1 for the highest; all 1 if they are equal.
 
     >>> minmax([3.0, 1.0, -1.0]), minmax([5.0])
     ([1.0, 0.5, 0.0], [1.0])
@@ -147,7 +147,7 @@ def minmax(scores: Sequence[float]) -> list[float]:
 def _z(scores: Sequence[float]) -> list[float]:
     scaled = _scaled(scores)
     low, mean = min(scaled, default=0.0), fmean(scaled) if scaled else 0.0
-    # A list of equal scores has no deviation, although that from its rounded mean may not be 0.
+    # Equal scores have no deviation, even if their mean is rounded.
     equal = all(score == low for score in scaled)
     deviation = math.sqrt(fmean((score - mean) ** 2 for score in scaled)) if not equal else 0.0
     return [(score - low) / deviation if deviation else 1.0 for score in scaled]
@@ -161,7 +161,7 @@ NORMS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {"minmax": minma
 
 
 def _scaled(scores: Sequence[float]) -> list[float]:
-    """Return scores divided by a power of two: quotients stay the same, differences and squares do not overflow."""
+    """Divide by a power of two, which changes no quotient, so that differences and squares do not overflow."""
     exponent = math.frexp(max(map(abs, scores), default=0.0))[1]
     return [math.ldexp(score, -exponent) for score in scores]
 
@@ -169,8 +169,8 @@ def _scaled(scores: Sequence[float]) -> list[float]:
 def _ranks(name: str, ranking: Ranking[K]) -> dict[K, int]:
     ranks = {key: rank for rank, (key, _) in enumerate(ranking, 1)}
     if len(ranks) < len(ranking):
-        twice = next(key for place, (key, _) in enumerate(ranking, 1) if ranks[key] != place)
-        raise InputError(f"channel {name} has {shorten(twice)} twice")
+        repeated = next(key for place, (key, _) in enumerate(ranking, 1) if ranks[key] != place)
+        raise InputError(f"channel {name} has {shorten(repeated)} twice")
     return ranks
 
 
@@ -178,8 +178,8 @@ def _places(key: K, channels: Mapping[str, Ranking[K]], ranks: Mapping[str, Mapp
     return {name: Place(rank, channels[name][rank - 1][1]) for name in channels if (rank := ranks[name].get(key, 0))}
 
 
-def _order(scores: Mapping[K, float]) -> list[K]:
-    """Return the keys by falling score; equal scores as described in :meth:`Fusion.__call__`."""
+def _ordered(scores: Mapping[K, float]) -> list[K]:
+    """Return the keys by score; for equal scores see ``Fusion.__call__``."""
     text = any(isinstance(key, str) for key in scores)
     return sorted(sorted(scores, reverse=text), key=lambda key: -scores[key])
 
@@ -187,10 +187,10 @@ def _order(scores: Mapping[K, float]) -> list[K]:
 def fuse(
     runs: Mapping[str, Mapping[str, Mapping[str, float]]], fusion: Fusion | None = None, *, depth: int = 1000
 ) -> dict[str, list[Fused[str]]]:
-    """Return fused runs, ``{name: {query: {document: score}}}``, with the first ``depth`` hits of each query.
+    """Fuse runs, ``{name: {query: {document: score}}}``, query by query; return the first ``depth`` of each.
 
-    A run is ranked as in ``karat score``: by falling score, equal scores by falling id. A query that only some of the
-    runs have is fused from those.
+    A run is ranked as by ``karat score``: by score, and equal scores by id, the higher one first. A query that only
+    some of the runs have is fused from those.
 
     >>> fused = fuse({"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 9.0}}})
     >>> [hit.id for hit in fused["q"]]
@@ -198,11 +198,11 @@ def fuse(
     """
     if depth < 1:
         raise UsageError(f"depth={depth}; keep at least one document")
-    how = fusion or Fusion()
+    fusion = fusion or Fusion()
     fused = {}
     for query in dict.fromkeys(query for run in runs.values() for query in run):
         channels = {name: _ranking(run.get(query, {})) for name, run in runs.items()}
-        fused[query] = how(channels, depth)
+        fused[query] = fusion(channels, depth)
     return fused
 
 

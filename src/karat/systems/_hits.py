@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
@@ -13,11 +14,12 @@ from karat.core import Hit, KaratError, Place, Span, SystemFailed, check_id, sho
 from karat.net import describe_error
 
 _FIELDS = tuple(field.name for field in fields(Hit))
-_TEXTS = ("document", "section", "block", "type", "content", "source_hash", "tenant")
+_TEXTS = ("document", "section", "block", "type", "content", "source_hash", "tenant", "locator")
 _TEXT = {str}
 _ID = ("id", "chunk_id", "doc_id")
 _DOCUMENT = ("document", "source_entity_id", "document_id")
-_SCORE = ("score", "similarity_score")
+_SCORES = {"combined": "combined_score", "rerank": "rerank_score", "similarity": "similarity_score"}
+"""The scores of a reranked hit by stage; without ``score``, the first that it has is its score."""
 _CONTENT = ("content", "text", "page_content")
 _SPAN = ("span", "offsets")
 _TENANT = ("tenant", "company_id")
@@ -121,8 +123,12 @@ def _from_record(get: Callable[[str], Any], fallback: float) -> Hit:
     if own is None and document is None:
         raise ValueError("it has neither an id nor a document")
     values["id"] = document if own is None else check_id(own, "")
-    score = _first(get, _SCORE)
-    values["score"] = fallback if score is None else score
+    scores = {stage: value for stage, name in _SCORES.items() if (value := get(name)) is not None}
+    values.setdefault("score", next(iter(scores.values()), fallback))
+    if scores.keys() - {"similarity"}:
+        values["stages"] = {**scores, **values.get("stages", {})}
+    if "locator" in values and not isinstance(values["locator"], str):
+        values["locator"] = json.dumps(values["locator"], ensure_ascii=False, default=str)
     if (owner := _first(get, _TENANT)) is not None:
         values["tenant"] = str(owner)
     span = _first(get, _SPAN)
@@ -157,7 +163,7 @@ def _is_plain(hit: Hit) -> bool:
     """Whether a hit can stay as it is, as nearly all can: the full check takes three times as long."""
     texts = (hit.id, hit.document, hit.section, hit.block, hit.type, hit.content, hit.source_hash, hit.tenant)
     return (
-        set(map(type, (*texts, *hit.channels, *hit.stages))) == _TEXT
+        set(map(type, (*texts, hit.locator, *hit.channels, *hit.stages))) == _TEXT
         and hit.id.isascii()
         and hit.id != ""
         and (hit.span is None or (type(hit.span) is Span and type(hit.span.start) is type(hit.span.end) is int))

@@ -5,7 +5,8 @@ A system is an object with ``retrieve(query, k)``, or a function with these para
 ids. Optional methods: ``retrieve_many(queries, k)`` for several questions in one call, ``ingest(documents)`` before the
 first question, ``ready()``, which is called until it returns true, ``describe()`` for the fingerprint,
 ``document_ids()`` for what the index holds, and ``close()`` at the end. Any of them may be async. With a tenant,
-``retrieve``, ``retrieve_many`` and ``ingest`` are called with ``company_id``.
+``retrieve``, ``retrieve_many`` and ``ingest`` are called with ``company_id``. An ``ingest`` with a parameter
+``timestamp`` gets the time, in ISO 8601 and UTC. A document has ``source_id`` and ``source_hash``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -138,16 +140,25 @@ def _hook(thing: object, hook: str, label: str, tenant: str) -> Callable[..., An
         return None
     if not callable(function):
         raise UsageError(f"{label}: {hook} is {shorten(function)}, not a method")
+    timed = hook == "ingest" and _has_parameter(function, "timestamp")
     if hook == "ingest":
-        _check_signature(function, {"documents": ()}, tenant)
+        _check_signature(partial(function, timestamp="") if timed else function, {"documents": ()}, tenant)
         function = _with_tenant(function, tenant)
 
     def call(*arguments: Any) -> Any:
+        now = {"timestamp": datetime.now(UTC).isoformat(timespec="seconds")} if timed else {}
         with _failing_as(f"{label} {_HOOKS[hook]}"):
-            result = resolve(function(*arguments))
+            result = resolve(function(*arguments, **now))
             return [check_id(document, "") for document in result] if hook == "document_ids" else result
 
     return call
+
+
+def _has_parameter(function: Callable[..., Any], name: str) -> bool:
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # written in C, without a signature
+        return False
 
 
 @contextmanager

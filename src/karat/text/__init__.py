@@ -1,11 +1,11 @@
-"""Text: its canonical form, sections and blocks, where they stand, sentences, and words."""
+"""Text: canonical form, sections and blocks with their places, sentences, and words."""
 
 from karat.text._canonical import canonical
 from karat.text._ids import distance, section_of_block, section_path
 from karat.text._outline import Block, Outline, Section, outline, resolve
 from karat.text._places import resolver
-from karat.text._places_of_sentences import line_places, sentence_places
 from karat.text._prose import Paragraph, prose
+from karat.text._sentences import line_places, sentence_places, sentences
 from karat.text._words import NEGATIONS, STOP_WORDS, UNSPACED, content, folded, letters, numbers, words
 
 __all__ = [
@@ -30,5 +30,6 @@ __all__ = [
     "section_of_block",
     "section_path",
     "sentence_places",
+    "sentences",
     "words",
 ]

@@ -1,32 +1,32 @@
 """The canonical form of a text, whose UTF-8 bytes every span counts.
 
-Offsets mean nothing without the text that they count in, so a golden set freezes it: the same document always becomes
-the same bytes, whichever editor, platform or converter it came through. This is the specification of ``karat-1``. It
-has no options, and is never changed; other rules would have another name. In this order:
+An offset means nothing without the text in which it counts, so a golden set freezes that text: the same document always
+becomes the same bytes, whichever editor, platform or converter it came through. This is the specification of
+``karat-1``. It has no options and never changes; other rules would get another name. In this order:
 
-1. **Characters.** Byte-order marks go, wherever they stand. Half of a surrogate pair, which UTF-8 cannot hold, becomes
-   U+FFFD. CRLF, CR, NEL, VT and U+2028 become LF, and U+2029 becomes two. All other control characters go, except
-   tab and form feed.
-2. **Soft hyphens** go. At the end of a line the line break goes with one, and the next line's indentation too, if a
-   lower-case letter stands before and a lower-case letter or digit after it.
+1. **Characters.** Byte-order marks are removed everywhere. Half of a surrogate pair, which UTF-8 cannot hold, becomes
+   U+FFFD. CRLF, CR, NEL, VT and U+2028 become LF, and U+2029 becomes two. All other control characters are removed,
+   except tab and form feed.
+2. **Soft hyphens** are removed. At the end of a line the line break and the next line's indentation are removed too, if
+   a lower-case letter stands before and a lower-case letter or digit after it.
 3. **NFC.** What looks the same should be the same bytes: an extractor writes é as two characters, a keyboard as one,
    and a quotation typed by hand has to be found. Not NFKC, which changes what is read: it makes 10² into 102. Python's
    Unicode tables decide; for characters that Unicode has had since 2021 (version 14) they never change.
-4. **Pages.** Form feeds separate pages. With at least three pages that are not blank, running heads and feet go: a line
-   that is the first one, or the last, on at least 60 % of them, and this up to three times at either end. A page
+4. **Pages.** Form feeds separate pages. With at least three pages that are not blank, running heads and feet are
+   removed: a line that is the first one, or the last, on at least 60 % of them, up to three times at either end. A page
    number differs from page to page, and stays. Then page breaks become paragraph breaks.
-5. **Ends.** Blank lines at the beginning and the end go. The text ends with one line feed, unless it is empty.
+5. **Ends.** Blank lines at the beginning and the end are removed. The text ends with one line feed, unless it is empty.
 6. **Code**, as :func:`_lines.runs` finds it: each tab becomes four blanks, and nothing else is touched.
-7. **Tables**: runs of blanks within a row become one, and trailing white space goes. Tabs stay, as they may separate
-   cells.
+7. **Tables**: runs of blanks within a row become one, and trailing white space is removed. Tabs stay, as they may
+   separate cells.
 8. **Hyphens** at the end of a line of prose: where a lower-case letter stands before the hyphen, and the next line
-   begins with a lower-case letter or a digit, hyphen, line break and indentation go. ``check-`` and ``out`` become
-   ``checkout``: no rule on letters can tell a hyphen that was there before. A line with a pipe or a tab, a heading,
-   and a line that begins a list item are left alone.
-9. **Everything else**: trailing white space goes, and of more than two blank lines two remain.
+   begins with a lower-case letter or a digit, hyphen, line break and indentation are removed. ``check-`` and ``out``
+   become ``checkout``: letters alone do not show whether a hyphen belongs to the word. A line with a pipe or a tab, a
+   heading, and a line that begins a list item are left alone.
+9. **Everything else**: trailing white space is removed, and of more than two blank lines two remain.
 
-Canonical text is its own canonical form. What it cannot do: pages that were set in columns have to be put in reading
-order by whatever extracts them, for plain text no longer says where on the page a line stood.
+Canonical text is its own canonical form. Pages that were set in columns have to be put in reading order by whatever
+extracts them: plain text no longer shows where on the page a line stood.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ from itertools import pairwise
 
 from karat.core import NORMALISER
 from karat.text._lines import CODE_INDENT, MARKER, runs
+from karat.text._memory import Memory
 
 __all__ = ["NORMALISER", "canonical"]
 
-_PAGES = 3  # fewer say nothing about what repeats
+_PAGES = 3  # fewer pages do not show what repeats
 _REPEATED = 0.6
 _BAND = 3  # lines at either end of a page
 
@@ -55,15 +56,21 @@ _SOFT_BREAK = re.compile("(?<=\\w)\xad+[^\\S\n]*\n[^\\S\n]*(?=\\w)")
 _SPACES = re.compile(" {2,}")
 _LETTERED = re.compile(r"\s*[a-z][.)]\s")
 
+_KEPT = Memory[str](limit=32_000_000)  # characters; a text that is canonical already is kept only once
+
 
 def canonical(text: str) -> str:
-    r"""Give the canonical form of a text.
+    r"""Return the canonical form of a text. It is made once for texts of up to 32 million characters in all.
 
     >>> canonical("\ufeffLate check-\r\nout costs 20 \u20ac.  \r\n\r\n\r\n\r\n```\r\n\tkeep-\r\nthis\r\n```")
     'Late checkout costs 20 €.\n\n\n```\n    keep-\nthis\n```\n'
     >>> canonical(canonical("cafe\u0301")) == canonical("caf\u00e9")
     True
     """
+    return _KEPT.get(text, _canonical)
+
+
+def _canonical(text: str) -> str:
     if _is_canonical(text):
         return text if not text or text[-1] == "\n" else text + "\n"
     text = _pages(unicodedata.normalize("NFC", _soft_hyphens(_characters(text))))
@@ -72,7 +79,7 @@ def canonical(text: str) -> str:
 
 
 def _is_canonical(text: str) -> bool:
-    """Say whether a glance shows that nothing but the last line feed can be missing; this is most of any collection."""
+    """Return whether a quick look shows that only the last line feed can be missing, as in most texts."""
     if "\t" in text or "|" in text or "-\n" in text or "\n\n\n\n" in text:
         return False
     body = text.removesuffix("\n")
@@ -92,15 +99,15 @@ def _soft_hyphens(text: str) -> str:
     if "\xad" not in text:
         return text
 
-    def join(found: re.Match[str]) -> str:
-        whole = found.string
-        return "" if _continues(whole[found.start() - 1], whole[found.end()]) else "\n"
+    def join(hyphen: re.Match[str]) -> str:
+        whole = hyphen.string
+        return "" if _continues(whole[hyphen.start() - 1], whole[hyphen.end()]) else "\n"
 
     return _SOFT_BREAK.sub(join, text).replace("\xad", "")
 
 
 def _continues(before: str, after: str) -> bool:
-    """Say whether a word can go on from one character to the next.
+    """Return whether a word can go on from one character to the next.
 
     Letters only, although some marks are lower-case too: a mark could combine with what comes before it, and the text
     would not be NFC any more.
@@ -122,7 +129,7 @@ def _pages(text: str) -> str:
 
 
 def _without_repeated(pages: Sequence[list[str]], end: int, needed: float) -> list[list[str]]:
-    """Take the first line (0) or the last (-1) away from the pages that share it, if enough do."""
+    """Remove the first line (0) or the last (-1) from the pages that share it, if enough of them do."""
     counts = Counter(page[end].strip() for page in pages if page)
     repeated = {line for line, count in counts.items() if count >= needed}
     drop = slice(1, None) if end == 0 else slice(None, -1)
@@ -130,7 +137,7 @@ def _without_repeated(pages: Sequence[list[str]], end: int, needed: float) -> li
 
 
 def _trim(lines: list[str]) -> list[str]:
-    """Leave out the blank lines at the beginning and the end."""
+    """Return the lines without blank ones at the beginning and the end."""
     start, stop = 0, len(lines)
     while start < stop and not lines[start].strip():
         start += 1
@@ -161,7 +168,7 @@ def _row(line: str) -> str:
 
 
 def _joined(lines: Sequence[str]) -> Iterator[str]:
-    """Put together the words that are broken at the ends of lines."""
+    """Join words that are broken at the end of a line."""
     parts = [lines[0]]
     for before, after in pairwise(lines):
         if _is_broken(before, after):

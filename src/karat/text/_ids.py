@@ -1,7 +1,7 @@
 """Ids of sections and blocks: ``S.4.2`` and ``S.4.2.p.Bk011a``.
 
-A section's id is its number. A block's id is that of its section, a letter for its type (prose, code, table, figure),
-the number that it has in the document, and for a part of a long block another letter.
+A section's id is its number. A block's id has that of its section, a letter for its type (prose, code, table, figure),
+its number in the document, and another letter where it is a part of a long block.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ _BLOCK = re.compile(rf"({_NUMBER})\.[pctf]\.Bk[0-9]{{3,}}[a-z]*", re.ASCII)
 
 
 def section_path(section: str) -> Path:
-    """Give the number in a section's id.
+    """Return the number in a section's id.
 
     >>> sorted(["S.1.10", "S.1.2", "S.1"], key=section_path)
     ['S.1', 'S.1.2', 'S.1.10']
     """
     if not _SECTION.fullmatch(section):
-        raise InputError(f"{shown(section)} is no section id", hint="write it like S.4.2")
+        raise InputError(f"{shown(section)} is not a section id", hint="write it like S.4.2")
     return tuple(map(int, section.split(".")[1:]))
 
 
 def section_of_block(block: str) -> str:
-    """Give the section that a block's id names.
+    """Return the id of the section that a block's id names.
 
     >>> section_of_block("S.4.2.p.Bk011a")
     'S.4.2'
     """
-    found = _BLOCK.fullmatch(block)
-    if not found:
-        raise InputError(f"{shown(block)} is no block id", hint="write it like S.4.2.p.Bk011a")
-    return found[1]
+    match = _BLOCK.fullmatch(block)
+    if not match:
+        raise InputError(f"{shown(block)} is not a block id", hint="write it like S.4.2.p.Bk011a")
+    return match[1]
 
 
 def section_id(path: Path) -> str:
-    """Write a section's number as its id.
+    """Return the id of a section with a number.
 
     >>> section_id((4, 2))
     'S.4.2'
@@ -54,7 +54,7 @@ def section_id(path: Path) -> str:
 
 
 def part_letters(part: int) -> str:
-    """Count a, b, ... z, aa, ab, ... from 0 up.
+    """Return the letters of a part: a, b, ... z, aa, ab, ... from 0 up.
 
     >>> part_letters(0), part_letters(25), part_letters(26)
     ('a', 'z', 'aa')
@@ -68,10 +68,10 @@ def part_letters(part: int) -> str:
 
 
 def distance(a: str, b: str) -> int:
-    """Count the steps from one section to another through their lowest common ancestor, in one document.
+    """Return the number of steps from one section to another through their lowest common ancestor.
 
-    0 for the same section, 1 for a parent, 2 for a sibling; chapters are siblings below the document. Between two
-    documents there is no distance, and ids cannot tell, so the caller has to.
+    It is 0 for the same section, 1 for a parent, 2 for a sibling; chapters are siblings below the document. Both must
+    be of one document, which the caller has to make sure: ids do not show it.
 
     >>> distance("S.4.2", "S.4.2"), distance("S.4", "S.4.2"), distance("S.4.2", "S.4.3"), distance("S.1.10", "S.1.1")
     (0, 1, 2, 2)
@@ -81,7 +81,7 @@ def distance(a: str, b: str) -> int:
 
 
 def _common(left: Sequence[int], right: Sequence[int]) -> int:
-    for at, (one, other) in enumerate(zip(left, right, strict=False)):
-        if one != other:
+    for at, (first, second) in enumerate(zip(left, right, strict=False)):
+        if first != second:
             return at
     return min(len(left), len(right))

@@ -1,8 +1,8 @@
 """Lines of a text, sorted into code, tables, headings, blanks and the rest.
 
-The normaliser and the outline both ask here, so that they never disagree about what is code. The answers hold for
-canonical text as for the text that it was made of: they do not depend on what the normaliser changes, which are
-trailing blanks, the number of blank lines, tabs in code, blanks in tables, and words broken at a line's end.
+The normaliser and the outline both use it, so that they never disagree about what is code. Canonical text is sorted as
+the text that it was made of: the result does not depend on what the normaliser changes, which is trailing blanks, the
+number of blank lines, tabs in code, blanks in tables, and words broken at a line's end.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Literal, NamedTuple
 CODE_INDENT = 4
 """Columns; a tab counts as this many."""
 
-# Possessive, as every pattern here that could be tried at each blank of a long line.
+# Possessive, like every pattern here that could be tried at each blank of a long line.
 MARKER = re.compile(r"[ \t]*+(?:(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]++|$))+")
 """The bullets or numbers with which a list item begins."""
 
 _FENCES = ("```", "~~~")
 _MARKDOWN = re.compile(r"#{1,6}[ \t]+\S|```|~~~")
-_NO_TSV = " \t#`~>"  # how no row of tab-separated cells begins
+_NO_TSV = " \t#`~>"  # a row of tab-separated cells begins with none of these
 
 
 class Run(NamedTuple):
@@ -32,13 +32,13 @@ class Run(NamedTuple):
 
 
 def runs(lines: Sequence[str]) -> Iterator[Run]:
-    """Sort all lines into runs, each of one kind.
+    """Yield runs of lines of one kind, which together hold all lines.
 
     Code is front matter, fenced code, and indented code: four columns, after a blank line, outside of lists, and only
-    in a text that has a fence or a ``#`` heading, for in other texts what is indented is mostly no code. A fence that
+    in a text that has a fence or a ``#`` heading, because in other texts indented lines are seldom code. A fence that
     is never closed goes to the end, as in CommonMark. Tables have pipes and a delimiter row, or pipes at both ends of
     every row, or the same number of tabs in every row. A table whose columns are only aligned is text: the normaliser
-    collapses blanks in tables, and it would be none afterwards.
+    collapses blanks in tables, and would destroy the alignment.
 
     >>> [(run.kind, run.stop) for run in runs(["# Desk", "Open", "all day.", "", "|a|b|", "|-|-|", "|1|2|"])]
     [('heading', 1), ('text', 3), ('blank', 4), ('table', 7)]
@@ -52,13 +52,13 @@ def runs(lines: Sequence[str]) -> Iterator[Run]:
 
 
 def indent(line: str) -> int:
-    """Count the columns before the first character."""
+    """Return the number of columns before the first character."""
     margin = line[: len(line) - len(line.lstrip(" \t"))]
     return len(margin) + (CODE_INDENT - 1) * margin.count("\t")
 
 
 def atx(line: str) -> tuple[int, str] | None:
-    """Give level and title of a heading such as ``## Rooms ##``; a heading without a title is none.
+    """Return level and title of a heading such as ``## Rooms ##``, or None if the line is not one or has no title.
 
     >>> atx("## Rooms ##"), atx("#hashtag"), atx("##")
     ((2, 'Rooms'), None, None)
@@ -77,12 +77,12 @@ def atx(line: str) -> tuple[int, str] | None:
 
 
 def is_rule(line: str) -> bool:
-    """Say whether a line only separates the rows of a table: ``|---|---|`` or ``+---+---+``."""
+    """Return whether a line only separates the rows of a table: ``|---|---|`` or ``+---+---+``."""
     return is_delimiter(line) or _is_grid_rule(line.strip())
 
 
 def is_delimiter(line: str) -> bool:
-    """Say whether a line is the row between a table's head and its body, such as ``|:---|---:|``.
+    """Return whether a line is the row between a table's head and its body, such as ``|:---|---:|``.
 
     >>> is_delimiter("a | b"), is_delimiter(":-- | --:"), is_delimiter("---")
     (False, True, False)
@@ -90,7 +90,7 @@ def is_delimiter(line: str) -> bool:
     if "|" not in line or "-" not in line or line.strip("|:- \t"):
         return False
     cells = line.strip().removeprefix("|").removesuffix("|").split("|")
-    # Hyphens with at most one colon at either end; taken apart, as nothing else is left to be found in a cell.
+    # Hyphens with at most one colon at either end: the characters of all cells were tested above.
     bare = [cell.strip().removeprefix(":").removesuffix(":") for cell in cells]
     return all(cell and not cell.strip("-") for cell in bare)
 
@@ -111,14 +111,14 @@ def _is_grid_rule(row: str) -> bool:
 
 
 def _tabs(line: str) -> int:
-    """Count the tabs of a row of tab-separated cells; 0 where it looks like something else."""
+    """Return the number of tabs in a row of tab-separated cells, or 0 if the line looks like something else."""
     if "\t" not in line or line[0] in _NO_TSV or MARKER.match(line):
         return 0
     return line.count("\t")
 
 
 def _is_plain(line: str) -> bool:
-    """Say whether a line can only be text, as most are."""
+    """Return whether a line can only be text, as most are."""
     return line[0].isalpha() and "|" not in line and "\t" not in line
 
 
@@ -134,16 +134,16 @@ class _Fence(NamedTuple):
 
 
 class _Scanner:
-    """Goes through the lines once, and remembers only whether it stands in a list."""
+    """Goes through the lines once, and remembers only whether it is in a list."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        # Here and not by the caller, so that nothing can depend on trailing blanks.
+        # Stripped here, so that nothing can depend on trailing blanks.
         self.lines = [line.rstrip() for line in lines]
         self.in_list = False
         self._markdown: bool | None = None
 
     def run(self, at: int) -> Run:
-        """Give the run that begins at a line."""
+        """Return the run that begins at a line."""
         line = self.lines[at]
         if not line:
             return Run("blank", at, self._skip_blank(at))
@@ -167,7 +167,7 @@ class _Scanner:
         return at
 
     def _front_matter(self) -> int:
-        """Give the line after the metadata that a text may begin with, between ``---`` and ``---`` or ``...``."""
+        """Return the line after the front matter, which is between ``---`` and ``---`` or ``...``; 0 without any."""
         if self.lines[0] != "---":
             return 0
         for at in range(1, len(self.lines)):
@@ -195,7 +195,7 @@ class _Scanner:
         return self._markdown
 
     def _fence(self, line: str) -> _Fence | None:
-        """Give the fence that a line opens, if it does; it may stand behind the marker of a list item."""
+        """Return the fence that a line opens, or None; it may follow the marker of a list item."""
         if _FENCES[0] not in line and _FENCES[1] not in line:
             return None
         marker = MARKER.match(line)
@@ -240,7 +240,7 @@ class _Scanner:
         return Run("table", at, stop)
 
     def _starts_table(self, at: int) -> bool:
-        """Say whether a line and the next are the first two of a table."""
+        """Return whether a line and the next are the first two of a table."""
         line = self.lines[at]
         if at + 1 == len(self.lines) or MARKER.match(line):
             return False
@@ -253,7 +253,7 @@ class _Scanner:
         return tabs > 0 and tabs == _tabs(after)
 
     def _text(self, at: int) -> int:
-        """Give the line after a paragraph or list, and see whether a list goes on."""
+        """Return the line after a paragraph or list, and remember whether a list goes on."""
         lines = self.lines
         if MARKER.match(lines[at]):
             self.in_list = True

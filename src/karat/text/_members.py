@@ -1,8 +1,8 @@
-"""A JSON document, taken apart into the members of its outermost object or array.
+"""The members of the outermost object or array of a JSON document.
 
-One piece for each member, because a member is what a question asks about, and because it stays the same when another
-one changes, which the whole text does not. An array that holds plain values is one piece: ``3`` alone answers nothing.
-Brackets and commas go with their neighbours, so that every character but white space is in one piece.
+There is one piece for each member, because a question asks about a member, and because a member stays the same when
+another one changes. An array of plain values is one piece: ``3`` alone answers nothing. Brackets and commas belong to
+their neighbours, so that every character but white space is in one piece.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DECODER = json.JSONDecoder()
 
 
 def members(text: str) -> list[Piece]:
-    """Give the members of a JSON text as pieces of code; none where it is no JSON object or array.
+    """Return the members of a JSON text as pieces of code; none where it is not a JSON object or array.
 
     >>> text = '{"room": 12, "beds": [1, 2]}'
     >>> [text[piece.start:piece.end] for piece in members(text)]
@@ -29,36 +29,36 @@ def members(text: str) -> list[Piece]:
     if text[opening : opening + 1] not in ("{", "["):
         return []
     try:
-        found = _walk(text, opening)
-    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, or nested too deep
+        places = _walk(text, opening)
+    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits, or nested too deep
         return []
-    return [Piece("code", start, end) for start, end in found]
+    return [Piece("code", start, end) for start, end in places]
 
 
 def _walk(text: str, opening: int) -> list[tuple[int, int]]:
-    """Give where each member begins and ends, with the comma or bracket after it; ValueError where it is no JSON."""
+    """Return where each member begins and ends, with the comma or bracket after it; raise ValueError if not JSON."""
     closing = "}" if text[opening] == "{" else "]"
-    found: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     plain = False
     start, at = opening, _skip(text, opening + 1)
     mark = ","
     if text[at : at + 1] == closing:  # nothing inside
-        found, mark, at = [(opening, at + 1)], closing, _skip(text, at + 1)
+        places, mark, at = [(opening, at + 1)], closing, _skip(text, at + 1)
     while mark == ",":
         at = _key(text, at) if closing == "}" else at
         value, at = _DECODER.raw_decode(text, at)
         plain = plain or not isinstance(value, dict | list)
         at = _skip(text, at)
         mark = text[at : at + 1]
-        found.append((start, at + 1))
+        places.append((start, at + 1))
         start = at = _skip(text, at + 1)
     if mark != closing or at != len(text):
         raise ValueError
-    return [(opening, found[-1][1])] if plain and closing == "]" else found
+    return [(opening, places[-1][1])] if plain and closing == "]" else places
 
 
 def _key(text: str, at: int) -> int:
-    """Give where the value of a member begins."""
+    """Return where the value of a member begins."""
     key, at = _DECODER.raw_decode(text, at)
     at = _skip(text, at)
     if not isinstance(key, str) or text[at : at + 1] != ":":
@@ -67,5 +67,5 @@ def _key(text: str, at: int) -> int:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    space = _SPACE.match(text, at)
+    return space.end() if space else at

@@ -1,12 +1,12 @@
-"""Numbers of sections: those that the headings carry, if they can be trusted, else their places in the tree.
+"""Numbers of sections: those of the headings, if they can be trusted, else their places in the tree.
 
-The headings' own numbers are taken when at least half of the headings have one, each is higher than the one before (so
-none stands twice), and no numbered heading lies within an unnumbered one whose number it does not continue. A heading
-without a number then gets the next one that is free below the heading that it belongs to. A document's title, which is
-the first heading, without a number and not below any other, gets 0: it heads what comes before chapter 1.
+The headings' own numbers are used when at least half of the headings have one, each is higher than the one before (so
+that none occurs twice), and no numbered heading is below an unnumbered one whose number it does not continue. A heading
+without a number then gets the next free one below its parent. A document's title, which is the first heading, without a
+number and not below any other, gets 0: it heads what comes before chapter 1.
 
-Otherwise headings are counted: 1, 1.1, 1.2, 2. A level that is skipped adds none, so that ``#`` and ``###`` below it
-give 1 and 1.1, not 1.0.1. In both ways the numbers rise in reading order.
+Otherwise headings are counted: 1, 1.1, 1.2, 2. A skipped level adds no number: ``#`` and ``###`` below it are 1 and
+1.1, not 1.0.1. Either way the numbers rise in reading order.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class Heading(NamedTuple):
 
 
 def number_of(title: str) -> Path:
-    """Give the number with which a title begins; years and measurements are none.
+    """Return the number with which a title begins, or (); years and measurements do not count.
 
     >>> number_of("4.2 Late check-out"), number_of("1. Scope"), number_of("2026 prices"), number_of("3D plans")
     ((4, 2), (1,), (), ())
     """
-    found = _NUMBER.match(title)
-    return tuple(map(int, found[1].split("."))) if found else ()
+    match = _NUMBER.match(title)
+    return tuple(map(int, match[1].split("."))) if match else ()
 
 
 def paths(headings: Sequence[Heading], *, front: bool) -> list[Path]:
-    """Number the headings; ``front`` says whether something stands before the first one, which has number 0.
+    """Return the numbers of the headings. With ``front``, something stands before the first one, and has number 0.
 
     >>> paths([Heading(1), Heading(2, (4,)), Heading(3, (4, 2)), Heading(3)], front=False)
     [(0,), (4,), (4, 2), (4, 3)]
@@ -57,7 +57,7 @@ def _own(headings: Sequence[Heading], front: bool) -> list[Path] | None:
     rest = headings[1:] if title else headings
     if 2 * sum(bool(heading.number) for heading in rest) < len(rest):
         return None
-    found: list[Path] = [FRONT] if title else []
+    numbers: list[Path] = [FRONT] if title else []
     last: Path = FRONT if title or front else ()
     above: list[tuple[Heading, Path]] = []
     highest: dict[Path, int] = {}  # the last number below a section
@@ -71,9 +71,9 @@ def _own(headings: Sequence[Heading], front: bool) -> list[Path] | None:
             return None
         highest.update((path[:depth], number) for depth, number in enumerate(path))
         above.append((heading, path))
-        found.append(path)
+        numbers.append(path)
         last = path
-    return found
+    return numbers
 
 
 def _has_title(headings: Sequence[Heading]) -> bool:
@@ -83,16 +83,16 @@ def _has_title(headings: Sequence[Heading]) -> bool:
 
 
 def _counted(headings: Sequence[Heading]) -> list[Path]:
-    found: list[Path] = []
+    numbers: list[Path] = []
     levels: list[int] = []
     counts: list[int] = []
     for heading in headings:
         depth = len(levels)
         while depth and (levels[depth - 1] >= heading.level or depth == DEEPEST):
             depth -= 1
-        # What was counted on this depth goes on; what was counted below it is over.
+        # Counting goes on at this depth, and starts again below it.
         counts = counts[: depth + 1] if len(counts) > depth else [*counts, 0]
         counts[depth] += 1
         levels = [*levels[:depth], heading.level]
-        found.append(tuple(counts))
-    return found
+        numbers.append(tuple(counts))
+    return numbers

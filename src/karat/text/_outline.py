@@ -1,19 +1,19 @@
 """The outline of a canonical text: its sections as a tree, and its blocks, all with spans of UTF-8 bytes.
 
-A **section** begins with a heading (:mod:`_pieces` says what is one) and ends before the next heading of
+A **section** begins with a heading (see :mod:`_pieces`) and ends before the next heading of
 its own depth or above. Ids are numbers, ``S.4.2`` (:mod:`_numbering`); ``S.0`` is what stands before the
 first heading, and a text without headings is all ``S.0``.
 
-A **block** is a paragraph, a code block, a table or a figure with its caption. Lists are prose: text with no blank line
-in between is one block, whatever it is made of. Prose of more than 1,200 bytes is split where sentences end. A JSON
-document has one block of code for each member (:mod:`_members`). Blocks do not overlap, stand in reading
-order, and hold every byte that is neither white space nor in a heading.
+A **block** is a paragraph, a code block, a table or a figure with its caption. Lists are prose: text without a blank
+line in between is one block, whatever it is made of. Prose of more than 1,200 bytes is split where sentences end. A
+JSON document has one block of code for each member (:mod:`_members`). Blocks do not overlap, stand in reading order,
+and hold every byte that is neither white space nor in a heading.
 
 **Ids are places.** ``S.4.2.p.Bk011a`` is part a of the eleventh block of the document, prose, in section 4.2. When a
 document is edited, the blocks before the edit keep their ids, those after it keep theirs only if the number of blocks
 and sections stays the same, and a word changed within a block changes no id. This is why a golden set stores spans
 beside ids, and why ids are not hashes: a hash of the block would change with the word, and one of the document with
-anything. After a larger edit ids have to be mapped from the old text to the new.
+every edit. After a larger edit ids have to be mapped from the old text to the new.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from karat.core import InputError, Span, UsageError, did_you_mean, shorten
+from karat.core import NORMALISER, InputError, Span, UsageError, did_you_mean, shorten
 from karat.text._ids import Path, distance, part_letters, section_id, section_of_block, section_path
 from karat.text._lines import MARKER, is_rule
 from karat.text._members import members
+from karat.text._memory import Memory
 from karat.text._numbering import FRONT, Heading, number_of, paths
 from karat.text._pieces import Piece, pieces
 from karat.text._sentences import sentence_parts
+
+if TYPE_CHECKING:
+    from karat.schema import GoldenOutline
 
 __all__ = ["Block", "Outline", "Section", "distance", "outline", "resolve", "section_of_block", "section_path"]
 
@@ -41,7 +45,8 @@ LONGEST_PROSE = 1200
 """Bytes of prose in a block, unless a sentence is longer."""
 _SHORTEST_ANCHOR = 8
 _COMPARED = 200  # ids, for near misses
-_STEP = 256  # characters between two of which the byte is known
+_STEP = 256  # characters between two whose byte offset is stored
+_KEPT = Memory["Outline"](limit=8_000_000)  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +67,8 @@ class Section:
     whole: Span
     """All that follows the heading, with the sections below it and their headings."""
     anchor: Span | None
-    """What it is recognised by: its first paragraph of at least eight characters; if it has none, the first line of its
-    first code block or the head of its first table."""
+    """What identifies it: its first paragraph of at least eight characters, or else the first line of its first code
+    block, or the head of its first table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,51 +91,63 @@ class Outline:
     blocks: tuple[Block, ...]
 
     def section(self, id: str) -> Section:
-        """Give the section of that id, or raise an error that names near misses."""
+        """Return the section of that id, or raise an error that names near misses."""
         if id not in self._sections:
             raise _unknown("section", id, self._sections)
         return self._sections[id]
 
     def block(self, id: str) -> Block:
-        """Give the block of that id, or raise an error that names near misses."""
+        """Return the block of that id, or raise an error that names near misses."""
         if id not in self._blocks:
             raise _unknown("block", id, self._blocks)
         return self._blocks[id]
 
     def at(self, span: Span) -> tuple[Block, ...]:
-        """Give the blocks that share at least one byte with a span."""
+        """Return the blocks that share at least one byte with a span."""
         first = bisect_right(self._ends, span.start)
         return self.blocks[first : max(first, bisect_left(self._starts, span.end))] if span else ()
 
     def section_of(self, offset: int) -> Section:
-        """Give the section in which a byte stands; a heading belongs to the section that it begins."""
+        """Return the section that holds a byte; a heading belongs to the section that it begins."""
         if not 0 <= offset <= self.size:
             raise InputError(f"byte {offset} lies outside the text, which has {self.size}")
         return self.sections[max(0, bisect_right(self._section_starts, offset) - 1)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data; a span is a list of two numbers."""
-        # By hand: dataclasses.asdict takes ten times as long, and a text may have a hundred thousand blocks.
-        return {
-            "bytes": self.size,
-            "sections": [
-                {
-                    "id": section.id,
-                    "title": section.title,
-                    "depth": section.depth,
-                    "parent": section.parent,
-                    "heading": _pair(section.heading),
-                    "body": _pair(section.body),
-                    "whole": _pair(section.whole),
-                    "anchor": _pair(section.anchor),
-                }
+    def document(self, name: str = "", *, changed: bool = False, blocks: bool = True) -> GoldenOutline:
+        """Return the outline as a JSON document.
+
+        ``name`` is that of the document, and ``changed`` tells whether its bytes are others than those of its
+        canonical text. Without ``blocks`` only the sections are included.
+        """
+        from msgspec import UNSET
+
+        from karat.schema import GoldenOutline, OutlineBlock, OutlineSection
+
+        return GoldenOutline(
+            document=name,
+            normaliser=NORMALISER,
+            changed=changed,
+            bytes=self.size,
+            sections=tuple(
+                OutlineSection(
+                    id=section.id,
+                    title=section.title,
+                    depth=section.depth,
+                    parent=section.parent,
+                    heading=_pair(section.heading),
+                    body=_pair(section.body),
+                    whole=_pair(section.whole),
+                    anchor=None if section.anchor is None else _pair(section.anchor),
+                )
                 for section in self.sections
-            ],
-            "blocks": [
-                {"id": block.id, "type": block.type, "section": block.section, "span": _pair(block.span)}
+            ),
+            blocks=tuple(
+                OutlineBlock(id=block.id, type=block.type, section=block.section, span=_pair(block.span))
                 for block in self.blocks
-            ],
-        }
+            )
+            if blocks
+            else UNSET,
+        )
 
     @cached_property
     def _sections(self) -> dict[str, Section]:
@@ -154,12 +171,12 @@ class Outline:
         return [0, *(section.heading.start for section in self.sections[1:])]
 
 
-def _pair(span: Span | None) -> list[int] | None:
-    return None if span is None else [span.start, span.end]
+def _pair(span: Span) -> tuple[int, int]:
+    return span.start, span.end
 
 
 def _unknown(kind: str, id: str, known: Iterable[str]) -> InputError:
-    # Comparing with every id of a long text would take seconds, so only with those that share a part.
+    # Comparing with every id of a long text would take seconds, so only those that share a part are compared.
     above, _, last = id.rpartition(".")
     alike = [other for other in known if other.endswith(f".{last}") or other.startswith(f"{above}.")]
     alike.sort(key=lambda other: not other.endswith(f".{last}"))
@@ -170,29 +187,29 @@ def _unknown(kind: str, id: str, known: Iterable[str]) -> InputError:
 
 
 def outline(text: str) -> Outline:
-    r"""Give the outline of a canonical text; offsets count the UTF-8 bytes of the text that is given.
+    r"""Return the outline of a canonical text; offsets count its UTF-8 bytes.
 
-    >>> found = outline("# Desk\n\nThe café opens at 7.\n\n## Late check-out\n\nUntil 14:00.\n")
-    >>> [(section.id, section.title) for section in found.sections]
+    >>> parts = outline("# Desk\n\nThe café opens at 7.\n\n## Late check-out\n\nUntil 14:00.\n")
+    >>> [(section.id, section.title) for section in parts.sections]
     [('S.1', 'Desk'), ('S.1.1', 'Late check-out')]
-    >>> found.block("S.1.1.p.Bk002").span
+    >>> parts.block("S.1.1.p.Bk002").span
     Span(start=50, end=62)
     """
-    return _Builder(text).build()
+    return _KEPT.get(text, lambda text: _Builder(text).build())
 
 
 def resolve(text: str | Outline, section: str = "", block: str = "") -> Span:
-    r"""Give the bytes of a section, with the sections below it, or of a block.
+    r"""Return the bytes of a section, with the sections below it, or of a block.
 
     >>> resolve("# Desk\n\nOpen all day.\n", section="S.1")
     Span(start=8, end=21)
     """
-    found = outline(text) if isinstance(text, str) else text
+    parts = outline(text) if isinstance(text, str) else text
     if not section and not block:
         raise UsageError("resolve needs the id of a section or of a block")
     if section and block and section_of_block(block) != section:
-        raise UsageError(f"block {shorten(block)} is not in section {shorten(section)}; give one of the two")
-    return found.block(block).span if block else found.section(section).whole
+        raise UsageError(f"block {shorten(block)} is not in section {shorten(section)}; name only one of them")
+    return parts.block(block).span if block else parts.section(section).whole
 
 
 class _Group(NamedTuple):
@@ -205,7 +222,7 @@ class _Group(NamedTuple):
 
 
 class _Builder:
-    """Puts together the outline of one text."""
+    """Builds the outline of one text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -250,7 +267,7 @@ class _Builder:
         return groups
 
     def _stops(self, groups: list[_Group]) -> list[int]:
-        """Give where each section ends, the sections below it included."""
+        """Return where each section ends, with the sections below it."""
         stops = [len(self.pieces)] * len(groups)
         still_open: list[int] = []
         for index, group in enumerate(groups):
@@ -260,7 +277,7 @@ class _Builder:
         return stops
 
     def _extent(self, group: _Group, stop: int) -> Span:
-        """Give the span of the pieces up to ``stop``, without the heading at either end."""
+        """Return the span of the pieces up to ``stop``, without a heading at either end."""
         first, last = group.start, stop - 1
         if first <= last and self.pieces[first] is group.heading:
             first += 1
@@ -287,8 +304,8 @@ class _Builder:
         span = self.byte.span(piece.start, piece.end)
         if piece.kind != "prose" or len(span) <= LONGEST_PROSE:
             return [span]
-        found = sentence_parts(self.text[piece.start : piece.end], LONGEST_PROSE)
-        return [self.byte.span(piece.start + start, piece.start + end) for start, end in found]
+        parts = sentence_parts(self.text[piece.start : piece.end], LONGEST_PROSE)
+        return [self.byte.span(piece.start + start, piece.start + end) for start, end in parts]
 
     def _anchor(self, group: _Group, blocks: list[Block]) -> Span | None:
         own = [piece for piece in self.pieces[group.start : group.stop] if piece is not group.heading]
@@ -301,27 +318,27 @@ class _Builder:
 
 
 class _Bytes:
-    """Turns places counted in characters into places counted in UTF-8 bytes."""
+    """Converts places counted in characters to places counted in UTF-8 bytes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.known: list[int] = []
+        self.steps: list[int] = []
         if text.isascii():
             return
         try:
             sizes = (len(text[at : at + _STEP].encode()) for at in range(0, len(text), _STEP))
-            self.known = [0, *accumulate(sizes)]
+            self.steps = [0, *accumulate(sizes)]
         except UnicodeEncodeError:
             raise InputError("the text holds half of a surrogate pair", hint="canonicalise it first") from None
 
     def __call__(self, at: int) -> int:
-        if not self.known:
+        if not self.steps:
             return at
         step = at // _STEP
-        return self.known[step] + len(self.text[step * _STEP : at].encode())
+        return self.steps[step] + len(self.text[step * _STEP : at].encode())
 
     def span(self, start: int, end: int) -> Span:
-        return Span(self(start), self(end)) if self.known else Span(start, end)
+        return Span(self(start), self(end)) if self.steps else Span(start, end)
 
 
 def _above(path: Path) -> Iterator[Path]:
@@ -329,7 +346,7 @@ def _above(path: Path) -> Iterator[Path]:
 
 
 def _first_line(text: str, piece: Piece) -> tuple[int, int] | None:
-    """Give the first line of code or of a table that says something, without the white space around it."""
+    """Return the place of the first line of code or of a table with content, without white space around it."""
     start = piece.start
     for line in text[piece.start : piece.end].split("\n"):
         marker = MARKER.match(line)

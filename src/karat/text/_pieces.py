@@ -1,10 +1,10 @@
 """Pieces of a text in reading order: its headings, and between them prose, code, tables and figures.
 
 Headings are ``#`` lines, and lines underlined with at least three ``=`` or ``-``: one line of at most 200 characters
-that begins a paragraph, and is no list item or part of one, no quotation and no row of a table.
+that begins a paragraph, and is not a list item or part of one, a quotation or a row of a table.
 
-A plain text has none of these. There a heading is a line that begins with a number, as ``4.2 Late check-out`` and
-``1. Scope`` do, if **all** of this holds, for such a line is a list item as often:
+Plain text has neither. There a heading is a line that begins with a number, such as ``4.2 Late check-out`` and
+``1. Scope``. As such a line is as often a list item, **all** of this must hold:
 
 - The document has no other kind of heading, except one that comes first, which is its title.
 - It stands alone between blank lines, or at the beginning of the text, and something that is not indented follows.
@@ -55,7 +55,7 @@ class _Part(NamedTuple):
 
 
 def pieces(text: str) -> list[Piece]:
-    r"""Give the pieces of a text, which hold every character that is not white space.
+    r"""Return the pieces of a text, which hold every character that is not white space.
 
     >>> [(piece.kind, piece.start, piece.end) for piece in pieces("Prices\n======\nA room\ncosts 80.\n")]
     [('heading', 0, 13), ('prose', 14, 30)]
@@ -78,7 +78,7 @@ def _parts(lines: Sequence[str]) -> Iterator[_Part]:
 
 
 def _paragraph(lines: Sequence[str], start: int, stop: int) -> Iterator[_Part]:
-    """Take apart lines with no blank one between them: underlined headings, images, and prose."""
+    """Yield the parts of lines without a blank one between them: underlined headings, images, and prose."""
     at = start
     while at < stop:
         line = lines[at]
@@ -98,7 +98,7 @@ def _paragraph(lines: Sequence[str], start: int, stop: int) -> Iterator[_Part]:
 
 
 def _underlined(line: str, below: str) -> int:
-    """Give the level of a heading, or 0 where the lines are none."""
+    """Return the level of an underlined heading, or 0 if the lines are not one."""
     if not (rule := _UNDERLINE.fullmatch(below.rstrip())) or len(line) > _LONGEST_TITLE:
         return 0
     # What is indented further belongs to a list item.
@@ -108,7 +108,7 @@ def _underlined(line: str, below: str) -> int:
 
 
 def _is_drawn(line: str) -> bool:
-    """Say whether a line is made of lines, not of words."""
+    """Return whether a line is drawn with dashes and the like, and has no words."""
     return not line.strip().strip("-=_*")
 
 
@@ -117,7 +117,7 @@ def _is_image(line: str) -> bool:
 
 
 def _after_figure(lines: Sequence[str], at: int, stop: int) -> int:
-    """Give the line after an image and its caption, which is the last line of the paragraph or begins "Figure 1"."""
+    """Return the line after an image and its caption: the last line of the paragraph, or one like "Figure 1"."""
     after = at + 1
     if after == stop or _is_image(lines[after]) or _is_drawn(lines[after]):
         return after
@@ -125,24 +125,24 @@ def _after_figure(lines: Sequence[str], at: int, stop: int) -> int:
 
 
 def _with_captions(lines: Sequence[str], parts: Iterable[_Part]) -> list[_Part]:
-    """Give each figure the caption that stands below it after one blank line."""
-    found: list[_Part] = []
+    """Return the parts, with the caption that follows a figure after one blank line joined to it."""
+    joined: list[_Part] = []
     for part in parts:
-        if found and found[-1].kind == "figure" and _is_caption(lines, found[-1], part):
-            found[-1] = found[-1]._replace(stop=part.stop)
+        if joined and joined[-1].kind == "figure" and _is_caption(lines, joined[-1], part):
+            joined[-1] = joined[-1]._replace(stop=part.stop)
         else:
-            found.append(part)
-    return found
+            joined.append(part)
+    return joined
 
 
 def _is_caption(lines: Sequence[str], figure: _Part, part: _Part) -> bool:
     if part.kind != "prose" or part.start != figure.stop + 1 or not _is_image(lines[figure.stop - 1]):
-        return False  # what is in between is not one blank line, or the figure has a caption already
+        return False  # there is not exactly one blank line in between, or the figure has a caption already
     return _CAPTION.match(lines[part.start]) is not None
 
 
 def _numbered(lines: Sequence[str], parts: list[_Part]) -> list[_Part]:
-    """Turn numbered lines of a plain text into headings."""
+    """Return the parts, with numbered lines of a plain text as headings."""
     if any(part.kind == "heading" for part in parts[1:]):
         return parts
     numbers = {at: number for at in range(len(parts) - 1) if (number := _number(lines, parts, at))}
@@ -159,26 +159,26 @@ def _numbered(lines: Sequence[str], parts: list[_Part]) -> list[_Part]:
 
 
 def _number(lines: Sequence[str], parts: Sequence[_Part], at: int) -> Path:
-    """Give the number of a line that may be a heading, by itself."""
+    """Return the number of a line that may be a heading, judged by itself; () if it cannot be one."""
     part, line = parts[at], lines[parts[at].start].rstrip()
     if part.kind != "prose" or part.stop - part.start > 1 or not "0" <= line[0] <= "9":
         return ()
     if (part.start and lines[part.start - 1].strip()) or lines[part.stop].strip():
         return ()
-    found = _NUMBERED.fullmatch(line) if len(line) <= _LONGEST_NUMBERED else None
-    if not found or found["title"][0].islower() or len(line.split()) > _MOST_WORDS:
+    match = _NUMBERED.fullmatch(line) if len(line) <= _LONGEST_NUMBERED else None
+    if not match or match["title"][0].islower() or len(line.split()) > _MOST_WORDS:
         return ()
     return number_of(line) if indent(lines[parts[at + 1].start]) < 2 else ()
 
 
 def _without_lists(numbers: dict[int, Path]) -> dict[int, Path]:
-    """Leave out neighbours, unless each of them continues the number of the one before."""
-    kept: dict[int, Path] = {}
+    """Return the numbers without neighbours, unless each of them continues the number of the one before."""
+    headings: dict[int, Path] = {}
     for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
         neighbours = [at for _, at in group]
         if all(numbers[b][: len(numbers[a])] == numbers[a] for a, b in pairwise(neighbours)):
-            kept.update((at, numbers[at]) for at in neighbours)
-    return kept
+            headings.update((at, numbers[at]) for at in neighbours)
+    return headings
 
 
 def _rise(numbers: Sequence[Path]) -> bool:

@@ -1,4 +1,4 @@
-"""Where the parts of a document stand, for judgments that name a section or a block."""
+"""Where judged parts of documents stand."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import cache
 
 from karat.core import GoldenSet, Span, Target
 from karat.text._canonical import canonical
-from karat.text._outline import Outline, outline, resolve
+from karat.text._outline import outline, resolve
 
 
 def resolver(golden: GoldenSet) -> Callable[[Target], Span | None]:
-    r"""Give a function that tells the bytes of a target, for :func:`karat.score_hits`.
+    r"""Return a function from a target to its bytes, as :func:`karat.score_hits` takes it.
 
-    None where the set does not hold the document. Outlines are made when they are needed, and kept.
+    The function returns a target's own span where it has one, and None where the set does not hold the document.
 
     >>> from karat.core import Document
     >>> wifi = Document(id="wifi", text="# WiFi\n\nFree.\n\n# Reset\n\nJoin again.\n")
@@ -23,16 +23,15 @@ def resolver(golden: GoldenSet) -> Callable[[Target], Span | None]:
     """
 
     @cache
-    def made(document: str) -> Outline | None:
-        found = golden.document_by_id.get(document)
-        return None if found is None else outline(canonical(found.text))
+    def whole(document: str) -> Span:
+        return Span(0, len(canonical(golden.document_by_id[document].text).encode()))
 
     def place(target: Target) -> Span | None:
-        parts = made(target.document)
-        if parts is None or target.span is not None:
+        document = golden.document_by_id.get(target.document)
+        if document is None or target.span is not None:
             return target.span
         if target.whole:
-            return Span(0, parts.size)
-        return resolve(parts, section=target.section, block=target.block)
+            return whole(target.document)
+        return resolve(outline(canonical(document.text)), section=target.section, block=target.block)
 
     return place

@@ -1,4 +1,4 @@
-"""The prose of a document: what a person reads of it, without markup, so that a sentence of it can be a query."""
+"""The prose of a document: what a person reads, without markup, so that a sentence of it can be a query."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from karat.core import Document
 
 _READ = 200_000
-"""Characters of a document that are looked at: the first sentences are wanted, and a file may have millions."""
+"""Characters of a document that are read: only its first sentences are needed, and a file may have millions."""
 _DEEPEST = 20
-"""Levels of a JSON document that are looked into."""
+"""Levels of a JSON document that are searched."""
 
-# A search for an end never runs past the next beginning: a text of beginnings only would take forever.
+# A search for an end never runs past the next beginning: a text of nothing but beginnings would take forever.
 _FRONT = re.compile(
     r"\A---[ \t]*\n(?:#[^\n]*\n)*[\w\"'][^\n:]*:.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
     r"|\A\+\+\+[ \t]*\n.*?\n\+\+\+[ \t]*(?:\n|\Z)",
@@ -64,7 +64,7 @@ _SHOWN = str.maketrans({chr(0xE000 + i): mark for i, mark in enumerate(_MARKS)})
 
 
 class Paragraph(NamedTuple):
-    """What is read in one piece, on one line."""
+    """A paragraph or an item of a list, on one line."""
 
     text: str
     item: bool = False
@@ -72,24 +72,24 @@ class Paragraph(NamedTuple):
 
 
 def prose(document: Document) -> Iterator[Paragraph]:
-    r"""Give the paragraphs and list items, each on one line, without headings, code, tables, links and other markup.
+    r"""Yield the paragraphs and list items, each on one line, without headings, code, tables, links and other markup.
 
-    Of a JSON document these are the texts of more than one word. Only the beginning of a very long document is read.
+    A JSON document has its strings of more than one word. Only the beginning of a very long document is read.
 
     >>> text = "---\ntitle: Pool\n---\n# The *pool*\n\nIt **opens** at [six](hours.md).\n\n| a | b |\n|---|---|\n"
     >>> list(prose(Document(id="pool", text=text, format="markdown")))
     [Paragraph(text='It opens at six.', item=False)]
     """
-    # JSON is read whole: what is cut off is none.
-    found = _values(document.text) if document.format == "json" else _paragraphs(document.text[:_READ])
-    for raw, item in found:
+    # JSON is read whole: cut off, it would not be JSON.
+    paragraphs = _values(document.text) if document.format == "json" else _paragraphs(document.text[:_READ])
+    for raw, item in paragraphs:
         line = _spoken(raw)
         if any(map(str.isalpha, line)):
             yield Paragraph(line, item)
 
 
 def _values(text: str) -> Iterator[Paragraph]:
-    """Give the texts of a JSON document, in its order; none where it is no JSON."""
+    """Yield the texts of a JSON document, in order; nothing if it is not JSON."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -101,11 +101,11 @@ def _values(text: str) -> Iterator[Paragraph]:
             yield from _paragraphs(value[:_READ])
         elif left and isinstance(value, dict | list):
             inner = list(value.values()) if isinstance(value, dict) else value
-            waiting.extend((one, left - 1) for one in reversed(inner))
+            waiting.extend((child, left - 1) for child in reversed(inner))
 
 
 def _paragraphs(text: str) -> Iterator[Paragraph]:
-    """Give paragraphs and list items, with the markup that stands within a line."""
+    """Yield paragraphs and list items, with the markup within their lines."""
     from karat.text._canonical import canonical
     from karat.text._lines import MARKER
     from karat.text._pieces import pieces
@@ -126,7 +126,7 @@ def _paragraphs(text: str) -> Iterator[Paragraph]:
 
 
 def _untagged(text: str) -> str:
-    """Take HTML and templates away; what a tag sets apart becomes a paragraph, and code within a line stays."""
+    """Return a text without HTML and templates; block elements become paragraphs, and code within a line stays."""
 
     def gap(tag: re.Match[str]) -> str:
         return "" if _INLINE.fullmatch(tag["name"] or "") else "\n\n"
@@ -136,9 +136,9 @@ def _untagged(text: str) -> str:
 
 
 def _spoken(line: str) -> str:
-    """Take away the markup within a line."""
-    for pattern, kept in _SPOKEN:
-        line = pattern.sub(kept, line)
+    """Return a line without the markup in it."""
+    for pattern, replacement in _SPOKEN:
+        line = pattern.sub(replacement, line)
     for _ in range(2):  # ***both***, and **one in _another_**
         for pattern in _EMPHASIS:
             line = pattern.sub(r"\2", line)

@@ -1,4 +1,4 @@
-"""The words of a text, folded so that spelling does not count, and what little of their meaning is known offline."""
+"""The words of a text, folded so that spelling does not count, and the little that is known of their meaning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STOP_WORDS = ARTICLES | _set(
     their them then there these they this those through to too under up upon us ve very was we were what when where
     whether which while who whom whose why will with wo would you your"""
 )
-"""English words that say little of the subject; negations are not among them. In other languages every word counts."""
+"""English words that say little about the subject, without negations. In other languages every word counts."""
 
 _CONTRACTED = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)(?::(\d\d))?(?:\s?([ap])\.?m\b)?", re.IGNORECASE)
@@ -34,7 +34,7 @@ _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_COUNTED, 1)}
 
 
 def words(text: str) -> list[str]:
-    """Give the words of a text in their order, without case, punctuation and compatibility forms.
+    """Return the words of a text in order, without case, punctuation and compatibility forms.
 
     >>> words("Reset the Wi-Fi \uff30assword!")
     ['reset', 'the', 'wi', 'fi', 'password']
@@ -45,7 +45,7 @@ def words(text: str) -> list[str]:
 
 
 def folded(text: str) -> str:
-    """Give a text without case, punctuation and articles, so that what asks the same in the same words is equal.
+    """Return a text without case, punctuation and articles, so that the same question in the same words is equal.
 
     >>> folded("Where's THE pool?") == folded("where's pool")
     True
@@ -54,7 +54,7 @@ def folded(text: str) -> str:
 
 
 def content(text: str) -> list[str]:
-    """Give the words that carry the subject, in the singular, and a contracted "not" as a word.
+    """Return the words that carry the subject, in the singular, with a contracted "not" as a word.
 
     >>> content("Why don't the radiators in the lobbies work?")
     ['not', 'radiator', 'lobby', 'work']
@@ -63,7 +63,7 @@ def content(text: str) -> list[str]:
 
 
 def singular(word: str) -> str:
-    """Take the plural's ending from an English word (Harman, "How effective is suffixing?", 1991).
+    """Return an English word without the ending of its plural (Harman, "How effective is suffixing?", 1991).
 
     >>> [singular(word) for word in ("policies", "towels", "glass", "status")]
     ['policy', 'towel', 'glass', 'status']
@@ -76,7 +76,7 @@ def singular(word: str) -> str:
 
 
 def letters(text: str) -> list[str]:
-    """Give the runs of three letters in each word, with its ends marked: order counts inside words, not among them.
+    """Return the runs of three letters in each word, with its ends marked; the order of words does not count.
 
     >>> letters("spa key")
     [' sp', 'spa', 'pa ', ' ke', 'key', 'ey ']
@@ -85,15 +85,15 @@ def letters(text: str) -> list[str]:
 
 
 def numbers(text: str) -> frozenset[str]:
-    """Give the numbers of a text, in digits or as words up to twelve, and hours of a clock as of twenty-four.
+    """Return the numbers of a text, in digits or as words up to twelve; times of day count in 24 hours.
 
     >>> sorted(numbers("from 3 pm, two nights")), sorted(numbers("from 15:00, 2 nights"))
     (['15', '2'], ['15', '2'])
     """
-    found = {_NUMBER_WORDS[word] for word in words(text) if word in _NUMBER_WORDS}
+    values = {_NUMBER_WORDS[word] for word in words(text) if word in _NUMBER_WORDS}
     for amount, minutes, half in _NUMBER.findall(text):
         hour = int(amount) % 12 + 12 * (half in "pP") if half and len(amount) <= 2 else amount
-        found.add(str(hour))
+        values.add(str(hour))
         if minutes and minutes != "00":
-            found.add(f"{hour}:{minutes}")
-    return frozenset(found)
+            values.add(f"{hour}:{minutes}")
+    return frozenset(values)

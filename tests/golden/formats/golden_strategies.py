@@ -75,17 +75,17 @@ def golden_sets(
     )
 
 
-def round_trip(one: GoldenSet, format: str) -> GoldenSet:
+def round_trip(original: GoldenSet, format: str) -> GoldenSet:
     """Write a set and read it again, without naming its format; no other format may take it for its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "set"
-        golden.write(one, path, format)
+        golden.write(original, path, format)
         assert [known.name for known in golden.FORMATS if known.recognise(path)] == [format]
         back = golden.read(path)
     assert not [note for note in back.notes if "unknown key" in note]
     return back
 
 
-def relevant(one: GoldenSet) -> set[tuple[str, str]]:
-    """Give the pairs that are relevant, by whatever the set says that is."""
-    return {(pair, str(target)) for (pair, target), grade in one.decided.items() if grade >= one.relevant}
+def relevant(original: GoldenSet) -> set[tuple[str, str]]:
+    """Return the pairs that are relevant, by whatever the set says that is."""
+    return {(pair, str(target)) for (pair, target), grade in original.decided.items() if grade >= original.relevant}

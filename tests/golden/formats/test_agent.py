@@ -51,12 +51,12 @@ def written(folder: Path, value: Any, name: str = "queries.json") -> Path:
 
 def test_every_field_is_read(tmp_path: Path) -> None:
     """Queries, sessions and judgments land where the model has them."""
-    found = golden.read(written(tmp_path, {"queries": [FULL, SPARE]}))
+    result = golden.read(written(tmp_path, {"queries": [FULL, SPARE]}))
     session = Session(id="s1", documents=("7", "9"), turn=3)
     first = Query(id="q1", text="why did the login break?", intent="fix_bug", category="causal-query", session=session)
-    assert found.queries[0] == replace(first, harvested="2026-02-01T10:00:00Z")
-    assert found.queries[1] == Query(id="q2", text="?", intent="understand", category="edge-case")
-    assert found.judgments == (
+    assert result.queries[0] == replace(first, harvested="2026-02-01T10:00:00Z")
+    assert result.queries[1] == Query(id="q2", text="?", intent="understand", category="edge-case")
+    assert result.judgments == (
         Judgment(
             query="q1",
             target=Target(document="7"),
@@ -68,7 +68,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
         ),
         Judgment(query="q1", target=Target(document="12"), grade=0, source="implicit"),
     )
-    assert (found.relevant, len(found.grades), found.notes) == (2, 4, ())
+    assert (result.relevant, len(result.grades), result.notes) == (2, 4, ())
 
 
 @pytest.mark.parametrize(
@@ -111,36 +111,36 @@ def test_ids_are_numbers_where_no_digit_is_lost(tmp_path: Path, name: str, wante
     """Only a number that JavaScript holds exactly, and that is written in one way, is written as a number."""
     judgment = Judgment(query="q", target=Target(document=name), grade=1)
     query = Query(id="7", text="?", session=Session(id="7", documents=(name,)))
-    made = GoldenSet(queries=(query,), judgments=(replace(judgment, query="7"),))
-    golden.write(made, tmp_path / "a.json", "agent")
+    original = GoldenSet(queries=(query,), judgments=(replace(judgment, query="7"),))
+    golden.write(original, tmp_path / "a.json", "agent")
     (record,) = json.loads((tmp_path / "a.json").read_text())["queries"]
     assert record["queryId"] == record["sessionContext"]["sessionId"] == "7"
     assert record["judgments"][0]["memoryId"] == record["sessionContext"]["workingMemoryIds"][0] == wanted
-    assert replace(golden.read(tmp_path / "a.json"), name="golden") == made
+    assert replace(golden.read(tmp_path / "a.json"), name="golden") == original
 
 
 def test_sources_that_differ(tmp_path: Path) -> None:
     """The most common of the three sources speaks for the query; a judgment with another one has its own."""
     sources = ("bootstrapped", "validated", "validated", "bootstrapped", "manual", "validated")
-    made = GoldenSet(
+    original = GoldenSet(
         queries=(Query(id="q", text="?"),),
         judgments=tuple(
             Judgment(query="q", target=Target(document=str(i)), grade=1, source=source)  # type: ignore[arg-type]
             for i, source in enumerate(sources)
         ),
     )
-    golden.write(made, tmp_path / "a.json", "agent")
+    golden.write(original, tmp_path / "a.json", "agent")
     (record,) = json.loads((tmp_path / "a.json").read_text())["queries"]
     assert record["judgmentSource"] == "bootstrapped"
     own = [judgment.get("source") for judgment in record["judgments"]]
     assert own == [None, "validated", "validated", None, "manual", "validated"]
-    assert golden.read(tmp_path / "a.json").judgments == made.judgments
+    assert golden.read(tmp_path / "a.json").judgments == original.judgments
 
 
 def test_a_query_may_be_validated(tmp_path: Path) -> None:
-    """The source's database has a fourth source that its interface lacks; it is read wherever it stands."""
-    found = golden.read(written(tmp_path, [{**FULL, "judgmentSource": "validated"}]))
-    assert [judgment.source for judgment in found.judgments] == ["validated", "validated"]
+    """The source's database has a fourth source that its interface lacks; it is read wherever it is."""
+    result = golden.read(written(tmp_path, [{**FULL, "judgmentSource": "validated"}]))
+    assert [judgment.source for judgment in result.judgments] == ["validated", "validated"]
 
 
 JUDGED = FULL["judgments"][0]
@@ -163,14 +163,14 @@ JUDGED = FULL["judgments"][0]
         ({"judgments": [JUDGED, {**JUDGED, "relevance": 4}]}, "judgments[1]: 'relevance' is 4, not from 0 to 3"),
         ({"judgments": [{**JUDGED, "relevance": -1}]}, "judgments[0]: 'relevance' is -1, not from 0 to 3"),
         ({"judgments": [{**JUDGED, "relevance": None}]}, "judgments[0]: 'relevance' is missing"),
-        ({"judgments": [{**JUDGED, "memoryId": 1.5}]}, "judgments[0]: 'memoryId': id 1.5 is no text"),
+        ({"judgments": [{**JUDGED, "memoryId": 1.5}]}, "judgments[0]: 'memoryId': id 1.5 is not text"),
         ({"judgments": [{**JUDGED, "confidence": 2}]}, "judgments[0]: 'confidence' is 2, not between 0 and 1"),
         ({"judgments": [{**JUDGED, "source": "click"}]}, "judgments[0]: 'source' is 'click', not one of"),
-        ({"judgments": [7]}, "judgments[0]: 7 is no object"),
+        ({"judgments": [7]}, "judgments[0]: 7 is not an object"),
     ],
 )
 @pytest.mark.parametrize("shape", ["object", "list", "lines"])
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change: dict[str, Any], message: str, shape: str) -> None:
+def test_a_mistake_is_reported_with_its_place(tmp_path: Path, change: dict[str, Any], message: str, shape: str) -> None:
     """Each mistake names the file, the record by its place in it, and the field."""
     record = {**FULL, **change}
     texts = {"object": json.dumps({"queries": [SPARE, record]}), "list": json.dumps([SPARE, record])}
@@ -187,12 +187,12 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change: dict[str, 
     [
         (b"", ": is empty"),
         (b"7", ": holds 7, neither an object nor a list"),
-        (b"[7]", ": [0]: 7 is no object"),
+        (b"[7]", ": [0]: 7 is not an object"),
         (b'{"query": []}', ": 'queries' is missing, did you mean 'query'?"),
-        (json.dumps([FULL]).encode()[:-1], "line 1: is no valid JSON"),
-        (b'[{"queryId": "a", "queryId": "b"}]', "line 1: key 'queryId' stands twice"),
+        (json.dumps([FULL]).encode()[:-1], "line 1: is not valid JSON"),
+        (b'[{"queryId": "a", "queryId": "b"}]', "line 1: key 'queryId' appears twice"),
         (b'[{"queryId": "\xff"}]', "line 1: byte 0xff is not UTF-8"),
-        (b"[ // all of them\n]", "line 1: is no valid JSON: holds a comment"),
+        (b"[ // all of them\n]", "line 1: is not valid JSON: holds a comment"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, data: bytes, message: str) -> None:
@@ -219,7 +219,7 @@ def test_all_mistakes_come_at_once(tmp_path: Path) -> None:
 
 
 def test_unknown_keys_are_notes(tmp_path: Path) -> None:
-    """A misspelt key is told in a query, its session, its judgments, and beside the queries."""
+    """A misspelt key is reported in a query, its session, its judgments, and beside the queries."""
     record = {**FULL, "intend": "", "sessionContext": {"sessionId": "s", "turn": 1}}
     record["judgments"] = [{**JUDGED, "annotater": "x"}]
     notes = golden.read(written(tmp_path, {"queries": [record], "versoin": "1"})).notes
@@ -229,30 +229,30 @@ def test_unknown_keys_are_notes(tmp_path: Path) -> None:
 
 @given(golden_sets(KEEPS))
 @quick
-def test_what_is_kept_goes_round(made: GoldenSet) -> None:
+def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     """What is written is read again: sources, annotators, sessions, whatever characters they have."""
-    assert sent_round(made, "agent") == (made, ())
+    assert sent_round(original, "agent") == (original, ())
 
 
 @given(golden_sets())
 @quick
-def test_what_is_lost_is_told(made: GoldenSet) -> None:
+def test_what_is_lost_is_reported(original: GoldenSet) -> None:
     """Of a set with everything, documents keep their grades."""
-    back, lost = sent_round(made, "agent")
-    assert back.qrels() == made.qrels()
-    assert any("cannot hold date" in note for note in lost) == any(judgment.date for judgment in made.judgments)
+    back, lost = sent_round(original, "agent")
+    assert back.qrels() == original.qrels()
+    assert any("cannot hold date" in note for note in lost) == any(judgment.date for judgment in original.judgments)
 
 
 def test_parts_of_a_memory_become_one_judgment() -> None:
     """Two annotators who disagree on two parts leave the memory with the grade that it has in karat."""
     parts = [Target(document="d", span=Span(0, 3)), Target(document="d", span=Span(3, 6)), Target(document="e")]
     said = [(0, "ana", 3), (0, "bo", 0), (1, "ana", 0), (1, "bo", 3), (2, "ana", 3), (2, "bo", 1)]
-    made = GoldenSet(
+    original = GoldenSet(
         queries=(Query(id="q", text="?"),),
         judgments=tuple(Judgment(query="q", target=parts[i], grade=g, annotator=a) for i, a, g in said),
     )
-    back, lost = sent_round(made, "agent")
-    assert made.qrels() == back.qrels() == {"q": {"d": 0, "e": 1}}
+    back, lost = sent_round(original, "agent")
+    assert original.qrels() == back.qrels() == {"q": {"d": 0, "e": 1}}
     assert len(back.judgments) == 3
     assert lost == ("agent cannot hold span of 2 judgments", "agent cannot hold annotator of 4 judgments")
 

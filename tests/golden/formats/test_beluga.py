@@ -39,25 +39,25 @@ def written(folder: Path, value: Any) -> Path:
     return path
 
 
-def one(**fields: Any) -> dict[str, Any]:
+def file_with(**fields: Any) -> dict[str, Any]:
     return {"queries": [{"id": "q", "query": "?", "relevant_doc_ids": [], **fields}]}
 
 
 def test_the_queries_of_the_source_are_read(tmp_path: Path) -> None:
     """Beside grades, what is only listed has the lowest grade that is relevant on four grades, which is 2."""
-    found = golden.read(written(tmp_path, EXAMPLE))
-    assert (found.name, found.grades, found.relevant, found.documents) == ("queries", GRADES, 2, ())
-    assert found.queries[0] == Query(id="q1", text="How do I handle errors?")
-    assert found.qrels() == {"q1": {"1": 2, "3": 2}, "q2": {"2": 2}, "q3": {"4": 3, "3": 1}}
-    assert found.notes == ()
+    result = golden.read(written(tmp_path, EXAMPLE))
+    assert (result.name, result.grades, result.relevant, result.documents) == ("queries", GRADES, 2, ())
+    assert result.queries[0] == Query(id="q1", text="How do I handle errors?")
+    assert result.qrels() == {"q1": {"1": 2, "3": 2}, "q2": {"2": 2}, "q3": {"4": 3, "3": 1}}
+    assert result.notes == ()
 
 
 def test_without_grades_all_that_is_relevant_has_grade_1(tmp_path: Path) -> None:
     """A file that only lists has a binary scale, and is written as it was."""
     plain = {"queries": [{"id": "q1", "query": "?", "relevant_doc_ids": ["1", "3"]}]}
-    found = golden.read(written(tmp_path, plain))
-    assert (found.grades, found.relevant, found.qrels()) == (BINARY, 1, {"q1": {"1": 1, "3": 1}})
-    golden.write(found, tmp_path / "again.json", "beluga")
+    result = golden.read(written(tmp_path, plain))
+    assert (result.grades, result.relevant, result.qrels()) == (BINARY, 1, {"q1": {"1": 1, "3": 1}})
+    golden.write(result, tmp_path / "again.json", "beluga")
     assert json.loads((tmp_path / "again.json").read_text()) == plain
 
 
@@ -68,23 +68,25 @@ def test_the_scale_ends_at_3_or_at_the_best_grade(
     tmp_path: Path, grades: dict[str, int], top: int, relevant: int
 ) -> None:
     """Grades of 0 and 1 are binary, up to 3 there are four, and a better one makes the scale longer."""
-    found = golden.read(written(tmp_path, one(graded_relevance=grades, relevant_doc_ids=["a"])))
-    assert (len(found.grades) - 1, found.relevant) == (top, relevant)
-    assert found.qrels() == {"q": grades}
+    result = golden.read(written(tmp_path, file_with(graded_relevance=grades, relevant_doc_ids=["a"])))
+    assert (len(result.grades) - 1, result.relevant) == (top, relevant)
+    assert result.qrels() == {"q": grades}
 
 
 def test_a_list_that_grades_contradict_is_kept(tmp_path: Path) -> None:
     """It is where the linter looks for it, and it is written again."""
-    found = golden.read(written(tmp_path, one(relevant_doc_ids=["a", "b"], graded_relevance={"a": 3, "b": 1, "c": 2})))
-    assert found.queries[0].metadata == {"relevant_entities": ["a", "b"]}
-    assert found.qrels() == {"q": {"a": 3, "b": 1, "c": 2}}
-    assert sent_round(found, "beluga")[0].queries == found.queries
+    result = golden.read(
+        written(tmp_path, file_with(relevant_doc_ids=["a", "b"], graded_relevance={"a": 3, "b": 1, "c": 2}))
+    )
+    assert result.queries[0].metadata == {"relevant_entities": ["a", "b"]}
+    assert result.qrels() == {"q": {"a": 3, "b": 1, "c": 2}}
+    assert sent_round(result, "beluga")[0].queries == result.queries
 
 
 def test_ids_may_be_numbers(tmp_path: Path) -> None:
     """Whole numbers are taken as text."""
-    found = golden.read(written(tmp_path, {"queries": [{"id": 7, "query": "?", "relevant_doc_ids": [3]}]}))
-    assert found.qrels() == {"7": {"3": 1}}
+    result = golden.read(written(tmp_path, {"queries": [{"id": 7, "query": "?", "relevant_doc_ids": [3]}]}))
+    assert result.qrels() == {"7": {"3": 1}}
 
 
 @pytest.mark.parametrize(
@@ -92,23 +94,23 @@ def test_ids_may_be_numbers(tmp_path: Path) -> None:
     [
         ({"query": []}, ": 'queries' is missing, did you mean 'query'?"),
         ({"queries": {}}, ": 'queries' is {}, not a list"),
-        ({"queries": ["q"]}, "queries[0]: 'q' is no object"),
+        ({"queries": ["q"]}, "queries[0]: 'q' is not an object"),
         ({"queries": [{"query": "?", "relevant_doc_ids": []}]}, "queries[0]: 'id' is missing"),
         ({"queries": [{"id": "q", "relevant_doc_ids": []}]}, "queries[0]: 'query' is missing"),
         ({"queries": [{"id": "q", "query": "?"}]}, "queries[0]: 'relevant_doc_ids' is missing"),
-        (one(query=3), "queries[0]: 'query' is 3, not text"),
-        (one(relevant_doc_ids=[1.5]), "queries[0]: 'relevant_doc_ids': id 1.5 is no text"),
-        (one(graded_relevance={"a": -1}), "queries[0].graded_relevance: 'a' has grade -1, not one from 0 to 255"),
-        (one(graded_relevance={"a": 10**9}), "'a' has grade 1000000000, not one from 0 to 255"),
-        (one(graded_relevance=[1]), "queries[0]: 'graded_relevance' is [1], not an object"),
-        ({**one(graded_relevance={"a": 2}), "grades": ["no", "yes"]}, "'a' has grade 2, and the scale ends at 1"),
-        ('{"queries": [{"id": "q", "id": "q"}]}', "line 1: key 'id' stands twice in one object"),
-        ('{\n"queries": [', "line 2: is no valid JSON"),
+        (file_with(query=3), "queries[0]: 'query' is 3, not text"),
+        (file_with(relevant_doc_ids=[1.5]), "queries[0]: 'relevant_doc_ids': id 1.5 is not text"),
+        (file_with(graded_relevance={"a": -1}), "queries[0].graded_relevance: 'a' has grade -1, not one from 0 to 255"),
+        (file_with(graded_relevance={"a": 10**9}), "'a' has grade 1000000000, not one from 0 to 255"),
+        (file_with(graded_relevance=[1]), "queries[0]: 'graded_relevance' is [1], not an object"),
+        ({**file_with(graded_relevance={"a": 2}), "grades": ["no", "yes"]}, "'a' has grade 2, and the scale ends at 1"),
+        ('{"queries": [{"id": "q", "id": "q"}]}', "line 1: key 'id' appears twice in one object"),
+        ('{\n"queries": [', "line 2: is not valid JSON"),
         ("", ": is empty"),
         ("7", ": holds 7, not an object"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, value: Any, message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(tmp_path: Path, value: Any, message: str) -> None:
     """Each mistake names the file, the query and the field."""
     with pytest.raises(InputError) as raised:
         golden.read(written(tmp_path, value), "beluga")
@@ -117,12 +119,12 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, value: Any, messag
 
 
 def test_reading_and_parsing_fail_differently(tmp_path: Path) -> None:
-    """A file that cannot be read is told from one that cannot be parsed."""
+    """A file that cannot be read has another message than one that cannot be parsed."""
     with pytest.raises(InputError, match="no such file or folder"):
         golden.read(tmp_path / "none.json", "beluga")
     with pytest.raises(InputError, match="is a folder, not a file"):
         golden.read(tmp_path, "beluga")
-    with pytest.raises(InputError, match="is no valid JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         golden.read(written(tmp_path, "{"), "beluga")
     (tmp_path / "queries.json").write_bytes(b'{"queries": ["\xe9"]}')
     with pytest.raises(InputError, match="byte 0xe9 is not UTF-8"):
@@ -131,21 +133,21 @@ def test_reading_and_parsing_fail_differently(tmp_path: Path) -> None:
 
 def test_an_empty_list_is_an_empty_set(tmp_path: Path) -> None:
     """No queries is what the file says; that it is worth nothing is for the linter to say."""
-    found = golden.read(written(tmp_path, {"queries": []}), "beluga")
-    assert (found.queries, found.judgments) == ((), ())
+    result = golden.read(written(tmp_path, {"queries": []}), "beluga")
+    assert (result.queries, result.judgments) == ((), ())
 
 
 def test_unknown_keys_are_notes(tmp_path: Path) -> None:
-    """A misspelt key is told, in a query and beside the queries."""
-    notes = golden.read(written(tmp_path, {**one(graded_relevence={}), "version": "1"})).notes
+    """A misspelt key is reported, in a query and beside the queries."""
+    notes = golden.read(written(tmp_path, {**file_with(graded_relevence={}), "version": "1"})).notes
     assert [note.rsplit(", ", 1)[-1] for note in notes] == ["did you mean 'graded_relevance'?", "ignored"]
 
 
 @given(golden_sets(KEEPS))
 @quick
-def test_what_is_kept_goes_round(made: GoldenSet) -> None:
+def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     """What is written is read again, whatever characters it has and whatever its scale is."""
-    assert sent_round(made, "beluga") == (made, ())
+    assert sent_round(original, "beluga") == (original, ())
 
 
 @pytest.mark.parametrize(("grades", "relevant"), SCALES)
@@ -155,17 +157,17 @@ def test_a_scale_is_declared_only_where_it_cannot_be_seen(
     """Binary and four grades need no head, if their best grade is used; all others do."""
     top = len(grades) - 1
     judgment = Judgment(query="q", target=Target(document="d"), grade=top)
-    made = GoldenSet(grades=grades, relevant=relevant, queries=(Query(id="q", text="?"),), judgments=(judgment,))
-    golden.write(made, tmp_path / "a.json", "beluga")
+    original = GoldenSet(grades=grades, relevant=relevant, queries=(Query(id="q", text="?"),), judgments=(judgment,))
+    golden.write(original, tmp_path / "a.json", "beluga")
     known = (grades, relevant) in ((GRADES, 2), (BINARY, 1))
     assert ("grades" in json.loads((tmp_path / "a.json").read_text())) is not known
-    assert replace(golden.read(tmp_path / "a.json"), name="golden") == made
+    assert replace(golden.read(tmp_path / "a.json"), name="golden") == original
 
 
 @given(golden_sets())
 @quick
-def test_what_is_lost_is_told(made: GoldenSet) -> None:
+def test_what_is_lost_is_reported(original: GoldenSet) -> None:
     """Of a set with everything, documents keep their grades."""
-    back, lost = sent_round(made, "beluga")
-    assert back.qrels() == made.qrels()
-    assert f"beluga cannot hold {len(made.documents):,} documents" in lost or not made.documents
+    back, lost = sent_round(original, "beluga")
+    assert back.qrels() == original.qrels()
+    assert f"beluga cannot hold {len(original.documents):,} documents" in lost or not original.documents

@@ -40,12 +40,12 @@ def write(folder: Path, *rows: dict[str, Any], corpora: dict[str, str] | None = 
     return folder
 
 
-def decoded(found: GoldenSet) -> list[str]:
-    """Give what every span marks."""
+def decoded(result: GoldenSet) -> list[str]:
+    """Return what every span marks."""
     marked = []
-    for judgment in found.judgments:
+    for judgment in result.judgments:
         span = judgment.target.span
-        text = canonical(found.document_by_id[judgment.target.document].text).encode()
+        text = canonical(result.document_by_id[judgment.target.document].text).encode()
         assert span is not None
         marked.append(text[span.start : span.end].decode())
     return marked
@@ -54,13 +54,13 @@ def decoded(found: GoldenSet) -> list[str]:
 def test_characters_become_bytes_of_canonical_text(tmp_path: Path) -> None:
     """A carriage return is a character and no byte of canonical text; a euro sign is three bytes."""
     row = {"question": "cats?", "references": [reference("Cats are free.")], "corpus_id": "pets"}
-    found = golden.read(write(tmp_path / "set", row))
+    result = golden.read(write(tmp_path / "set", row))
     at = len("# Pets\n\nDogs are \u20ac20 a night.\n".encode())
-    assert [judgment.target for judgment in found.judgments] == [Target(document="pets", span=Span(at, at + 14))]
-    assert decoded(found) == ["Cats are free."]
-    assert found.documents == (Document(id="pets", text=TEXT, format="markdown"),)
-    assert [query.text for query in found.queries] == ["cats?"]
-    assert found.notes == ()
+    assert [judgment.target for judgment in result.judgments] == [Target(document="pets", span=Span(at, at + 14))]
+    assert decoded(result) == ["Cats are free."]
+    assert result.documents == (Document(id="pets", text=TEXT, format="markdown"),)
+    assert [query.text for query in result.queries] == ["cats?"]
+    assert result.notes == ()
 
 
 def test_a_reference_over_lines_is_found(tmp_path: Path) -> None:
@@ -70,20 +70,33 @@ def test_a_reference_over_lines_is_found(tmp_path: Path) -> None:
 
 
 def test_offsets_that_do_not_fit_are_put_right(tmp_path: Path) -> None:
-    """What the reference says decides, where it stands only once, and a note says so."""
+    """The content of the reference decides, if it occurs only once, and a note says so."""
     row = {"question": "?", "references": [reference("Cats are free.", 3)], "corpus_id": "pets"}
-    found = golden.read(write(tmp_path / "set", row))
-    assert decoded(found) == ["Cats are free."]
+    result = golden.read(write(tmp_path / "set", row))
+    assert decoded(result) == ["Cats are free."]
     at = TEXT.index("Cats")
-    assert any(f"references[0]: stands at {at} of pets, not at 3" in note for note in found.notes)
+    place = f"{at}-{at + len('Cats are free.')}"
+    assert any(f"references[0]: is at {place} of pets, not at 3-17: read from there" in note for note in result.notes)
+
+
+def test_an_end_that_does_not_fit_is_named_with_its_start(tmp_path: Path) -> None:
+    """The note shows both places in full, which differ in the end only."""
+    at = TEXT.index("Cats")
+    row = {
+        "question": "?",
+        "references": [{"content": "Cats", "start_index": at, "end_index": at + 9}],
+        "corpus_id": "pets",
+    }
+    (note,) = golden.read(write(tmp_path / "set", row)).notes
+    assert note.endswith(f"references[0]: is at {at}-{at + 4} of pets, not at {at}-{at + 9}: read from there")
 
 
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ("Dogs", "'Dogs' stands several times in pets, and not at 3-7"),
-        ("Fish", "'Fish' does not stand in pets"),
-        ("", "'' does not stand in pets"),
+        ("Dogs", "'Dogs' occurs several times in pets, and not at 3-7"),
+        ("Fish", "'Fish' does not occur in pets"),
+        ("", "'' does not occur in pets"),
     ],
 )
 def test_a_reference_that_is_nowhere_is_a_mistake(tmp_path: Path, content: str, what: str) -> None:
@@ -98,24 +111,27 @@ def test_a_reference_that_is_nowhere_is_a_mistake(tmp_path: Path, content: str, 
 def test_a_reference_without_words_is_a_mistake(tmp_path: Path) -> None:
     """Canonical text decides about white space, so it marks nothing."""
     row = {"question": "?", "references": [reference("\r\n\r\n")], "corpus_id": "pets"}
-    with pytest.raises(InputError, match="nothing that canonical text keeps"):
+    with pytest.raises(InputError, match="is not in the canonical text"):
         golden.read(write(tmp_path / "set", row))
 
 
 def test_the_whole_text_is_the_document(tmp_path: Path) -> None:
     """A reference to all of it marks no part."""
     row = {"question": "?", "references": [reference(TEXT)], "corpus_id": "pets"}
-    found = golden.read(write(tmp_path / "set", row))
-    assert [judgment.target for judgment in found.judgments] == [Target(document="pets")]
+    result = golden.read(write(tmp_path / "set", row))
+    assert [judgment.target for judgment in result.judgments] == [Target(document="pets")]
 
 
 @pytest.mark.parametrize("corpus", ["pets", "pets.md", "./corpora/pets.md", "/srv/corpora/pets.md"])
 def test_a_corpus_is_found_by_name_and_by_path(tmp_path: Path, corpus: str) -> None:
     """In ``corpora`` as in Chroma's own data, where some rows have the path that the generator was given."""
     row = {"question": "?", "references": [reference("Cats")], "corpus_id": corpus}
-    found = golden.read(write(tmp_path / "set", row, corpora={"corpora/pets.md": TEXT, "corpora/other.txt": "x"}))
-    assert [(document.id, document.format) for document in found.documents] == [("pets", "markdown"), ("other", "text")]
-    assert decoded(found) == ["Cats"]
+    result = golden.read(write(tmp_path / "set", row, corpora={"corpora/pets.md": TEXT, "corpora/other.txt": "x"}))
+    assert [(document.id, document.format) for document in result.documents] == [
+        ("pets", "markdown"),
+        ("other", "text"),
+    ]
+    assert decoded(result) == ["Cats"]
 
 
 @pytest.mark.parametrize("corpus", ["rates", "../pets", "x" * 300])
@@ -133,11 +149,11 @@ def test_rows_of_one_id_are_one_question(tmp_path: Path) -> None:
         {"id": "q", "question": "?", "references": [reference("Cats")], "corpus_id": "pets"},
         {"id": "q", "question": "?", "references": [reference("fee", text="no fee")], "corpus_id": "fees"},
     ]
-    found = golden.read(write(tmp_path / "set", *rows, corpora={"pets.md": TEXT, "fees.txt": "no fee"}))
-    assert found.queries == (Query(id="q", text="?"),)
-    assert decoded(found) == ["Cats", "fee"]
+    result = golden.read(write(tmp_path / "set", *rows, corpora={"pets.md": TEXT, "fees.txt": "no fee"}))
+    assert result.queries == (Query(id="q", text="?"),)
+    assert decoded(result) == ["Cats", "fee"]
     rows[1]["question"] = "!"
-    with pytest.raises(InputError, match="question 'q' has another text"):
+    with pytest.raises(InputError, match="question 'q' had another text"):
         golden.read(write(tmp_path / "two", *rows, corpora={"pets.md": TEXT, "fees.txt": "no fee"}))
 
 
@@ -147,13 +163,13 @@ def test_rows_of_one_id_are_one_question(tmp_path: Path) -> None:
         ({"references": [], "corpus_id": "pets"}, "'question' is missing"),
         ({"question": "?", "corpus_id": "pets"}, "'references' is missing"),
         ({"question": "?", "references": "none", "corpus_id": "pets"}, "'references' is 'none', not a JSON list"),
-        ({"question": "?", "references": [5], "corpus_id": "pets"}, "references[0]: 5 is no object"),
+        ({"question": "?", "references": [5], "corpus_id": "pets"}, "references[0]: 5 is not an object"),
         ({"question": "?", "references": [reference("Cats")]}, "'corpus_id' is missing"),
         ({"question": "?", "references": [{"content": "Cats"}], "corpus_id": "pets"},
          "references[0]: 'start_index' is missing"),
     ],
 )  # fmt: skip
-def test_every_mistake_is_told(tmp_path: Path, row: dict[str, Any], what: str) -> None:
+def test_every_mistake_is_reported(tmp_path: Path, row: dict[str, Any], what: str) -> None:
     """By its line and its field."""
     whole = {"question": "", "references": "", "corpus_id": ""} | row
     with pytest.raises(InputError) as caught:
@@ -161,7 +177,7 @@ def test_every_mistake_is_told(tmp_path: Path, row: dict[str, Any], what: str) -
     assert (caught.value.what, caught.value.line) == (what, 2)
 
 
-def test_unknown_keys_are_told(tmp_path: Path) -> None:
+def test_unknown_keys_are_reported(tmp_path: Path) -> None:
     """Of a row and of a reference."""
     row = {"question": "?", "references": [{**reference("Cats"), "extra": 1}], "corpus_id": "pets", "fixed": "yes"}
     notes = " ".join(golden.read(write(tmp_path / "set", row)).notes)
@@ -172,7 +188,7 @@ def test_unknown_keys_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../up", "a//b", ".hidden", "a\\b", "a\x00b", "x" * 99, "a/../../b"])
 def test_an_id_that_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
     """The error names it, and nothing is written anywhere."""
-    with pytest.raises(InputError, match="is no name of a file"):
+    with pytest.raises(InputError, match="is not a file name"):
         golden.write(GoldenSet(documents=(Document(id=name, text="t"),)), tmp_path / "set", "chroma")
     assert list(tmp_path.iterdir()) == []
 
@@ -181,17 +197,17 @@ def test_what_cannot_be_held_is_refused(tmp_path: Path) -> None:
     """A document that is not there, a span outside of its text, an empty question, and a cell that is too long."""
     document, query = Document(id="d", text="some text"), Query(id="q", text="?")
 
-    def one(target: Target, *documents: Document, query: Query = query) -> GoldenSet:
+    def original(target: Target, *documents: Document, query: Query = query) -> GoldenSet:
         return GoldenSet(
             documents=documents, queries=(query,), judgments=(Judgment(query="q", target=target, grade=3),)
         )
 
     cases = {
-        "document 'd' is not in the set": one(Target(document="d")),
-        r"query 'q': d@50-60 marks no characters": one(Target(document="d", span=Span(50, 60)), document),
-        "query 'q': its text is empty": one(Target(document="d"), document, query=Query(id="q", text="")),
-        "document 'd': its text holds NUL": one(Target(document="d"), Document(id="d", text="a\0")),
-        "more than 131,072 characters": one(Target(document="d"), Document(id="d", text="x" * 140_000)),
+        "document 'd' is not in the set": original(Target(document="d")),
+        r"query 'q': d@50-60 marks no characters": original(Target(document="d", span=Span(50, 60)), document),
+        "query 'q': its text is empty": original(Target(document="d"), document, query=Query(id="q", text="")),
+        "document 'd': its text holds NUL": original(Target(document="d"), Document(id="d", text="a\0")),
+        "more than 131,072 characters": original(Target(document="d"), Document(id="d", text="x" * 140_000)),
     }
     for what, wrong in cases.items():
         with pytest.raises(InputError, match=what):
@@ -200,11 +216,11 @@ def test_what_cannot_be_held_is_refused(tmp_path: Path) -> None:
 
 def test_a_question_without_references_stays(tmp_path: Path) -> None:
     """Under the first text, of which it says nothing."""
-    one = GoldenSet(documents=(Document(id="d", text="x"),), queries=(Query(id="q", text="?"),))
-    golden.write(one, tmp_path / "set", "chroma")
+    original = GoldenSet(documents=(Document(id="d", text="x"),), queries=(Query(id="q", text="?"),))
+    golden.write(original, tmp_path / "set", "chroma")
     assert (tmp_path / "set" / "questions.csv").read_text().splitlines()[1] == '"q","?","[]","d"'
     again = golden.read(tmp_path / "set")
-    assert (again.queries, again.judgments) == (one.queries, ())
+    assert (again.queries, again.judgments) == (original.queries, ())
 
 
 names = plain_ids.filter(lambda name: all(part and part[0] != "." for part in name.split("/")))
@@ -214,10 +230,10 @@ held = texts.map(lambda text: text.replace("\0", "").lstrip("\ufeff"))
 @st.composite
 def marked_sets(draw: st.DrawFn) -> GoldenSet:
     """Sets whose judgments are spans of canonical text that begin and end with a letter, or whole documents."""
-    one = draw(golden_sets(names, content=held.filter(bool)))
+    original = draw(golden_sets(names, content=held.filter(bool)))
     judgments = []
-    for judgment in one.judgments:
-        document = one.document_by_id[judgment.target.document]
+    for judgment in original.judgments:
+        document = original.document_by_id[judgment.target.document]
         offsets = Offsets(document.text)
         start = draw(st.integers(0, len(document.text) - 1))
         span = offsets.to_bytes(start, draw(st.integers(start + 1, len(document.text))))
@@ -225,28 +241,28 @@ def marked_sets(draw: st.DrawFn) -> GoldenSet:
         whole = place is None or place == (0, len(document.text)) or draw(st.booleans())
         target = Target(document=document.id, span=None if whole else span)
         judgments.append(Judgment(query=judgment.query, target=target, grade=judgment.grade))
-    return GoldenSet(documents=one.documents, queries=one.queries, judgments=tuple(judgments))
+    return GoldenSet(documents=original.documents, queries=original.queries, judgments=tuple(judgments))
 
 
 @quick
-@given(one=marked_sets())
-def test_what_is_kept_goes_round(one: GoldenSet) -> None:
+@given(original=marked_sets())
+def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     """Texts and questions come back, and every span marks the same words."""
-    assume(len({document.id.casefold() for document in one.documents}) == len(one.documents))
-    again = round_trip(one, "chroma")
+    assume(len({document.id.casefold() for document in original.documents}) == len(original.documents))
+    again = round_trip(original, "chroma")
     assert {document.id: document.text for document in again.documents} == {
-        document.id: document.text for document in one.documents
+        document.id: document.text for document in original.documents
     }
-    assert [(query.id, query.text) for query in again.queries] == [(query.id, query.text) for query in one.queries]
-    assert _words(again) == _words(one)
+    assert [(query.id, query.text) for query in again.queries] == [(query.id, query.text) for query in original.queries]
+    assert _words(again) == _words(original)
 
 
-def _words(one: GoldenSet) -> dict[tuple[str, str], list[str]]:
-    """Give what is marked in each document for each query; white space at the ends says nothing."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for (query, target), grade in one.decided.items():
-        if grade >= one.relevant:
-            text = Offsets(one.document_by_id[target.document].text)
+def _words(original: GoldenSet) -> dict[tuple[str, str], list[str]]:
+    """Return what is marked in each document for each query; white space at the ends says nothing."""
+    result: dict[tuple[str, str], list[str]] = {}
+    for (query, target), grade in original.decided.items():
+        if grade >= original.relevant:
+            text = Offsets(original.document_by_id[target.document].text)
             words = "(all)" if target.span is None else text.passage(target.span).strip().strip("-").strip()
-            found.setdefault((query, target.document), []).append(words)
-    return found
+            result.setdefault((query, target.document), []).append(words)
+    return result

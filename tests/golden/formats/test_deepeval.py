@@ -60,11 +60,11 @@ def _cell(value: object) -> object:
 
 def test_a_golden_is_a_query_with_its_contexts(tmp_path: Path) -> None:
     """Its name is the id, each text of the context a relevant document, the rest metadata."""
-    found = golden.read(write_json(tmp_path / "desk.json", [GOLDEN]))
-    assert found.queries == (Query(id="g1", text="When is breakfast?", answer="From seven.", metadata=METADATA),)
-    assert [document.text for document in found.documents] == GOLDEN["context"]
-    assert found.qrels() == {"g1": {document.id: 1 for document in found.documents}}
-    assert found.notes == ()
+    result = golden.read(write_json(tmp_path / "desk.json", [GOLDEN]))
+    assert result.queries == (Query(id="g1", text="When is breakfast?", answer="From seven.", metadata=METADATA),)
+    assert [document.text for document in result.documents] == GOLDEN["context"]
+    assert result.qrels() == {"g1": {document.id: 1 for document in result.documents}}
+    assert result.notes == ()
 
 
 def test_every_layout_gives_the_same_set(tmp_path: Path) -> None:
@@ -91,19 +91,19 @@ def test_every_layout_gives_the_same_set(tmp_path: Path) -> None:
 def test_what_a_system_did_is_no_gold(tmp_path: Path) -> None:
     """What it retrieved, answered and called is left out, and a note says so."""
     row = {"input": "a?", "actual_output": "b", "retrievalContext": ["c"], "tools_called": [{"name": "d"}]}
-    found = golden.read(write_json(tmp_path / "a.json", [row]))
-    assert found.documents == ()
-    assert found.queries[0].metadata == {}
-    assert len(found.notes) == 1
-    assert "no gold" in found.notes[0]
+    result = golden.read(write_json(tmp_path / "a.json", [row]))
+    assert result.documents == ()
+    assert result.queries[0].metadata == {}
+    assert len(result.notes) == 1
+    assert "is left out: it is not gold" in result.notes[0]
 
 
 def test_conversations_are_left_out(tmp_path: Path) -> None:
     """They have a scenario, and no question; a file of nothing else is refused."""
     talk = {"scenario": "A guest complains.", "turns": None, "expected_outcome": "Calm."}
-    found = golden.read(write_json(tmp_path / "a.json", [GOLDEN, talk]))
-    assert len(found.queries) == 1
-    assert any("1 goldens of conversations left out" in note for note in found.notes)
+    result = golden.read(write_json(tmp_path / "a.json", [GOLDEN, talk]))
+    assert len(result.queries) == 1
+    assert any("1 goldens of conversations left out" in note for note in result.notes)
     with pytest.raises(InputError, match="holds no goldens"):
         golden.read(write_json(tmp_path / "b.json", [talk]), "deepeval")
 
@@ -111,12 +111,12 @@ def test_conversations_are_left_out(tmp_path: Path) -> None:
 def test_names_that_are_shared_are_no_ids(tmp_path: Path) -> None:
     """deepeval does not ask for them to differ."""
     rows = [{"input": "a?", "context": [], "name": "x"}, {"input": "b?", "name": "x"}]
-    found = golden.read(write_json(tmp_path / "a.json", rows))
-    assert len({query.id for query in found.queries} - {"x"}) == 2
-    assert any("share names" in note for note in found.notes)
+    result = golden.read(write_json(tmp_path / "a.json", rows))
+    assert len({query.id for query in result.queries} - {"x"}) == 2
+    assert any("share names" in note for note in result.notes)
 
 
-def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
+def test_every_mistake_is_reported_with_its_place(tmp_path: Path) -> None:
     """The field and the golden."""
     rows: list[Any] = [
         {"expected_output": "x"},
@@ -134,48 +134,48 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         "[1]: 'input' is 5, not text",
         "[2]: 'context' is [5], not a list of texts",
         "[3]: 'additional_metadata' is [1], not an object",
-        "[4]: 'comments' stands in 'additional_metadata' and beside it",
+        "[4]: 'comments' is both a field and in 'additional_metadata'",
         "[5]: 'source_file' is 5, not text",
         "[6]: 1 contexts have 2 ids",
     ]
 
 
-def test_unknown_keys_are_told(tmp_path: Path) -> None:
-    """A misspelt key is no silent loss."""
-    found = golden.read(write_json(tmp_path / "a.json", [{"input": "a?", "context": [], "expected_ouput": "x"}]))
-    assert any("'expected_ouput'" in note and "'expected_output'" in note for note in found.notes)
+def test_unknown_keys_are_reported(tmp_path: Path) -> None:
+    """A misspelt key is not lost silently."""
+    result = golden.read(write_json(tmp_path / "a.json", [{"input": "a?", "context": [], "expected_ouput": "x"}]))
+    assert any("'expected_ouput'" in note and "'expected_output'" in note for note in result.notes)
 
 
 def test_a_document_without_a_text_cannot_be_written(tmp_path: Path) -> None:
-    """deepeval holds texts, not ids."""
-    one = GoldenSet(
+    """deepeval needs texts, not ids."""
+    original = GoldenSet(
         queries=(Query(id="q", text="?"),), judgments=(Judgment(query="q", target=Target(document="d"), grade=3),)
     )
     with pytest.raises(InputError, match="query 'q': document 'd' is not in the set"):
-        golden.write(one, tmp_path / "a.json", "deepeval")
+        golden.write(original, tmp_path / "a.json", "deepeval")
 
 
 def test_metadata_that_would_be_taken_for_ids_is_refused(tmp_path: Path) -> None:
     """Its key is where the ids of contexts go."""
-    one = GoldenSet(
+    original = GoldenSet(
         documents=(Document(id="d"),),
         queries=(Query(id="q", text="?", metadata={"context_ids": ["x"]}),),
         judgments=(Judgment(query="q", target=Target(document="d"), grade=3),),
     )
-    with pytest.raises(InputError, match="query 'q': metadata has 'context_ids'"):
-        golden.write(one, tmp_path / "a.json", "deepeval")
+    with pytest.raises(InputError, match="query 'q': its metadata has 'context_ids'"):
+        golden.write(original, tmp_path / "a.json", "deepeval")
 
 
 @quick
-@given(one=golden_sets(metadata=True))
-def test_what_is_kept_goes_round(one: GoldenSet) -> None:
+@given(original=golden_sets(metadata=True))
+def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     """Questions, answers, metadata, what is relevant and its texts come back."""
-    assume(not any("context_ids" in query.metadata for query in one.queries))
-    again = round_trip(one, "deepeval")
+    assume(not any("context_ids" in query.metadata for query in original.queries))
+    again = round_trip(original, "deepeval")
     assert [(query.id, query.text, query.answer, query.metadata) for query in again.queries] == [
-        (query.id, query.text, query.answer, query.metadata) for query in one.queries
+        (query.id, query.text, query.answer, query.metadata) for query in original.queries
     ]
-    assert relevant(again) == relevant(one)
+    assert relevant(again) == relevant(original)
     assert {document.id: document.text for document in again.documents} == {
-        document: one.document_by_id[document].text for _, document in relevant(one)
+        document: original.document_by_id[document].text for _, document in relevant(original)
     }

@@ -93,10 +93,10 @@ def with_results(**results: Any) -> dict[str, Any]:
 
 def test_the_example_of_the_source_is_read(tmp_path: Path) -> None:
     """Every field of entities, queries and head lands where the model has it."""
-    found = golden.read(written(tmp_path, EXAMPLE))
-    assert (found.name, found.version, found.created) == ("golden-dataset", "1.0.0", "2026-01-04")
-    assert (found.grades[3], found.relevant, found.notes) == ("answers directly", 2, ())
-    refund, amenities = found.documents
+    result = golden.read(written(tmp_path, EXAMPLE))
+    assert (result.name, result.version, result.created) == ("golden-dataset", "1.0.0", "2026-01-04")
+    assert (result.grades[3], result.relevant, result.notes) == ("answers directly", 2, ())
+    refund, amenities = result.documents
     assert refund == Document(
         id="entity-refund-policy",
         text="Our refund policy allows full refunds up to 48 hours before check-in.",
@@ -108,13 +108,13 @@ def test_the_example_of_the_source_is_read(tmp_path: Path) -> None:
         metadata={"owner": "desk"},
     )
     assert (amenities.format, amenities.domain) == ("text", "amenities")
-    assert found.queries[0] == Query(
+    assert result.queries[0] == Query(
         id="q001",
         text="What is the refund policy if I cancel my reservation?",
         category="POLICY_QUERY",
         top_chunk="entity-refund-policy:chunk:0",
     )
-    assert found.qrels() == {
+    assert result.qrels() == {
         "q001": {"entity-refund-policy": 3, "entity-terms-of-service": 1},
         "q002": {"entity-amenities-list": 3},
     }
@@ -130,13 +130,15 @@ def test_comments_are_called_comments(tmp_path: Path) -> None:
     """The source's example has // comments; the message names the line of the first that is one."""
     with pytest.raises(InputError) as raised:
         golden.read(written(tmp_path, COMMENTED))
-    told = "golden-dataset.json, line 5: is no valid JSON: holds a comment; remove every comment (// ...) from the file"
-    assert str(raised.value).endswith(told)
+    reported = (
+        "golden-dataset.json, line 5: is not valid JSON: holds a comment; remove every comment (// ...) from the file"
+    )
+    assert str(raised.value).endswith(reported)
     rest = COMMENTED.replace("    // ... 48+ more entities\n", "")
-    with pytest.raises(InputError, match=r"line 7: is no valid JSON: holds a comment"):
+    with pytest.raises(InputError, match=r"line 7: is not valid JSON: holds a comment"):
         golden.read(written(tmp_path, rest))
     assert golden.read(written(tmp_path, rest.replace("// Highly relevant", ""))).qrels() == {"q001": {"a": 3, "b": 1}}
-    with pytest.raises(InputError, match=r"line 1: is no valid JSON: Expecting"):
+    with pytest.raises(InputError, match=r"line 1: is not valid JSON: Expecting"):
         golden.read(written(tmp_path, '{"entities": [,], "x": "//"}'), "fit")
 
 
@@ -154,11 +156,11 @@ def test_comments_are_called_comments(tmp_path: Path) -> None:
 )
 def test_two_truths(tmp_path: Path, results: Any, grades: dict[str, int], kept: list[str] | None) -> None:
     """Labels count, the list fills in; where they contradict each other the list is kept for the linter."""
-    found = golden.read(written(tmp_path, with_results(**results)))
-    assert found.qrels()["q001"] == grades
-    assert found.queries[0].metadata.get("relevant_entities") == kept
-    back, _ = sent_round(found, "fit")
-    assert (back.queries, back.judgments) == (found.queries, found.judgments)
+    result = golden.read(written(tmp_path, with_results(**results)))
+    assert result.qrels()["q001"] == grades
+    assert result.queries[0].metadata.get("relevant_entities") == kept
+    back, _ = sent_round(result, "fit")
+    assert (back.queries, back.judgments) == (result.queries, result.judgments)
 
 
 def test_a_file_that_only_lists_has_a_binary_scale(tmp_path: Path) -> None:
@@ -166,25 +168,25 @@ def test_a_file_that_only_lists_has_a_binary_scale(tmp_path: Path) -> None:
     changed = copy.deepcopy(EXAMPLE)
     for query in changed["queries"]:
         del query["expected_results"]["relevance_labels"]
-    found = golden.read(written(tmp_path, changed))
-    assert (found.grades, found.relevant) == (("not relevant", "relevant"), 1)
-    assert found.qrels() == {"q001": {"entity-refund-policy": 1}, "q002": {"entity-amenities-list": 1}}
+    result = golden.read(written(tmp_path, changed))
+    assert (result.grades, result.relevant) == (("not relevant", "relevant"), 1)
+    assert result.qrels() == {"q001": {"entity-refund-policy": 1}, "q002": {"entity-amenities-list": 1}}
 
 
 def test_an_id_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
-    """A double id would make recall wrong; it is taken once, and a note says where."""
-    found = golden.read(written(tmp_path, with_results(relevant_entities=["a", "a"])))
-    assert found.qrels()["q001"] == {"a": 2}
-    assert [note.split(": ", 1)[1] for note in found.notes] == [
-        "queries[0].expected_results: 'relevant_entities' names an id twice; it is taken once"
+    """A double id would make recall wrong: it is read once, and a note says where."""
+    result = golden.read(written(tmp_path, with_results(relevant_entities=["a", "a"])))
+    assert result.qrels()["q001"] == {"a": 2}
+    assert [note.split(": ", 1)[1] for note in result.notes] == [
+        "queries[0].expected_results: 'relevant_entities' names an id twice; it is read once"
     ]
 
 
 def test_a_declared_scale(tmp_path: Path) -> None:
     """A head may declare another scale, and then labels have to be on it."""
     five = {**with_results(relevance_labels={"a": 4}), "grades": ["a", "b", "c", "d", "e"], "relevant": 3}
-    found = golden.read(written(tmp_path, five))
-    assert (found.grades, found.relevant) == (("a", "b", "c", "d", "e"), 3)
+    result = golden.read(written(tmp_path, five))
+    assert (result.grades, result.relevant) == (("a", "b", "c", "d", "e"), 3)
     with pytest.raises(InputError, match=r"queries\[0\]: 'a' has grade 4, and the scale ends at 3"):
         golden.read(written(tmp_path, with_results(relevance_labels={"a": 4})))
 
@@ -195,7 +197,7 @@ def test_a_declared_scale(tmp_path: Path) -> None:
         ({"entities": None}, ": 'entities' is missing"),
         ({"queries": None}, ": 'queries' is missing"),
         ({"entities": {}}, ": 'entities' is {}, not a list"),
-        ({"entities": [7]}, "entities[0]: 7 is no object"),
+        ({"entities": [7]}, "entities[0]: 7 is not an object"),
         ({"entities": [{}]}, "entities[0]: 'entity_id' is missing"),
         ({"entities": [{"entity_id": ""}]}, "entities[0]: 'entity_id': an id is empty"),
         ({"entities": [{"entity_id": "a", "metadata": []}]}, "entities[0]: 'metadata' is [], not an object"),
@@ -214,7 +216,7 @@ def test_a_declared_scale(tmp_path: Path) -> None:
         ({"queries": [{"query_id": "q", "expected_results": []}]}, "'expected_results' is [], not an object"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     """Each mistake names the file, the record and the field."""
     with pytest.raises(InputError) as raised:
         golden.read(written(tmp_path, {**EXAMPLE, **change}), "fit")
@@ -233,12 +235,12 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, change: dict[str, 
         ({"relevance_labels": {"": 1}}, "an id is empty"),
         ({"relevance_labels": [3]}, "'relevance_labels' is [3], not an object"),
         ({"relevant_entities": "a"}, "'relevant_entities' is 'a', not a list"),
-        ({"relevant_entities": [None]}, "'relevant_entities': id None is no text"),
+        ({"relevant_entities": [None]}, "'relevant_entities': id None is not text"),
         ({"relevance_labels": {}, "top_1_chunk": 3}, "'top_1_chunk' is 3, not text"),
     ],
 )
 def test_what_is_wrong_with_labels(tmp_path: Path, results: dict[str, Any], message: str) -> None:
-    """A label that is no grade, or a list that is none, is told with the path to it."""
+    """A label that is not a grade, or a list that is not a list, is reported with the path to it."""
     with pytest.raises(InputError) as raised:
         golden.read(written(tmp_path, with_results(**results)))
     assert "queries[0].expected_results" in str(raised.value)
@@ -251,13 +253,13 @@ def test_what_is_wrong_with_labels(tmp_path: Path, results: dict[str, Any], mess
         (b"", ": is empty"),
         (b" \n", ": is empty"),
         (b"[]", ": holds [], not an object"),
-        (b'{"entities": [], "entities": [], "queries": []}', "line 1: key 'entities' stands twice in one object"),
+        (b'{"entities": [], "entities": [], "queries": []}', "line 1: key 'entities' appears twice in one object"),
         (b'{"entities": [{"entity_id": "\xff"}]}', "line 1: byte 0xff is not UTF-8"),
-        (json.dumps(EXAMPLE, indent=1).encode()[:-40], "line 61: is no valid JSON"),
+        (json.dumps(EXAMPLE, indent=1).encode()[:-40], "line 61: is not valid JSON"),
     ],
 )
 def test_files_that_are_no_json_object(tmp_path: Path, data: bytes, message: str) -> None:
-    """Empty, cut off, not UTF-8, or with a key that stands twice."""
+    """Empty, cut off, not UTF-8, or with a repeated key."""
     (tmp_path / "golden.json").write_bytes(data)
     with pytest.raises(InputError) as raised:
         golden.read(tmp_path / "golden.json", "fit")
@@ -275,7 +277,7 @@ def test_all_mistakes_come_at_once(tmp_path: Path) -> None:
 
 
 def test_unknown_keys_are_notes(tmp_path: Path) -> None:
-    """A misspelt key is told wherever it stands."""
+    """A misspelt key is reported wherever it is."""
     changed = with_results(relevance_labels={"a": 3}, top1_chunk="x")
     changed |= {"descripton": ""}
     changed["entities"][0]["titel"] = ""
@@ -302,8 +304,8 @@ def test_metadata_with_the_names_of_fields_survives() -> None:
 def test_metadata_that_holds_metadata_is_left_alone(tmp_path: Path) -> None:
     """Other people's nesting is not taken for karat's."""
     entity = {"entity_id": "d", "metadata": {"metadata": {"a": 1}}}
-    found = golden.read(written(tmp_path, {**EXAMPLE, "entities": [entity]}))
-    assert found.documents[0].metadata == {"metadata": {"a": 1}}
+    result = golden.read(written(tmp_path, {**EXAMPLE, "entities": [entity]}))
+    assert result.documents[0].metadata == {"metadata": {"a": 1}}
 
 
 def test_metadata_of_queries_survives() -> None:
@@ -315,19 +317,19 @@ def test_metadata_of_queries_survives() -> None:
 
 @given(golden_sets(KEEPS, document__domain=TEXTS.map(str.lower)))
 @quick
-def test_what_is_kept_goes_round(made: GoldenSet) -> None:
+def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     """What is written is read again, whatever characters it has and whatever its scale is."""
-    assert sent_round(made, "fit") == (made, ())
+    assert sent_round(original, "fit") == (original, ())
 
 
 @given(golden_sets())
 @quick
-def test_what_is_lost_is_told(made: GoldenSet) -> None:
+def test_what_is_lost_is_reported(original: GoldenSet) -> None:
     """Of a set with everything, documents keep their grades, and the file is read again."""
-    back, lost = sent_round(made, "fit")
-    assert back.qrels() == made.qrels()
-    assert (back.grades, back.relevant) == (made.grades, made.relevant)
-    assert any("paraphrases" in note for note in lost) == any(query.paraphrases for query in made.queries)
+    back, lost = sent_round(original, "fit")
+    assert back.qrels() == original.qrels()
+    assert (back.grades, back.relevant) == (original.grades, original.relevant)
+    assert any("paraphrases" in note for note in lost) == any(query.paraphrases for query in original.queries)
 
 
 QUERY = Query(id="q", text="?")
@@ -340,7 +342,7 @@ def judged(name: str, grade: int = 2, query: str = "q") -> GoldenSet:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (GoldenSet(queries=(QUERY, QUERY)), "query 'q' stands twice"),
+        (GoldenSet(queries=(QUERY, QUERY)), "query 'q' appears twice"),
         (GoldenSet(queries=(replace(QUERY, id=""),)), "a query: an id is empty"),
         (GoldenSet(queries=(replace(QUERY, text="\ud800"),)), "query 'q' holds half of a surrogate pair"),
         (GoldenSet(queries=(replace(QUERY, metadata={"x": float("nan")}),)), "query 'q' cannot be written as JSON"),
@@ -351,7 +353,7 @@ def judged(name: str, grade: int = 2, query: str = "q") -> GoldenSet:
         (judged("d", 4), "query 'q' gives 'd' grade 4, not one from 0 to 3"),
         (judged("d", -1), "query 'q' gives 'd' grade -1, not one from 0 to 3"),
         (judged(""), "query 'q': an id is empty"),
-        (judged("\ud800"), "is no valid Unicode"),
+        (judged("\ud800"), "is not valid Unicode"),
         (judged("d", query="r"), "a judgment names query 'r', which the set does not have"),
     ],
 )
@@ -364,13 +366,13 @@ def test_what_would_not_be_read_again_is_not_written(tmp_path: Path, wrong: Gold
 
 
 def test_a_document_has_the_best_grade_of_its_parts() -> None:
-    """Judgments of spans become one of the document, and the loss is told."""
+    """Judgments of spans become one of the document, and the loss is reported."""
     spans = [Target(document="d", span=Span(0, n)) for n in (3, 5)]
-    made = GoldenSet(
+    original = GoldenSet(
         queries=(QUERY,),
         judgments=tuple(Judgment(query="q", target=t, grade=g) for t, g in zip(spans, (1, 3), strict=True)),
     )
-    back, lost = sent_round(made, "fit")
+    back, lost = sent_round(original, "fit")
     assert back.judgments == (Judgment(query="q", target=Target(document="d"), grade=3),)
     assert lost == ("fit cannot hold span of 2 judgments",)
 
@@ -383,3 +385,14 @@ def test_one_record_is_one_line(tmp_path: Path) -> None:
         '  {"query_id": "q", "query_text": "?", "expected_results": {"relevant_entities": ["d"], "top_1_chunk": "", '
         '"relevance_labels": {"d": 2}}, "category": ""}\n]\n}\n'
     )
+
+
+def test_a_query_may_have_a_type(tmp_path: Path) -> None:
+    """``query_type`` is the type that the format demands of queries; it is read, written and not an unknown key."""
+    typed = {**EXAMPLE, "queries": [{**EXAMPLE["queries"][0], "query_type": "troubleshooting"}, EXAMPLE["queries"][1]]}
+    result = golden.read(written(tmp_path, typed))
+    assert [query.type for query in result.queries] == ["troubleshooting", ""]
+    assert result.notes == ()
+    assert not any("type" in loss for loss in golden.write(result, tmp_path / "again.json", "fit"))
+    again = json.loads((tmp_path / "again.json").read_text())["queries"]
+    assert [query.get("query_type") for query in again] == ["troubleshooting", None]

@@ -86,10 +86,10 @@ def test_what_is_read_can_be_written_and_nothing_crashes(
     path = tmp_path_factory.mktemp("any") / "golden.json"
     path.write_text(json.dumps(broken(WHOLE[format], data.draw, format)), encoding="utf-8")
     try:
-        found = golden.read(path, format)
+        result = golden.read(path, format)
     except InputError:
         return
     if "\\ud800" in path.read_text():  # half a character, which JSON can spell and no file can hold
         return
-    back, _ = sent_round(found, format)
-    assert (back.queries, back.judgments, back.relevant) == (found.queries, found.judgments, found.relevant)
+    back, _ = sent_round(result, format)
+    assert (back.queries, back.judgments, back.relevant) == (result.queries, result.judgments, result.relevant)

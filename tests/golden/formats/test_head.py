@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 
 from golden.formats.golden_strategies import mappings, quick
-from karat.golden.formats._head import Head, head
+from karat.golden.formats._head import Head, read_head
 
 
 def test_keys_of_records_are_the_same_in_every_layout() -> None:
@@ -37,19 +37,19 @@ def test_what_cannot_be_read_shows_nothing(tmp_path: Path) -> None:
     """A folder, a missing file, a damaged archive: never an error."""
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"[" * 9999)[:20])
     for path in (tmp_path, tmp_path / "nothing", tmp_path / "cut.gz"):
-        assert head(path).text == ""
+        assert read_head(path).text == ""
 
 
 def test_a_packed_file_shows_what_is_in_it(tmp_path: Path) -> None:
     """As do a byte-order mark and bytes that are no text."""
     (tmp_path / "a.gz").write_bytes(gzip.compress(b'\xef\xbb\xbf{"a": 1, "\xff": 2}'))
-    assert head(tmp_path / "a.gz").keys == {"a", "\ufffd"}
+    assert read_head(tmp_path / "a.gz").keys == {"a", "\ufffd"}
 
 
 def test_lines_leave_out_the_last_where_it_may_be_cut(tmp_path: Path) -> None:
     """Half a line would look like one with too few columns."""
     (tmp_path / "long").write_text("1 0 d1 1\n" * 10_000)
-    assert set(head(tmp_path / "long").lines) == {"1 0 d1 1"}
+    assert set(read_head(tmp_path / "long").lines) == {"1 0 d1 1"}
     assert Head(text="a\r\n\nb").lines == ("a", "b")
 
 

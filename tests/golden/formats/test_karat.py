@@ -122,7 +122,7 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("golden.toml", "name = ", "golden.toml: is no valid TOML"),
+        ("golden.toml", "name = ", "golden.toml: is not valid TOML"),
         ("golden.toml", "relevant = 'two'", "golden.toml: 'relevant' is 'two', not a whole number"),
         ("golden.toml", "[gate]\n'P@5' = 'high'", "gate: 'P@5' is 'high', not a number"),
         ("golden.toml", "[classes]\na = 'd1'", "classes: 'a' is 'd1', not a list"),
@@ -138,7 +138,7 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
         ),
         ("judgments.jsonl", '{"query": "q", "document": "d", "grade": 1, "confidence": 2}', "not between 0 and 1"),
         ("judgments.jsonl", '{"query": "q", "document": "d", "grade": 1, "span": [3]}', "not [start, end] in bytes"),
-        ("judgments.jsonl", '{"query": "q", "docu', "line 1: is no valid JSON"),
+        ("judgments.jsonl", '{"query": "q", "docu', "line 1: is not valid JSON"),
         ("documents.jsonl", '{"id": "d", "path": "none.md"}', "none.md: no such file"),
         ("documents.jsonl", '{"id": "d", "path": "a\\u0000b"}', "leads out of the set's folder"),
         (
@@ -150,7 +150,7 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
         ("documents.jsonl", '{"id": "d", "path": "documents/d2.md", "text": "x"}', "both 'text' and 'path' are given"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(folder: Path, file: str, text: str | bytes, message: str) -> None:
+def test_a_mistake_is_reported_with_its_place(folder: Path, file: str, text: str | bytes, message: str) -> None:
     """Each mistake names file, line and field."""
     (folder / file).write_bytes(text if isinstance(text, bytes) else text.encode())
     assert message in refused(folder)
@@ -166,7 +166,7 @@ def test_mistakes_of_all_files_come_together(folder: Path) -> None:
 
 
 def test_unknown_keys_are_notes(folder: Path) -> None:
-    """A misspelt key is reported wherever it stands, and does not stop the reading."""
+    """A misspelt key is reported wherever it is, and does not stop the reading."""
     (folder / "golden.toml").write_text("nmae = 'x'\n")
     (folder / "queries.jsonl").write_text(
         '{"id": "q", "text": "?", "catgory": "x", "anchors": [{"document": "d1", "sect": 1}]}\n'
@@ -206,8 +206,8 @@ def test_a_crash_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (Document(id="d", path="golden.toml"), "is taken by another file of the set"),
-        (Document(id="d", path="documents/d2.md"), "is taken by another file of the set"),
+        (Document(id="d", path="golden.toml"), "is used by another file of the set"),
+        (Document(id="d", path="documents/d2.md"), "is used by another file of the set"),
         (Document(id="d", metadata={"x": float("nan")}), "'d' cannot be written as JSON"),
         (Document(id="d", metadata={"x": {1}}), "'d' cannot be written as JSON"),
         (Document(id="d", text="\ud800"), "half of a surrogate pair"),

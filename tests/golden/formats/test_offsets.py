@@ -34,9 +34,9 @@ def test_words_are_found_again(words: str, kept: str | None) -> None:
     offsets, start = Offsets(REFERENCE), REFERENCE.index(words)
     span = offsets.to_bytes(start, start + len(words))
     assert span is not None
-    found = canonical(REFERENCE).encode()[span.start : span.end].decode()
-    assert found == offsets.passage(span)
-    assert found.strip() == (canonical(REFERENCE).strip() if kept is None else kept)
+    result = canonical(REFERENCE).encode()[span.start : span.end].decode()
+    assert result == offsets.passage(span)
+    assert result.strip() == (canonical(REFERENCE).strip() if kept is None else kept)
 
 
 def test_of_several_passages_alike_the_one_at_the_place_is_meant() -> None:

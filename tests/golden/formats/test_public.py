@@ -13,70 +13,69 @@ import pytest
 from karat import golden
 from karat.core import GoldenSet
 from karat.text._canonical import canonical
+from public_data import BUNDLE, find_collection
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
-
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data at {DATA}: real files are UNTESTED")
-
-
-def counts(found: GoldenSet) -> tuple[int, int, int]:
-    return len(found.documents), len(found.queries), len(found.judgments)
+pytestmark = pytest.mark.public_data
 
 
-def known(found: GoldenSet) -> bool:
+def counts(result: GoldenSet) -> tuple[int, int, int]:
+    return len(result.documents), len(result.queries), len(result.judgments)
+
+
+def known(result: GoldenSet) -> bool:
     """Whether every judgment is about a query and a document that are there."""
     return all(
-        judgment.query in found.query_by_id and judgment.target.document in found.document_by_id
-        for judgment in found.judgments
+        judgment.query in result.query_by_id and judgment.target.document in result.document_by_id
+        for judgment in result.judgments
     )
 
 
 def test_scifact() -> None:
     """5,183 documents, 300 queries and 339 judgments, all of them 1."""
-    found = golden.read(DATA / "scifact")
-    assert counts(found) == (5183, 300, 339)
-    assert known(found)
-    assert {judgment.grade for judgment in found.judgments} == {1}
-    assert golden.read(DATA / "scifact" / "qrels" / "test.tsv") == found
-    assert found.notes == ()
+    result = golden.read(find_collection("scifact"))
+    assert counts(result) == (5183, 300, 339)
+    assert known(result)
+    assert {judgment.grade for judgment in result.judgments} == {1}
+    assert golden.read(find_collection("scifact") / "qrels" / "test.tsv") == result
+    assert result.notes == ()
 
 
 def test_cranfield() -> None:
     """1,400 documents, 225 queries and 1,837 judgments; each query has one that is disputed."""
-    found = golden.read(DATA / "cranfield")
-    assert counts(found) == (1400, 225, 1837)
-    assert known(found)
-    assert Counter(judgment.grade for judgment in found.judgments) == {0: 225, 1: 363, 2: 734, 3: 387, 4: 128}
-    assert Counter(judgment.query for judgment in found.judgments if judgment.grade == 0) == {
+    result = golden.read(find_collection("cranfield"))
+    assert counts(result) == (1400, 225, 1837)
+    assert known(result)
+    assert Counter(judgment.grade for judgment in result.judgments) == {0: 225, 1: 363, 2: 734, 3: 387, 4: 128}
+    assert Counter(judgment.query for judgment in result.judgments if judgment.grade == 0) == {
         str(n): 1 for n in range(1, 226)
     }
     # The third query has number 4 in cran.qry, and cranqrel calls it 3: composite slabs are what document 5 is about.
-    assert found.query_by_id["3"].metadata == {"number": "004"}
-    assert "composite slabs" in found.query_by_id["3"].text
-    assert found.qrels()["3"]["5"] == 2
-    assert "composite slabs" in found.document_by_id["5"].text
-    assert [document.id for document in found.documents if not document.text] == ["471", "995"]
-    assert "application to turbulent separations" in found.document_by_id["240"].text
+    assert result.query_by_id["3"].metadata == {"number": "004"}
+    assert "composite slabs" in result.query_by_id["3"].text
+    assert result.qrels()["3"]["5"] == 2
+    assert "composite slabs" in result.document_by_id["5"].text
+    assert [document.id for document in result.documents if not document.text] == ["471", "995"]
+    assert "application to turbulent separations" in result.document_by_id["240"].text
 
 
 def test_attack_procedures() -> None:
     """691 techniques, 1,000 sentences and 1,000 judgments in BEIR's layout without folders."""
-    found = golden.read(DATA / "attack")
-    assert counts(found) == (691, 1000, 1000)
-    assert known(found)
+    result = golden.read(find_collection("attack"))
+    assert counts(result) == (691, 1000, 1000)
+    assert known(result)
 
 
 def test_attack_bundle() -> None:
     """691 live techniques among 1,757 live objects; of 17,270 uses, 4,312 make the judgments of 149 groups."""
-    path = DATA / "attack" / "enterprise-attack-18.1.json.gz"
-    found = golden.read(path)
-    assert counts(found) == (1757, 149, 4312)
-    assert known(found)
-    assert Counter(document.type for document in found.documents) == {
+    path = find_collection(BUNDLE)
+    result = golden.read(path)
+    assert counts(result) == (1757, 149, 4312)
+    assert known(result)
+    assert Counter(document.type for document in result.documents) == {
         "technique": 691, "malware": 693, "group": 172, "tool": 91, "campaign": 52, "mitigation": 44, "tactic": 14,
     }  # fmt: skip
-    assert any("691 'detects' relations of objects that are not in the file" in note for note in found.notes)
-    assert min(Counter(judgment.query for judgment in found.judgments).values()) == 5
+    assert any("691 'detects' relations of objects that are not in the file" in note for note in result.notes)
+    assert min(Counter(judgment.query for judgment in result.judgments).values()) == 5
     objects = json.loads(gzip.decompress(path.read_bytes()))["objects"]
     uses = [item for item in objects if item.get("relationship_type") == "uses"]
     assert len(uses) == 17270
@@ -95,9 +94,11 @@ def test_attack_bundle() -> None:
 
 def test_techniques_of_the_bundle_are_those_of_the_corpus() -> None:
     """The same 691 ids and names, and the same words, with citations and links taken out by someone else."""
-    bundle = golden.read(DATA / "attack" / "enterprise-attack-18.1.json.gz").document_by_id
-    corpus = golden.read(DATA / "attack").documents
-    assert {document.id for document in corpus} == {name for name, one in bundle.items() if one.type == "technique"}
+    bundle = golden.read(find_collection(BUNDLE)).document_by_id
+    corpus = golden.read(find_collection("attack")).documents
+    assert {document.id for document in corpus} == {
+        name for name, document in bundle.items() if document.type == "technique"
+    }
     assert all(bundle[document.id].title == document.title for document in corpus)
     different = [document.id for document in corpus if _words(document.text) != _words(bundle[document.id].text)]
     assert different == []
@@ -109,15 +110,15 @@ def _words(text: str) -> list[str]:
 
 def test_chunking() -> None:
     """276 questions about 3 texts, 452 references, and every span is what its reference says."""
-    found = golden.read(DATA / "chunking")
-    assert counts(found) == (3, 276, 452)
-    assert known(found)
-    assert found.notes == ()
-    texts = {document.id: canonical(document.text).encode() for document in found.documents}
-    rows = list(golden.Reading().csv(DATA / "chunking" / "questions.csv"))
+    result = golden.read(find_collection("chunking"))
+    assert counts(result) == (3, 276, 452)
+    assert known(result)
+    assert result.notes == ()
+    texts = {document.id: canonical(document.text).encode() for document in result.documents}
+    rows = list(golden.Reading().csv(find_collection("chunking") / "questions.csv"))
     contents = [reference["content"] for row in rows for reference in json.loads(row.text("references"))]
     assert len(contents) == 452
-    for judgment, content in zip(found.judgments, contents, strict=True):
+    for judgment, content in zip(result.judgments, contents, strict=True):
         span = judgment.target.span
         assert span is not None
         marked = texts[judgment.target.document][span.start : span.end].decode()
@@ -128,12 +129,12 @@ def test_chunking() -> None:
 
 def test_nist() -> None:
     """3 topics and 3,681 judgments, of which 561 are relevant as trec_eval counts them."""
-    found = golden.read(DATA / "trec_eval" / "qrels.test")
-    assert counts(found) == (0, 3, 3681)
-    assert sum(judgment.grade for judgment in found.judgments) == 561
-    assert [query.id for query in found.queries] == ["301", "302", "303"]
-    whole = golden.read(DATA / "trec_eval")
-    assert whole.judgments == found.judgments
+    result = golden.read(find_collection("trec_eval") / "qrels.test")
+    assert counts(result) == (0, 3, 3681)
+    assert sum(judgment.grade for judgment in result.judgments) == 561
+    assert [query.id for query in result.queries] == ["301", "302", "303"]
+    whole = golden.read(find_collection("trec_eval"))
+    assert whole.judgments == result.judgments
     assert any("results.test: neither topics" in note for note in whole.notes)
 
 
@@ -141,19 +142,19 @@ def test_nist() -> None:
 @pytest.mark.parametrize("format", ["beir", "trec"])
 def test_public_sets_go_round(tmp_path: Path, name: str, format: str) -> None:
     """Through two formats, with every text and grade."""
-    found = golden.read(DATA / name)
-    golden.write(found, tmp_path / "set", format)
+    result = golden.read(find_collection(name))
+    golden.write(result, tmp_path / "set", format)
     again = golden.read(tmp_path / "set")
-    assert [(one.id, one.title, one.text) for one in again.documents] == [
-        (one.id, one.title, one.text) for one in found.documents
+    assert [(document.id, document.title, document.text) for document in again.documents] == [
+        (document.id, document.title, document.text) for document in result.documents
     ]
-    assert again.qrels() == found.qrels()
+    assert again.qrels() == result.qrels()
 
 
 def test_chunking_goes_round(tmp_path: Path) -> None:
     """Bytes become characters, and bytes again: the same spans."""
-    found = golden.read(DATA / "chunking")
-    golden.write(found, tmp_path / "set", "chroma")
+    result = golden.read(find_collection("chunking"))
+    golden.write(result, tmp_path / "set", "chroma")
     again = golden.read(tmp_path / "set")
-    assert again.judgments == found.judgments
-    assert again.queries == found.queries
+    assert again.judgments == result.judgments
+    assert again.queries == result.queries

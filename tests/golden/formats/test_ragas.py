@@ -39,13 +39,13 @@ def write_json(path: Path, value: object) -> Path:
 
 def test_a_sample_is_a_query_with_its_contexts(tmp_path: Path) -> None:
     """Each reference context is a document, whose id is made of its text, and relevant."""
-    found = golden.read(write_json(tmp_path / "desk.json", [SAMPLE]))
-    (query,) = found.queries
+    result = golden.read(write_json(tmp_path / "desk.json", [SAMPLE]))
+    (query,) = result.queries
     assert (query.text, query.answer) == ("When is breakfast?", "From seven.")
     assert query.type == "single_hop_specific_query_synthesizer"
-    assert [document.text for document in found.documents] == SAMPLE["reference_contexts"]
-    assert found.qrels() == {query.id: {document.id: 1 for document in found.documents}}
-    assert (found.name, found.grades, found.relevant) == ("desk", ("not relevant", "relevant"), 1)
+    assert [document.text for document in result.documents] == SAMPLE["reference_contexts"]
+    assert result.qrels() == {query.id: {document.id: 1 for document in result.documents}}
+    assert (result.name, result.grades, result.relevant) == ("desk", ("not relevant", "relevant"), 1)
 
 
 def test_every_layout_gives_the_same_set(tmp_path: Path) -> None:
@@ -68,11 +68,11 @@ def test_every_layout_gives_the_same_set(tmp_path: Path) -> None:
 
 def test_the_same_passage_is_one_document(tmp_path: Path) -> None:
     """Under two questions, and whatever number of a hop ragas wrote before it."""
-    one = {"user_input": "a?", "reference_contexts": ["<1-hop>\n\nText.", "<2-hop>\n\nMore."]}
+    original = {"user_input": "a?", "reference_contexts": ["<1-hop>\n\nText.", "<2-hop>\n\nMore."]}
     two = {"user_input": "b?", "reference_contexts": ["Text."]}
-    found = golden.read(write_json(tmp_path / "a.json", [one, two]))
-    assert [document.text for document in found.documents] == ["Text.", "More."]
-    assert len(found.judgments) == 3
+    result = golden.read(write_json(tmp_path / "a.json", [original, two]))
+    assert [document.text for document in result.documents] == ["Text.", "More."]
+    assert len(result.judgments) == 3
 
 
 def test_ids_are_used_where_there_are_some(tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ def test_ids_are_used_where_there_are_some(tmp_path: Path) -> None:
         {"id": 7, "user_input": "a?", "reference_contexts": ["x"], "reference_context_ids": ["d1"]},
         {"id": "8", "user_input": "b?", "reference_context_ids": ["d1", 2]},
     ]
-    found = golden.read(write_json(tmp_path / "a.json", rows))
-    assert found.documents == (Document(id="d1", text="x"),)
-    assert found.qrels() == {"7": {"d1": 1}, "8": {"d1": 1, "2": 1}}
+    result = golden.read(write_json(tmp_path / "a.json", rows))
+    assert result.documents == (Document(id="d1", text="x"),)
+    assert result.qrels() == {"7": {"d1": 1}, "8": {"d1": 1, "2": 1}}
 
 
 def test_an_id_of_a_query_does_not_depend_on_its_place(tmp_path: Path) -> None:
@@ -99,24 +99,24 @@ def test_an_id_of_a_query_does_not_depend_on_its_place(tmp_path: Path) -> None:
 def test_what_a_system_did_is_no_gold(tmp_path: Path) -> None:
     """Retrieved contexts and responses are left out, and a note says so."""
     row = {"user_input": "a?", "retrieved_contexts": ["r"], "response": "s", "reference": "t"}
-    found = golden.read(write_json(tmp_path / "a.json", [row]))
-    assert (found.documents, found.judgments) == ((), ())
-    assert any("retrieved or answered is no gold" in note for note in found.notes)
-    assert not any("unknown key" in note for note in found.notes)
+    result = golden.read(write_json(tmp_path / "a.json", [row]))
+    assert (result.documents, result.judgments) == ((), ())
+    assert any("retrieved or answered is left out" in note for note in result.notes)
+    assert not any("unknown key" in note for note in result.notes)
 
 
 def test_legacy_contexts_are_gold_only_without_an_answer(tmp_path: Path) -> None:
     """The old test set generator wrote what a question was made of; with an answer, it is what was retrieved."""
     made = {"question": "a?", "contexts": ["x"], "ground_truth": "t", "evolution_type": "simple", "episode_done": True}
-    found = golden.read(write_json(tmp_path / "made.json", [made]))
-    assert [document.text for document in found.documents] == ["x"]
-    assert found.queries[0].type == "simple"
-    assert found.queries[0].metadata == {"episode_done": True}
+    result = golden.read(write_json(tmp_path / "made.json", [made]))
+    assert [document.text for document in result.documents] == ["x"]
+    assert result.queries[0].type == "simple"
+    assert result.queries[0].metadata == {"episode_done": True}
     run = {"question": "a?", "contexts": ["x"], "ground_truths": ["t", "u"], "answer": "s"}
-    found = golden.read(write_json(tmp_path / "run.json", [run]))
-    assert found.documents == ()
-    assert found.queries[0].answer == "t"
-    assert any("only the first" in note for note in found.notes)
+    result = golden.read(write_json(tmp_path / "run.json", [run]))
+    assert result.documents == ()
+    assert result.queries[0].answer == "t"
+    assert any("only the first" in note for note in result.notes)
 
 
 def test_of_a_conversation_the_last_question_is_kept(tmp_path: Path) -> None:
@@ -126,19 +126,19 @@ def test_of_a_conversation_the_last_question_is_kept(tmp_path: Path) -> None:
         {"content": "Yes?", "type": "ai"},
         {"content": "Towels?", "type": "human"},
     ]
-    found = golden.read(write_json(tmp_path / "a.json", [{"user_input": said, "reference": "Soon."}]))
-    assert found.queries[0].text == "Towels?"
-    assert any("conversation" in note for note in found.notes)
+    result = golden.read(write_json(tmp_path / "a.json", [{"user_input": said, "reference": "Soon."}]))
+    assert result.queries[0].text == "Towels?"
+    assert any("conversation" in note for note in result.notes)
 
 
 def test_a_question_may_look_like_a_list(tmp_path: Path) -> None:
-    """It is no conversation for all that."""
+    """It is not a conversation."""
     row = {"user_input": "[1, 2]", "reference_contexts": ["[3]"], "reference": "{}"}
-    found = golden.read(write_json(tmp_path / "a.json", [row]))
-    assert (found.queries[0].text, found.queries[0].answer, found.documents[0].text) == ("[1, 2]", "{}", "[3]")
+    result = golden.read(write_json(tmp_path / "a.json", [row]))
+    assert (result.queries[0].text, result.queries[0].answer, result.documents[0].text) == ("[1, 2]", "{}", "[3]")
 
 
-def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
+def test_every_mistake_is_reported_with_its_place(tmp_path: Path) -> None:
     """By the index in a list, by the line in JSONL and CSV."""
     rows: list[Any] = [
         {"reference": "x"},
@@ -157,11 +157,11 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         "[0]: 'user_input' (or 'question') is missing",
         "[1]: 'reference_contexts' is 5, not a list of texts",
         "[2]: 1 contexts have 2 ids",
-        "[4]: context '1' has another text here than before",
-        "[5]: 'reference_context_ids': id None is no text",
+        "[4]: context '1' had another text before",
+        "[5]: 'reference_context_ids': id None is not text",
         "[6]: 'reference_context_ids' is 5, not a list of ids",
-        "[7]: 'user_input' is a conversation in which no human says anything",
-        "[8]: 'f?' is no object",
+        "[7]: 'user_input' is a conversation without a message of the user",
+        "[8]: 'f?' is not an object",
     ]
     (tmp_path / "a.csv").write_text("user_input,reference\na?,x\n,y\n")
     with pytest.raises(InputError, match=r"a\.csv, line 3: 'user_input'"):
@@ -171,10 +171,10 @@ def test_every_mistake_is_told_with_its_place(tmp_path: Path) -> None:
         golden.read(tmp_path / "a.jsonl")
 
 
-def test_unknown_keys_are_told(tmp_path: Path) -> None:
-    """A misspelt key is no silent loss."""
-    found = golden.read(write_json(tmp_path / "a.json", [{"user_input": "a?", "referense": "x"}]))
-    assert any("'referense'" in note and "'reference'" in note for note in found.notes)
+def test_unknown_keys_are_reported(tmp_path: Path) -> None:
+    """A misspelt key is not lost silently."""
+    result = golden.read(write_json(tmp_path / "a.json", [{"user_input": "a?", "referense": "x"}]))
+    assert any("'referense'" in note and "'reference'" in note for note in result.notes)
 
 
 def test_a_file_without_samples_is_refused(tmp_path: Path) -> None:
@@ -185,12 +185,12 @@ def test_a_file_without_samples_is_refused(tmp_path: Path) -> None:
 
 def test_a_span_is_written_as_its_passage(tmp_path: Path) -> None:
     """The context is what is marked, not the whole document; the note says that the span itself is lost."""
-    one = GoldenSet(
+    original = GoldenSet(
         documents=(Document(id="d", text="\u20ac 5 a night.\r\nNo pets.\r\n"),),
         queries=(Query(id="q", text="pets?"),),
         judgments=(Judgment(query="q", target=Target(document="d", span=Span(15, 23)), grade=2),),
     )
-    assert "ragas cannot hold span of 1 judgments" in golden.write(one, tmp_path / "a.jsonl", "ragas")
+    assert "ragas cannot hold span of 1 judgments" in golden.write(original, tmp_path / "a.jsonl", "ragas")
     row = json.loads((tmp_path / "a.jsonl").read_text())
     assert row["reference_contexts"] == ["No pets."]
     assert row["reference_context_ids"] == ["d@15-23"]
@@ -198,22 +198,22 @@ def test_a_span_is_written_as_its_passage(tmp_path: Path) -> None:
 
 def test_documents_that_the_set_does_not_have_stay_ids(tmp_path: Path) -> None:
     """A judgment on one is written and read without its text."""
-    one = GoldenSet(
+    original = GoldenSet(
         queries=(Query(id="q", text="?"),), judgments=(Judgment(query="q", target=Target(document="d"), grade=3),)
     )
-    golden.write(one, tmp_path / "a.jsonl", "ragas")
+    golden.write(original, tmp_path / "a.jsonl", "ragas")
     assert golden.read(tmp_path / "a.jsonl").qrels() == {"q": {"d": 1}}
 
 
 @quick
-@given(one=golden_sets())
-def test_what_is_kept_goes_round(one: GoldenSet) -> None:
+@given(original=golden_sets())
+def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     """Questions, answers, types, what is relevant and its texts come back."""
-    again = round_trip(one, "ragas")
+    again = round_trip(original, "ragas")
     assert [(query.id, query.text, query.answer, query.type) for query in again.queries] == [
-        (query.id, query.text, query.answer, query.type) for query in one.queries
+        (query.id, query.text, query.answer, query.type) for query in original.queries
     ]
-    assert relevant(again) == relevant(one)
+    assert relevant(again) == relevant(original)
     assert {document.id: document.text for document in again.documents} == {
-        document: one.document_by_id[document].text for _, document in relevant(one)
+        document: original.document_by_id[document].text for _, document in relevant(original)
     }

@@ -1,4 +1,4 @@
-"""Which format a file is in, told from its first bytes."""
+"""The format of a file, recognised by its first bytes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_what_is_no_golden_set_is_not_taken_for_one(tmp_path: Path, text: str) -
     """Empty files, empty lists, a retriever's trace, a run."""
     (tmp_path / "a.json").write_text(text)
     assert names(tmp_path / "a.json") == []
-    with pytest.raises(InputError, match="is no golden set that karat recognises; name its format: "):
+    with pytest.raises(InputError, match="is not a golden set that karat recognises; name its format: "):
         golden.read(tmp_path / "a.json")
 
 
@@ -93,3 +93,23 @@ def test_recognising_never_raises(tmp_path_factory: pytest.TempPathFactory, data
 def test_folders_and_what_is_not_there(tmp_path: Path) -> None:
     """A folder without the files of a set is none."""
     assert names(tmp_path) == names(tmp_path / "none") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "hint"),
+    [
+        ("enterprise-attack.json", None, "; MITRE publishes it as enterprise-attack.json"),
+        ("nowhere", "beir", "; the BEIR benchmark publishes its sets"),
+        ("nowhere", "fit", ""),
+        ("nowhere", None, ""),
+    ],
+)
+def test_a_set_that_is_missing_says_where_it_is_published(
+    tmp_path: Path, name: str, format: str | None, hint: str
+) -> None:
+    """By the format that is named, or that the name of the file suggests."""
+    with pytest.raises(InputError) as caught:
+        golden.read(tmp_path / name, format)
+    message = f"{tmp_path / name}: no such file or folder"
+    assert str(caught.value).startswith(message + hint)
+    assert bool(hint) == (str(caught.value) != message)

@@ -39,11 +39,11 @@ def row(docs: str) -> str:
 
 def test_rows_are_read(tmp_path: Path) -> None:
     """Blank lines are skipped; grades up to 2 are on four grades; rig's own rule for relevance is in a note."""
-    found = golden.read(written(tmp_path, EXAMPLE))
-    assert (found.name, found.grades, found.relevant) == ("qrels", GRADES, 2)
-    assert found.queries == (Query(id="q1", text="how?"), Query(id="q2", text="why?", answer="because"))
-    assert found.qrels() == {"q1": {"doc-7": 2, "doc-9": 1}, "q2": {"doc-3": 1}}
-    assert [note.split(": ")[1] for note in found.notes] == [
+    result = golden.read(written(tmp_path, EXAMPLE))
+    assert (result.name, result.grades, result.relevant) == ("qrels", GRADES, 2)
+    assert result.queries == (Query(id="q1", text="how?"), Query(id="q2", text="why?", answer="because"))
+    assert result.qrels() == {"q1": {"doc-7": 2, "doc-9": 1}, "q2": {"doc-3": 1}}
+    assert [note.split(": ")[1] for note in result.notes] == [
         "relevant from grade 2 on; to rig itself every grade above 0 is"
     ]
 
@@ -51,8 +51,8 @@ def test_rows_are_read(tmp_path: Path) -> None:
 def test_rows_are_read_packed(tmp_path: Path) -> None:
     """A gzipped file is recognised and read as it is."""
     (tmp_path / "qrels.jsonl.gz").write_bytes(gzip.compress(EXAMPLE.encode()))
-    found = golden.read(tmp_path / "qrels.jsonl.gz")
-    assert (found.name, len(found.judgments)) == ("qrels", 3)
+    result = golden.read(tmp_path / "qrels.jsonl.gz")
+    assert (result.name, len(result.judgments)) == ("qrels", 3)
 
 
 @pytest.mark.parametrize(
@@ -60,33 +60,33 @@ def test_rows_are_read_packed(tmp_path: Path) -> None:
 )
 def test_the_scale_is_that_of_the_best_grade(tmp_path: Path, docs: str, top: int, relevant: int) -> None:
     """Nothing declares it; a 0 that is written out is a judgment."""
-    found = golden.read(written(tmp_path, row(docs)))
-    assert (len(found.grades) - 1, found.relevant) == (top, relevant)
-    assert found.qrels() == {"q": json.loads(docs)}
+    result = golden.read(written(tmp_path, row(docs)))
+    assert (len(result.grades) - 1, result.relevant) == (top, relevant)
+    assert result.qrels() == {"q": json.loads(docs)}
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (EXAMPLE + "not json\n", "line 5: is no valid JSON"),
-        (EXAMPLE + "[]\n", "line 5: [] is no object"),
+        (EXAMPLE + "not json\n", "line 5: is not valid JSON"),
+        (EXAMPLE + "[]\n", "line 5: [] is not an object"),
         ("\n" + row('{"a": 256}'), "line 2: relevant_docs: 'a' has grade 256, not one from 0 to 255"),
         (row('{"a": -1}'), "line 1: relevant_docs: 'a' has grade -1, not one from 0 to 255"),
         (row('{"a": 1.5}'), "line 1: relevant_docs: 'a' is 1.5, not a whole number"),
         (row('{"a": null}'), "line 1: relevant_docs: 'a' has grade None"),
-        (row('{"a": 1, "a": 2}'), "line 1: key 'a' stands twice in one object"),
+        (row('{"a": 1, "a": 2}'), "line 1: key 'a' appears twice in one object"),
         (row('["a"]'), "line 1: 'relevant_docs' is ['a'], not an object"),
         ('{"query_id": "q", "query": "?", "relevant_doc": {}}', "'relevant_docs' is missing, did you mean"),
         ('{"query": "?", "relevant_docs": {}}', "line 1: 'query_id' is missing"),
         ('{"query_id": "q", "relevant_docs": {}}', "line 1: 'query' is missing"),
         ('{"query_id": "q", "query": "?", "relevant_docs": {}, "reference_answer": 1}', "'reference_answer' is 1, not"),
-        (row("{}")[:-5], "line 1: is no valid JSON"),
+        (row("{}")[:-5], "line 1: is not valid JSON"),
         (b'\n{"query_id": "\xff"}', "line 2: byte 0xff is not UTF-8"),
         ("", ": is empty"),
         ("\n\n", ": is empty"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str | bytes, message: str) -> None:
     """Lines count from 1, blank ones too."""
     with pytest.raises(InputError) as raised:
         golden.read(written(tmp_path, text), "rig")
@@ -102,7 +102,7 @@ def test_all_mistakes_come_at_once(tmp_path: Path) -> None:
 
 
 def test_unknown_keys_are_notes(tmp_path: Path) -> None:
-    """A misspelt key is told once for all rows."""
+    """A misspelt key is reported once for all rows."""
     line = '{"query_id": "q", "query": "?", "relevant_docs": {}, "refrence_answer": "a"}\n'
     (note,) = golden.read(written(tmp_path, line * 3)).notes
     assert note.endswith("(and in 2 more rows), ignored, did you mean 'reference_answer'?")
@@ -110,35 +110,35 @@ def test_unknown_keys_are_notes(tmp_path: Path) -> None:
 
 @given(golden_sets(KEEPS))
 @quick
-def test_what_is_kept_goes_round(made: GoldenSet) -> None:
+def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     """What is written is read again; the scale is karat's usual one, unless no grade is above 1."""
-    if not made.queries:
+    if not original.queries:
         return
-    graded = any(judgment.grade > 1 for judgment in made.judgments)
-    wanted = made if graded else replace(made, grades=BINARY, relevant=1)
+    graded = any(judgment.grade > 1 for judgment in original.judgments)
+    wanted = original if graded else replace(original, grades=BINARY, relevant=1)
     lost = () if graded else ("rig cannot hold grades", "rig cannot hold relevant")
-    assert sent_round(made, "rig", "golden.jsonl") == (wanted, lost)
+    assert sent_round(original, "rig", "golden.jsonl") == (wanted, lost)
 
 
 @given(golden_sets())
 @quick
-def test_what_is_lost_is_told(made: GoldenSet) -> None:
+def test_what_is_lost_is_reported(original: GoldenSet) -> None:
     """Of a set with everything, documents keep their grades."""
-    if not made.queries:
+    if not original.queries:
         return
-    back, lost = sent_round(made, "rig", "golden.jsonl")
-    assert back.qrels() == made.qrels()
-    assert ("rig cannot hold relevant" in lost) == (made.relevant != back.relevant)
+    back, lost = sent_round(original, "rig", "golden.jsonl")
+    assert back.qrels() == original.qrels()
+    assert ("rig cannot hold relevant" in lost) == (original.relevant != back.relevant)
 
 
 def test_what_would_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     """A set without queries, and a grade that rig has no room for."""
-    with pytest.raises(InputError, match="the set has no query"):
+    with pytest.raises(InputError, match="the set has no queries"):
         golden.write(GoldenSet(), tmp_path / "a.jsonl", "rig")
     judgment = Judgment(query="q", target=Target(document="d"), grade=256)
-    made = GoldenSet(grades=tuple("g" * 300), queries=(Query(id="q", text="?"),), judgments=(judgment,))
+    original = GoldenSet(grades=tuple("g" * 300), queries=(Query(id="q", text="?"),), judgments=(judgment,))
     with pytest.raises(InputError, match="query 'q' gives 'd' grade 256, not one from 0 to 255"):
-        golden.write(made, tmp_path / "a.jsonl", "rig")
+        golden.write(original, tmp_path / "a.jsonl", "rig")
     assert list(tmp_path.iterdir()) == []
 
 

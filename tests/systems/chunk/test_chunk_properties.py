@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from karat.core import Document
 from karat.systems._chunk import Chunk, Chunker
 from karat.systems.chunk import WORDS, Blocks, Fixed, Heading, Recursive, Sentence, Whole, make_chunker
-from karat.text import canonical, outline
-from karat.text._places_of_sentences import sentence_places
+from karat.text import canonical, outline, sentence_places
 
 FRAGMENTS = [
     *("# T", "## 1 A", "## 2 B", "### 1.1 C", "1. Scope", "2. Bar", "T\n===", "###### deep"),

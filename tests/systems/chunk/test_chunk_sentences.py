@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from karat.text._places_of_sentences import line_places, sentence_places
+from karat.text import line_places, sentence_places
 
 CASES = {
     "three ends": ("Wait! Why? Because. So", ["Wait! ", "Why? ", "Because. ", "So"]),

@@ -157,7 +157,7 @@ def test_several_processes_fill_one_file(path):
     processes = [running(path, f"TEXTS = TEXTS[{start}:] + TEXTS[:{start}]; {code}") for start in (0, 0, 200, 400)]
     for process in processes:
         with process:
-            assert process.wait(60) == 0, "see its traceback above"
+            assert process.wait(600) == 0, "see its traceback above"
     assert count(path) == 700
 
 
@@ -169,7 +169,7 @@ def running(path, code):
 
 
 def wait_for(path, rows):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while time.monotonic() < end:
         try:
             database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -181,7 +181,7 @@ def wait_for(path, rows):
         except sqlite3.OperationalError:
             pass  # not there yet
         time.sleep(0.02)
-    raise AssertionError("nothing was written in a minute")
+    raise AssertionError("nothing was written in ten minutes")
 
 
 def test_threads_share_one_cache(path):
@@ -207,7 +207,7 @@ def test_a_forked_process_opens_the_file_itself(path):
     assert os.waitpid(child, 0)[1] == 0
     """
     with running(path, code) as process:
-        assert process.wait(60) == 0
+        assert process.wait(600) == 0
     assert count(path) == 700
 
 

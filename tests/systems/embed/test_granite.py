@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib.metadata import distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -67,7 +68,7 @@ def reference():
             scales = np.frombuffer(part[count:], np.float32).astype(np.float64)
             numbers = np.frombuffer(part[:count], np.int8) * np.repeat(scales, 64)
         weights[tensor["name"]] = numbers.reshape(tensor["shape"])
-    return lambda text: slow(weights, tokenizer.encode(text).ids)
+    return cache(lambda text: slow(weights, tokenizer.encode(text).ids))  # each runtime is compared with it
 
 
 def slow(weights, ids):
@@ -278,4 +279,4 @@ def test_no_code_of_the_package_is_imported(granite):
         "import sys; from karat.systems.embed import make_embedder; make_embedder('granite')(['pool']);"
         "assert not any('holographic' in name for name in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ, timeout=600)

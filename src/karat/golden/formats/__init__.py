@@ -1,6 +1,6 @@
-"""Golden sets as the world writes them: one file per format."""
+"""The formats of golden sets, one module each."""
 
-# Importing a format adds it to the table.
+# Importing a format registers it.
 from karat.golden.formats import (
     _agent,
     _attack,
@@ -16,8 +16,8 @@ from karat.golden.formats import (
     _smart,
     _trec,
 )
-from karat.golden.formats._karat import json_line, judgment_of, judgment_row
+from karat.golden.formats._karat import encode_judgment, encode_line, read_judgment
 
-__all__ = ["json_line", "judgment_of", "judgment_row"]
+__all__ = ["encode_judgment", "encode_line", "read_judgment"]
 
 del _agent, _attack, _beir, _beluga, _blocks, _chroma, _deepeval, _fit, _karat, _ragas, _rig, _smart, _trec

@@ -9,11 +9,11 @@
                   "judgmentSource": "manual", "harvestedAt": null}]}
 
 - A list of such records and JSONL are read as well.
-- Memory ids are numbers, which are text in karat; ids that are such numbers are written as numbers, others as text.
-- ``judgmentSource`` is one of three and speaks for all judgments of a query. The format's own database has a fourth,
-  ``validated``, and one per judgment. So ``source`` in a judgment is an extension, written where it differs.
+- Memory ids are numbers, which karat keeps as text. Ids that are plain numbers are written as numbers, others as text.
+- ``judgmentSource`` has three values and applies to all judgments of a query. The format's own database has a fourth,
+  ``validated``, and a source per judgment. So ``source`` in a judgment is an extension, written where it differs.
 - Relevance goes from 0 to 3. Extension: ``grades`` and ``relevant`` beside ``queries`` declare another scale.
-- Judgments of several parts of one memory become one, with the grade that the memory has in karat.
+- Judgments of several parts of one memory are written as one, with the best of their grades.
 """
 
 from __future__ import annotations
@@ -41,68 +41,68 @@ from karat.core import (
 )
 from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden.formats._head import head
-from karat.golden.formats._json import Named, Record, json_value, rows, some_rows, write_object
-from karat.golden.formats._listing import check_grade, check_queries, declaration, declared, named
-from karat.golden.formats._records import name_of
+from karat.golden.formats._head import read_head
+from karat.golden.formats._json import Named, Record, read_json, read_rows, required_rows, write_object
+from karat.golden.formats._listing import check_grade, check_queries, declare_scale, name_record, read_scale
+from karat.golden.formats._records import name_from_path
 from karat.golden.formats._scale import Scale
 
 _FOUR: Scale = {"grades": GRADES, "relevant": 2}
 _OF_QUERIES: tuple[Source, ...] = ("manual", "implicit", "bootstrapped")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
-"""Whole numbers that JavaScript holds exactly, and that are written in one way only."""
+"""Whole numbers that JavaScript holds exactly, in their only spelling."""
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
-    given, records = _records(path, reading)
-    meaning = declared(given, _FOUR)
+    head, records = _read_records(path, reading)
+    meaning = read_scale(head, _FOUR)
     queries: list[Query] = []
     judgments: list[Judgment] = []
     for row in records:
         with row:
-            query = _query(row)
-            judgments += list(_judgments(row, query.id, len(meaning["grades"]) - 1))
+            query = _read_query(row)
+            judgments += list(_read_judgments(row, query.id, len(meaning["grades"]) - 1))
             queries.append(query)
-    given.close()
-    return GoldenSet(name=name_of(path), **meaning, queries=tuple(queries), judgments=tuple(judgments))
+    head.close()
+    return GoldenSet(name=name_from_path(path), **meaning, queries=tuple(queries), judgments=tuple(judgments))
 
 
-def _records(path: Path, reading: Reading) -> tuple[Row, Iterable[Row]]:
-    """Give the head of a file, which a list and JSONL do not have, and its records."""
-    seen = head(path)
-    lines = "queryId" in seen.keys and seen.text.lstrip()[0] == "{"
-    if lines or (".jsonl" in path.suffixes and "queries" not in seen.keys):
-        return Row(reading, {}, str(path)), some_rows(path, reading)
-    value = json_value(path)
+def _read_records(path: Path, reading: Reading) -> tuple[Row, Iterable[Row]]:
+    """Return the head of a file and its records. A list and JSONL have an empty head."""
+    start = read_head(path)
+    is_jsonl = "queryId" in start.keys and start.text.lstrip()[0] == "{"
+    if is_jsonl or (".jsonl" in path.suffixes and "queries" not in start.keys):
+        return Row(reading, {}, str(path)), read_rows(path, reading)
+    value = read_json(path)
     if isinstance(value, list):
-        return Row(reading, {}, str(path)), _items(value, path, reading)
+        return Row(reading, {}, str(path)), _read_items(value, path, reading)
     if not isinstance(value, dict):
         raise InputError(f"holds {shorten(value)}, neither an object nor a list", source=str(path))
-    given = Row(reading, value, str(path))
-    return given, rows(given, "queries")
+    head = Row(reading, value, str(path))
+    return head, required_rows(head, "queries")
 
 
-def _items(items: list[Any], path: Path, reading: Reading) -> Iterator[Row]:
+def _read_items(items: list[Any], path: Path, reading: Reading) -> Iterator[Row]:
     for i, item in enumerate(items):
         if isinstance(item, dict):
             yield Row(reading, item, str(path), path=f"[{i}]")
         else:
-            reading.errors.append(InputError(f"[{i}]: {shorten(item)} is no object", source=str(path)))
+            reading.errors.append(InputError(f"[{i}]: {shorten(item)} is not an object", source=str(path)))
 
 
-def _query(row: Row) -> Query:
+def _read_query(row: Row) -> Query:
     context = row.row("sessionContext")
     return Query(
         id=row.id("queryId"),
         text=row.text("query"),
         intent=row.text("intent", default=""),
         category=row.text("category", default=""),
-        session=None if context is None else _session(context),
+        session=None if context is None else _read_session(context),
         harvested=row.text("harvestedAt", default=""),
     )
 
 
-def _session(row: Row) -> Session:
+def _read_session(row: Row) -> Session:
     session = Session(
         id=row.id("sessionId"), documents=row.ids("workingMemoryIds"), turn=row.integer("turnNumber", default=1)
     )
@@ -110,63 +110,63 @@ def _session(row: Row) -> Session:
     return session
 
 
-def _judgments(row: Row, query: str, top: int) -> Iterator[Judgment]:
-    usual = _source(row, "judgmentSource", row.text("judgmentSource"))
-    for judged in rows(row, "judgments"):
-        grade, confidence = judged.integer("relevance"), judged.number("confidence", default=None)
+def _read_judgments(row: Row, query: str, top: int) -> Iterator[Judgment]:
+    usual = _check_source(row, "judgmentSource", row.text("judgmentSource"))
+    for item in required_rows(row, "judgments"):
+        grade, confidence = item.integer("relevance"), item.number("confidence", default=None)
         if not 0 <= grade <= top:
-            raise judged.wrong(f"'relevance' is {grade}, not from 0 to {top}")
+            raise item.error(f"'relevance' is {grade}, not from 0 to {top}")
         if confidence is not None and not 0 <= confidence <= 1:
-            raise judged.wrong(f"'confidence' is {confidence:g}, not between 0 and 1")
+            raise item.error(f"'confidence' is {confidence:g}, not between 0 and 1")
         yield Judgment(
             query=query,
-            target=Target(document=judged.id("memoryId")),
+            target=Target(document=item.id("memoryId")),
             grade=grade,
-            source=_source(judged, "source", judged.text("source", default=usual)),
-            annotator=judged.text("annotator", default=""),
+            source=_check_source(item, "source", item.text("source", default=usual)),
+            annotator=item.text("annotator", default=""),
             confidence=confidence,
-            channels=judged.texts("sourceChannels"),
+            channels=item.texts("sourceChannels"),
         )
-        judged.close()
+        item.close()
 
 
-def _source(row: Row, name: str, value: str) -> Source:
-    for known in SOURCES:
-        if known == value:
-            return known
+def _check_source(row: Row, name: str, value: str) -> Source:
+    for source in SOURCES:
+        if source == value:
+            return source
     near = did_you_mean(value, SOURCES) or f", not one of {', '.join(SOURCES)}"
-    raise row.wrong(f"{shorten(name)} is {shorten(value)}{near}")
+    raise row.error(f"{shorten(name)} is {shorten(value)}{near}")
 
 
 def _write(golden: GoldenSet, path: Path) -> None:
-    write_object(path, declaration(golden, _FOUR), {"queries": _queries(golden)})
+    write_object(path, declare_scale(golden, _FOUR), {"queries": _query_records(golden)})
 
 
-def _queries(golden: GoldenSet) -> Iterator[Named]:
+def _query_records(golden: GoldenSet) -> Iterator[Named]:
     check_queries(golden)
     judged: dict[str, list[Judgment]] = {query.id: [] for query in golden.queries}
-    for judgment in _of_documents(golden):
+    for judgment in _document_judgments(golden):
         check_grade(judgment.query, judgment.target.document, judgment.grade, len(golden.grades) - 1)
         judged[judgment.query].append(judgment)
     for query in golden.queries:
-        found = Counter(judgment.source for judgment in judged[query.id])
-        usual = max(_OF_QUERIES, key=lambda source: found[source])
-        session = {"sessionContext": _context(query)} if query.session else {}
+        counts = Counter(judgment.source for judgment in judged[query.id])
+        usual = max(_OF_QUERIES, key=lambda source: counts[source])
+        session = {"sessionContext": _session_record(query)} if query.session else {}
         record = {
             "queryId": query.id,
             "query": query.text,
             "intent": query.intent,
             "category": query.category,
             **session,
-            "judgments": [_judgment(judgment, usual) for judgment in judged[query.id]],
+            "judgments": [_judgment_record(judgment, usual) for judgment in judged[query.id]],
             "judgmentSource": usual,
             "harvestedAt": query.harvested or None,
         }
-        yield named(query, record)
+        yield name_record(query, record)
 
 
-def _of_documents(golden: GoldenSet) -> Iterator[Judgment]:
-    """Give the judgments of documents; where several parts of one are judged, one that has the document's grade."""
+def _document_judgments(golden: GoldenSet) -> Iterator[Judgment]:
+    """Yield the judgments of documents. If several parts of a document are judged, yield one with its best grade."""
     pairs: dict[tuple[str, str], dict[Target, list[Judgment]]] = {}
     for judgment in golden.judgments:
         parts = pairs.setdefault((judgment.query, judgment.target.document), {})
@@ -176,31 +176,31 @@ def _of_documents(golden: GoldenSet) -> Iterator[Judgment]:
         if len(parts) == 1:
             yield judgment
         elif parts:
-            yield _of_parts(golden, parts)
+            yield _merge_parts(golden, parts)
             parts.clear()
 
 
-def _of_parts(golden: GoldenSet, parts: Mapping[Target, list[Judgment]]) -> Judgment:
-    """Give the judgment of a document that has the best grade of its parts, from whom it is trusted most."""
-    decided = {target: golden.decided[said[0].query, target] for target, said in parts.items()}
+def _merge_parts(golden: GoldenSet, parts: Mapping[Target, list[Judgment]]) -> Judgment:
+    """Return a judgment with the best grade of a document's parts, from the most trusted source of that grade."""
+    decided = {target: golden.decided[judgments[0].query, target] for target, judgments in parts.items()}
     best = max(decided, key=lambda target: decided[target])
     trusted = min(parts[best], key=lambda judgment: SOURCES.index(judgment.source))
     return replace(trusted, grade=decided[best], annotator="", confidence=None)
 
 
-def _context(query: Query) -> Record:
+def _session_record(query: Query) -> Record:
     session = query.session
     assert session is not None
     place = f"the session of query {shorten(query.id)}"
     return {
         "sessionId": check_id(session.id, place),
-        "workingMemoryIds": [_number(check_id(name, place)) for name in session.documents],
+        "workingMemoryIds": [_to_number(check_id(name, place)) for name in session.documents],
         "turnNumber": session.turn,
     }
 
 
-def _judgment(judgment: Judgment, usual: Source) -> Record:
-    record: dict[str, Any] = {"memoryId": _number(judgment.target.document), "relevance": judgment.grade}
+def _judgment_record(judgment: Judgment, usual: Source) -> Record:
+    record: dict[str, Any] = {"memoryId": _to_number(judgment.target.document), "relevance": judgment.grade}
     if judgment.channels:
         record["sourceChannels"] = list(judgment.channels)
     if judgment.annotator:
@@ -210,17 +210,17 @@ def _judgment(judgment: Judgment, usual: Source) -> Record:
     return record if judgment.source == usual else {**record, "source": judgment.source}
 
 
-def _number(name: str) -> int | str:
-    """Write an id as a number if it is one.
+def _to_number(name: str) -> int | str:
+    """Return an id as a number if it is one.
 
-    >>> _number("7"), _number("07"), _number("wifi")
+    >>> _to_number("7"), _to_number("07"), _to_number("wifi")
     (7, '07', 'wifi')
     """
     return int(name) if _NUMBER.fullmatch(name) else name
 
 
 def _recognise(path: Path) -> bool:
-    keys = head(path).keys
+    keys = read_head(path).keys
     return "queryId" in keys or "queries[].queryId" in keys
 
 

@@ -1,15 +1,15 @@
-"""MITRE ATT&CK as a STIX bundle, only read: ``enterprise-attack.json``, gzipped or not.
+"""MITRE ATT&CK as a STIX bundle (``enterprise-attack.json``, gzipped or not). It is read and not written.
 
 - Documents are all live techniques, groups, software, campaigns, mitigations, tactics, assets, data sources, data
-  components and detection strategies. The id is ATT&CK's, as in T1059.001; what has none of its own (data components
-  before version 18, the mitigations of old, which had their technique's) goes by its STIX id. Revoked and deprecated
-  objects and relations are left out. Citation marks and markup go, and links become their text.
-- Each group that uses at least five techniques asks "Which techniques does NAME use?", followed by the first paragraph
-  of its description; those techniques are relevant.
-- Each detection strategy (since version 18) or data component (before) asks "Which techniques does this detect?",
-  followed by its name and description; a strategy has none, and its analytics' stand in for it. What it detects is
-  relevant.
-- The object that asks comes up first in any search, and answers nothing: it is a hard negative of its query.
+  components and detection strategies. A document's id is its ATT&CK id, such as T1059.001. An object without one of its
+  own (data components before version 18, old mitigations, which had their technique's) has its STIX id. Revoked and
+  deprecated objects and relations are left out. Citations and markup are removed, and links become their text.
+- Each group that uses at least five techniques becomes the query "Which techniques does NAME use?", followed by the
+  first paragraph of its description. Those techniques are relevant.
+- Each detection strategy (since version 18) or data component (before) becomes the query "Which techniques does this
+  detect?", followed by its name and description. A strategy without a description has those of its analytics. The
+  techniques that it detects are relevant.
+- The object of a query comes up first in any search and answers nothing, so it is a hard negative of its query.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden.formats._head import head
-from karat.golden.formats._records import name_of
+from karat.golden.formats._head import read_head
+from karat.golden.formats._records import name_from_path
 from karat.golden.formats._scale import BINARY
 
 TYPES = {
@@ -41,11 +41,11 @@ TYPES = {
     "x-mitre-data-component": "data component",
     "x-mitre-detection-strategy": "detection strategy",
 }
-_TECHNIQUES = 5  # that a group has to use, or else its query is a guess
+_TECHNIQUES = 5  # a group with fewer makes no query
 _SOURCES = ("mitre-attack", "mitre-mobile-attack", "mitre-ics-attack")
 _CITATION = re.compile(r"\s*\(Citation:[^()]*(?:\([^()]*\)[^()]*)*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\(https?://[^()\s]*\)")
-_TELLING = re.compile(r"\battack-pattern\b|\bx-mitre-")
+_DISTINCTIVE = re.compile(r"\battack-pattern\b|\bx-mitre-")
 _BREAK = re.compile(r"<br\s*/?>", re.I)
 _TAG = re.compile(r"</?(?:code|b|i|em|strong|p|ul|li)>", re.I)
 
@@ -61,41 +61,44 @@ class _Bundle:
     names: dict[str, str]
     """The id of each object that becomes a document."""
     everything: set[str]
-    """What is in the file, dead or alive."""
+    """The ids of all objects in the file, including revoked and deprecated ones."""
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
-    bundle = _bundle(reading.object(path), path, reading)
-    uses, detects = _pairs(bundle, "uses", path, reading), _pairs(bundle, "detects", path, reading)
-    groups = {source: found for source, found in uses.items() if bundle.objects[source]["type"] == "intrusion-set"}
-    asking = {source: found for source, found in groups.items() if len(found) >= _TECHNIQUES}
+    bundle = _read_bundle(reading.object(path), path, reading)
+    uses, detects = _collect_pairs(bundle, "uses", path, reading), _collect_pairs(bundle, "detects", path, reading)
+    groups = {
+        source: techniques
+        for source, techniques in uses.items()
+        if bundle.objects[source]["type"] == "intrusion-set" and len(techniques) >= _TECHNIQUES
+    }
     reading.note(
-        f"{path}: {sum(map(len, asking.values())):,} judgments of {len(asking):,} groups that use at least "
+        f"{path}: {sum(map(len, groups.values())):,} judgments of {len(groups):,} groups that use at least "
         f"{_TECHNIQUES} techniques, {sum(map(len, detects.values())):,} of {len(detects):,} detections"
     )
     queries, judgments = [], []
-    for relation, pairs in (("uses", asking), ("detects", detects)):
-        for source, found in pairs.items():
-            query = _query(relation, bundle, source)
+    for relation, pairs in (("uses", groups), ("detects", detects)):
+        for source, techniques in pairs.items():
+            query = _build_query(relation, bundle, source)
             queries.append(query)
-            judgments += [Judgment(query=query.id, target=Target(document=name), grade=1) for name in found]
+            judgments += [Judgment(query=query.id, target=Target(document=name), grade=1) for name in techniques]
     return GoldenSet(
-        name=name_of(path),
+        name=name_from_path(path),
         grades=BINARY,
         relevant=1,
-        documents=tuple(_document(bundle, reference) for reference in bundle.names),
+        documents=tuple(_build_document(bundle, reference) for reference in bundle.names),
         queries=tuple(queries),
         judgments=tuple(judgments),
     )
 
 
-def _bundle(row: Row, path: Path, reading: Reading) -> _Bundle:
+def _read_bundle(row: Row, path: Path, reading: Reading) -> _Bundle:
     objects: dict[str, _Object] = {}
     relations: list[_Object] = []
     everything: set[str] = set()
     for item in row.rows("objects"):
         try:
-            values = _checked(item)
+            values = _read_values(item)
         except InputError as error:
             reading.errors.append(error)
             continue
@@ -106,7 +109,7 @@ def _bundle(row: Row, path: Path, reading: Reading) -> _Bundle:
             relations.append(values)
         else:
             objects[values["id"]] = values
-    names = _names(objects)
+    names = _assign_names(objects)
     if not any(objects[reference]["type"] == "attack-pattern" for reference in names):
         reading.finish()
         raise InputError("holds no live technique (attack-pattern) of ATT&CK", source=str(path))
@@ -115,8 +118,8 @@ def _bundle(row: Row, path: Path, reading: Reading) -> _Bundle:
     return _Bundle(objects=objects, relations=relations, names=names, everything=everything)
 
 
-def _checked(row: Row) -> _Object:
-    """Take from an object what is used of it; STIX lets anyone add properties, so none is unknown."""
+def _read_values(row: Row) -> _Object:
+    """Return the properties of an object that are used. Others are not unknown keys, since STIX allows any."""
     kind = row.text("type")
     dead = row.value("revoked", default=False) or row.value("x_mitre_deprecated", default=False)
     values: dict[str, Any] = {"type": kind, "id": row.id("id"), "live": not dead}
@@ -132,27 +135,27 @@ def _checked(row: Row) -> _Object:
     return values
 
 
-def _names(objects: Mapping[str, _Object]) -> dict[str, str]:
-    """Give each object that becomes a document an id that no other has."""
+def _assign_names(objects: Mapping[str, _Object]) -> dict[str, str]:
+    """Return a distinct id for each object that becomes a document."""
     techniques_first = sorted(objects, key=lambda reference: objects[reference]["type"] != "attack-pattern")
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for reference in techniques_first:
         if objects[reference]["type"] in TYPES:
             name = _attack_id(objects[reference])
-            names[reference] = reference if not name or name in taken else name
-            taken.add(name)
+            names[reference] = reference if not name or name in used else name
+            used.add(name)
     return {reference: names[reference] for reference in objects if reference in names}
 
 
 def _attack_id(values: _Object) -> str:
-    found = (item for item in values["references"] if isinstance(item, dict) and item.get("source_name") in _SOURCES)
-    return next((str(item["external_id"]) for item in found if item.get("external_id")), "")
+    items = (item for item in values["references"] if isinstance(item, dict) and item.get("source_name") in _SOURCES)
+    return next((str(item["external_id"]) for item in items if item.get("external_id")), "")
 
 
-def _pairs(bundle: _Bundle, relation: str, path: Path, reading: Reading) -> dict[str, list[str]]:
-    """Give the techniques that each live object uses or detects, each once."""
-    found: dict[str, dict[str, None]] = {}
+def _collect_pairs(bundle: _Bundle, relation: str, path: Path, reading: Reading) -> dict[str, list[str]]:
+    """Return the distinct techniques that each live object uses or detects."""
+    pairs: dict[str, dict[str, None]] = {}
     missing = 0
     for item in bundle.relations:
         if item["relationship_type"] != relation:
@@ -160,18 +163,18 @@ def _pairs(bundle: _Bundle, relation: str, path: Path, reading: Reading) -> dict
         source, target = item["source_ref"], item["target_ref"]
         missing += not {source, target} <= bundle.everything
         if source in bundle.names and target in bundle.names and bundle.objects[target]["type"] == "attack-pattern":
-            found.setdefault(source, {})[bundle.names[target]] = None
+            pairs.setdefault(source, {})[bundle.names[target]] = None
     if missing:
         reading.note(f"{path}: {missing:,} {relation!r} relations of objects that are not in the file left out")
-    return {source: list(targets) for source, targets in found.items()}
+    return {source: list(targets) for source, targets in pairs.items()}
 
 
-def _query(relation: str, bundle: _Bundle, source: str) -> Query:
-    asking, text = bundle.objects[source], _text(bundle, source)
+def _build_query(relation: str, bundle: _Bundle, source: str) -> Query:
+    values, text = bundle.objects[source], _build_text(bundle, source)
     if relation == "uses":
-        question = f"Which techniques does {asking['name']} use? {text.partition(chr(10))[0]}"
+        question = f"Which techniques does {values['name']} use? {text.partition(chr(10))[0]}"
     else:
-        question = f"Which techniques does this detect? {asking['name']}. {' '.join(text.split())}"
+        question = f"Which techniques does this detect? {values['name']}. {' '.join(text.split())}"
     name = bundle.names[source]
     return Query(
         id=f"{relation}-{name}",
@@ -181,34 +184,34 @@ def _query(relation: str, bundle: _Bundle, source: str) -> Query:
     )
 
 
-def _document(bundle: _Bundle, reference: str) -> Document:
+def _build_document(bundle: _Bundle, reference: str) -> Document:
     values = bundle.objects[reference]
-    more = {"platforms": values["x_mitre_platforms"], "aliases": values["aliases"]}
+    metadata = {"platforms": values["x_mitre_platforms"], "aliases": values["aliases"]}
     return Document(
         id=bundle.names[reference],
-        text=_text(bundle, reference),
+        text=_build_text(bundle, reference),
         title=values["name"],
         type=TYPES[values["type"]],
         format="text",
         domain=next(iter(values["x_mitre_domains"]), ""),
         tags=values["tactics"],
         version=values["x_mitre_version"],
-        metadata={key: list(value) for key, value in more.items() if value},
+        metadata={key: list(value) for key, value in metadata.items() if value},
     )
 
 
-def _text(bundle: _Bundle, reference: str) -> str:
-    """Give the description of an object; of a strategy that has none, those of its analytics."""
+def _build_text(bundle: _Bundle, reference: str) -> str:
+    """Return the description of an object, or those of its analytics for a strategy without one."""
     values = bundle.objects[reference]
     analytics = (bundle.objects.get(analytic) for analytic in values["x_mitre_analytic_refs"])
     texts = [values["description"]] if values["description"] else [item["description"] for item in analytics if item]
-    return "\n\n".join(filter(None, map(plain, texts)))
+    return "\n\n".join(filter(None, map(strip_markup, texts)))
 
 
-def plain(text: str) -> str:
-    """Give a description without citations and markup.
+def strip_markup(text: str) -> str:
+    """Return a description without citations and markup.
 
-    >>> plain("Uses [Native API](https://attack.mitre.org/techniques/T1106) via <code>dlopen</code>.(Citation: X)")
+    >>> strip_markup("Uses [Native API](https://attack.mitre.org/T1106) via <code>dlopen</code>.(Citation: X)")
     'Uses Native API via dlopen.'
     """
     text = _LINK.sub(r"\1", _CITATION.sub("", text))
@@ -216,8 +219,12 @@ def plain(text: str) -> str:
 
 
 def _recognise(path: Path) -> bool:
-    seen = head(path)
-    return {"type", "objects"} <= seen.keys and '"bundle"' in seen.text[:500] and _TELLING.search(seen.text) is not None
+    head = read_head(path)
+    return (
+        {"type", "objects"} <= head.keys
+        and '"bundle"' in head.text[:500]
+        and _DISTINCTIVE.search(head.text) is not None
+    )
 
 
 FORMATS.add(
@@ -227,5 +234,6 @@ FORMATS.add(
         summary="MITRE ATT&CK as a STIX bundle: groups and detections ask for techniques",
         read=_read,
         recognise=_recognise,
+        published="MITRE publishes it as enterprise-attack.json in its GitHub repository attack-stix-data",
     ),
 )

@@ -4,9 +4,9 @@
 
     {"queries": [{"id": "q1", "query": "...", "relevant_doc_ids": ["4", "7"], "graded_relevance": {"4": 3, "3": 1}}]}
 
-- Grades are optional, and go from 0 to 3, or as far as the best grade that is there. Without any the scale is binary.
-- See ``_listing`` for what happens where list and grades differ.
-- Extension: ``grades`` and ``relevant`` beside ``queries``, for a set whose scale is not the one that its grades show.
+- Grades are optional. They go from 0 to 3, or up to the best grade in the file. Without grades the scale is binary.
+- See ``_listing`` for what happens if list and grades differ.
+- Extension: ``grades`` and ``relevant`` beside ``queries``, for a set whose scale cannot be inferred from its grades.
 """
 
 from __future__ import annotations
@@ -17,66 +17,66 @@ from pathlib import Path
 from karat.core import GoldenSet, Query
 from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden.formats._head import head
-from karat.golden.formats._json import Named, json_object, rows, write_object
+from karat.golden.formats._head import read_head
+from karat.golden.formats._json import Named, read_object, required_rows, write_object
 from karat.golden.formats._listing import (
-    HIGHEST,
     Draft,
-    best,
-    declaration,
-    declared,
-    fitting,
+    best_grade,
+    choose_list,
+    declare_scale,
+    fit_scale,
     graded_queries,
-    grades_of,
-    inferred,
-    list_of,
-    listed,
-    named,
-    settled,
-    whole,
+    infer_scale,
+    name_record,
+    read_grades,
+    read_list,
+    read_scale,
+    settle,
+    target_document,
 )
-from karat.golden.formats._records import name_of
+from karat.golden.formats._records import name_from_path
+from karat.golden.formats._scale import HIGHEST
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
-    given = json_object(path, reading)
-    drafts = list(_drafts(rows(given, "queries"), reading))
-    assumed = inferred(best(drafts))
-    meaning = declared(given, fitting(drafts, assumed) or assumed)
-    given.close()
-    queries, judgments = settled(drafts, meaning, reading, whole)
-    return GoldenSet(name=name_of(path), **meaning, queries=queries, judgments=judgments)
+    head = read_object(path, reading)
+    drafts = list(_read_drafts(required_rows(head, "queries"), reading))
+    assumed = infer_scale(best_grade(drafts))
+    meaning = read_scale(head, fit_scale(drafts, assumed) or assumed)
+    head.close()
+    queries, judgments = settle(drafts, meaning, reading, target_document)
+    return GoldenSet(name=name_from_path(path), **meaning, queries=queries, judgments=judgments)
 
 
-def _drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
+def _read_drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
     for row in rows:
         with row:
             if not row.has("relevant_doc_ids", "graded_relevance"):
-                row.value("relevant_doc_ids")  # is missing, and says so
+                row.value("relevant_doc_ids")  # raises: it is missing
             yield Draft(
                 row=row,
                 query=Query(id=row.id("id"), text=row.text("query")),
-                listed=listed(row, reading, "relevant_doc_ids"),
-                grades=grades_of(row, "graded_relevance", HIGHEST),
+                listed=read_list(row, reading, "relevant_doc_ids"),
+                grades=read_grades(row, "graded_relevance", HIGHEST),
             )
 
 
 def _write(golden: GoldenSet, path: Path) -> None:
     judged = list(graded_queries(golden, len(golden.grades) - 1))
     top = max((grade for _, grades in judged for grade in grades.values()), default=0)
-    write_object(path, declaration(golden, inferred(top)), {"queries": _queries(golden, judged)})
+    write_object(path, declare_scale(golden, infer_scale(top)), {"queries": _queries(golden, judged)})
 
 
 def _queries(golden: GoldenSet, judged: list[tuple[Query, dict[str, int]]]) -> Iterator[Named]:
     for query, grades in judged:
-        relevant = list_of(query, grades, golden.relevant)
+        relevant = choose_list(query, grades, golden.relevant)
         record = {"id": query.id, "query": query.text, "relevant_doc_ids": relevant}
         plain = all(grade == golden.relevant == 1 for grade in grades.values()) and relevant == list(grades)
-        yield named(query, record if plain else {**record, "graded_relevance": grades})
+        yield name_record(query, record if plain else {**record, "graded_relevance": grades})
 
 
 def _recognise(path: Path) -> bool:
-    keys = head(path).keys
+    keys = read_head(path).keys
     return "entities" not in keys and {"queries[].id", "queries[].query"} <= keys
 
 

@@ -1,20 +1,21 @@
-"""FIT-RAG-EVAL-001's golden dataset: one JSON file with entities and queries, and a head.
+"""FIT-RAG-EVAL-001's golden dataset: one JSON file with a head, entities and queries.
 
 ::
 
     {"version": "1.0.0", "created_at": "2026-01-04", "description": "...",
      "entities": [{"entity_id": "wifi", "entity_type": "KNOWLEDGE_ARTIFACT", "title": "...", "content": "...",
                    "metadata": {"format": "MARKDOWN", "category": "POLICY"}, "tags": ["network"]}],
-     "queries": [{"query_id": "q1", "query_text": "...", "category": "POLICY_QUERY",
+     "queries": [{"query_id": "q1", "query_text": "...", "category": "POLICY_QUERY", "query_type": "factual",
                   "expected_results": {"relevant_entities": ["wifi"], "top_1_chunk": "wifi:chunk:0",
                                        "relevance_labels": {"wifi": 3, "terms": 1}}}]}
 
-- Labels are 0 to 3, of which 2 and 3 are relevant. ``relevant_entities`` says it again; see ``_listing`` for what
-  happens where it says something else, or where there are no labels.
-- ``metadata.format`` and ``metadata.category`` are a document's format and domain, in capitals in the file and in small
-  letters in karat. Other metadata stays. Should it have these two names itself, it goes one object deeper.
-- The format's own example has ``//`` comments, which JSON has not. They are refused, with the line.
-- Extensions: ``metadata`` of a query, and ``grades`` and ``relevant`` in the head of a set with another scale.
+- Labels are 0 to 3, and 2 and 3 are relevant. ``relevant_entities`` repeats that; see ``_listing`` for what happens if
+  the two differ, or if there are no labels.
+- ``metadata.format`` and ``metadata.category`` are a document's format and domain, in capitals in the file and in lower
+  case in karat. Other metadata is kept. Metadata with one of these two names is written one object deeper.
+- The format's own example has ``//`` comments, which JSON does not allow. They are refused, with the line.
+- Extensions: ``query_type`` of a query, since the format demands query types and has no field for them, its
+  ``metadata``, and ``grades`` and ``relevant`` in the head of a set with another scale.
 """
 
 from __future__ import annotations
@@ -26,52 +27,51 @@ from typing import Any
 from karat.core import GRADES, Document, GoldenSet, Query, check_id, shorten
 from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
-from karat.golden.formats._head import head
-from karat.golden.formats._json import Named, json_object, rows, write_object
+from karat.golden.formats._head import read_head
+from karat.golden.formats._json import Named, read_object, required_rows, write_object
 from karat.golden.formats._listing import (
-    HIGHEST,
     LISTED,
     Draft,
-    contradicted,
-    declaration,
-    declared,
+    choose_list,
+    contradicted_list,
+    declare_scale,
     graded_queries,
-    grades_of,
-    inferred,
-    list_of,
-    listed,
-    named,
-    settled,
-    whole,
+    infer_scale,
+    name_record,
+    read_grades,
+    read_list,
+    read_scale,
+    settle,
+    target_document,
 )
-from karat.golden.formats._records import name_of
-from karat.golden.formats._scale import Scale
+from karat.golden.formats._records import name_from_path
+from karat.golden.formats._scale import HIGHEST, Scale
 
 _FOUR: Scale = {"grades": GRADES, "relevant": 2}
 _RESERVED = ("format", "category", "metadata")
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
-    given = json_object(path, reading)
-    documents = tuple(_documents(rows(given, "entities")))
-    drafts = list(_drafts(rows(given, "queries"), reading))
-    meaning = declared(given, _FOUR if any(draft.grades for draft in drafts) else inferred(0))
-    queries, judgments = settled(drafts, meaning, reading, whole)
+    head = read_object(path, reading)
+    documents = tuple(_read_documents(required_rows(head, "entities")))
+    drafts = list(_read_drafts(required_rows(head, "queries"), reading))
+    meaning = read_scale(head, _FOUR if any(draft.grades for draft in drafts) else infer_scale(0))
+    queries, judgments = settle(drafts, meaning, reading, target_document)
     golden = GoldenSet(
-        name=name_of(path),
-        version=given.text("version", default=""),
-        created=given.text("created_at", default=""),
-        description=given.text("description", default=""),
+        name=name_from_path(path),
+        version=head.text("version", default=""),
+        created=head.text("created_at", default=""),
+        description=head.text("description", default=""),
         **meaning,
         documents=documents,
         queries=queries,
         judgments=judgments,
     )
-    given.close()
+    head.close()
     return golden
 
 
-def _documents(rows: Iterator[Row]) -> Iterator[Document]:
+def _read_documents(rows: Iterator[Row]) -> Iterator[Document]:
     for row in rows:
         with row:
             written = row.row("metadata") or row.nested({}, "metadata")
@@ -94,7 +94,7 @@ def _documents(rows: Iterator[Row]) -> Iterator[Document]:
 
 
 def _format(written: str) -> str:
-    """Give a format as karat calls it.
+    """Return karat's name of a format.
 
     >>> _format("MARKDOWN"), _format("PLAIN_TEXT"), _format("HTML")
     ('markdown', 'text', 'html')
@@ -103,29 +103,30 @@ def _format(written: str) -> str:
 
 
 def _domain(written: str) -> str:
-    """Give a category in small letters, unless it has some already."""
+    """Return a category in lower case, unless it already has lower-case letters."""
     return written.lower() if written == written.upper() else written
 
 
-def _drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
+def _read_drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
     for row in rows:
         with row:
             row.value("expected_results")
             results = row.row("expected_results")
             assert results is not None
             if not results.has("relevant_entities", "relevance_labels"):
-                raise results.wrong("'relevance_labels' is missing, and 'relevant_entities' too")
+                raise results.error("'relevance_labels' is missing, and 'relevant_entities' too")
             draft = Draft(
                 row=row,
                 query=Query(
                     id=row.id("query_id"),
                     text=row.text("query_text"),
                     category=row.text("category", default=""),
+                    type=row.text("query_type", default=""),
                     top_chunk=results.text("top_1_chunk", default=""),
                     metadata=row.mapping("metadata"),
                 ),
-                listed=listed(results, reading, "relevant_entities"),
-                grades=grades_of(results, "relevance_labels", HIGHEST),
+                listed=read_list(results, reading, "relevant_entities"),
+                grades=read_grades(results, "relevance_labels", HIGHEST),
             )
             results.close()
             yield draft
@@ -134,8 +135,8 @@ def _drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
 def _write(golden: GoldenSet, path: Path) -> None:
     fields = {"version": golden.version, "created_at": golden.created, "description": golden.description}
     records = {"entities": _entities(golden), "queries": _queries(golden)}
-    assumed = _FOUR if golden.judgments else inferred(0)
-    write_object(path, {**fields, **declaration(golden, assumed)}, records)
+    assumed = _FOUR if golden.judgments else infer_scale(0)
+    write_object(path, {**fields, **declare_scale(golden, assumed)}, records)
 
 
 def _entities(golden: GoldenSet) -> Iterator[Named]:
@@ -168,22 +169,23 @@ def _without(metadata: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, A
 
 def _queries(golden: GoldenSet) -> Iterator[Named]:
     for query, grades in graded_queries(golden, len(golden.grades) - 1):
-        relevant = list_of(query, grades, golden.relevant)
+        relevant = choose_list(query, grades, golden.relevant)
         results = {"relevant_entities": relevant, "top_1_chunk": query.top_chunk, "relevance_labels": grades}
-        metadata = query.metadata if contradicted(query) is None else _without(query.metadata, (LISTED,))
+        metadata = query.metadata if contradicted_list(query) is None else _without(query.metadata, (LISTED,))
         record = {
             "query_id": query.id,
             "query_text": query.text,
             "expected_results": results,
             "category": query.category,
+            **({"query_type": query.type} if query.type else {}),
             **({"metadata": metadata} if metadata else {}),
         }
-        yield named(query, record)
+        yield name_record(query, record)
 
 
 def _recognise(path: Path) -> bool:
-    # The queries come after all the entities, so that the first bytes seldom show them.
-    keys = head(path).keys
+    # The queries come after all entities, so the first bytes seldom show them.
+    keys = read_head(path).keys
     return "entities[].entity_id" in keys or ("entities" in keys and "queries[].query_id" in keys)
 
 
@@ -201,7 +203,7 @@ FORMATS.add(
                 *("set.documents", "set.queries", "set.judgments"),
                 *("document.id", "document.text", "document.title", "document.type", "document.format"),
                 *("document.domain", "document.tags", "document.metadata"),
-                *("query.id", "query.text", "query.category", "query.top_chunk", "query.metadata"),
+                *("query.id", "query.text", "query.category", "query.type", "query.top_chunk", "query.metadata"),
                 *("judgment.query", "judgment.target", "judgment.grade", "target.document"),
             }
         ),

@@ -1,4 +1,4 @@
-"""The first bytes of a file, and what they show: the keys of its records, or the header of its table."""
+"""The first bytes of a file, from which its format is recognised: the keys of its records, or its CSV header."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOKEN = re.compile(r'[^"{}\[\]:]*+(?:("(?:[^"\\]|\\.)*+")|([{}\[\]:]))')
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """What a file begins with."""
+    """The beginning of a file."""
 
     text: str = ""
     whole: bool = True
@@ -27,9 +27,9 @@ class Head:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The keys of the objects in a JSON or JSONL file, those further in as ``queries[].id``.
+        """The keys of the objects in a JSON or JSONL file. Nested keys are written as ``queries[].id``.
 
-        The records of a list are like those of a JSONL file:
+        The records of a list are treated like those of a JSONL file:
 
         >>> sorted(Head(text='[{"input": "?", "meta": {"a": 1}}]').keys)
         ['input', 'meta', 'meta.a']
@@ -38,26 +38,26 @@ class Head:
 
     @property
     def is_json(self) -> bool:
-        """Whether it looks like JSON or JSONL."""
+        """Whether the file looks like JSON or JSONL."""
         return self.text.lstrip()[:1] in ("{", "[") and self.text.strip() != ""
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """The header of a CSV file; for any other file something that means nothing."""
+        """The header of a CSV file. For any other file the result has no meaning."""
         first = next((line for line in self.text.split("\n") if line.strip()), "")
         return frozenset() if self.is_json else frozenset(cell.strip() for cell in next(csv.reader([first]), []))
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The lines that are not blank, without one that is cut off."""
+        """The lines that are not blank, without a last line that is cut off."""
         lines = self.text.split("\n")
         return tuple(line.rstrip("\r") for line in (lines if self.whole else lines[:-1]) if line.strip())
 
 
-def head(path: Path) -> Head:
-    """Give the first bytes of a file, unpacked; of a folder, or of what cannot be read, nothing."""
+def read_head(path: Path) -> Head:
+    """Return the first bytes of a file, unpacked. A folder or an unreadable file has an empty head."""
     try:
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # reading a pipe would block
             return Head()
         with path.open("rb") as file:
             data = file.read(_BYTES)
@@ -70,24 +70,24 @@ def head(path: Path) -> Head:
 
 
 def _keys(text: str) -> Iterator[str]:
-    """Walk over what is there of a JSON text; a string that is cut off ends it."""
-    around: list[tuple[str, bool]] = []  # of each open container the path of what is in it, and whether it is a list
+    """Yield the keys of a JSON text, which may be cut off."""
+    containers: list[tuple[str, bool]] = []  # of each open container: the path of its items, and whether it is a list
     name, value = "", ""
     at = 0
-    while found := _TOKEN.match(text, at):
-        at = found.end()
-        inside, listed = around[-1] if around else ("", True)
-        match found[2]:
+    while token := _TOKEN.match(text, at):
+        at = token.end()
+        path, is_list = containers[-1] if containers else ("", True)
+        match token[2]:
             case None:
-                name = found[1][1:-1]
+                name = token[1][1:-1]
             case ":":
-                value = f"{inside}.{name}" if inside else name
+                value = f"{path}.{name}" if path else name
                 yield value
             case "{":
-                around.append((inside if listed else value, False))
+                containers.append((path if is_list else value, False))
             case "[":
-                around.append(("" if not around else f"{inside if listed else value}[]", True))
+                containers.append(("" if not containers else f"{path if is_list else value}[]", True))
             case _:
-                if not around:
+                if not containers:
                     return
-                around.pop()
+                containers.pop()

@@ -1,8 +1,8 @@
-"""Files that list what is relevant, that grade it, or that do both, and then may contradict themselves.
+"""Files that list what is relevant, grade it, or do both and may contradict themselves.
 
-- Grades count. What is listed and has no grade gets the lowest grade that is relevant: the list says that much, and
-  no more. A file that only lists has a binary scale, on which that grade is 1.
-- Where list and grades disagree, the list is kept in the query's metadata, so that the linter can tell.
+- Grades count. A listed id without a grade gets the lowest relevant grade, since the list says no more than that. A
+  file with lists only has a binary scale, on which that grade is 1.
+- Where list and grades disagree, the list is kept in the query's metadata, so that the linter can report it.
 """
 
 from __future__ import annotations
@@ -14,79 +14,76 @@ from typing import Any, TypeVar
 from karat.core import GoldenSet, InputError, Judgment, Query, Target, check_id, shorten
 from karat.files import Reading, Row
 from karat.golden.formats._json import Named, Record
-from karat.golden.formats._karat import relevant_from
-from karat.golden.formats._scale import Scale, scale
+from karat.golden.formats._karat import lowest_relevant
+from karat.golden.formats._scale import Scale, scale_up_to
 
 LISTED = "relevant_entities"
-"""The key of a query's metadata under which a list is kept that the grades contradict."""
-
-HIGHEST = 255
-"""The best grade that a file can have which does not say where its scale ends."""
+"""The key of a query's metadata that holds a list which the grades contradict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A query as it was read, before it is known what the file's grades mean."""
+    """A query as it was read, before the meaning of the file's grades is known."""
 
     row: Row
-    """Where it stands, for messages."""
+    """Its row, for messages."""
     query: Query
     listed: tuple[str, ...] | None
-    """What is listed as relevant; None where there is no list."""
+    """The ids that are listed as relevant, or None without a list."""
     grades: Mapping[str, int]
 
-    def graded(self, relevant: int) -> dict[str, int]:
-        """Give the grade of all that is graded or listed."""
+    def all_grades(self, relevant: int) -> dict[str, int]:
+        """Return the grade of every id that is graded or listed."""
         return {**self.grades, **{name: relevant for name in self.listed or () if name not in self.grades}}
 
     def agrees(self, relevant: int) -> bool:
-        """Say whether the list, if there is one, holds what the grades call relevant."""
-        good = {name for name, grade in self.graded(relevant).items() if grade >= relevant}
+        """Return whether the list, if there is one, holds exactly the ids that the grades call relevant."""
+        good = {name for name, grade in self.all_grades(relevant).items() if grade >= relevant}
         return self.listed is None or set(self.listed) == good
 
 
 D = TypeVar("D", bound=Draft)
 
 
-def listed(row: Row, reading: Reading, name: str) -> tuple[str, ...] | None:
-    """Read a list of ids, each taken once; None where there is no list."""
+def read_list(row: Row, reading: Reading, name: str) -> tuple[str, ...] | None:
+    """Return a list of ids without repetitions, or None if the field is missing."""
     if not row.has(name):
         row.ignore(name)
         return None
-    found = row.ids(name)
-    once = tuple(dict.fromkeys(found))
-    if len(once) < len(found):
-        reading.note(str(row.wrong(f"{shorten(name)} names an id twice; it is taken once")))
-    return once
+    ids = row.ids(name)
+    distinct = tuple(dict.fromkeys(ids))
+    if len(distinct) < len(ids):
+        reading.note(str(row.error(f"{shorten(name)} names an id twice; it is read once")))
+    return distinct
 
 
-def grades_of(row: Row, name: str, top: int) -> dict[str, int]:
-    """Read an object of grades from 0 to ``top`` by id, empty where there is none."""
+def read_grades(row: Row, name: str, top: int) -> dict[str, int]:
+    """Return an object of grades from 0 to ``top`` by id, empty if the field is missing."""
     nested = row.row(name)
     if nested is None:
         return {}
-    found = {}
+    grades = {}
     for key, value in row.mapping(name).items():
         if value is None or not 0 <= (grade := nested.integer(key)) <= top:
-            raise nested.wrong(f"{shorten(key)} has grade {shorten(value)}, not one from 0 to {top}")
-        found[nested.nested({"id": key}, shorten(key)).id("id")] = grade
-    return found
+            raise nested.error(f"{shorten(key)} has grade {shorten(value)}, not one from 0 to {top}")
+        grades[nested.nested({"id": key}, shorten(key)).id("id")] = grade
+    return grades
 
 
-def best(drafts: Iterable[Draft]) -> int:
-    """Give the best grade of a file, 0 where there is none."""
+def best_grade(drafts: Iterable[Draft]) -> int:
+    """Return the best grade of a file, or 0 if it has no grades."""
     return max((grade for draft in drafts for grade in draft.grades.values()), default=0)
 
 
-def inferred(top: int, source: str = "") -> Scale:
-    """Give the scale of a file that declares none: binary up to 1, karat's four grades up to 3, else its own."""
-    return scale(3 if top == 2 else top, source)
+def infer_scale(top: int, source: str = "") -> Scale:
+    """Return the scale of a file that declares none: binary up to 1, karat's four grades up to 3, else its own."""
+    return scale_up_to(3 if top == 2 else top, source)
 
 
-def fitting(drafts: Sequence[Draft], assumed: Scale) -> Scale | None:
-    """Let relevant begin where lists and grades agree that it does; None where they agree nowhere.
+def fit_scale(drafts: Sequence[Draft], assumed: Scale) -> Scale | None:
+    """Return the scale on which lists and grades agree, by changing where relevant begins, or None.
 
-    It may begin above the scale, when nothing is listed; but what is listed without a grade needs one on the scale.
+    Relevant may begin above the scale if nothing is listed. A listed id without a grade needs one on the scale.
     """
     top = len(assumed["grades"]) - 1
     for relevant in (assumed["relevant"], *range(top + 2)):
@@ -96,83 +93,83 @@ def fitting(drafts: Sequence[Draft], assumed: Scale) -> Scale | None:
     return None
 
 
-def declared(head: Row, assumed: Scale) -> Scale:
-    """Give the scale that a file's head declares, an extension of karat's, or the one that its format assumes."""
+def read_scale(head: Row, assumed: Scale) -> Scale:
+    """Return the scale that a file's head declares, which is karat's extension, or else the one its format assumes."""
     grades = head.texts("grades")
-    relevant = relevant_from(len(grades) - 1) if grades else assumed["relevant"]
+    relevant = lowest_relevant(len(grades) - 1) if grades else assumed["relevant"]
     return {"grades": grades or assumed["grades"], "relevant": head.integer("relevant", default=relevant)}
 
 
-def declaration(golden: GoldenSet, assumed: Scale) -> dict[str, Any]:
-    """Give the fields of a head that declare a set's scale: none where the format assumes it anyway."""
+def declare_scale(golden: GoldenSet, assumed: Scale) -> dict[str, Any]:
+    """Return the fields of a head that declare a set's scale, or none if the format assumes it anyway."""
     if not golden.grades:
         raise InputError("the set has no grades", hint="declare at least one")
     own: Scale = {"grades": golden.grades, "relevant": golden.relevant}
     return {} if own == assumed else {"grades": list(golden.grades), "relevant": golden.relevant}
 
 
-def settled(
-    drafts: Iterable[D], meaning: Scale, reading: Reading, target: Callable[[D, str], Target]
+def settle(
+    drafts: Iterable[D], meaning: Scale, reading: Reading, target_of: Callable[[D, str], Target]
 ) -> tuple[tuple[Query, ...], tuple[Judgment, ...]]:
-    """Make queries and judgments, now that the scale is known."""
+    """Return the queries and judgments of drafts, now that the scale is known."""
     queries, judgments = [], []
     top, relevant = len(meaning["grades"]) - 1, meaning["relevant"]
     for draft in drafts:
         over = [name for name, grade in draft.grades.items() if grade > top]
         if over:
-            what = f"{shorten(over[0])} has grade {draft.grades[over[0]]}, and the scale ends at {top}"
-            reading.errors.append(draft.row.wrong(what))
+            problem = f"{shorten(over[0])} has grade {draft.grades[over[0]]}, and the scale ends at {top}"
+            reading.errors.append(draft.row.error(problem))
         query = draft.query
         if not draft.agrees(relevant):
             query = replace(query, metadata={**query.metadata, LISTED: list(draft.listed or ())})
         queries.append(query)
         judgments += [
-            Judgment(query=query.id, target=target(draft, name), grade=grade)
-            for name, grade in draft.graded(relevant).items()
+            Judgment(query=query.id, target=target_of(draft, name), grade=grade)
+            for name, grade in draft.all_grades(relevant).items()
         ]
     return tuple(queries), tuple(judgments)
 
 
-def whole(_: Draft, name: str) -> Target:
-    """Take an id for that of a document."""
+def target_document(_: Draft, name: str) -> Target:
+    """Return the target of an id that is a document's."""
     return Target(document=name)
 
 
-def contradicted(query: Query) -> list[str] | None:
-    """Give the list of a query that its grades contradict, where one was kept."""
-    kept = query.metadata.get(LISTED)
-    usable = isinstance(kept, list) and all(isinstance(name, str) and name for name in kept)
-    return kept if usable else None
+def contradicted_list(query: Query) -> list[str] | None:
+    """Return the list that a query's grades contradict, or None if no such list was kept."""
+    listed = query.metadata.get(LISTED)
+    usable = isinstance(listed, list) and all(isinstance(name, str) and name for name in listed)
+    return listed if usable else None
 
 
-def list_of(query: Query, grades: Mapping[str, int], relevant: int) -> list[str]:
-    """Give what to list for a query: the list that was kept, else what the grades call relevant."""
-    kept = contradicted(query)
-    return [name for name, grade in grades.items() if grade >= relevant] if kept is None else kept
+def choose_list(query: Query, grades: Mapping[str, int], relevant: int) -> list[str]:
+    """Return the ids to list for a query: the list that was kept, else what the grades call relevant."""
+    listed = contradicted_list(query)
+    return [name for name, grade in grades.items() if grade >= relevant] if listed is None else listed
 
 
 def check_queries(golden: GoldenSet) -> None:
-    """Refuse what no file can hold whose records are queries with their judgments inside."""
+    """Refuse a set that cannot be written as queries with their judgments inside."""
     seen = set()
     for query in golden.queries:
         if check_id(query.id, "a query") in seen:
-            raise InputError(f"query {shorten(query.id)} stands twice", hint="run 'karat golden check' on the set")
+            raise InputError(f"query {shorten(query.id)} appears twice", hint="run 'karat golden check' on the set")
         seen.add(query.id)
     for judgment in golden.judgments:
         if judgment.query not in seen:
-            what = f"a judgment names query {shorten(judgment.query)}, which the set does not have"
-            raise InputError(what, hint="run 'karat golden check' on the set")
+            problem = f"a judgment names query {shorten(judgment.query)}, which the set does not have"
+            raise InputError(problem, hint="run 'karat golden check' on the set")
 
 
 def check_grade(query: str, name: str, grade: int, top: int) -> None:
-    """Refuse an id or a grade that would not be read again."""
+    """Refuse an id or a grade that could not be read back."""
     check_id(name, f"query {shorten(query)}")
     if not 0 <= grade <= top:
         raise InputError(f"query {shorten(query)} gives {shorten(name)} grade {grade}, not one from 0 to {top}")
 
 
 def graded_queries(golden: GoldenSet, top: int) -> Iterator[tuple[Query, dict[str, int]]]:
-    """Give each query with the grades of its documents, checked; a document has the best grade of its parts."""
+    """Yield each query with the checked grades of its documents. A document has the best grade of its parts."""
     check_queries(golden)
     qrels = golden.qrels()
     for query in golden.queries:
@@ -181,6 +178,6 @@ def graded_queries(golden: GoldenSet, top: int) -> Iterator[tuple[Query, dict[st
         yield query, qrels[query.id]
 
 
-def named(query: Query, record: Record) -> Named:
-    """Give the record of a query with what to call it in a message."""
+def name_record(query: Query, record: Record) -> Named:
+    """Return the record of a query with its name for messages."""
     return f"query {shorten(query.id)}", record

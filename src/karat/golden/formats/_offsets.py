@@ -1,4 +1,4 @@
-"""From characters of a text as it came to bytes of its canonical form, and back."""
+"""Conversion between character offsets of a text as it came and byte offsets of its canonical form."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from karat.text import canonical
 
 
 class Offsets:
-    r"""A text in both forms.
+    r"""A text and its canonical form.
 
-    Canonical text differs from the text it is made of only in white space, hyphens, control characters and in how a
-    letter with its accents is composed (and a running head is gone). Without those both forms are the same letters, so
-    a passage is found by counting letters, and by looking for it near there if the count does not fit.
+    The two differ only in white space, hyphens, control characters and the composition of accented letters, and running
+    heads are removed. The remaining letters are the same, so a passage is located by counting letters. If the count
+    does not fit, the nearest occurrence of the passage is taken.
 
     >>> text = Offsets("caf\u0065\u0301\r\nopen  \r\n")
     >>> text.to_bytes(7, 11), text.to_characters(Span(6, 10)), text.passage(Span(6, 10))
@@ -30,24 +30,24 @@ class Offsets:
         self._same = self.canonical.startswith(text)
 
     def to_bytes(self, start: int, end: int) -> Span | None:
-        """Give the span of a range of characters, or None where the canonical text does not have it.
+        """Return the span of a range of characters, or None if the canonical text does not contain it.
 
-        White space at its ends is left out where the two forms disagree about it.
+        White space at either end is left out where the two forms differ in it.
         """
-        found = (start, end) if self._same else _across(self._letters, self._canonical_letters, start, end)
-        return found and Span(self._byte(found[0]), self._byte(found[1]))
+        place = (start, end) if self._same else _translate(self._letters, self._canonical_letters, start, end)
+        return place and Span(self._byte(place[0]), self._byte(place[1]))
 
     def to_characters(self, span: Span) -> tuple[int, int] | None:
-        """Give the range of characters of a span, or None where it does not fit the text."""
+        """Return the range of characters of a span, or None if it does not fit the text."""
         start, end = self._character(span.start), self._character(span.end)
         if start is None or end is None or start > end:
             return None
         if self._same:
             return start, min(end, len(self.text))
-        return _across(self._canonical_letters, self._letters, start, end)
+        return _translate(self._canonical_letters, self._letters, start, end)
 
     def passage(self, span: Span) -> str:
-        """Give the canonical text of a span, or nothing where it does not fit the text."""
+        """Return the canonical text of a span, or an empty text if it does not fit."""
         start, end = self._character(span.start), self._character(span.end)
         return "" if start is None or end is None else self.canonical[start:end]
 
@@ -61,7 +61,7 @@ class Offsets:
 
     @cached_property
     def _bytes(self) -> list[int] | None:
-        """At which byte each character begins; None where a character is a byte."""
+        """The byte at which each character begins, or None if every character is one byte."""
         if self.canonical.isascii():
             return None
         return list(accumulate((len(character.encode()) for character in self.canonical), initial=0))
@@ -77,7 +77,7 @@ class Offsets:
 
 
 class _Letters(NamedTuple):
-    """The letters of a text without what its canonical form may change, and where each of them stands."""
+    """The letters of a text that its canonical form keeps, and the position of each."""
 
     text: str
     letters: str
@@ -89,40 +89,42 @@ def _letters(text: str) -> _Letters:
     places: list[int] = []
     for place, character in enumerate(text):
         for part in character if character.isascii() else unicodedata.normalize("NFD", character):
-            if not _is_light(part):
+            if not _may_change(part):
                 letters.append(part)
                 places.append(place)
     return _Letters(text, "".join(letters), places)
 
 
-def _is_light(character: str) -> bool:
+def _may_change(character: str) -> bool:
+    """Return whether the canonical form may drop or change a character."""
     if character.isascii():
         return character == "-" or character <= " " or character == "\x7f"
     return character.isspace() or unicodedata.category(character) in ("Cc", "Cf", "Mn", "Mc", "Me")
 
 
-def _across(here: _Letters, there: _Letters, start: int, end: int) -> tuple[int, int] | None:
-    first, last = bisect_left(here.places, start), bisect_left(here.places, end)
-    wanted = here.letters[first:last]
-    found = _nearest(there.letters, wanted, first) if wanted else None
-    if found is None:
+def _translate(source: _Letters, target: _Letters, start: int, end: int) -> tuple[int, int] | None:
+    """Return the range in ``target`` of a range in ``source``, or None if ``target`` does not contain it."""
+    first, last = bisect_left(source.places, start), bisect_left(source.places, end)
+    letters = source.letters[first:last]
+    at = _find_nearest(target.letters, letters, first) if letters else None
+    if at is None:
         return None
-    begin, stop = there.places[found], there.places[found + len(wanted) - 1] + 1
-    while stop < len(there.text) and unicodedata.combining(there.text[stop]):
+    begin, stop = target.places[at], target.places[at + len(letters) - 1] + 1
+    while stop < len(target.text) and unicodedata.combining(target.text[stop]):
         stop += 1
-    before, after = here.text[start : here.places[first]], here.text[here.places[last - 1] + 1 : end]
-    if before and there.text[:begin].endswith(before):
+    before, after = source.text[start : source.places[first]], source.text[source.places[last - 1] + 1 : end]
+    if before and target.text[:begin].endswith(before):
         begin -= len(before)
-    if after and there.text.startswith(after, stop):
+    if after and target.text.startswith(after, stop):
         stop += len(after)
     return begin, stop
 
 
-def _nearest(text: str, wanted: str, near: int) -> int | None:
-    """Find the occurrence that begins nearest to a place."""
-    if text.startswith(wanted, near):
+def _find_nearest(text: str, passage: str, near: int) -> int | None:
+    """Return where the occurrence nearest to a position begins, or None."""
+    if text.startswith(passage, near):
         return near
-    before = text.rfind(wanted, 0, near + len(wanted) - 1)
-    after = text.find(wanted, near + 1)
-    found = [at for at in (before, after) if at >= 0]
-    return min(found, key=lambda at: abs(at - near), default=None)
+    before = text.rfind(passage, 0, near + len(passage) - 1)
+    after = text.find(passage, near + 1)
+    occurrences = [at for at in (before, after) if at >= 0]
+    return min(occurrences, key=lambda at: abs(at - near), default=None)

@@ -11,98 +11,105 @@ from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Judgment, Target, shorten
 from karat.files import Reading
-from karat.golden.formats._scale import Scale, scale
+from karat.golden.formats._scale import HIGHEST, Scale, scale_up_to
 
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}(\.0+)?")
-_HEADED = {"score", "relevance", "rel", "grade", "label", "judgment", "judgement", "relevancy"}
-"""What the column of grades is called."""
+_GRADE = re.compile(r"([+-]?)0*([0-9]+)(\.0+)?")
+_DIGITS = 9
+_GRADE_COLUMNS = {"score", "relevance", "rel", "grade", "label", "judgment", "judgement", "relevancy"}
+"""The names of the column of grades in a header."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Qrels:
-    """What a file of judgments says."""
+    """The contents of a file of judgments."""
 
     judgments: list[Judgment] = field(default_factory=list)
     queries: dict[str, str] = field(default_factory=dict)
-    """Every query that it names, in order, also those whose judgments were left out; one string for each."""
+    """Every query that is named, in order, including those whose judgments were left out. One string object each."""
     columns: set[str] = field(default_factory=set)
-    """What stands in the second of four columns."""
+    """The values of the second of four columns."""
     scale: Scale
 
 
 def read_qrels(path: Path, reading: Reading, *, widths: tuple[int, ...], header: bool) -> Qrels:
-    """Read judgments; those with a grade below 0 are left out and counted in a note.
+    """Read judgments. Those with a grade below 0 are left out and counted in a note.
 
-    A grade of 0 is kept: it says that someone looked, which is what makes a set's judgments complete.
+    A grade of 0 is kept: it says that someone looked, which makes the judgments of a set complete.
     """
-    found, source = Qrels(scale=scale(1, "")), str(path)
+    qrels, source = Qrels(scale=scale_up_to(1, "")), str(path)
     targets: dict[str, Target] = {}
-    dropped = top = width = 0
-    for number, cells in _rows(reading.lines(path)):
-        grade = _grade(cells[-1])
+    negative = top = width = 0
+    for number, cells in _split_lines(reading.lines(path)):
+        grade = _parse_grade(cells[-1])
         if not width and len(cells) in widths:
             width = len(cells)
-            if header and cells[-1].strip().lower() in _HEADED:
+            if header and cells[-1].strip().lower() in _GRADE_COLUMNS:
                 continue
-        what = _wrong(cells, grade, width, widths)
-        if what or grade is None:
-            reading.errors.append(InputError(what, source=source, line=number))
+        problem = _find_problem(cells, grade, width, widths)
+        if problem or grade is None:
+            hint = "use a scale of few grades" if grade is not None and grade > HIGHEST else ""
+            reading.errors.append(InputError(problem, source=source, line=number, hint=hint))
             continue
-        query, document = found.queries.setdefault(cells[0], cells[0]), cells[-2]
+        query, document = qrels.queries.setdefault(cells[0], cells[0]), cells[-2]
         if len(cells) == 4:
-            found.columns.add(cells[1])
+            qrels.columns.add(cells[1])
         if grade < 0:
-            dropped += 1
+            negative += 1
             continue
         top = max(top, grade)
         target = targets.get(document)
         if target is None:
             target = targets[document] = Target(document=document)
-        found.judgments.append(Judgment(query=query, target=target, grade=grade))
-    found.scale = scale(top, source)
-    if dropped:
-        reading.note(f"{source}: {dropped:,} judgments with a grade below 0 left out: no grade is below 0 here")
+        qrels.judgments.append(Judgment(query=query, target=target, grade=grade))
+    qrels.scale = scale_up_to(top, source)
+    if negative:
+        reading.note(f"{source}: {negative:,} judgments with a grade below 0 left out, since grades begin at 0 here")
     if top > 1:
-        start = found.scale["relevant"]
-        reading.note(f"{source}: grades go up to {top}, and nothing says what they mean: relevant from {start} on")
-    return found
+        start = qrels.scale["relevant"]
+        reading.note(f"{source}: grades go up to {top} without saying what they mean: relevant from {start} on")
+    return qrels
 
 
-def _rows(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """Take lines apart, at tabs where they have some and else at blanks; blank lines are skipped."""
+def _split_lines(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line, split at tabs if it has any, else at blanks."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         if "\t" not in line:
-            yield number, fields(line)
-        elif '"' in line:  # csv.writer quotes a cell that begins with a quote, and so it is read by BEIR
+            yield number, split_fields(line)
+        elif '"' in line:  # csv.writer quotes a cell that begins with a quote, and BEIR reads it back this way
             yield number, next(csv.reader([line.removesuffix("\r")], delimiter="\t"))
         else:
             yield number, line.removesuffix("\r").split("\t")
 
 
-def fields(line: str) -> list[str]:
-    """Split at ASCII white space; an id may hold any other."""
+def split_fields(line: str) -> list[str]:
+    """Split a line at ASCII white space. An id may hold any other white space."""
     return line.split() if line.isascii() else [part.decode() for part in line.encode().split()]
 
 
 @lru_cache(maxsize=256)
-def _grade(text: str) -> int | None:
-    text = text.strip()
-    return int(text.partition(".")[0]) if _GRADE.fullmatch(text) else None
+def _parse_grade(text: str) -> int | None:
+    """Return a whole number, or None. One with more than nine digits becomes one that is off every scale."""
+    match = _GRADE.fullmatch(text.strip())
+    if match is None:
+        return None
+    return int(match[1] + (match[2] if len(match[2]) <= _DIGITS else "9" * _DIGITS))
 
 
-def _wrong(cells: list[str], grade: int | None, width: int, widths: tuple[int, ...]) -> str:
+def _find_problem(cells: list[str], grade: int | None, width: int, widths: tuple[int, ...]) -> str:
     if len(cells) != width:
         allowed = width or " or ".join(map(str, widths))
         return f"{len(cells)} columns instead of {allowed}"
     if grade is None:
         return f"grade {shorten(cells[-1])} is not a whole number"
+    if grade > HIGHEST:
+        return f"grade {shorten(cells[-1])} is above {HIGHEST}"
     return "an id is empty" if not cells[0] or not cells[-2] else ""
 
 
-def graded(golden: GoldenSet) -> Iterator[tuple[str, str, int]]:
-    """Give query, document and grade of every pair that is judged; a document has the best grade of its parts."""
+def graded_pairs(golden: GoldenSet) -> Iterator[tuple[str, str, int]]:
+    """Yield query, document and grade of every judged pair. A document has the best grade of its parts."""
     for query, documents in golden.qrels().items():
         for document, grade in documents.items():
             yield query, document, grade

@@ -1,4 +1,4 @@
-"""Records of a file that may be a JSON list, JSONL or CSV, and what files do not say: a name, and ids."""
+"""Records of a JSON list, JSONL or CSV file, and names and ids for what a file leaves without."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 
 from karat.core import InputError, check_id, shorten
 from karat.files import Reading, Row, parse_json
-from karat.golden.formats._head import head
+from karat.golden.formats._head import read_head
 
 
-def records(path: Path, reading: Reading, wrapper: str) -> Iterator[Row]:
-    """Give the records of a JSON list, of an object that holds one under ``wrapper``, of JSONL, or of CSV."""
-    seen = head(path)
-    if not seen.is_json:
+def read_records(path: Path, reading: Reading, wrapper: str) -> Iterator[Row]:
+    """Return the records of a JSON list, of an object that holds one under ``wrapper``, of JSONL, or of CSV."""
+    head = read_head(path)
+    if not head.is_json:
         return reading.csv(path)
-    if seen.text.lstrip()[0] == "[" or wrapper in seen.keys:
-        return _listed(path, reading, wrapper)
+    if head.text.lstrip()[0] == "[" or wrapper in head.keys:
+        return _read_list(path, reading, wrapper)
     return reading.jsonl(path)
 
 
-def _listed(path: Path, reading: Reading, wrapper: str) -> Iterator[Row]:
+def _read_list(path: Path, reading: Reading, wrapper: str) -> Iterator[Row]:
     value = reading.json(path)
     if isinstance(value, dict):
         yield from Row(reading, value, str(path)).rows(wrapper)
@@ -33,55 +33,55 @@ def _listed(path: Path, reading: Reading, wrapper: str) -> Iterator[Row]:
         if isinstance(item, dict):
             yield Row(reading, item, str(path), path=f"[{i}]")
         else:
-            reading.errors.append(InputError(f"[{i}]: {shorten(item)} is no object", source=str(path)))
+            reading.errors.append(InputError(f"[{i}]: {shorten(item)} is not an object", source=str(path)))
 
 
-def texts(row: Row, *names: str, separator: str = "") -> tuple[str, ...]:
-    """Give a list of texts; in a CSV cell it is written as JSON or as Python, or its items are joined."""
-    written, found = row.value(*names, default=None), cell(row, *names)
-    if isinstance(written, str) and not _are_texts(found):
-        found = written.split(separator) if separator else [written]
-    if found is None:
+def read_texts(row: Row, *names: str, separator: str = "") -> tuple[str, ...]:
+    """Return a list of texts. In a CSV cell it is written as JSON or as Python, or its items are joined."""
+    written, value = row.value(*names, default=None), read_cell(row, *names)
+    if isinstance(written, str) and not _are_texts(value):
+        value = written.split(separator) if separator else [written]
+    if value is None:
         return ()
-    if not _are_texts(found):
-        raise row.wrong(f"{shorten(names[0])} is {shorten(found)}, not a list of texts")
-    return tuple(row.nested({names[0]: item}, "").text(names[0]) for item in found)
+    if not _are_texts(value):
+        raise row.error(f"{shorten(names[0])} is {shorten(value)}, not a list of texts")
+    return tuple(row.nested({names[0]: item}, "").text(names[0]) for item in value)
 
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def ids(row: Row, *names: str) -> tuple[str, ...]:
-    """Give a list of ids, in a CSV cell as for texts."""
-    found = cell(row, *names)
-    if found is None:
+def read_ids(row: Row, *names: str) -> tuple[str, ...]:
+    """Return a list of ids. In a CSV cell it is written as a list of texts is."""
+    value = read_cell(row, *names)
+    if value is None:
         return ()
-    if not isinstance(found, list):
-        raise row.wrong(f"{shorten(names[0])} is {shorten(found)}, not a list of ids")
+    if not isinstance(value, list):
+        raise row.error(f"{shorten(names[0])} is {shorten(value)}, not a list of ids")
     try:
-        return tuple(check_id(item, "") for item in found)
+        return tuple(check_id(item, "") for item in value)
     except InputError as error:
-        raise row.wrong(f"{shorten(names[0])}: {error.what}", error.hint) from None
+        raise row.error(f"{shorten(names[0])}: {error.what}", error.hint) from None
 
 
-def cell(row: Row, *names: str) -> Any:
-    """Give a value; text that is a list or an object, as in a cell of CSV, is taken apart."""
-    found = row.value(*names, default=None)
-    if not isinstance(found, str) or found.strip()[:1] not in ("[", "{"):
-        return found
+def read_cell(row: Row, *names: str) -> Any:
+    """Return a value. Text that is a list or an object, as in a CSV cell, is parsed."""
+    value = row.value(*names, default=None)
+    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+        return value
     for parse in (lambda text: parse_json(text, ""), ast.literal_eval):
         try:
-            return parse(found)
+            return parse(value)
         except (InputError, ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-    return found
+    return value
 
 
-def name_of(path: Path) -> str:
-    """Give the name of a set that has none but its file's.
+def name_from_path(path: Path) -> str:
+    """Return the name of a set that is only named by its file or folder.
 
-    >>> name_of(Path("goldens/desk.jsonl.gz"))
+    >>> name_from_path(Path("goldens/desk.jsonl.gz"))
     'desk'
     """
     name = path.absolute().name
@@ -89,18 +89,18 @@ def name_of(path: Path) -> str:
 
 
 def digest(text: str) -> str:
-    """Give an id for a text that has none: it changes with the text, and not with its place in the file."""
+    """Return an id for a text that has none. It depends on the text and not on its place in the file."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 class Names:
-    """Ids for queries that have none: made of their texts, with a number where a text comes again."""
+    """Ids for queries that have none, derived from their texts. A repeated text gets a number as well."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
-    def give(self, text: str) -> str:
-        """Give the id of the next query."""
-        made = f"q-{digest(text)}"
-        self._seen[made] += 1
-        return made if self._seen[made] == 1 else f"{made}-{self._seen[made]}"
+    def assign(self, text: str) -> str:
+        """Return the id of the next query."""
+        name = f"q-{digest(text)}"
+        self._seen[name] += 1
+        return name if self._seen[name] == 1 else f"{name}-{self._seen[name]}"

@@ -1,14 +1,14 @@
-"""rig-retrieval-evals' judgments: JSONL, one query a line.
+"""The judgments of rig-retrieval-evals: JSONL, one query per line.
 
 ::
 
     {"query_id": "q1", "query": "...", "relevant_docs": {"doc-7": 2, "doc-9": 1}, "reference_answer": "..."}
 
-- Grades are whole numbers from 1 to 255, and what is not listed has 0. A 0 that is written out says the same to rig,
-  which reads it; karat keeps it, because it says that someone looked.
-- Nothing says how far the scale goes: it is binary where no grade is above 1, has karat's four grades where none is
-  above 3, and ends at the best grade otherwise. On four grades relevant begins at 2, as everywhere in karat. To rig
-  itself every grade above 0 is relevant; a note says so.
+- Grades are whole numbers from 1 to 255, and a document that is not listed has grade 0. rig also reads a 0 that is
+  written out; karat keeps it, because it says that someone looked.
+- The file does not say where its scale ends: the scale is binary if no grade is above 1, has karat's four grades if
+  none is above 3, and otherwise ends at the best grade. On four grades relevant begins at 2, as everywhere in karat. To
+  rig itself every grade above 0 is relevant; a note says so.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from pathlib import Path
 from karat.core import GoldenSet, Query
 from karat.files import Reading
 from karat.golden._format import FORMATS, Format
-from karat.golden.formats._head import head
-from karat.golden.formats._json import Named, some_rows, write_rows
+from karat.golden.formats._head import read_head
+from karat.golden.formats._json import Named, read_rows, write_rows
 from karat.golden.formats._listing import (
-    HIGHEST,
     Draft,
-    best,
+    best_grade,
     graded_queries,
-    grades_of,
-    inferred,
-    named,
-    settled,
-    whole,
+    infer_scale,
+    name_record,
+    read_grades,
+    settle,
+    target_document,
 )
-from karat.golden.formats._records import name_of
+from karat.golden.formats._records import name_from_path
+from karat.golden.formats._scale import HIGHEST
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
-    drafts = list(_drafts(path, reading))
-    meaning = inferred(best(drafts))
+    drafts = list(_read_drafts(path, reading))
+    meaning = infer_scale(best_grade(drafts))
     if meaning["relevant"] > 1:
         reading.note(f"{path}: relevant from grade {meaning['relevant']} on; to rig itself every grade above 0 is")
-    queries, judgments = settled(drafts, meaning, reading, whole)
-    return GoldenSet(name=name_of(path), **meaning, queries=queries, judgments=judgments)
+    queries, judgments = settle(drafts, meaning, reading, target_document)
+    return GoldenSet(name=name_from_path(path), **meaning, queries=queries, judgments=judgments)
 
 
-def _drafts(path: Path, reading: Reading) -> Iterator[Draft]:
-    for row in some_rows(path, reading):
+def _read_drafts(path: Path, reading: Reading) -> Iterator[Draft]:
+    for row in read_rows(path, reading):
         with row:
             row.value("relevant_docs")
             yield Draft(
@@ -54,7 +54,7 @@ def _drafts(path: Path, reading: Reading) -> Iterator[Draft]:
                     id=row.id("query_id"), text=row.text("query"), answer=row.text("reference_answer", default="")
                 ),
                 listed=None,
-                grades=grades_of(row, "relevant_docs", HIGHEST),
+                grades=read_grades(row, "relevant_docs", HIGHEST),
             )
 
 
@@ -65,11 +65,11 @@ def _write(golden: GoldenSet, path: Path) -> None:
 def _rows(golden: GoldenSet) -> Iterator[Named]:
     for query, grades in graded_queries(golden, HIGHEST):
         record = {"query_id": query.id, "query": query.text, "relevant_docs": grades}
-        yield named(query, {**record, "reference_answer": query.answer} if query.answer else record)
+        yield name_record(query, {**record, "reference_answer": query.answer} if query.answer else record)
 
 
 def _recognise(path: Path) -> bool:
-    return {"query_id", "relevant_docs"} <= head(path).keys
+    return {"query_id", "relevant_docs"} <= read_head(path).keys
 
 
 FORMATS.add(

@@ -7,7 +7,8 @@ from typing import TypedDict
 from karat.core import GRADES, InputError
 
 BINARY = ("not relevant", "relevant")
-_HIGHEST = 255
+HIGHEST = 255
+"""The best grade that a file can have if it does not declare its scale."""
 
 
 class Scale(TypedDict):
@@ -17,16 +18,16 @@ class Scale(TypedDict):
     relevant: int
 
 
-def scale(top: int, source: str) -> Scale:
-    """Give the scale of a file whose best grade is ``top``: relevant is 2 on a scale up to 3, and 1 on any other.
+def scale_up_to(top: int, source: str) -> Scale:
+    """Return the scale of a file whose best grade is ``top``. Relevant begins at 2 on a scale up to 3, else at 1.
 
-    >>> scale(1, "qrels.tsv")
+    >>> scale_up_to(1, "qrels.tsv")
     {'grades': ('not relevant', 'relevant'), 'relevant': 1}
-    >>> scale(2, "qrels.tsv")
+    >>> scale_up_to(2, "qrels.tsv")
     {'grades': ('grade 0', 'grade 1', 'grade 2'), 'relevant': 1}
     """
-    if top > _HIGHEST:
-        raise InputError(f"grade {top} is above {_HIGHEST}", source=source, hint="use a scale of few grades")
+    if top > HIGHEST:
+        raise InputError(f"grade {top} is above {HIGHEST}", source=source, hint="use a scale of few grades")
     if top <= 1:
         return {"grades": BINARY, "relevant": 1}
     if top == len(GRADES) - 1:

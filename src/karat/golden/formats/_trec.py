@@ -1,14 +1,14 @@
-"""TREC's files: topics, qrels and documents, each known by what is in it, whatever it is called.
+"""TREC's files: topics, qrels and documents, each recognised by its content, whatever its name.
 
-- Qrels have four columns: topic, iteration, document, grade. The iteration is not kept, and judgments below 0 are
-  left out with a note.
-- Topics are SGML (``<top>`` with ``<num>`` and ``<title>``, or ``<topic number="1">`` with ``<query>``), or lines of an
-  id, a tab and a text. The title is the query; description and narrative are metadata.
-- Documents are SGML (``<DOC>`` with ``<DOCNO>`` and ``<TEXT>``) or JSONL.
+- Qrels have four columns: topic, iteration, document, grade. The iteration is not kept, and judgments below 0 are left
+  out with a note.
+- Topics are read by ``_topics``, or are lines of an id, a tab and a text.
+- Documents are SGML (``<DOC>`` with ``<DOCNO>`` and ``<TEXT>``) or JSONL. ``<DOC>`` records are topics if their file is
+  called topics or queries, or if the qrels name them as topics and none of them as a document.
 
-A folder has one file of qrels; of several, one is chosen by its path, and the topics and documents beside it (files
-whose names begin with topics, queries, documents, docs or corpus) come along. Without topics every judged query is
-there with its id for a text, and a note says so.
+A folder has one file of qrels. If there are several, one is chosen by its path, and the topics and documents beside it
+(files whose names begin with topics, queries, documents, docs or corpus) are read as well. Without topics, the text of
+each judged query is its id, and a note says so.
 """
 
 from __future__ import annotations
@@ -24,36 +24,29 @@ from karat.files import Reading
 from karat.golden._documents import read_documents
 from karat.golden._format import FORMATS, Format
 from karat.golden.formats import _beir, _smart
-from karat.golden.formats._head import Head, head
-from karat.golden.formats._qrels import Qrels, fields, graded, read_qrels
-from karat.golden.formats._records import name_of
-from karat.golden.formats._sgml import block, block_sgml, inline, inline_sgml, numbered
+from karat.golden.formats._head import Head, read_head
+from karat.golden.formats._qrels import Qrels, graded_pairs, read_qrels, split_fields
+from karat.golden.formats._records import name_from_path
+from karat.golden.formats._sgml import escape_block, escape_inline, parse_block, parse_inline
+from karat.golden.formats._topics import encode_topic, find_topic, name_articles, read_topics
 
-_Kind = Literal["", "qrels", "topics", "lines", "documents", "rows"]
+_Kind = Literal["", "qrels", "topics", "lines", "records", "rows"]
 
-_OTHERS = (".csv", ".json", ".md")  # what TREC's files never are, whatever is in them
-_LOOKED_AT = 100  # files of a folder, by recognise
+_OTHERS = (".csv", ".json", ".md")  # endings that TREC's files never have
+_BESIDE = ("topics", "queries", "documents", "docs", "corpus")
+_TOPIC_NAMES = ("topic", "quer")
+_LOOKED_AT = 100  # files of a folder, when it is recognised
 _SAMPLE = 50  # lines that have to look alike
-_DOCUMENT = re.compile(r"<DOC>(.*?)</DOC>", re.S | re.I)
-_OPENED = re.compile(r"<DOC>", re.I)
+_DOCUMENT = re.compile(r"<DOC(?:\s+([^<>\s]+))?\s*>(.*?)</DOC>", re.S | re.I)
+_OPENED = re.compile(r"<DOC(?:\s[^<>]*)?>", re.I)
 _NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.S | re.I)
 _TITLE = re.compile(r"<(TITLE|HEADLINE|HL|HEAD|TTL)>(.*?)</\1>", re.S | re.I)
 _TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.S | re.I)
-_TOPIC = re.compile(r"<top(?:ic)?\b([^<>]*)>(.*?)(?=</?top(?:ic)?\b|\Z)", re.S | re.I)
-_FIELD = re.compile(r"<(\w+)\b[^<>]*>([^<]*(?:<(?![A-Za-z/])[^<]*)*)")
-_ATTRIBUTE = re.compile(r"""\bnumber\s*=\s*["']?([^"'\s>]+)""", re.I)
-_LABELS = {
-    "num": re.compile(r"\s*number\s*:", re.I),
-    "title": re.compile(r"\s*topic\s*:", re.I),
-    "desc": re.compile(r"\s*description\s*:", re.I),
-    "narr": re.compile(r"\s*narrative\s*:", re.I),
-}
-"""What some topics write behind a tag, as in ``<num> Number: 301``."""
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
-    files = {file: _kind(file) for file in _files(path)}
-    chosen = _choose(path, [file for file, kind in files.items() if kind == "qrels"])
+    files = {file: _find_kind(file) for file in _find_files(path)}
+    chosen = _choose_qrels(path, [file for file, kind in files.items() if kind == "qrels"])
     qrels = read_qrels(chosen, reading, widths=(4,), header=False)
     if len(qrels.columns) > 1:
         reading.note(f"{chosen}: the second column has {len(qrels.columns):,} values (subtopics?), and is not kept")
@@ -61,123 +54,121 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
     queries: list[Query] = []
     for file, kind in files.items():
         match kind:
-            case "documents":
-                documents += _documents(file, reading)
+            case "records":
+                records = list(_read_records(file, reading))
+                if _are_topics(file, records, qrels):
+                    queries += [Query(id=record.id, text=record.title or record.text) for record in records]
+                else:
+                    documents += records
             case "rows":
                 documents += read_documents(file, reading)
             case "topics":
-                queries += _topics(file, reading)
+                queries += read_topics(file, reading)
             case "lines":
-                queries += _lines(file, reading)
+                queries += _read_lines(file, reading)
             case "" if file != chosen:
                 reading.note(f"{file}: neither topics nor qrels nor documents, not read")
+    queries = name_articles(queries, documents, reading)
     return GoldenSet(
-        name=name_of(path),
+        name=name_from_path(path),
         **qrels.scale,
         documents=tuple(documents),
-        queries=_matched(queries, qrels, reading) if queries else _unnamed(qrels, chosen, reading),
+        queries=_match_ids(queries, qrels, reading) if queries else _queries_without_text(qrels, chosen, reading),
         judgments=tuple(qrels.judgments),
     )
 
 
-def _files(path: Path) -> list[Path]:
-    """Give the files to look at: all of a folder, or a file with those beside it that say what they are."""
+def _find_files(path: Path) -> list[Path]:
+    """Return all files of a folder, or a file and those beside it whose names say what they are."""
     if path.is_dir():
         inside = (file for file in sorted(path.rglob("*")) if file.is_file())
         return [file for file in inside if not any(part.startswith(".") for part in file.relative_to(path).parts)]
-    names = ("topics", "queries", "documents", "docs", "corpus")
-    beside = (file for file in sorted(path.parent.iterdir()) if file.is_file() and file.name.startswith(names))
+    beside = (file for file in sorted(path.parent.iterdir()) if file.is_file() and file.name.startswith(_BESIDE))
     return [path, *(file for file in beside if file != path)]
 
 
-def _choose(path: Path, found: list[Path]) -> Path:
+def _choose_qrels(path: Path, candidates: list[Path]) -> Path:
     if not path.is_dir():
         return path
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates:
         raise InputError("holds no qrels: lines of topic, iteration, document, grade", source=str(path))
-    names = ", ".join(file.name for file in found)
-    raise InputError(f"holds several qrels: {names}", source=str(path), hint=f"name one of them, as in {found[0]}")
+    names = ", ".join(file.name for file in candidates)
+    hint = f"name one of them, such as {candidates[0]}"
+    raise InputError(f"holds several qrels: {names}", source=str(path), hint=hint)
 
 
-def _kind(file: Path) -> _Kind:
-    seen = head(file)
+def _find_kind(file: Path) -> _Kind:
+    head = read_head(file)
     if file.suffix in _OTHERS:
         return ""
-    lines = seen.lines[:_SAMPLE]
-    if _are_qrels(lines):  # first: the id of a query may be <top>
+    lines = head.lines[:_SAMPLE]
+    if _are_qrels(lines):  # first, because the id of a query may be <top>
         return "qrels"
-    start = seen.text.lstrip()[:200].lower()
-    if re.match(r"<doc>", start):
-        return "documents"
-    if re.match(r"(<[?!][^>]*>\s*)*<(top|topics|topic)\b", start):
-        return "topics"
-    if {"id", "_id", "docid", "doc_id"} & seen.keys and {"text", "contents", "content"} & seen.keys:
+    if head.text.lstrip()[:1] == "<" and (kind := _find_markup(head.text)):
+        return kind
+    if {"id", "_id", "docid", "doc_id"} & head.keys and {"text", "contents", "content"} & head.keys:
         return "rows"
     if lines and all(line.count("\t") == 1 and line.split("\t")[0].strip() for line in lines):
         return "lines"
-    return "qrels" if _is_empty_qrels(file, seen) else ""
+    return "qrels" if _is_empty_qrels(file, head) else ""
+
+
+def _find_markup(text: str) -> _Kind:
+    """Return whether markup holds topics or ``<DOC>`` records, in whatever root element."""
+    topic, opened, number = find_topic(text), _OPENED.search(text), _NUMBER.search(text)
+    if topic is not None and (opened is None or number is None or topic < number.start()):
+        return "topics"
+    return "records" if opened is not None else ""
 
 
 def _are_qrels(lines: tuple[str, ...]) -> bool:
-    """Say so if four lines in five are: what is wrong with the fifth is told when it is read."""
-    rows = [fields(line) for line in lines]
+    """Return whether four lines in five are judgments. The others are reported as mistakes when the file is read."""
+    rows = [split_fields(line) for line in lines]
     fitting = [row for row in rows if len(row) == 4 and re.fullmatch(r"-?\d{1,9}", row[3])]
     return bool(rows) and len(fitting) >= 0.8 * len(rows)
 
 
-def _is_empty_qrels(file: Path, seen: Head) -> bool:
-    return file.name.startswith("qrels") and seen.whole and not seen.text.strip()
+def _is_empty_qrels(file: Path, head: Head) -> bool:
+    return file.name.startswith("qrels") and head.whole and not head.text.strip()
 
 
-def _documents(path: Path, reading: Reading) -> Iterator[Document]:
+def _read_records(path: Path, reading: Reading) -> Iterator[Document]:
+    """Yield ``<DOC>`` records. The number is in ``<DOCNO>``, or in the tag as in ``<DOC 51>``."""
     text = "\n".join(reading.lines(path))
     end = 0
-    for found in _DOCUMENT.finditer(text):
-        end = found.end()
-        number, title = _NUMBER.search(found[1]), _TITLE.search(found[1])
-        if number is None or not inline(number[1]):
-            reading.errors.append(_error("a document has no <DOCNO>", path, text, found.start()))
+    for record in _DOCUMENT.finditer(text):
+        end = record.end()
+        number, title = _NUMBER.search(record[2]), _TITLE.search(record[2])
+        name = parse_inline(number[1] if number else record[1] or "")
+        if not name:
+            reading.errors.append(_error("a document has no <DOCNO>", path, text, record.start()))
             continue
-        texts = _TEXT.findall(found[1]) or [_TITLE.sub("", _NUMBER.sub("", found[1]))]
+        texts = _TEXT.findall(record[2]) or [_TITLE.sub("", _NUMBER.sub("", record[2]))]
         yield Document(
-            id=inline(number[1]),
-            text="\n".join(map(block, texts)),
-            title=inline(title[2]) if title else "",
+            id=name,
+            text="\n".join(map(parse_block, texts)),
+            title=parse_inline(title[2]) if title else "",
         )
     if opened := _OPENED.search(text, end):
         reading.errors.append(_error("a <DOC> is never closed", path, text, opened.start()))
 
 
-def _error(what: str, path: Path, text: str, at: int) -> InputError:
-    return InputError(what, source=str(path), line=text.count("\n", 0, at) + 1)
+def _are_topics(file: Path, records: list[Document], qrels: Qrels) -> bool:
+    """Return whether ``<DOC>`` records are topics, by the name of their file or because the qrels call them so."""
+    if file.name.lower().startswith(_TOPIC_NAMES):
+        return True
+    names = {record.id for record in records}
+    judged = {judgment.target.document for judgment in qrels.judgments}
+    return not names.isdisjoint(qrels.queries) and names.isdisjoint(judged)
 
 
-def _topics(path: Path, reading: Reading) -> Iterator[Query]:
-    text = "\n".join(reading.lines(path))
-    for found in _TOPIC.finditer(text):
-        parts = {tag.lower(): _field(tag.lower(), value) for tag, value in _FIELD.findall(found[2])}
-        attribute = _ATTRIBUTE.search(found[1])
-        number = parts.get("num") or (inline(attribute[1]) if attribute else "")
-        title = parts.get("title", parts.get("query", parts.get("desc", parts.get("question"))))
-        if not number or title is None:
-            what = "a topic has no <num>" if not number else f"topic {shorten(number)} has no <title>"
-            reading.errors.append(_error(what, path, text, found.start()))
-            continue
-        more = {
-            "description": parts.get("desc") or parts.get("description") or parts.get("question"),
-            "narrative": parts.get("narr") or parts.get("narrative"),
-        }
-        yield Query(id=number, text=title, metadata={key: value for key, value in more.items() if value})
+def _error(problem: str, path: Path, text: str, at: int) -> InputError:
+    return InputError(problem, source=str(path), line=text.count("\n", 0, at) + 1)
 
 
-def _field(tag: str, value: str) -> str:
-    label = _LABELS[tag].match(value) if tag in _LABELS else None
-    return inline(value[label.end() :] if label else value)
-
-
-def _lines(path: Path, reading: Reading) -> Iterator[Query]:
+def _read_lines(path: Path, reading: Reading) -> Iterator[Query]:
     for number, line in enumerate(reading.lines(path), 1):
         if not line.strip():
             continue
@@ -188,21 +179,21 @@ def _lines(path: Path, reading: Reading) -> Iterator[Query]:
             reading.errors.append(InputError("no id, tab and text", source=str(path), line=number))
 
 
-def _matched(queries: list[Query], qrels: Qrels, reading: Reading) -> tuple[Query, ...]:
-    """Call topic 051 by the number 51 where the qrels do."""
-    found, renamed = [], 0
-    taken = {query.id for query in queries}
+def _match_ids(queries: list[Query], qrels: Qrels, reading: Reading) -> tuple[Query, ...]:
+    """Return the queries, with topic 051 called 51 if the qrels call it so."""
+    matched, renamed = [], 0
+    names = {query.id for query in queries}
     for query in queries:
         bare = query.id.lstrip("0")
-        if query.id.isdecimal() and query.id not in qrels.queries and bare in qrels.queries and bare not in taken:
+        if query.id.isdecimal() and query.id not in qrels.queries and bare in qrels.queries and bare not in names:
             query, renamed = replace(query, id=bare), renamed + 1
-        found.append(query)
+        matched.append(query)
     if renamed:
         reading.note(f"{renamed:,} topics have leading zeros that the qrels leave out: ids are those of the qrels")
-    return tuple(found)
+    return tuple(matched)
 
 
-def _unnamed(qrels: Qrels, path: Path, reading: Reading) -> tuple[Query, ...]:
+def _queries_without_text(qrels: Qrels, path: Path, reading: Reading) -> tuple[Query, ...]:
     reading.note(f"{path}: no topics beside it: the text of each of {len(qrels.queries):,} queries is its id")
     return tuple(Query(id=name, text=name) for name in qrels.queries)
 
@@ -210,30 +201,25 @@ def _unnamed(qrels: Qrels, path: Path, reading: Reading) -> tuple[Query, ...]:
 def _write(golden: GoldenSet, path: Path) -> None:
     path.mkdir()
     with (path / "topics.sgml").open("w", encoding="utf-8", newline="") as file:
-        file.writelines(map(_topic_sgml, golden.queries))
+        file.writelines(encode_topic(_check_id(query.id), query.text) for query in golden.queries)
     if golden.documents:
         with (path / "documents.sgml").open("w", encoding="utf-8", newline="") as file:
-            file.writelines(map(_document_sgml, golden.documents))
+            file.writelines(map(_encode_document, golden.documents))
     with (path / "qrels.txt").open("w", encoding="utf-8", newline="") as file:
-        file.writelines(f"{_id(query)} 0 {_id(document)} {grade}\n" for query, document, grade in graded(golden))
+        file.writelines(
+            f"{_check_id(query)} 0 {_check_id(document)} {grade}\n" for query, document, grade in graded_pairs(golden)
+        )
 
 
-def _topic_sgml(query: Query) -> str:
-    title = inline_sgml(query.text)
-    if _LABELS["title"].match(title):
-        title = numbered(title[0]) + title[1:]
-    return f"<top>\n<num> Number: {inline_sgml(_id(query.id))}\n<title> {title}\n</top>\n\n"
+def _encode_document(document: Document) -> str:
+    number = f"<DOC>\n<DOCNO> {escape_inline(_check_id(document.id))} </DOCNO>\n"
+    title = f"<TITLE> {escape_inline(document.title)} </TITLE>\n" if document.title else ""
+    return f"{number}{title}<TEXT>\n{escape_block(document.text)}\n</TEXT>\n</DOC>\n\n"
 
 
-def _document_sgml(document: Document) -> str:
-    number = f"<DOC>\n<DOCNO> {inline_sgml(_id(document.id))} </DOCNO>\n"
-    title = f"<TITLE> {inline_sgml(document.title)} </TITLE>\n" if document.title else ""
-    return f"{number}{title}<TEXT>\n{block_sgml(document.text)}\n</TEXT>\n</DOC>\n\n"
-
-
-def _id(name: str) -> str:
+def _check_id(name: str) -> str:
     """Refuse an id that columns separated by blanks cannot hold."""
-    if fields(name) != [name] or "\0" in name or name[0] == "\ufeff":
+    if split_fields(name) != [name] or "\0" in name or name[0] == "\ufeff":
         raise InputError(f"id {shorten(name)} holds white space, which TREC's qrels cannot", hint="rename it")
     return name
 
@@ -242,11 +228,11 @@ def _recognise(path: Path) -> bool:
     if _beir.recognise(path) or _smart.recognise(path):
         return False
     if not path.is_dir():
-        return _kind(path) == "qrels"
+        return _find_kind(path) == "qrels"
     if (path / "golden.toml").exists():
         return False
     files = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
-    return any(_kind(file) == "qrels" for file in files[:_LOOKED_AT])
+    return any(_find_kind(file) == "qrels" for file in files[:_LOOKED_AT])
 
 
 FORMATS.add(
@@ -258,6 +244,7 @@ FORMATS.add(
         recognise=_recognise,
         write=_write,
         folder=True,
+        published="NIST publishes topics and qrels on the data pages of each TREC track",
         keeps=frozenset(
             {
                 *("set.documents", "set.queries", "set.judgments"),

@@ -1,4 +1,4 @@
-"""Rules on capacity: what is asked of a set has to be within what it can show."""
+"""Rules on capacity: a gate must not ask for more than the set can show."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from karat.core import KaratError, Measure, MeasureError
 from karat.golden.lint._ceiling import Ceiling, Unit, ceiling
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._resolution import POWER, SPREADS, Resolution, resolution
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.stats import sample_size
 
 FLOORS = {"R@5": 0.80, "P@5": 0.60, "RR@10": 0.70, "nDCG@5": 0.75}
-"""What is asked of a system where a set declares no gate."""
+"""The usual floors, for a set that declares no gate."""
 
 DROP, CATEGORY_DROP = 0.05, 0.10
-"""The drops that a set, and a category, should be able to see at the smallest usual spread."""
+"""The drops that a set, and a category, should be able to detect at the smallest usual spread."""
 _SLACK = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity(Subject):
-    """A subject, with what takes long enough to be worked out once for several rules."""
+    """A subject, with the ceilings and the resolution, which several rules use and which are computed once."""
 
     sd: float | None = None
     """The standard deviation of per-query differences, where it is known."""
 
     @classmethod
     def of(cls, subject: Subject) -> Capacity:
-        """Take any subject."""
+        """Return a subject as a capacity."""
         if isinstance(subject, Capacity):
             return subject
         return cls(**{field.name: getattr(subject, field.name) for field in fields(Subject)})
 
     @property
     def floors(self) -> Mapping[str, float]:
-        """What is gated: as the set declares it, else what is usual."""
+        """The floors of the gate: those that the set declares, or else the usual ones."""
         return self.golden.gate or FLOORS
 
     @cached_property
@@ -58,7 +58,7 @@ class Capacity(Subject):
 
     @cached_property
     def resolution(self) -> Resolution:
-        """The smallest drops that can be seen."""
+        """The smallest drops that can be detected."""
         return resolution(self.golden, sd=self.sd)
 
 
@@ -66,24 +66,26 @@ class Capacity(Subject):
 def unusable_gate(subject: Subject) -> Iterator[Finding]:
     """A gate names a measure that does not exist, or one for which lower is better.
 
-    Why: a floor that cannot be checked lets everything pass, and a floor under a measure of harm asks for harm.
+    Why: a floor that cannot be checked lets everything pass, and a floor under a measure of harm demands harm.
     Example: `"nCDG@5" = 0.75` in the table `[gate]` of `golden.toml`.
     Fix: correct the name; `karat measures` lists all.
     """
     for name, error in Capacity.of(subject).ceilings.items():
         if isinstance(error, MeasureError):
-            yield found("unusable-gate", str(error), [name])
+            yield flag("unusable-gate", str(error), [name])
         elif isinstance(error, KaratError) and Measure.parse(name).definition.higher_is_better is not True:
             lower = Measure.parse(name).definition.higher_is_better is False
-            told = f"a floor under {name}, {'for which lower is better' if lower else 'a count, neither good nor bad'}"
-            yield found("unusable-gate", told, [name], fix="choose a measure for which higher is better")
+            message = (
+                f"a floor under {name}, {'for which lower is better' if lower else 'a count, neither good nor bad'}"
+            )
+            yield flag("unusable-gate", message, [name], fix="choose a measure for which higher is better")
 
 
 @rule("unreachable-gate", "error")
 def unreachable_gate(subject: Subject) -> Iterator[Finding]:
     """A declared gate is above what any ranking can reach on this set.
 
-    Why: the gate fails for ever, or somebody makes it pass by counting duplicates.
+    Why: the gate always fails, or somebody makes it pass by counting duplicates.
     Example: each query has one relevant document, so that P@5 cannot exceed 0.20, and the gate asks for 0.60.
     Fix: use a measure that can reach its floor, judge more documents, or lower the floor.
     """
@@ -97,7 +99,7 @@ def unreachable_floor(subject: Subject) -> Iterator[Finding]:
 
     The usual floors are R@5 0.80, P@5 0.60, RR@10 0.70 and nDCG@5 0.75.
 
-    Why: whoever gates with these floors will fail for ever.
+    Why: whoever gates with these floors will always fail.
     Example: each query has one relevant document, so that P@5 cannot exceed 0.20.
     Fix: declare a gate that can be reached, in the table `[gate]` of `golden.toml`, or judge more documents.
     """
@@ -111,21 +113,21 @@ def _unreachable(capacity: Capacity, name: str) -> Iterator[Finding]:
         if isinstance(top, KaratError):
             continue
         if top.best is None:
-            told = f"{gate} has no value on this set because {top.because}; the floor {floor:g} is unreachable"
-            yield found(name, told, fix="judge what is relevant")
+            message = f"{gate} has no value on this set because {top.because}; the floor {floor:g} is unreachable"
+            yield flag(name, message, fix="judge what is relevant")
         elif top.best < floor - _SLACK:
             why = f" because {top.because}" if top.because else ""
-            told = f"{gate} cannot exceed {_exact(top.best)} on this set{why}; the floor {floor:.2f} is unreachable"
-            yield found(name, told, fix=_instead(top, floor))
+            message = f"{gate} cannot exceed {_exact(top.best)} on this set{why}; the floor {floor:.2f} is unreachable"
+            yield flag(name, message, fix=_instead(top, floor))
 
 
 def _exact(value: float) -> str:
-    """Show a number with two digits where these are all, else with four."""
+    """Return a number with two digits if it has no more, else with four."""
     return f"{value:.2f}" if abs(value - round(value, 2)) < _SLACK else f"{value:.4f}"
 
 
 def _down(value: float) -> float:
-    """Round down to two digits, so that what is said to be reachable is."""
+    """Return a number rounded down to two digits, so that the suggested floor can be reached."""
     return math.floor(value * 100 + _SLACK) / 100
 
 
@@ -142,37 +144,37 @@ def _instead(top: Ceiling, floor: float) -> str:
 
 @rule("low-resolution", "warning")
 def low_resolution(subject: Subject) -> Iterator[Finding]:
-    """The set is too small to see a drop of 0.05.
+    """The set is too small to detect a drop of 0.05.
 
-    Seen is what a paired two-sided t-test over the queries finds with 80 % power at the 5 % level. How much two systems
-    differ from query to query (the standard deviation of the differences) is guessed as 0.15, which is two systems much
-    alike, unless `--sd` says it. The paraphrases of a query do not make it more than one.
+    A drop is detected when a paired two-sided t-test over the queries finds it with 80 % power at the 5 % level. How
+    much two systems differ from query to query (the standard deviation of the differences) is assumed to be 0.15, as
+    for two similar systems, unless `--sd` is given. The paraphrases of a query do not count as further queries.
 
-    Why: a smaller drop passes unseen, and most drops are smaller.
-    Example: 20 queries see a drop of 0.10 and no less; 73 are needed for 0.05.
+    Why: a smaller drop goes unnoticed, and most drops are smaller.
+    Example: 20 queries detect a drop of 0.10 and nothing smaller; 73 are needed for 0.05.
     Fix: add queries, or gate on larger drops only.
     """
-    seen = Capacity.of(subject).resolution.all
-    drop = next(iter(seen.two_sided.values()))
+    whole = Capacity.of(subject).resolution.all
+    drop = next(iter(whole.two_sided.values()))
     if not subject.golden.judgments or (drop is not None and drop <= DROP):
         return
-    spreads = " / ".join(f"{sd:g}" for sd in seen.two_sided)
-    drops = " / ".join(">1" if drop > 1 else f"{drop:.3f}" for drop in seen.two_sided.values() if drop is not None)
-    told = f"{counted(seen.queries, 'query', 'queries')} with a relevant document: " + (
+    spreads = " / ".join(f"{sd:g}" for sd in whole.two_sided)
+    drops = " / ".join(">1" if drop > 1 else f"{drop:.3f}" for drop in whole.two_sided.values() if drop is not None)
+    message = f"{counted(whole.queries, 'query', 'queries')} with a relevant document: " + (
         f"the smallest drop that is seen with {100 * POWER:.0f} % power is {drops}, "
         f"at a standard deviation of per-query differences of {spreads}"
         if drops
         else "no drop can be told from chance"
     )
-    needed = " / ".join(f"{sample_size(DROP, sd):,}" for sd in seen.two_sided)
-    yield found("low-resolution", told, fix=f"add queries: to see a drop of {DROP:.2f} takes {needed}")
+    needed = " / ".join(f"{sample_size(DROP, sd):,}" for sd in whole.two_sided)
+    yield flag("low-resolution", message, fix=f"add queries: to see a drop of {DROP:.2f} takes {needed}")
 
 
 @rule("low-resolution-category", "warning")
 def low_resolution_category(subject: Subject) -> Iterator[Finding]:
-    """A category is too small to see a drop of 0.10 in it.
+    """A category is too small to detect a drop of 0.10 in it.
 
-    Looked at where a profile is asked for or a gate is declared; the table of resolutions always has the categories.
+    Applied only with a profile or a declared gate; the table of resolutions always has the categories.
 
     Why: a category can collapse while the mean over all queries hides it. With 15 queries a drop of 0.10 is found in
         67 of 100 cases, and only if two systems differ little from query to query.
@@ -182,12 +184,12 @@ def low_resolution_category(subject: Subject) -> Iterator[Finding]:
     if subject.profile is None and not subject.golden.gate:
         return
     small = []
-    for seen in Capacity.of(subject).resolution.categories:
-        drop = next(iter(seen.two_sided.values()))
+    for category in Capacity.of(subject).resolution.categories:
+        drop = next(iter(category.two_sided.values()))
         if drop is None or drop > CATEGORY_DROP:
-            small.append(f"{seen.name or '(none)'} ({seen.queries})")
+            small.append(f"{category.name or '(none)'} ({category.queries})")
     if small:
         spread = Capacity.of(subject).sd or SPREADS[0]
-        told = f"{counted(len(small), 'category', 'categories')} cannot see a drop of {CATEGORY_DROP:.2f}"
+        message = f"{counted(len(small), 'category', 'categories')} cannot see a drop of {CATEGORY_DROP:.2f}"
         fix = f"{sample_size(CATEGORY_DROP, spread):,} queries are needed at a standard deviation of {spread:g}"
-        yield found("low-resolution-category", told, small, fix=fix)
+        yield flag("low-resolution-category", message, small, fix=fix)

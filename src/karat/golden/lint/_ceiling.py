@@ -1,10 +1,9 @@
 """The ceiling: the best mean that any ranking can reach on a set, before any system is asked.
 
-The best ranking puts the judged documents in the order of their grades. For the measures of :data:`EXACT` no other list
-of documents, shorter, longer or in another order, does better, query by query. Two exchanges show it: to swap two
-neighbours so that the better one comes first never lowers the value, and neither does it to append a document or to put
-a better one in the place of a worse one. The tests try all lists of small random sets instead. Other measures are
-refused.
+The best ranking has the judged documents in the order of their grades. For the measures of :data:`EXACT` no other list
+of documents, shorter, longer or in another order, is better for any query. Two exchanges prove it: swapping two
+neighbours so that the better one comes first never lowers the value, nor does appending a document or replacing one by
+a better one. The tests try all lists of small random sets instead. Other measures are refused.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ _BINARY = ("P", "R", "R_cap", "F1", "AP", "GMAP", "RR", "Success", "Rprec", "IPr
 Unit = Literal["document", "target"]
 
 EXACT = frozenset([*_BINARY, "Bpref", "GBpref", "nDCG", "DCG", "ERR", "INSQ"])
-"""The measures whose best value is that of the grade-sorted list."""
+"""The measures that are best for the list sorted by grade."""
 
 _COUNTED = frozenset(["P", "R", "R_cap", "F1", "AP", "GMAP", "Success"])
-"""Those whose best value is decided by how many relevant documents there are."""
+"""The measures whose best value depends on the number of relevant documents."""
 _BELOW = 1 - 1e-12
 
 NONE = "no relevant document"
@@ -37,52 +36,52 @@ BY_DEFINITION = "by definition"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """The best mean of one measure on a set, and why it is no better."""
+    """The best mean of a measure on a set, and why it is not higher."""
 
     measure: str
-    """As it is asked for."""
+    """The measure as the caller wrote it."""
     computed: str
-    """As it is computed: with the set's lowest relevant grade filled in."""
+    """The measure with the set's lowest relevant grade filled in."""
     best: float | None
     """None where no query has a value."""
     scored: int
-    """The queries that have a value."""
+    """The number of queries that have a value."""
     total: int
     below: Mapping[str, int]
-    """The queries that cannot reach 1, by reason."""
+    """The number of queries that cannot reach 1, by reason."""
     because: str = ""
     """The same in words."""
 
 
 def ceiling(golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit = "document") -> tuple[Ceiling, ...]:
-    """Give the best mean that any ranking can reach, for each measure; refuse a measure for which it is not known.
+    """Return the best mean that any ranking can reach, for each measure; refuse a measure for which it is not known.
 
-    Documents that can stand for each other count once, and the lowest relevant grade is the set's unless the measure
-    states one. ``unit`` says what a system returns: documents, or the judged parts of them.
+    Documents of one class count once, and the lowest relevant grade is the set's unless the measure states one.
+    ``unit`` is what a system returns: documents, or the judged parts of them.
 
     >>> from karat.core import Judgment, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="reset?"),),
     ...                    judgments=(Judgment(query="q", target=Target(document="wifi"), grade=3),))
-    >>> [(found.measure, found.best, found.because) for found in ceiling(golden, ["R@5", "P@5"])]
+    >>> [(top.measure, top.best, top.because) for top in ceiling(golden, ["R@5", "P@5"])]
     [('R@5', 1.0, ''), ('P@5', 0.2, 'each query has one relevant document')]
     """
-    asked = {str(text): measure_for(golden, text) for text in measures}
+    wanted = {str(text): measure_for(golden, text) for text in measures}
     grades = set(golden.decided.values())
-    for measure in asked.values():
+    for measure in wanted.values():
         if reason := refusal(measure, grades):
             raise UsageError(f"no ceiling for {measure}: {reason}")
     judged = golden.qrels(unit)
     qrels = {query.id: judged[query.id] for query in golden.queries}
-    if not qrels or not asked:
-        return tuple(_none(name, measure) for name, measure in asked.items())
-    counting = {measure: Measure.of("NumRel", None, {"rel": _rel(measure)}) for measure in asked.values()}
+    if not qrels or not wanted:
+        return tuple(_none(name, measure) for name, measure in wanted.items())
+    counting = {measure: Measure.of("NumRel", None, {"rel": _rel(measure)}) for measure in wanted.values()}
     # The judgments are their own best run, with the grades as scores.
-    scores = score(qrels, qrels, [*asked.values(), *counting.values()], classes=golden.class_of or None)
-    return tuple(_best(name, measure, scores, str(counting[measure])) for name, measure in asked.items())
+    scores = score(qrels, qrels, [*wanted.values(), *counting.values()], classes=golden.class_of or None)
+    return tuple(_best(name, measure, scores, str(counting[measure])) for name, measure in wanted.items())
 
 
 def measure_for(golden: GoldenSet, text: str | Measure) -> Measure:
-    """Fill the set's lowest relevant grade into a measure that takes one and states none.
+    """Return a measure with the set's lowest relevant grade, if it takes one and states none.
 
     >>> print(measure_for(GoldenSet(relevant=2), "P@5"), measure_for(GoldenSet(relevant=2), "P(rel=1)@5"))
     P(rel=2)@5 P@5
@@ -95,13 +94,13 @@ def measure_for(golden: GoldenSet, text: str | Measure) -> Measure:
 
 
 def refusal(measure: Measure, grades: Collection[int]) -> str:
-    """Say why no ceiling is known for a measure on these grades; nothing where one is."""
+    """Return why no ceiling is known for a measure on these grades; empty if one is known."""
     if measure.definition.higher_is_better is False:
         return "lower is better"
     if measure.definition.higher_is_better is None:
-        return "it counts, and is neither good nor bad"
+        return "it is a count, neither good nor bad"
     if measure.name not in EXACT:
-        return "the order of the grades is not known to be its best ranking"
+        return "sorting by grade is not known to be its best ranking"
     gains = measure.arguments().get("gains")
     if isinstance(gains, tuple) and not _rises(gains, str(measure.arguments()["gain"]), grades):
         return "its gains do not rise with the grades"
@@ -109,7 +108,7 @@ def refusal(measure: Measure, grades: Collection[int]) -> str:
 
 
 def _rises(gains: tuple[tuple[int, float], ...], gain: str, grades: Collection[int]) -> bool:
-    """Say whether no grade gains less than a lower one, nor less than nothing."""
+    """Return whether gains are not negative and never fall as the grade rises."""
     named = dict(gains)
     used = [grade for grade in sorted(grades) if grade >= 0]
     values = [named.get(grade, 2.0**grade - 1 if gain == "exp" else float(grade)) for grade in used]
@@ -123,7 +122,7 @@ def _none(name: str, measure: Measure) -> Ceiling:
 
 
 def _rel(measure: Measure) -> int:
-    """Give the lowest grade that a measure takes as relevant; for one of gains, the lowest that has any."""
+    """Return the lowest grade that counts as relevant; for a measure of gains, the lowest that has a gain."""
     rel = measure.arguments().get("rel")
     return rel if isinstance(rel, int) else 1
 
@@ -150,15 +149,15 @@ def _reasons(measure: Measure, counts: Floats) -> dict[str, int]:
     k = measure.cutoff
     none = int((counts == 0).sum())
     if measure.name not in _COUNTED or k is None:
-        found = {NONE: none, BY_DEFINITION: len(counts) - none}
+        reasons = {NONE: none, BY_DEFINITION: len(counts) - none}
     else:
         few, many = int(((counts > 0) & (counts < k)).sum()), int((counts > k).sum())
-        found = {NONE: none, FEW.format(k=k): few, MANY.format(k=k): many}
-    return {reason: n for reason, n in found.items() if n}
+        reasons = {NONE: none, FEW.format(k=k): few, MANY.format(k=k): many}
+    return {reason: n for reason, n in reasons.items() if n}
 
 
 def _because(measure: Measure, counts: Floats, below: Mapping[str, int]) -> str:
-    """Say in words why not every query reaches 1."""
+    """Return in words why not every query reaches 1."""
     if not below:
         return ""
     total, same = len(counts), len(set(counts.tolist())) == 1

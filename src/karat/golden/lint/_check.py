@@ -1,4 +1,4 @@
-"""The linter: every rule applied to a set, with its ceilings and its resolution."""
+"""The linter: apply every rule to a set, and work out its ceilings and its resolution."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+from karat.config import Config
 from karat.core import Document, GoldenSet, InputError, UsageError, check_id, did_you_mean, shorten
 from karat.files import Mistakes, decode, parse_json, read_bytes
 
@@ -19,6 +20,7 @@ from karat.golden.lint import (
     _chunk_rules,
     _id_rules,
     _judging_rules,
+    _language_rules,
     _part_rules,
     _quota_rules,
     _structure_rules,
@@ -28,7 +30,10 @@ from karat.golden.lint import (
 from karat.golden.lint._capacity_rules import Capacity
 from karat.golden.lint._ceiling import Ceiling
 from karat.golden.lint._resolution import Resolution
-from karat.golden.lint._rule import RULES, Finding, Profile, Rule, found
+from karat.golden.lint._rule import RULES, Finding, Profile, Rule, flag
+
+if TYPE_CHECKING:
+    from karat.schema import GoldenCeiling, GoldenReport, GoldenRule
 
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 
@@ -42,13 +47,14 @@ GROUPS = (
     _wording_rules,
     _quota_rules,
     _chunk_rules,
+    _language_rules,
 )
-"""The files of rules in the order in which findings are told."""
+"""The files of rules, in the order of the findings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What the linter has to say about a set."""
+    """What the linter says about a set."""
 
     name: str = ""
     version: str = ""
@@ -58,24 +64,24 @@ class Report:
     findings: tuple[Finding, ...] = ()
     """Errors first."""
     ignored: Mapping[str, int] = field(default_factory=dict)
-    """By rule, how many findings were left out because the caller wished it."""
+    """How many findings of each ignored rule were left out."""
     floors: Mapping[str, float] = field(default_factory=dict)
-    """What is gated: as the set or the caller declares it, else what is usual."""
+    """The floors of the gate: those that the set or the caller declares, or else the usual ones."""
     declared: bool = False
     """Whether the floors are declared."""
     ceilings: Mapping[str, Ceiling | str] = field(default_factory=dict)
-    """By gated measure the best mean that any ranking can reach, or why it is not known."""
+    """The best mean that any ranking can reach, or why it is not known, by gated measure."""
     resolution: Resolution | None = None
     """The smallest drops that the set can see; None for a set that could not be read."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """What makes the set unusable."""
+        """The findings that make the set unusable."""
         return tuple(finding for finding in self.findings if finding.severity == "error")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """What makes it less than it could be."""
+        """The findings that make it less useful than it could be."""
         return tuple(finding for finding in self.findings if finding.severity == "warning")
 
     @property
@@ -83,28 +89,46 @@ class Report:
         """Whether there is no error."""
         return not self.errors
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain data, as JSON holds it."""
-        return {
-            "name": self.name,
-            "version": self.version,
-            "profile": self.profile,
+    def document(self) -> GoldenReport:
+        """Return the report as a JSON document."""
+        from karat.schema import GoldenFinding, GoldenFloors, GoldenReport
+
+        return GoldenReport(
+            name=self.name,
+            version=self.version,
+            profile=self.profile,
             **self.counts,
-            "ok": self.ok,
-            "errors": len(self.errors),
-            "warnings": len(self.warnings),
-            "findings": [{**asdict(finding), "where": list(finding.where)} for finding in self.findings],
-            "ignored": dict(self.ignored),
-            "gate": {"declared": self.declared, "floors": dict(self.floors)},
-            "ceilings": {name: _plain(top) for name, top in self.ceilings.items()},
-            "resolution": self.resolution and self.resolution.to_dict(),
-        }
+            ok=self.ok,
+            errors=len(self.errors),
+            warnings=len(self.warnings),
+            findings=tuple(GoldenFinding(**asdict(finding)) for finding in self.findings),
+            ignored=dict(self.ignored),
+            gate=GoldenFloors(declared=self.declared, floors=dict(self.floors)),
+            ceilings={name: _ceiling_document(top) for name, top in self.ceilings.items()},
+            resolution=None if self.resolution is None else self.resolution.document(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as JSON holds it."""
+        import msgspec
+
+        plain: dict[str, Any] = msgspec.to_builtins(self.document())
+        return plain
 
 
-def _plain(top: Ceiling | str) -> dict[str, Any]:
+def _ceiling_document(top: Ceiling | str) -> GoldenCeiling:
+    from karat.schema import GoldenCeiling
+
     if isinstance(top, str):
-        return {"best": None, "because": top}
-    return {name: value for name, value in asdict(top).items() if name != "measure"}
+        return GoldenCeiling(best=None, because=top)
+    return GoldenCeiling(
+        computed=top.computed,
+        best=top.best,
+        scored=top.scored,
+        total=top.total,
+        below=dict(top.below),
+        because=top.because,
+    )
 
 
 def check(
@@ -113,16 +137,18 @@ def check(
     profile: Profile | None = None,
     index: Collection[str] | None = None,
     chunks: Iterable[Document] = (),
+    languages: Iterable[str] = (),
     gate: Mapping[str, float] | None = None,
     sd: float | None = None,
     ignore: Iterable[str] = (),
 ) -> Report:
     """Apply every rule to a golden set.
 
-    ``profile`` asks for the quotas of ``small``, ``agent`` or ``structured`` sets. ``index`` has the ids that the index
-    under test holds, ``chunks`` the chunks that it was built from. ``gate`` has floors by measure, which are added to
-    those of the set and replace the same ones. ``sd`` is the standard deviation of the differences between two systems,
-    query by query, where it is known. ``ignore`` names rules that are left out.
+    ``profile`` checks the size and coverage of ``small``, ``agent`` or ``structured`` sets. ``index`` has the ids that
+    the index under test holds, ``chunks`` the chunks that it was built from. ``languages`` are those that
+    texts may have. ``gate`` has floors by measure, which are added to those of the set and win over them. ``sd`` is the
+    standard deviation of the differences between two systems, query by query, where it is known. ``ignore`` names rules
+    whose findings are left out.
 
     >>> from karat.core import Judgment, Query, Target
     >>> wifi = Target(document="wifi")
@@ -141,10 +167,11 @@ def check(
         profile=profile,
         index=None if index is None else frozenset(index),
         chunks=tuple(chunks),
+        languages=frozenset(languages),
         sd=sd,
     )
     findings = [finding for rule in rules() for finding in _apply(rule, capacity)]
-    tops = capacity.ceilings if golden.judgments else {}  # of nothing there is no best
+    tops = capacity.ceilings if golden.judgments else {}  # without judgments no ranking is best
     ceilings = {name: top if isinstance(top, Ceiling) else str(top) for name, top in tops.items()}
     return Report(
         name=golden.name,
@@ -164,30 +191,45 @@ def check(
     )
 
 
+def check_configured(golden: GoldenSet, config: Config, *, profile: Profile | None = None, **options: Any) -> Report:
+    """Apply every rule to the golden set of a project, with the profile that its configuration names.
+
+    ``profile`` wins over that of the configuration. The other options are those of :func:`check`.
+    """
+    chosen = profile or config.profile
+    if chosen is not None and chosen not in PROFILES:
+        raise InputError(
+            f"[golden] profile is {shorten(chosen)}{did_you_mean(chosen, PROFILES)}",
+            source=str(config.folder),
+            hint=f"choose from {', '.join(PROFILES)}",
+        )
+    return check(golden, profile=chosen, **options)
+
+
 def unread(error: InputError, name: str = "") -> Report:
-    """Report a set that cannot be read: each mistake is a finding."""
+    """Return the report of a set that cannot be read: each mistake is a finding."""
     mistakes = error.errors if isinstance(error, Mistakes) else [error]
-    return Report(name=name, findings=tuple(_with_fix(found("unparsable", str(mistake))) for mistake in mistakes))
+    return Report(name=name, findings=tuple(_with_fix(flag("unparsable", str(mistake))) for mistake in mistakes))
 
 
 def rules() -> list[Rule]:
-    """Give every rule, in the order in which findings are told; those of other packages come last."""
+    """Return every rule, in the order of the findings; those of other packages come last."""
     order = {group.__name__: i for i, group in enumerate(GROUPS)}
     return sorted(RULES.values(), key=lambda rule: order.get(rule.check.__module__, len(order)))
 
 
 def find_rule(name: str) -> Rule:
-    """Give the rule of that name, or raise an error that names near misses."""
+    """Return the rule of that name, or raise an error that names near misses."""
     if name not in RULES:
         raise UsageError(f"no rule {name!r}{did_you_mean(name, RULES) or '; docs/golden-linter.md lists all'}")
     return RULES[name]
 
 
 def sections(rule: Rule) -> dict[str, str]:
-    """Take the docstring of a rule apart: ``Summary``, ``More`` where there is more, ``Why``, ``Example``, ``Fix``.
+    """Return the parts of a rule's docstring: ``Summary``, ``More`` if there is more, ``Why``, ``Example``, ``Fix``.
 
     >>> sections(RULES["empty-set"])["Why"]
-    'nothing can be asked, and a mean over nothing is no number.'
+    'nothing can be asked, and a mean over nothing is not a number.'
     """
     head, *parts = re.split(r"^(Why|Example|Fix):\s", rule.text, flags=re.MULTILINE)
     summary, _, more = head.strip().partition("\n\n")
@@ -195,10 +237,19 @@ def sections(rule: Rule) -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in texts.items() if text.strip()}
 
 
+def explain(name: str) -> GoldenRule:
+    """Return the explanation of a rule as a JSON document."""
+    from karat.schema import GoldenRule
+
+    rule = find_rule(name)
+    parts = {part.lower(): text for part, text in sections(rule).items()}
+    return GoldenRule(rule=rule.name, severity=rule.severity, **parts)
+
+
 def read_index(path: str | Path) -> frozenset[str]:
-    """Read the ids that an index holds: one a line, or JSONL with a field ``id``."""
+    """Read the ids that an index holds: one per line, or JSONL with a field ``id``."""
     name = str(path)
-    found_ids = set()
+    ids = set()
     for number, line in enumerate(decode(read_bytes(path), name).split("\n"), 1):
         text = line.strip()
         if text.startswith("{"):
@@ -207,16 +258,16 @@ def read_index(path: str | Path) -> frozenset[str]:
             keys = [key for key in ("id", "_id", "doc_id", "docid", "chunk_id") if key in value]
             if not keys:
                 raise InputError("has no field 'id'", source=name, line=number)
-            found_ids.add(check_id(value[keys[0]], name, number))
+            ids.add(check_id(value[keys[0]], name, number))
         elif text:
-            found_ids.add(text)
-    if not found_ids:
-        raise InputError("holds no id", source=name, hint="write one id a line, or JSONL with a field 'id'")
-    return frozenset(found_ids)
+            ids.add(text)
+    if not ids:
+        raise InputError("holds no id", source=name, hint="write one id per line, or JSONL with a field 'id'")
+    return frozenset(ids)
 
 
 def read_gate(texts: Iterable[str]) -> dict[str, float]:
-    """Read floors as they are typed.
+    """Return floors by measure from texts such as ``P@5>=0.60``.
 
     >>> read_gate(["P@5>=0.60", "R@5 >= .8"])
     {'P@5': 0.6, 'R@5': 0.8}
@@ -238,9 +289,9 @@ def _apply(rule: Rule, capacity: Capacity) -> Iterator[Finding]:
 
 
 def _with_fix(finding: Finding) -> Finding:
-    """Say what the rule says to do, unless the finding knows better."""
-    said = sections(RULES[finding.rule]).get("Fix", "")
-    return finding if finding.fix else replace(finding, fix=said.removesuffix("."))
+    """Return a finding with the fix of its rule, unless it has one of its own."""
+    fix = sections(RULES[finding.rule]).get("Fix", "")
+    return finding if finding.fix else replace(finding, fix=fix.removesuffix("."))
 
 
 def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -8,13 +8,13 @@ from functools import cached_property
 from karat.text import STOP_WORDS, UNSPACED, words
 
 RUN = 8
-"""Words in a row that two people hardly ever choose alike, when at least five of them carry the subject."""
+"""A run of this many words is hardly ever chosen twice, if at least five of them carry the subject."""
 _RUN_CONTENT = 5
 WHOLE = 5
-"""Words that a query has at least when all of it can count as copied: fewer are keywords, which have to match."""
+"""The fewest words of a query that can count as copied as a whole: fewer are keywords, which have to match."""
 _WHOLE_CONTENT = 3
 SHARE = 0.8
-"""Of a query's three-word runs, how many stand in the document when all of it counts as copied."""
+"""The share of a query's three-word runs in the document from which on all of it counts as copied."""
 
 
 class Source:
@@ -37,9 +37,9 @@ class Source:
         return f" {' '.join(self._words)} "
 
     def gave(self, query: str) -> bool:
-        """Say whether a query has a long run of words from here, or nearly all of its short ones."""
+        """Return whether a query has a long run of words of this document, or nearly all of its short runs."""
         asked = words(query)
-        # A word has about two characters where each counts as one.
+        # In scripts without spaces each character counts as a word, and a real word has about two.
         scale = 2 if sum(map(_unspaced, asked)) * 2 > len(asked) else 1
         if len(asked) < WHOLE * scale:
             return False
@@ -49,7 +49,7 @@ class Source:
         return any(self._gave_run(asked[i:], scale) for i in _stretches(shared, RUN * scale - 2))
 
     def _gave_run(self, asked: Sequence[str], scale: int) -> bool:
-        """Say whether some words begin with a long run from here that is not mere grammar."""
+        """Return whether words begin with a long run of this document that is not mere grammar."""
         end = RUN * scale
         while end <= len(asked) and f" {' '.join(asked[:end])} " in self._joined:
             if _content(asked[:end]) >= _RUN_CONTENT * scale:
@@ -63,10 +63,10 @@ def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _stretches(shared: Sequence[bool], length: int) -> list[int]:
-    """Give the places from which so many in a row are shared."""
+    """Return the places at which ``length`` shared runs in a row begin."""
     starts, run = [], 0
-    for i, one in enumerate(shared):
-        run = run + 1 if one else 0
+    for i, is_shared in enumerate(shared):
+        run = run + 1 if is_shared else 0
         if run >= length:
             starts.append(i - length + 1)
     return starts

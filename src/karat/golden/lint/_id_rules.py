@@ -1,4 +1,4 @@
-"""Rules on ids: what is named has to be there, in the set and in the index."""
+"""Rules on ids: what is named has to exist, in the set and in the index."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from karat.core import GoldenSet, shorten
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 _SEPARATORS = ":#/|@._- "
-_TRIED = 5  # ids for which a likely cause is looked for
+_TRIED = 5  # ids for which a likely cause is searched
 
 
-def counted(n: int, one: str, many: str = "") -> str:
-    """Say how many there are.
+def counted(n: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun.
 
     >>> counted(1, "query", "queries"), counted(2000, "judgment")
     ('1 query', '2,000 judgments')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 @rule("unknown-query", "error")
 def unknown_query(subject: Subject) -> Iterator[Finding]:
     """A judgment names a query that the set does not have.
 
-    Why: the judgment counts for nothing, and mostly the query was renamed or lost.
+    Why: the judgment is never used, and mostly the query was renamed or lost.
     Example: a judgment of query `q17`, and no query `q17`.
     Fix: add the query, or remove its judgments.
     """
@@ -33,10 +33,10 @@ def unknown_query(subject: Subject) -> Iterator[Finding]:
     lost = [judgment.query for judgment in subject.golden.judgments if judgment.query not in known]
     if lost:
         names = list(dict.fromkeys(lost))
-        told = (
+        message = (
             f"{counted(len(lost), 'judgment')} of {counted(len(names), 'query', 'queries')} that the set does not have"
         )
-        yield found("unknown-query", told, names)
+        yield flag("unknown-query", message, names)
 
 
 @rule("unknown-document", "error")
@@ -46,8 +46,8 @@ def unknown_document(subject: Subject) -> Iterator[Finding]:
     Named by a judgment, a hard negative, an anchor, a must-show list, a chain, a session, a class, or as the successor
     of another document.
 
-    Why: no system can return it. As a relevant document it lowers every recall for ever; in all other places it
-        counts for nothing.
+    Why: no system can return it. As a relevant document it lowers every recall, whatever the system does; in all other
+        places it is ignored.
     Example: a judgment of `wifi`, while the document is called `wifi-guide`.
     Fix: add the document, or correct the id.
     """
@@ -60,9 +60,9 @@ def unknown_document(subject: Subject) -> Iterator[Finding]:
         if document not in known:
             lost[place].append((owner, document))
     for place, pairs in lost.items():
-        told = f"{counted(len(pairs), *_PLACES[place])} that the set does not have"
-        told += cause([document for _, document in pairs], known, "set")
-        yield found("unknown-document", told, [f"{owner}: {document}" for owner, document in pairs])
+        message = f"{counted(len(pairs), *_PLACES[place])} that the set does not have"
+        message += cause([document for _, document in pairs], known, "set")
+        yield flag("unknown-document", message, [f"{owner}: {document}" for owner, document in pairs])
 
 
 _PLACES = {
@@ -78,7 +78,7 @@ _PLACES = {
 
 
 def _named(golden: GoldenSet) -> Iterator[tuple[str, str, str]]:
-    """Give every mention of a document: the place in which it stands, who names it, and its id."""
+    """Yield every mention of a document: the kind of place, the id of the record that names it, and its own id."""
     for judgment in golden.judgments:
         yield "judgment", judgment.query, judgment.target.document
     for query in golden.queries:
@@ -87,9 +87,9 @@ def _named(golden: GoldenSet) -> Iterator[tuple[str, str, str]]:
         yield from (("must-show", query.id, document) for document in query.must_show)
         yield from (("chain", query.id, document) for document in query.chain)
         yield from (("session", query.id, document) for document in (query.session.documents if query.session else ()))
-    for one in golden.documents:
-        if one.superseded_by:
-            yield "successor", one.id, one.superseded_by
+    for old in golden.documents:
+        if old.superseded_by:
+            yield "successor", old.id, old.superseded_by
     for name, members in golden.classes.items():
         yield from (("class", name, document) for document in members)
 
@@ -98,20 +98,20 @@ def _named(golden: GoldenSet) -> Iterator[tuple[str, str, str]]:
 def no_documents(subject: Subject) -> Iterator[Finding]:
     """The set holds no documents, so that nothing about them can be checked.
 
-    Why: unknown ids, spans outside the text, near-duplicates and copied queries stay unseen.
+    Why: unknown ids, spans outside the text, near-duplicates and copied queries go unnoticed.
     Example: a file of TREC judgments, and nothing else.
     Fix: name the documents, as in `karat golden check SET --documents FOLDER`.
     """
     if not subject.golden.documents:
-        yield found("no-documents", "the set holds no documents: no rule that needs them was applied")
+        yield flag("no-documents", "the set holds no documents: no rule that needs them was applied")
 
 
 @rule("not-in-index", "error")
 def not_in_index(subject: Subject) -> Iterator[Finding]:
     """A document that should be found is not in the index under test.
 
-    Relevant documents count, and those of must-show lists and chains. One that has another document of its class in
-    the index can be found. Where the chunks are known, the chunk that should come first has to be one of them.
+    Relevant documents are checked, and those of must-show lists and chains. A document counts as found if another one
+    of its class is in the index. Where the chunks are known, the chunk that should come first has to be one of them.
 
     Why: the score measures the missing document, not the ranking. Mostly the index and the gold spell their ids
         differently, and every score is 0.
@@ -124,8 +124,8 @@ def not_in_index(subject: Subject) -> Iterator[Finding]:
     top = dict.fromkeys(query.top_chunk for query in subject.golden.queries if query.top_chunk)
     lost = [chunk for chunk in top if chunk not in chunks] if chunks else []
     if lost:
-        told = f"{len(lost):,} of {counted(len(top), 'chunk')} that should come first are not among the chunks"
-        yield found("not-in-index", told + cause(lost, chunks, "list of chunks"), lost)
+        message = f"{len(lost):,} of {counted(len(top), 'chunk')} that should come first are not among the chunks"
+        yield flag("not-in-index", message + cause(lost, chunks, "list of chunks"), lost)
 
 
 def _not_in_index(golden: GoldenSet, index: frozenset[str]) -> Iterator[Finding]:
@@ -136,34 +136,34 @@ def _not_in_index(golden: GoldenSet, index: frozenset[str]) -> Iterator[Finding]
     lost = [document for document in wanted if document not in index]
     lost = [document for document in lost if golden.class_of.get(document) not in classes]
     if lost:
-        told = f"{len(lost):,} of {counted(len(wanted), 'document')} that should be found are not in the index"
-        yield found("not-in-index", told + cause(lost, index, "index"), lost)
+        message = f"{len(lost):,} of {counted(len(wanted), 'document')} that should be found are not in the index"
+        yield flag("not-in-index", message + cause(lost, index, "index"), lost)
 
 
 def cause(lost: Sequence[str], known: Collection[str], place: str) -> str:
-    """Say what is probably wrong with some ids, with an example of both sides.
+    """Return what is probably wrong with some ids, with an example of both sides.
 
     >>> cause(["d1"], ["d1:chunk:0", "d2:chunk:0"], "index")
     ": gold has 'd1', the index 'd1:chunk:0'; the index holds parts of documents"
     """
     if not known:
         return f": the {place} is empty"
-    for one in lost[:_TRIED]:
-        if twin := _twin(one, known):
+    for name in lost[:_TRIED]:
+        if twin := _twin(name, known):
             other, why = twin
-            return f": gold has {shorten(one)}, the {place} {shorten(other)}; {why.format(place=place)}"
+            return f": gold has {shorten(name)}, the {place} {shorten(other)}; {why.format(place=place)}"
     return f": gold has {shorten(lost[0])}, the {place} for example {shorten(min(known))}"
 
 
-def _twin(one: str, known: Collection[str]) -> tuple[str, str] | None:
-    """Find what is probably meant, and say how the two differ."""
-    parts = [other for other in known if other.startswith(one) and other[len(one)] in _SEPARATORS]
+def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
+    """Return the id that is probably meant, and how the two differ."""
+    parts = [other for other in known if other.startswith(name) and other[len(name)] in _SEPARATORS]
     if parts:
         return min(parts), "the {place} holds parts of documents"
-    for end in range(len(one) - 1, 0, -1):
-        if one[end] in _SEPARATORS and one[:end] in known:
-            return one[:end], "the gold names parts of documents, or endings of files"
-    folded = _folded(one)
+    for end in range(len(name) - 1, 0, -1):
+        if name[end] in _SEPARATORS and name[:end] in known:
+            return name[:end], "the gold names parts of documents, or endings of files"
+    folded = _folded(name)
     alike = [other for other in known if _folded(other) == folded]
     return (min(alike), "they differ in case or punctuation only") if alike else None
 

@@ -1,7 +1,7 @@
 """Paraphrases that add nothing, and paraphrases that ask something else.
 
 Whether two texts mean the same cannot be known without a model, and a good paraphrase may share no word with its query.
-So only what speaks for itself is told: the words of another query, another number, a "not" and nothing else.
+So only clear cases are reported: the words of another query, another number, or a "not" as the only difference.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from karat.golden.lint._asking import Relevant
 from karat.text import NEGATIONS, content, folded, numbers
 
 NEAR = 0.5
-"""The share of content words from which on a paraphrase may belong to another query,"""
+"""A paraphrase that shares this part of its content words with another query may belong to that,"""
 FAR = 0.25
-"""when it shares with its own query at most this part of that share."""
+"""if it shares with its own query at most this part of that share."""
 ALIKE = 0.5
-"""The share of the other words from which on another number is another question."""
-_RARE = 50  # queries that have a word which leads to them: a frequent word leads everywhere
+"""Where two texts share this part of their other words, another number makes another question."""
+_RARE = 50  # words in more queries than this are not used to find similar queries
 _TRIED = 5  # queries compared with a paraphrase: those with the most words of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stray:
-    """A paraphrase that asks something else, and what tells."""
+    """A paraphrase that asks something else, and how it shows."""
 
     query: str
     text: str
@@ -35,40 +35,42 @@ class Stray:
 
 
 def idle(query: Query) -> list[str]:
-    """Give the paraphrases that have the words of the query, or of one before, but for case, punctuation and articles.
+    """Return the paraphrases that repeat the words of the query or of an earlier one.
+
+    Case, punctuation and articles do not count.
 
     >>> idle(Query(id="q", text="Where is the pool?", paraphrases=("where is the pool", "Can I swim here?")))
     ['where is the pool']
     """
-    known = {folded(query.text)}
-    found = []
+    seen = {folded(query.text)}
+    repeated = []
     for text in query.paraphrases:
-        if folded(text) in known:
-            found.append(text)
-        known.add(folded(text))
-    return found
+        if folded(text) in seen:
+            repeated.append(text)
+        seen.add(folded(text))
+    return repeated
 
 
 def strays(queries: Sequence[Query], relevant: Relevant) -> list[Stray]:
-    """Find the paraphrases that ask something else than their query."""
+    """Return the paraphrases that do not ask what their query asks."""
     wordings = _Wordings(queries, relevant)
-    found = []
+    lost = []
     for place, query in enumerate(queries):
         for text in query.paraphrases:
             reason = _changed(query.text, text) or wordings.elsewhere(place, text)
             if reason:
-                found.append(Stray(query=query.id, text=text, reason=reason))
-    return found
+                lost.append(Stray(query=query.id, text=text, reason=reason))
+    return lost
 
 
 def _changed(query: str, text: str) -> str:
-    """Say what a paraphrase changes: a number, or whether it is so."""
-    one, other = numbers(query), numbers(text)
-    here, there = frozenset(content(query)), frozenset(content(text))
-    # Where the words change too, "a fortnight" may be "14 days", and "41 nights" may be told as "in July".
-    if one - other and other - one and _share(_without_numbers(here), _without_numbers(there)) >= ALIKE:
-        return f"asks for {_listed(other - one)}, not {_listed(one - other)}"
-    if here - NEGATIONS == there - NEGATIONS and bool(here & NEGATIONS) != bool(there & NEGATIONS):
+    """Return what a paraphrase changes: a number or a negation; empty if neither."""
+    before, after = numbers(query), numbers(text)
+    old, new = frozenset(content(query)), frozenset(content(text))
+    # Where the words change too, "a fortnight" may be "14 days", and "41 nights" may be called "in July".
+    if before - after and after - before and _share(_without_numbers(old), _without_numbers(new)) >= ALIKE:
+        return f"asks for {_listed(after - before)}, not {_listed(before - after)}"
+    if old - NEGATIONS == new - NEGATIONS and bool(old & NEGATIONS) != bool(new & NEGATIONS):
         return "differs by a negation only"
     return ""
 
@@ -93,22 +95,22 @@ class _Wordings:
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
+        places_of: dict[str, list[int]] = defaultdict(list)
         for place, (asked, *_) in enumerate(self._contents):
             for word in asked:
-                found[word].append(place)
-        return {word: places for word, places in found.items() if len(places) <= _RARE}
+                places_of[word].append(place)
+        return {word: places for word, places in places_of.items() if len(places) <= _RARE}
 
     @cached_property
     def _folded(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
+        places_of: dict[str, list[int]] = defaultdict(list)
         for place, query in enumerate(self._queries):
             for text in {folded(text) for text in (query.text, *query.paraphrases)}:
-                found[text].append(place)
-        return found
+                places_of[text].append(place)
+        return places_of
 
     def elsewhere(self, own: int, text: str) -> str:
-        """Say to which other query a paraphrase belongs, if it does; one with a common answer is not another."""
+        """Return to which other query a paraphrase belongs, or nothing; queries that share an answer do not count."""
         for place in self._folded[folded(text)][:_RARE]:
             if self._apart(own, place):
                 return f"is the text of {self._queries[place].id}"
@@ -128,11 +130,11 @@ class _Wordings:
         yield from (other for other in self._contents[own][1:] if other != words)
 
     def _apart(self, own: int, place: int) -> bool:
-        """Say whether two queries have no relevant document in common."""
-        one, other = (self._relevant.get(self._queries[at].id, frozenset()) for at in (own, place))
-        return own != place and not one & other
+        """Return whether two queries have no relevant document in common."""
+        first, second = (self._relevant.get(self._queries[at].id, frozenset()) for at in (own, place))
+        return own != place and not first & second
 
 
-def _share(one: frozenset[str], other: frozenset[str]) -> float:
-    """Give what both have, of what either has; nothing is like nothing."""
-    return len(one & other) / len(one | other) if one | other else 1.0
+def _share(first: frozenset[str], second: frozenset[str]) -> float:
+    """Return the Jaccard similarity of two sets; two empty sets are equal."""
+    return len(first & second) / len(first | second) if first | second else 1.0

@@ -1,4 +1,4 @@
-"""Rules on parts of documents: spans, sections and blocks have to be there."""
+"""Rules on parts of documents: spans, sections and blocks have to exist."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from karat.core import NORMALISER, Document, GoldenSet, InputError, Span, Target
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.text import Outline, canonical, outline
 
 
@@ -18,7 +18,7 @@ def span_outside_text(subject: Subject) -> Iterator[Finding]:
     Why: spans count bytes of the canonical text. One that does not fit was counted in another text, so that all
         spans of the document are doubtful.
     Example: bytes 5,000 to 5,200 of a text of 1,200 bytes; or characters counted instead of bytes.
-    Fix: count anew in the canonical text, which `karat golden outline` shows with offsets.
+    Fix: count again in the canonical text, which `karat golden outline` shows with offsets.
     """
     golden = subject.golden
     if golden.normaliser != NORMALISER:
@@ -32,11 +32,11 @@ def span_outside_text(subject: Subject) -> Iterator[Finding]:
                 size = f" of {len(text)}" if how == "outside the text" else ""
                 wrong[how].append(f"{document.id}: {span.start} to {span.end}{size}")
     for how, where in wrong.items():
-        yield found("span-outside-text", f"{counted(len(where), 'span')} {how}", where)
+        yield flag("span-outside-text", f"{counted(len(where), 'span')} {how}", where)
 
 
 def _misfit(span: Span, text: bytes) -> str:
-    """Say how a span does not fit a text; nothing where it does."""
+    """Return how a span does not fit a text; empty if it fits."""
     if span.start >= span.end:
         return "without a byte"
     if span.start < 0 or span.end > len(text):
@@ -48,7 +48,7 @@ def _misfit(span: Span, text: bytes) -> str:
 
 @rule("unknown-part", "error")
 def unknown_part(subject: Subject) -> Iterator[Finding]:
-    """A section or a block is named that its document does not have.
+    """A judgment or a query names a section or a block that its document does not have.
 
     Why: nothing that a system returns can match it.
     Example: `wifi#S.9`, while the guide ends with section 4.
@@ -60,12 +60,12 @@ def unknown_part(subject: Subject) -> Iterator[Finding]:
         shape = outline(canonical(document.text)) if named else None
         lost += [str(target) for target in named if shape and _span_of(shape, target) is None]
     if lost:
-        yield found("unknown-part", f"{counted(len(lost), 'section or block', 'sections or blocks')} not there", lost)
+        yield flag("unknown-part", f"{counted(len(lost), 'section or block', 'sections or blocks')} not there", lost)
 
 
 @rule("span-beside-part", "warning")
 def span_beside_part(subject: Subject) -> Iterator[Finding]:
-    """A target has a span and the id of a section or block, and the two do not meet.
+    """A target has a span and the id of a section or block, and the two do not overlap.
 
     Why: the document was edited after the span was counted, or after the id was written. One of the two is wrong.
     Example: block `S.4.2.p.Bk011` has bytes 900 to 1,100, and the span beside it is 400 to 460.
@@ -75,7 +75,7 @@ def span_beside_part(subject: Subject) -> Iterator[Finding]:
         return
     apart = []
     for document, targets in _parts(subject.golden):
-        # A span without a byte, which is another rule's, meets nothing.
+        # A span without a byte, which another rule reports, overlaps nothing.
         both = [target for target in targets if target.span and (target.section or target.block)]
         shape = outline(canonical(document.text)) if both else None
         for target in both:
@@ -83,8 +83,8 @@ def span_beside_part(subject: Subject) -> Iterator[Finding]:
             if whole is not None and target.span and not whole.overlap(target.span):
                 apart.append(str(target))
     if apart:
-        told = f"{counted(len(apart), 'span')} outside the section or block that is named with it"
-        yield found("span-beside-part", told, apart)
+        message = f"{counted(len(apart), 'span')} outside the section or block that is named with it"
+        yield flag("span-beside-part", message, apart)
 
 
 @rule("unknown-normaliser", "warning")
@@ -93,12 +93,12 @@ def unknown_normaliser(subject: Subject) -> Iterator[Finding]:
 
     Why: the same document has other bytes under other rules, so that spans cannot be checked or matched.
     Example: `normaliser = "karat-2"`, read by a version that knows `karat-1`.
-    Fix: use a version of karat that knows the normaliser, or count the spans anew.
+    Fix: use a version of karat that knows the normaliser, or count the spans again.
     """
     golden = subject.golden
     if golden.normaliser != NORMALISER and any(target.span is not None for target in _targets(golden)):
-        told = f"spans were counted under the normaliser {golden.normaliser}, and this is {NORMALISER}: not checked"
-        yield found("unknown-normaliser", told)
+        message = f"spans were counted under the normaliser {golden.normaliser}, and this is {NORMALISER}: not checked"
+        yield flag("unknown-normaliser", message)
 
 
 def _span_of(shape: Outline, target: Target) -> Span | None:
@@ -109,11 +109,10 @@ def _span_of(shape: Outline, target: Target) -> Span | None:
 
 
 def _parts(golden: GoldenSet) -> Iterator[tuple[Document, list[Target]]]:
-    """Give each document of which parts are named, with these parts, each once; never one that no part touches."""
+    """Yield each document of which parts are named, with these parts, each once."""
     named: dict[str, dict[Target, None]] = defaultdict(dict)
     for target in _targets(golden):
-        # Not `whole`, for which a span without a byte is none.
-        if target.section or target.block or target.span is not None:
+        if not target.whole:
             named[target.document][target] = None
     for name, targets in named.items():
         if name in golden.document_by_id:

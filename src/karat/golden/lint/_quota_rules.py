@@ -1,4 +1,4 @@
-"""Rules of the profiles: how much of what a set for a purpose should hold."""
+"""Rules of the profiles: the size and coverage of a set for a purpose."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from karat.core import SOURCES
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Profile, Subject, found, rule
+from karat.golden.lint._rule import Finding, Profile, Subject, flag, rule
 
-SIZES: dict[Profile, tuple[int, int]] = {"small": (50, 20), "agent": (0, 280), "structured": (0, 200)}
-"""By profile, the fewest documents and queries."""
+Range = tuple[int, int | None]
+"""The fewest and the most; None where there is no upper bound."""
 
-# What is needed, with the beginnings of the words by which it is recognised.
+SIZES: dict[Profile, tuple[Range, Range]] = {
+    "small": ((50, 100), (20, 50)),
+    "agent": ((0, None), (280, None)),
+    "structured": ((0, None), (200, 400)),
+}
+"""How many documents and queries a profile asks for."""
+
+# What is needed, with the word beginnings by which it is recognised.
 DOCUMENT_TYPES = {
     "KNOWLEDGE_ARTIFACT": ("knowledge",),
     "COMMUNICATION_SIGNAL": ("communication",),
@@ -49,13 +56,13 @@ CATEGORIES = {
 INTENTS, PER_INTENT = 7, 15
 CURATED = 50
 PARAPHRASES = 3
-SHORT, LONG = 300, 3000  # words
+SHORT, LONG, LONGEST = 300, 3000, 5000  # words
 
 _BLOCK = re.compile(r"\.([pctf])\.Bk")
 
 
 def folded(name: str) -> str:
-    """Give a name without case and punctuation.
+    """Return a name without case and punctuation.
 
     >>> folded("How_to"), folded(" Sentiment-based ")
     ('how-to', 'sentiment-based')
@@ -64,7 +71,7 @@ def folded(name: str) -> str:
 
 
 def missing(needed: Mapping[str, tuple[str, ...]], names: Iterable[str]) -> list[str]:
-    """Give what is needed and not among the names, which may be spelt in other ways.
+    """Return what is needed and not among the names, which may be spelt in other ways.
 
     >>> missing({"how-to": ("howto", "how-to"), "sentiment": ("sentiment",)}, ["How_To", "FACTUAL"])
     ['sentiment']
@@ -74,19 +81,20 @@ def missing(needed: Mapping[str, tuple[str, ...]], names: Iterable[str]) -> list
 
 
 def _beginnings(name: str) -> list[str]:
-    """Give a name from each of its words on."""
+    """Return the ends of a name that begin with one of its words, the whole name first."""
     parts = name.split("-")
     return ["-".join(parts[i:]) for i in range(len(parts))]
 
 
 @rule("set-size", "warning")
 def set_size(subject: Subject) -> Iterator[Finding]:
-    """The set is smaller than its profile asks for.
+    """The set is smaller or larger than its profile asks for.
 
-    `small` asks for 50 documents and 20 queries, `agent` for 280 queries, `structured` for 200. More is never a
-    finding.
+    `small` asks for 50 to 100 documents and 20 to 50 queries, `agent` for at least 280 queries, `structured` for 200 to
+    400.
 
-    Why: with few queries nothing but a landslide can be told from chance, and with few documents everything is found.
+    Why: with few queries only a landslide differs from chance, and with few documents everything is found. A set that
+        is larger than its profile takes longer than people expect of it, to judge and to run.
     Example: 12 queries under the profile `small`.
     Fix: add what is missing; `karat golden synth` and `karat golden pool` help.
     """
@@ -94,20 +102,29 @@ def set_size(subject: Subject) -> Iterator[Finding]:
         return
     documents, queries = SIZES[subject.profile]
     golden = subject.golden
-    if golden.documents and len(golden.documents) < documents:
-        yield found("set-size", f"{counted(len(golden.documents), 'document')} of at least {documents}")
-    if len(golden.queries) < queries:
-        yield found("set-size", f"{counted(len(golden.queries), 'query', 'queries')} of at least {queries}")
+    if golden.documents:
+        yield from _outside(len(golden.documents), documents, "document", "documents")
+    yield from _outside(len(golden.queries), queries, "query", "queries")
+
+
+def _outside(count: int, allowed: Range, singular: str, plural: str) -> Iterator[Finding]:
+    least, most = allowed
+    if count < least:
+        yield flag("set-size", f"{counted(count, singular, plural)} of at least {least}")
+    elif most is not None and count > most:
+        fix = "choose another profile, or draw a part: `karat golden sample`" if singular == "query" else ""
+        message = f"{counted(count, singular, plural)}, and the profile has at most {most}"
+        yield flag("set-size", message, fix=fix or "choose another profile, or leave documents out")
 
 
 @rule("document-lengths", "warning")
 def document_lengths(subject: Subject) -> Iterator[Finding]:
-    """The documents are all of one length (profile `small`).
+    """The documents do not cover short, medium and long texts, or one is too long (profile `small`).
 
     The profile asks for texts from 100 to 5,000 words: at least one of up to 300, one between, and one of 3,000 or
-    more.
+    more; and none of more than 5,000.
 
-    Why: chunking shows what it is worth on long texts, and short ones drown beside them.
+    Why: only long texts show what a chunker is worth, and next to long texts short ones are hard to find.
     Example: 60 documents of 40 words each.
     Fix: add documents as long as the real ones.
     """
@@ -119,10 +136,14 @@ def document_lengths(subject: Subject) -> Iterator[Finding]:
         f"of {SHORT} to {LONG:,} words": any(SHORT < n < LONG for n in lengths),
         f"of {LONG:,} words or more": any(n >= LONG for n in lengths),
     }
-    lost = [band for band, there in bands.items() if not there]
+    lost = [band for band, is_covered in bands.items() if not is_covered]
     if lost:
-        told = f"no document {', and none '.join(lost)}; they have {min(lengths):,} to {max(lengths):,}"
-        yield found("document-lengths", told)
+        message = f"no document {', and none '.join(lost)}; they have {min(lengths):,} to {max(lengths):,}"
+        yield flag("document-lengths", message)
+    long = [document.id for document, n in zip(subject.golden.documents, lengths, strict=True) if n > LONGEST]
+    if long:
+        message = f"{counted(len(long), 'document')} of more than {LONGEST:,} words"
+        yield flag("document-lengths", message, long, fix="split long documents, or choose another profile")
 
 
 @rule("document-types", "warning")
@@ -140,7 +161,7 @@ def document_types(subject: Subject) -> Iterator[Finding]:
 def document_formats(subject: Subject) -> Iterator[Finding]:
     """A format of documents is missing (profile `small`): markdown, plain text or JSON.
 
-    Why: each goes through another parser and another chunker.
+    Why: each goes through a different parser and a different chunker.
     Example: all documents are markdown.
     Fix: add documents in the missing format, or name the `format` of those that are there.
     """
@@ -163,14 +184,14 @@ def _lacking(subject: Subject, name: str, field: str, needed: Mapping[str, tuple
     if subject.profile == "small" and documents:
         lost = missing(needed, (getattr(document, field) for document in documents))
         if lost:
-            yield found(name, f"no document with the {field} {' or '.join(lost)}")
+            yield flag(name, f"no document with the {field} {' or '.join(lost)}")
 
 
 @rule("query-types", "warning")
 def query_types(subject: Subject) -> Iterator[Finding]:
     """A type of query is missing (profile `small`).
 
-    Asked for are factual, comparative, troubleshooting, sentiment, definition and how-to; `How_To` and
+    The types are factual, comparative, troubleshooting, sentiment, definition and how-to; `How_To` and
     `sentiment-based` are understood.
 
     Why: each type fails in its own way: a comparison needs two documents, a complaint has none of the words of the
@@ -181,7 +202,7 @@ def query_types(subject: Subject) -> Iterator[Finding]:
     if subject.profile == "small" and subject.golden.queries:
         lost = missing(QUERY_TYPES, (query.type for query in subject.golden.queries))
         if lost:
-            yield found("query-types", f"no query of type {' or '.join(lost)}")
+            yield flag("query-types", f"no query of type {' or '.join(lost)}")
 
 
 @rule("category-quotas", "warning")
@@ -191,7 +212,7 @@ def category_quotas(subject: Subject) -> Iterator[Finding]:
     The quotas: trigger-match 30, semantic-search 50, causal-query 25, cross-folder 25, intent-specific 105,
     cold-start 15, multi-concept 20, edge-case 10; 280 in all.
 
-    Why: each category tests another path through the memory, and one that is missing is never tested.
+    Why: each category tests a different path through the memory, and a missing one is never tested.
     Example: 4 of 15 queries for a cold start.
     Fix: add queries of the category, or name the `category` of those that are there.
     """
@@ -200,7 +221,7 @@ def category_quotas(subject: Subject) -> Iterator[Finding]:
     counts = Counter(folded(query.category) for query in subject.golden.queries)
     short = [f"{name} {counts[name]} of {quota}" for name, quota in CATEGORIES.items() if counts[name] < quota]
     if short:
-        yield found(
+        yield flag(
             "category-quotas", f"{counted(len(short), 'category', 'categories')} below quota: {', '.join(short)}"
         )
 
@@ -211,7 +232,7 @@ def intent_quotas(subject: Subject) -> Iterator[Finding]:
 
     Profile `agent`.
 
-    Why: weights are adjusted by intent, and an intent that nobody asks with is adjusted blindly.
+    Why: weights are adjusted by intent, and those of an intent without queries are adjusted blindly.
     Example: five intents, none of them `find_decision` or `security_audit`.
     Fix: write 15 queries of category `intent-specific` for each intent, and name the `intent` of every query.
     """
@@ -221,14 +242,14 @@ def intent_quotas(subject: Subject) -> Iterator[Finding]:
     specific = [folded(query.intent) for query in queries if folded(query.category) == "intent-specific"]
     counts = Counter(intent for intent in specific if intent)
     if len(counts) < INTENTS:
-        yield found("intent-quotas", f"{counted(len(counts), 'intent')} of {INTENTS} among the intent-specific queries")
+        yield flag("intent-quotas", f"{counted(len(counts), 'intent')} of {INTENTS} among the intent-specific queries")
     short = [f"{intent} {n} of {PER_INTENT}" for intent, n in counts.items() if n < PER_INTENT]
     if short:
-        told = f"{counted(len(short), 'intent')} with fewer than {PER_INTENT} queries: {', '.join(short)}"
-        yield found("intent-quotas", told)
+        message = f"{counted(len(short), 'intent')} with fewer than {PER_INTENT} queries: {', '.join(short)}"
+        yield flag("intent-quotas", message)
     without = [query.id for query in queries if not query.intent.strip()]
     if without:
-        yield found("intent-quotas", f"{counted(len(without), 'query', 'queries')} without an intent", without)
+        yield flag("intent-quotas", f"{counted(len(without), 'query', 'queries')} without an intent", without)
 
 
 @rule("curated-subset", "warning")
@@ -244,7 +265,7 @@ def curated_subset(subject: Subject) -> Iterator[Finding]:
     trusted = SOURCES[:2]
     curated = {judgment.query for judgment in subject.golden.judgments if judgment.source in trusted}
     if len(curated) < CURATED:
-        yield found("curated-subset", f"{len(curated)} of at least {CURATED} queries judged by a person")
+        yield flag("curated-subset", f"{len(curated)} of at least {CURATED} queries judged by a person")
 
 
 @rule("synthetic-ids", "warning")
@@ -263,20 +284,20 @@ def synthetic_ids(subject: Subject) -> Iterator[Finding]:
         query = golden.query_by_id.get(query_id)
         if query is None or grade < golden.relevant or target.document in golden.document_by_id:
             continue
-        made = judged.setdefault(query_id, [])
+        synthetic = judged.setdefault(query_id, [])
         name = folded(target.document)
-        # Of fewer than four letters a name may stand in another by chance.
+        # A name of fewer than four letters may occur in another by chance.
         labels = [label for label in map(folded, (query.intent, query.category)) if len(label) > 3]
         if any(label in name for label in labels):
-            made.append(f"{query_id}: {target.document}")
-    if 2 * sum(bool(made) for made in judged.values()) > len(judged):
-        pairs = [pair for made in judged.values() for pair in made]
-        yield found("synthetic-ids", f"{counted(len(pairs), 'relevant id')} made from the intent of a query", pairs)
+            synthetic.append(f"{query_id}: {target.document}")
+    if 2 * sum(bool(synthetic) for synthetic in judged.values()) > len(judged):
+        pairs = [pair for synthetic in judged.values() for pair in synthetic]
+        yield flag("synthetic-ids", f"{counted(len(pairs), 'relevant id')} made from the intent of a query", pairs)
 
 
 @rule("paraphrase-count", "warning")
 def paraphrase_count(subject: Subject) -> Iterator[Finding]:
-    """A query does not have three wordings, with or without its own text among them (profile `structured`).
+    """A query does not have three wordings, with or without its own text (profile `structured`).
 
     Why: stability is measured over three wordings of one question, for every question alike.
     Example: a question with one wording.
@@ -289,24 +310,28 @@ def paraphrase_count(subject: Subject) -> Iterator[Finding]:
     ]
     if other:
         total = counted(len(subject.golden.queries), "query", "queries")
-        yield found("paraphrase-count", f"{len(other):,} of {total} without {PARAPHRASES} wordings", other)
+        yield flag("paraphrase-count", f"{len(other):,} of {total} without {PARAPHRASES} wordings", other)
 
 
 @rule("block-types", "warning")
 def block_types(subject: Subject) -> Iterator[Finding]:
-    """Among the relevant blocks a type is missing: prose, code, table or figure (profile `structured`).
+    """No relevant block is of some type, or all stand under one heading (profile `structured`).
 
-    Why: chunkers break code and tables long before they break prose.
+    The types are prose, code, table and figure.
+
+    Why: chunkers break code and tables long before they break prose, and one section shows nothing of the others.
     Example: all relevant blocks are prose.
     Fix: ask questions that a table, a listing or a figure answers, and judge these blocks.
     """
     golden = subject.golden
     if subject.profile != "structured":
         return
-    there = set()
-    for (_, target), grade in golden.decided.items():
-        if grade >= golden.relevant and (tag := _BLOCK.search(target.block)):
-            there.add(tag[1])
-    lost = [name for tag, name in BLOCK_TYPES.items() if tag not in there]
+    relevant = [target for (_, target), grade in golden.decided.items() if grade >= golden.relevant]
+    tags = {match[1] for target in relevant if (match := _BLOCK.search(target.block))}
+    lost = [name for tag, name in BLOCK_TYPES.items() if tag not in tags]
     if lost:
-        yield found("block-types", f"no relevant block of type {' or '.join(lost)}")
+        yield flag("block-types", f"no relevant block of type {' or '.join(lost)}")
+    sections = {(target.document, target.section or target.block.rpartition(".Bk")[0][:-2]) for target in relevant}
+    if len(sections) == 1 and len(relevant) > 1:
+        fix = "ask questions that other sections answer"
+        yield flag("block-types", "all relevant blocks stand under one heading", fix=fix)

@@ -1,4 +1,4 @@
-"""The page docs/golden-linter.md, written from the table of rules so that it can be neither wrong nor incomplete.
+"""The page docs/golden-linter.md, written from the table of rules so that it is neither wrong nor incomplete.
 
 ``./scripts/docs`` writes it; a test compares.
 """
@@ -15,38 +15,38 @@ _INTRODUCTION = """\
 <!-- Written by scripts/docs from the table of rules. Change the docstrings of the rules instead. -->
 # Golden-set linter
 
-`karat golden check SET` says what is wrong with a golden set, what it lacks, and what it can decide. Errors make it
-exit with 2, warnings only with `--strict`. `--explain RULE` prints what stands here. `--ignore RULE` leaves the
-findings of a rule out, and says so. `--json` gives everything as JSON.
+`karat golden check SET` shows what is wrong with a golden set, what it lacks, and what it can decide. The exit code is
+2 if there are errors, and with `--strict` also if there are warnings. `--explain RULE` prints the text of this page.
+`--ignore RULE` leaves the findings of a rule out, and counts them. `--json` prints everything as JSON.
 
 - The **ceiling** of a measure is the best mean that any ranking can reach on the set. With one relevant document per
-  query P@5 cannot exceed 0.20, so that a floor of 0.60 fails for ever. Gated are the measures of the set's own `[gate]`
-  and of `--gate`, or else R@5 0.80, P@5 0.60, RR@10 0.70 and nDCG@5 0.75. Relevant means what the set says, and
-  documents that can stand for each other count once.
+  query P@5 cannot exceed 0.20, so that a floor of 0.60 always fails. The floors are those of the set's own `[gate]` and
+  of `--gate`, or else R@5 0.80, P@5 0.60, RR@10 0.70 and nDCG@5 0.75. The set decides what is relevant, and documents
+  of one class count once.
 - The **resolution** is the smallest drop of a mean that the set can tell from chance: with 80 % power, at the 5 %
-  level, in a paired t-test. It depends on how much two systems differ from query to query, as the standard deviation
-  of their differences. `--sd` says it where it is known. Otherwise there are three guesses: 0.15 for two systems much
-  alike, 0.25, and 0.35 for two very different ones. The table has it two-sided, and one-sided as a gate tests.
+  level, in a paired t-test. It depends on how much two systems differ from query to query: the standard deviation of
+  their differences. `--sd` sets it where it is known. Otherwise there are three guesses: 0.15 for two similar systems,
+  0.25, and 0.35 for two very different ones. The table has it two-sided, and one-sided as a gate tests.
 
-Rules of a profile apply only with `--profile small`, `agent` or `structured`. Rules that need documents are silent when
-the set holds none.
+Rules of a profile apply only with `--profile small`, `agent` or `structured`, or where karat.toml names one (`[golden]
+profile`). Rules that need documents do not apply to a set without documents.
 """
 
 
 def reference() -> str:
-    """Give the page as Markdown."""
-    known = rules()
-    parts = [_INTRODUCTION, _index(known)]
+    """Return the page as Markdown."""
+    every = rules()
+    parts = [_INTRODUCTION, _index(every)]
     for group in GROUPS:
-        members = [rule for rule in known if rule.check.__module__ == group.__name__]
+        members = [rule for rule in every if rule.check.__module__ == group.__name__]
         title = (group.__doc__ or "").split(":")[0].split("\n")[0].rstrip(".")
         parts += [f"## {title}\n", *map(_entry, members)]
     return "\n".join(parts)
 
 
-def _index(known: Iterable[Rule]) -> str:
-    rows = [f"| [{rule.name}](#{rule.name}) | {rule.severity} | {_cell(rule)} |" for rule in known]
-    return "\n".join(["| rule | | what it finds |", "|---|---|---|", *rows, ""])
+def _index(rules: Iterable[Rule]) -> str:
+    rows = [f"| [{rule.name}](#{rule.name}) | {rule.severity} | {_cell(rule)} |" for rule in rules]
+    return "\n".join(["| rule | | problem |", "|---|---|---|", *rows, ""])
 
 
 def _cell(rule: Rule) -> str:
@@ -54,11 +54,11 @@ def _cell(rule: Rule) -> str:
 
 
 def _entry(rule: Rule) -> str:
-    said = sections(rule)
-    lines = [f"### {rule.name}", "", f"{rule.severity.capitalize()}. {said['Summary']}", ""]
-    if "More" in said:
-        lines += [said["More"], ""]
-    lines += [f"- {name}: {said[name]}" for name in ("Why", "Example", "Fix") if name in said]
+    texts = sections(rule)
+    lines = [f"### {rule.name}", "", f"{rule.severity.capitalize()}. {texts['Summary']}", ""]
+    if "More" in texts:
+        lines += [texts["More"], ""]
+    lines += [f"- {name}: {texts[name]}" for name in ("Why", "Example", "Fix") if name in texts]
     return "\n".join([*lines, ""])
 
 

@@ -1,4 +1,4 @@
-"""What a rule of the linter is, and the table that all rules are in."""
+"""Rules of the linter: what they look at, what they return, and the table of them all."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Profile = Literal["small", "agent", "structured"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that a rule found: what, where (ids), and how to mend it."""
+    """A problem that a rule found: what it is, where (ids), and how to fix it."""
 
     rule: str
     severity: Severity
     message: str
     where: tuple[str, ...] = ()
-    """The ids it is about; the first few, where there are many."""
+    """The ids that it is about; only the first few, where there are many."""
     count: int = 1
     """How many there are in all."""
     fix: str = ""
@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What the rules look at."""
+    """A golden set, with what is known about the index under test."""
 
     golden: GoldenSet
     profile: Profile | None = None
@@ -37,6 +37,8 @@ class Subject:
     """The ids that the index under test holds, where they are known."""
     chunks: tuple[Document, ...] = ()
     """The chunks that the index under test was built from, where they are known."""
+    languages: frozenset[str] = frozenset()
+    """The languages that texts may have; empty for any."""
 
 
 Check = Callable[[Subject], Iterator[Finding]]
@@ -44,7 +46,7 @@ Check = Callable[[Subject], Iterator[Finding]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule: its name, how bad it is, and the function that looks; its docstring is the reference."""
+    """A rule: its name, its severity, and the function that applies it, whose docstring is the reference."""
 
     name: str
     severity: Severity
@@ -52,7 +54,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """What it says of itself: a sentence, then Why, Example and Fix."""
+        """The docstring of the function: a sentence, then Why, Example and Fix."""
         return inspect.getdoc(self.check) or ""
 
 
@@ -60,7 +62,11 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(name: str, severity: Severity) -> Callable[[Check], Check]:
-    """Add the decorated function to the table."""
+    """Return a decorator that adds a function to the table of rules.
+
+    The function takes a :class:`Subject` and yields findings, which :func:`flag` makes. Its docstring has one sentence,
+    then ``Why:``, ``Example:`` and ``Fix:``; ``karat golden check --explain`` shows it.
+    """
 
     def register(check: Check) -> Check:
         if name in RULES:
@@ -71,8 +77,11 @@ def rule(name: str, severity: Severity) -> Callable[[Check], Check]:
     return register
 
 
-def found(name: str, message: str, ids: list[str] | tuple[str, ...] = (), *, fix: str = "") -> Finding:
-    """Make a finding of a rule, about all of these ids."""
+def flag(name: str, message: str, ids: list[str] | tuple[str, ...] = (), *, fix: str = "") -> Finding:
+    """Return a finding of a rule, with the rule's severity; ``ids`` are all that it is about.
+
+    Without a ``fix`` the finding shows the one of the rule's docstring.
+    """
     return Finding(
         rule=name,
         severity=RULES[name].severity,

@@ -1,4 +1,4 @@
-"""The script that a text is written in, as far as the code points of its letters tell."""
+"""The script of a text, by the code points of its letters."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _STARTS = [start for start, _ in _BLOCKS]
 
 
 def script(text: str) -> str:
-    """Give the script of most letters; empty for a text without letters.
+    """Return the script of most letters; empty for a text without letters.
 
-    Japanese mixes Han and Kana, so that the two are one. Languages that share a script cannot be told apart.
+    Japanese mixes Han and Kana, so that they count as one. Languages that share a script are not distinguished.
 
     >>> script("Check-in ab 15 Uhr"), script("Заезд после 15 (check-in)"), script("15:00")
     ('Latin', 'Cyrillic', '')

@@ -1,4 +1,4 @@
-"""Rules on structure: what stands in a set once, and does not contradict itself."""
+"""Rules on structure: a set must be complete, without duplicates and contradictions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator
 
 from karat.core import GoldenSet, Query, Target
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 MUST_SHOW = 5
 """The cut-off of the must-show rate: more documents than that cannot all surface."""
 
 
 @rule("unparsable", "error")
-def unparsable(subject: Subject) -> Iterator[Finding]:  # noqa: ARG001 (whoever reads the file reports it)
+def unparsable(subject: Subject) -> Iterator[Finding]:  # noqa: ARG001 (the reader reports it)
     """A file cannot be read: each mistake with its file, line and field.
 
     Why: nothing else can be checked before the set can be read.
     Example: `queries.jsonl, line 3: 'text' is missing, did you mean 'txet'?`
-    Fix: correct the line; all mistakes of a file are told at once.
+    Fix: correct the line; all mistakes of a file are reported at once.
     """
     yield from ()
 
@@ -28,38 +28,38 @@ def unparsable(subject: Subject) -> Iterator[Finding]:  # noqa: ARG001 (whoever 
 def unknown_key(subject: Subject) -> Iterator[Finding]:
     """A record has a key that means nothing in its format.
 
-    Why: a misspelt key is ignored in silence, and with it what it was meant to say.
+    Why: a misspelt key is ignored, and with it what it was meant to say.
     Example: `paraphrase` instead of `paraphrases`.
     Fix: correct the key, or put what is yours under `metadata`.
     """
     for note in subject.golden.notes:
         if ": unknown key " in note:
-            yield found("unknown-key", note)
+            yield flag("unknown-key", note)
 
 
 @rule("note", "warning")
 def note(subject: Subject) -> Iterator[Finding]:
     """Something was noticed while the set was read.
 
-    Why: what was left out or filled in is part of what a score means.
+    Why: what was left out or filled in affects what a score means.
     Example: rows with a grade of 0 or less, which the BEIR format drops.
     Fix: change the file so that nothing has to be guessed, or accept it with `--ignore note`.
     """
     for text in subject.golden.notes:
         if ": unknown key " not in text:
-            yield found("note", text)
+            yield flag("note", text)
 
 
 @rule("empty-set", "error")
 def empty_set(subject: Subject) -> Iterator[Finding]:
     """The set has no query.
 
-    Why: nothing can be asked, and a mean over nothing is no number.
+    Why: nothing can be asked, and a mean over nothing is not a number.
     Example: a file with only its header.
     Fix: add queries; `karat golden synth` makes first ones from documents.
     """
     if not subject.golden.queries:
-        yield found("empty-set", "the set has no query")
+        yield flag("empty-set", "the set has no query")
 
 
 @rule("no-judgments", "error")
@@ -67,13 +67,11 @@ def no_judgments(subject: Subject) -> Iterator[Finding]:
     """No query has a judgment.
 
     Why: without judgments there is nothing to score against.
-    Example: a list of queries with the ranks that a system gave, and no word on which results were right.
+    Example: a list of queries with the results of a system, which does not say which results were right.
     Fix: judge what systems return: `karat golden pool` lists what to judge first.
     """
     if subject.golden.queries and not subject.golden.judgments:
-        yield found(
-            "no-judgments", f"none of {counted(len(subject.golden.queries), 'query', 'queries')} has a judgment"
-        )
+        yield flag("no-judgments", f"none of {counted(len(subject.golden.queries), 'query', 'queries')} has a judgment")
 
 
 @rule("unjudged-query", "warning")
@@ -88,8 +86,8 @@ def unjudged_query(subject: Subject) -> Iterator[Finding]:
     judged = {judgment.query for judgment in golden.judgments}
     lost = [query.id for query in golden.queries if query.id not in judged]
     if lost and golden.judgments:
-        told = f"{len(lost):,} of {counted(len(golden.queries), 'query', 'queries')} without a judgment"
-        yield found("unjudged-query", told, lost)
+        message = f"{len(lost):,} of {counted(len(golden.queries), 'query', 'queries')} without a judgment"
+        yield flag("unjudged-query", message, lost)
 
 
 @rule("no-relevant-document", "warning")
@@ -107,8 +105,8 @@ def no_relevant_document(subject: Subject) -> Iterator[Finding]:
     answered = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
     lost = [q.id for q in golden.queries if q.id in judged and q.id not in answered and not _is_edge_case(q)]
     if lost:
-        told = f"{counted(len(lost), 'judged query', 'judged queries')} without a relevant document"
-        yield found("no-relevant-document", f"{told} (grade {golden.relevant} or more)", lost)
+        message = f"{counted(len(lost), 'judged query', 'judged queries')} without a relevant document"
+        yield flag("no-relevant-document", f"{message} (grade {golden.relevant} or more)", lost)
 
 
 def _is_edge_case(query: Query) -> bool:
@@ -119,39 +117,39 @@ def _is_edge_case(query: Query) -> bool:
 def empty_query(subject: Subject) -> Iterator[Finding]:
     """A query has no text.
 
-    Why: nobody asks nothing, and what a system answers to it is chance.
+    Why: nobody asks an empty question, and the answer to it is chance.
     Example: `{"id": "q9", "text": " "}`
     Fix: write the query; for TREC judgments name the topics too.
     """
     empty = [query.id for query in subject.golden.queries if not query.text.strip()]
     if empty:
-        yield found("empty-query", f"{counted(len(empty), 'query', 'queries')} without text", empty)
+        yield flag("empty-query", f"{counted(len(empty), 'query', 'queries')} without text", empty)
 
 
 @rule("duplicate-query", "error")
 def duplicate_query(subject: Subject) -> Iterator[Finding]:
-    """Two queries have one id.
+    """Two queries have the same id.
 
-    Why: judgments cannot say which of them they mean.
+    Why: nobody can know which of them a judgment means.
     Example: `q7` for two questions.
     Fix: give one of them another id, and check its judgments.
     """
     twice = _twice(query.id for query in subject.golden.queries)
     if twice:
-        yield found("duplicate-query", f"{counted(len(twice), 'query id')} used more than once", twice)
+        yield flag("duplicate-query", f"{counted(len(twice), 'query id')} used more than once", twice)
 
 
 @rule("duplicate-document", "error")
 def duplicate_document(subject: Subject) -> Iterator[Finding]:
-    """Two documents have one id.
+    """Two documents have the same id.
 
-    Why: an index keeps one of them, and judgments cannot say which they mean.
+    Why: an index keeps one of them, and nobody can know which of them a judgment means.
     Example: `wifi` for the guide of 2024 and that of 2025.
-    Fix: give one of them another id; for a new version say `superseded_by` in the old one.
+    Fix: give one of them another id; for a new version set `superseded_by` in the old one.
     """
     twice = _twice(document.id for document in subject.golden.documents)
     if twice:
-        yield found("duplicate-document", f"{counted(len(twice), 'document id')} used more than once", twice)
+        yield flag("duplicate-document", f"{counted(len(twice), 'document id')} used more than once", twice)
 
 
 def _twice(ids: Iterable[str]) -> list[str]:
@@ -162,16 +160,16 @@ def _twice(ids: Iterable[str]) -> list[str]:
 def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
     """One annotator judged one pair twice.
 
-    The same pair from two annotators, or from two sources, is no duplicate: sources have an order of trust, and among
-    annotators the lower median decides.
+    The same pair from two annotators, or from two sources, is not a duplicate: sources have an order of trust, and
+    among annotators the lower median decides.
 
-    Why: a grade that stands twice counts twice in agreement, and of two different grades one is wrong.
+    Why: a repeated grade counts twice in agreement, and of two different grades one is wrong.
     Example: `ana` gives `wifi` grade 3 for `q1`, and grade 1 some lines below.
     Fix: keep one of the two.
     """
     golden = subject.golden
     if len(golden.decided) == len(golden.judgments):
-        return  # no pair stands twice
+        return  # every pair is judged once
     grades: dict[tuple[str, Target, str, str], int] = {}
     same: dict[str, None] = {}
     different: dict[str, None] = {}
@@ -185,15 +183,15 @@ def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
             different[f"{judgment.query}: {judgment.target}"] = None
     for pairs, how in ((different, "with different grades"), (same, "with the same grade")):
         if pairs:
-            told = f"{counted(len(pairs), 'pair')} judged twice by one annotator, {how}"
-            yield found("duplicate-judgment", told, list(pairs))
+            message = f"{counted(len(pairs), 'pair')} judged twice by one annotator, {how}"
+            yield flag("duplicate-judgment", message, list(pairs))
 
 
 @rule("grade-outside-scale", "error")
 def grade_outside_scale(subject: Subject) -> Iterator[Finding]:
     """A grade is not on the scale that the set declares, or the lowest relevant grade is not.
 
-    Why: a grade nobody explained cannot be compared, a negative one means "not judged" to other tools, and ERR is
+    Why: a grade without a meaning cannot be compared, a negative one means "not judged" to other tools, and ERR is
         undefined above the top of its scale.
     Example: grade 5, where four grades from 0 to 3 are declared.
     Fix: correct the grade, or declare the scale: `grades = ["no", "partly", "yes"]` in `golden.toml`.
@@ -202,11 +200,11 @@ def grade_outside_scale(subject: Subject) -> Iterator[Finding]:
     top = len(golden.grades) - 1
     outside = [f"{j.query}: {j.target} ({j.grade})" for j in golden.judgments if not 0 <= j.grade <= top]
     if outside:
-        told = f"{counted(len(outside), 'judgment')} with a grade outside the declared scale, 0 to {top}"
-        yield found("grade-outside-scale", told, outside)
+        message = f"{counted(len(outside), 'judgment')} with a grade outside the declared scale, 0 to {top}"
+        yield flag("grade-outside-scale", message, outside)
     if not 1 <= golden.relevant <= top:
-        told = f"relevant begins at grade {golden.relevant}, and the declared scale goes from 0 to {top}"
-        yield found("grade-outside-scale", told, fix=f"choose the lowest relevant grade from 1 to {top}")
+        message = f"relevant begins at grade {golden.relevant}, and the declared scale goes from 0 to {top}"
+        yield flag("grade-outside-scale", message, fix=f"choose the lowest relevant grade from 1 to {top}")
 
 
 @rule("relevant-negative", "error")
@@ -214,12 +212,12 @@ def relevant_negative(subject: Subject) -> Iterator[Finding]:
     """A hard negative is also relevant.
 
     It is the same target, or it is the document or the section that holds a relevant part, or its span overlaps a
-    relevant one, or it is in one equivalence class with a relevant document. A part of a document in which another
-    part is relevant is no contradiction.
+    relevant one, or it is in one equivalence class with a relevant document. It may be a part of a document in which
+    another part is relevant.
 
     Why: whatever the system does with it is right and wrong at once.
     Example: `wifi` is a hard negative of `q1`, and has grade 3 for it.
-    Fix: take it off the negatives, or correct the grade.
+    Fix: remove it from the negatives, or correct the grade.
     """
     golden = subject.golden
     good: dict[str, list[Target]] = {query.id: [] for query in golden.queries if query.negatives}
@@ -233,11 +231,11 @@ def relevant_negative(subject: Subject) -> Iterator[Finding]:
         if any(_contradict(golden, negative, target) for target in good[query.id])
     ]
     if wrong:
-        yield found("relevant-negative", f"{counted(len(wrong), 'hard negative')} that is also relevant", wrong)
+        yield flag("relevant-negative", f"{counted(len(wrong), 'hard negative')} also relevant", wrong)
 
 
 def _contradict(golden: GoldenSet, negative: Target, good: Target) -> bool:
-    """Say whether a target cannot be bad while another is good."""
+    """Return whether a target cannot be bad while another is good."""
     if negative.document != good.document:
         mate = golden.class_of.get(negative.document)
         return negative.whole and mate is not None and mate == golden.class_of.get(good.document)
@@ -255,10 +253,10 @@ def _contradict(golden: GoldenSet, negative: Target, good: Target) -> bool:
 
 @rule("label-contradiction", "error")
 def label_contradiction(subject: Subject) -> Iterator[Finding]:
-    """The list of relevant documents and the grades say different things.
+    """The list of relevant documents and the grades disagree.
 
-    Why: formats that keep both compute recall from the list and precision from the grades, and the two numbers then
-        speak of different truths. karat scores the grades.
+    Why: formats that hold both compute recall from the list and precision from the grades, and the two numbers then
+        measure different things. karat uses the grades.
     Example: `relevant_entities` has `wifi`, and its label is 1, in a set in which relevant begins at 2.
     Fix: decide which is right, and correct the other.
     """
@@ -271,13 +269,13 @@ def label_contradiction(subject: Subject) -> Iterator[Finding]:
     only_listed = [f"{q}: {d}" for q, ids in listed.items() for d in map(str, ids) if d not in graded[q]]
     only_graded = [f"{q}: {d}" for q, ids in listed.items() for d in sorted(graded[q].difference(map(str, ids)))]
     if only_listed:
-        told = (
+        message = (
             f"{counted(len(only_listed), 'document')} listed as relevant, without a grade of {golden.relevant} or more"
         )
-        yield found("label-contradiction", told, only_listed)
+        yield flag("label-contradiction", message, only_listed)
     if only_graded:
-        told = f"{counted(len(only_graded), 'document')} graded as relevant, and not listed"
-        yield found("label-contradiction", told, only_graded)
+        message = f"{counted(len(only_graded), 'document')} graded as relevant, and not listed"
+        yield flag("label-contradiction", message, only_graded)
 
 
 @rule("overlapping-classes", "error")
@@ -290,12 +288,12 @@ def overlapping_classes(subject: Subject) -> Iterator[Finding]:
     """
     twice = _twice(member for members in subject.golden.classes.values() for member in dict.fromkeys(members))
     if twice:
-        yield found("overlapping-classes", f"{counted(len(twice), 'document')} in more than one class", twice)
+        yield flag("overlapping-classes", f"{counted(len(twice), 'document')} in more than one class", twice)
 
 
 @rule("must-show-too-many", "error")
 def must_show_too_many(subject: Subject) -> Iterator[Finding]:
-    """A query has more documents that must be shown than ranks to show them.
+    """A query has more documents that must be shown than there are ranks.
 
     Why: all of them have to be in the top 5, and no ranking can do that.
     Example: six constitutional documents for one query.
@@ -303,19 +301,19 @@ def must_show_too_many(subject: Subject) -> Iterator[Finding]:
     """
     many = [query.id for query in subject.golden.queries if len(set(query.must_show)) > MUST_SHOW]
     if many:
-        told = f"{counted(len(many), 'query', 'queries')} with more than {MUST_SHOW} documents that must be shown"
-        yield found("must-show-too-many", told, many)
+        message = f"{counted(len(many), 'query', 'queries')} with more than {MUST_SHOW} documents that must be shown"
+        yield flag("must-show-too-many", message, many)
 
 
 @rule("broken-chain", "error")
 def broken_chain(subject: Subject) -> Iterator[Finding]:
-    """A causal chain has one document only, or one document twice.
+    """A causal chain has only one document, or one document twice.
 
-    Why: a chain is found when all of its documents are, in any other case it is a relevant document.
+    Why: a chain is found when all of its documents are; one document alone is just a relevant document.
     Example: `chain = ["outage-report"]`
     Fix: name the cause and what follows from it, each once, or drop the chain.
     """
     broken = [q.id for q in subject.golden.queries if q.chain and len(set(q.chain)) < max(2, len(q.chain))]
     if broken:
-        told = f"{counted(len(broken), 'chain')} of one document, or with one document twice"
-        yield found("broken-chain", told, broken)
+        message = f"{counted(len(broken), 'chain')} of one document, or with one document twice"
+        yield flag("broken-chain", message, broken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from karat.golden.lint._id_rules import counted
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 
 @rule("superseding-cycle", "error")
@@ -14,17 +14,17 @@ def superseding_cycle(subject: Subject) -> Iterator[Finding]:
 
     Why: none of them is the current one, so every hit is stale.
     Example: `rates-2024` is superseded by `rates-2025`, and that by `rates-2024`.
-    Fix: take `superseded_by` off the current document.
+    Fix: remove `superseded_by` from the current document.
     """
     follows = {document.id: document.superseded_by for document in subject.golden.documents if document.superseded_by}
     cycles = list(_cycles(follows))
     if cycles:
-        told = f"{counted(len(cycles), 'circle')} of documents that supersede each other"
-        yield found("superseding-cycle", told, [" -> ".join(cycle) for cycle in cycles])
+        message = f"{counted(len(cycles), 'circle')} of documents that supersede each other"
+        yield flag("superseding-cycle", message, [" -> ".join(cycle) for cycle in cycles])
 
 
 def _cycles(follows: Mapping[str, str]) -> Iterator[list[str]]:
-    """Give each circle once, beginning and ending with the document that stands first in the set."""
+    """Yield each circle once, beginning and ending with the document that comes first in the set."""
     done: set[str] = set()
     for start in follows:
         walked: dict[str, None] = {}
@@ -57,17 +57,17 @@ def superseded_judged_higher(subject: Subject) -> Iterator[Finding]:
     stale = []
     for (query, document), grade in grades.items():
         if grade >= golden.relevant and document in follows:
-            newer = [grades.get((query, one), 0) for one in _successors(document, follows)]
+            newer = [grades.get((query, successor), 0) for successor in _successors(document, follows)]
             if max(newer) < grade:
                 stale.append(f"{query}: {document}")
     if stale:
-        told = f"{counted(len(stale), 'pair')} in which a superseded document is graded higher than its successors"
-        yield found("superseded-judged-higher", told, stale)
+        message = f"{counted(len(stale), 'pair')} in which a superseded document is graded higher than its successors"
+        yield flag("superseded-judged-higher", message, stale)
 
 
 def _successors(document: str, follows: Mapping[str, str]) -> list[str]:
-    found_: dict[str, None] = {}
-    while document in follows and follows[document] not in found_:
+    successors: dict[str, None] = {}
+    while document in follows and follows[document] not in successors:
         document = follows[document]
-        found_[document] = None
-    return list(found_)
+        successors[document] = None
+    return list(successors)

@@ -1,4 +1,4 @@
-"""Rules on wording: queries that tell their answer, that are made of one piece, or that are asked twice."""
+"""Rules on wording: queries that give their answer away, follow a template, or occur twice."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from karat.golden.lint._copying import Source
 from karat.golden.lint._frames import frames
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._paraphrases import idle, strays
-from karat.golden.lint._rule import Finding, Subject, found, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.text import words
 
 FEW = 10
-"""Queries below which shares mean nothing."""
+"""Below this number of queries, shares mean nothing."""
 TEMPLATES = 0.1
-"""The share of queries in frames from which on they are told."""
+"""From this share of queries in frames on, they are reported."""
 ONE_WORD = 0.8
-"""The share of queries with one first word from which on it is told."""
+"""From this share of queries with one first word on, it is reported."""
 TELLING = 0.1
-"""The share of queries whose ids tell the answer from which on they are told, if there are three."""
+"""From this share of queries whose ids give the answer away on, they are reported, if there are three."""
 NUMBERED = 0.5
 """The same for ids that are numbers, which are equal by chance now and then."""
 
@@ -31,7 +31,7 @@ _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 
 
 def _relevant(golden: GoldenSet) -> dict[str, frozenset[str]]:
-    """Give the relevant documents of each query that has some."""
+    """Return the relevant documents of each query that has some."""
     pairs: dict[str, set[str]] = defaultdict(set)
     for (query, target), grade in golden.decided.items():
         if grade >= golden.relevant:
@@ -40,7 +40,7 @@ def _relevant(golden: GoldenSet) -> dict[str, frozenset[str]]:
 
 
 def _answers(golden: GoldenSet) -> Relevant:
-    """Give the same with the class in the place of each document that is in one."""
+    """Return the same with each document of a class replaced by its class."""
     same = golden.class_of
     if not same:
         return _relevant(golden)
@@ -55,13 +55,13 @@ def _queries(n: int, golden: GoldenSet) -> str:
 def copied_query(subject: Subject) -> Iterator[Finding]:
     """A query, or a paraphrase of it, is copied from a document that is relevant to it.
 
-    Eight words in a row that stand in the document, five of them not mere grammar; or a query of at least five words
-    with four fifths of its three-word runs in the document. Short keyword queries never count: they have to match.
+    It has eight words in a row from the document, five of them not mere grammar; or it has at least five words, and
+    four fifths of its three-word runs are in the document. Short keyword queries never count: they have to match.
 
-    Why: whoever looks for something does not have its text. A copied query is found by matching words, so that the set
-        tests the index against itself, and favours keyword search over everything else.
+    Why: people who search do not have the text. A copied query is found by matching words, so that the set tests the
+        index against itself, and favours keyword search over everything else.
     Example: "Hold the reset button of the access point for ten seconds" for the guide that says so.
-    Fix: write down the need in the words of someone who has not read the document, or harvest real queries.
+    Fix: write the query in the words of someone who has not read the document, or harvest real queries.
     """
     golden = subject.golden
     asked: dict[str, list[str]] = defaultdict(list)
@@ -79,22 +79,22 @@ def copied_query(subject: Subject) -> Iterator[Finding]:
     if copied:
         query = next(iter(copied))
         text = shorten(golden.query_by_id[query].text)
-        told = (
+        message = (
             f"{_queries(len(copied), golden)} copied from a relevant document, as {query} from {copied[query]}: {text}"
         )
-        yield found("copied-query", told, list(copied))
+        yield flag("copied-query", message, list(copied))
 
 
 @rule("template-query", "warning")
 def template_query(subject: Subject) -> Iterator[Finding]:
     """Many queries are one sentence in which a word or two change.
 
-    At least five queries make a frame, and frames are told when they hold a tenth of all queries.
+    At least five queries make a frame, and frames are reported when they hold a tenth of all queries.
 
-    Why: fifty fillings of one frame are one query asked fifty times. Scores look surer than they are, and nobody asks
-        like that.
+    Why: fifty variants of one frame are one query asked fifty times. Scores look more certain than they are, and nobody
+        asks like that.
     Example: "What is the pet policy?", "What is the pool policy?", "What is the spa policy?" ...
-    Fix: keep a few, and ask for the rest as different people would: keywords, symptoms, whole stories.
+    Fix: keep a few, and write the others as different people would: keywords, symptoms, whole stories.
     """
     golden = subject.golden
     used = frames([query.text for query in golden.queries])
@@ -103,16 +103,16 @@ def template_query(subject: Subject) -> Iterator[Finding]:
         return
     shown = ", ".join(f"{frame.text!r} ({len(frame.places):,})" for frame in used[:3])
     more = f" and {len(used) - 3:,} more" if len(used) > 3 else ""
-    told = f"{_queries(len(places), golden)} ({100 * len(places) / len(golden.queries):.0f} %) fill "
-    told += f"{counted(len(used), 'frame')}: {shown}{more}"
-    yield found("template-query", told, [golden.queries[place].id for place in places])
+    message = f"{_queries(len(places), golden)} ({100 * len(places) / len(golden.queries):.0f} %) fill "
+    message += f"{counted(len(used), 'frame')}: {shown}{more}"
+    yield flag("template-query", message, [golden.queries[place].id for place in places])
 
 
 @rule("same-first-word", "warning")
 def same_first_word(subject: Subject) -> Iterator[Finding]:
     """Four fifths of the queries begin with one word.
 
-    Why: people also type keywords, commands and complaints. Queries of one mould come from one generator or one writer.
+    Why: people also type keywords, commands and complaints. Uniform queries come from one generator or one writer.
     Example: 235 of 276 questions begin with "what".
     Fix: vary the form, and add queries as they were really typed.
     """
@@ -123,18 +123,19 @@ def same_first_word(subject: Subject) -> Iterator[Finding]:
     word, count = first.most_common(1)[0]
     if count >= ONE_WORD * len(golden.queries):
         share = 100 * count / len(golden.queries)
-        yield found("same-first-word", f"{_queries(count, golden)} ({share:.0f} %) begin with {word!r}")
+        yield flag("same-first-word", f"{_queries(count, golden)} ({share:.0f} %) begin with {word!r}")
 
 
 @rule("near-duplicate-query", "warning")
 def near_duplicate_query(subject: Subject) -> Iterator[Finding]:
     """Two queries ask the same.
 
-    With the same relevant documents: the same words, the same content words in another order, or four fifths of the
-    three-letter runs of their words in common. With others: the same words only, because one word or its place can make
-    another question. Queries of a session are left out. Typing errors and synonyms go unseen.
+    With the same relevant documents, they have the same words, the same content words in another order, or four fifths
+    of the three-letter runs of their words in common. With other relevant documents, they have the same words, because
+    one word or its place can make another question. Queries of a session are left out. Typing errors and synonyms go
+    unnoticed.
 
-    Why: two that have the same answers count one question twice, and every interval comes out too narrow. Two with
+    Why: two queries with the same answers count one question twice, and make every interval too narrow. Two with
         different answers contradict each other: no system can be right on both.
     Example: "reset wifi password" and "WiFi password reset?".
     Fix: where they mean the same, keep one and make the other a paraphrase; where their judgments differ, judge again.
@@ -142,19 +143,21 @@ def near_duplicate_query(subject: Subject) -> Iterator[Finding]:
     golden = subject.golden
     pairs = repeats(golden.queries, _answers(golden))
     if pairs.contradicting:
-        told = (
+        message = (
             f"{counted(len(pairs.contradicting), 'pair')} of queries with the same words and other relevant documents"
         )
-        yield found(
-            "near-duplicate-query", told, _both(pairs.contradicting), fix="judge again, and keep one of the two"
+        yield flag(
+            "near-duplicate-query", message, _both(pairs.contradicting), fix="judge again, and keep one of the two"
         )
     if pairs.counted_twice:
-        told = f"{counted(len(pairs.counted_twice), 'pair')} of queries that say nearly the same, with the same answers"
-        yield found("near-duplicate-query", told, _both(pairs.counted_twice))
+        message = (
+            f"{counted(len(pairs.counted_twice), 'pair')} of queries that say nearly the same, with the same answers"
+        )
+        yield flag("near-duplicate-query", message, _both(pairs.counted_twice))
 
 
 def _both(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{one} = {other}" for one, other in pairs]
+    return [f"{first} = {second}" for first, second in pairs]
 
 
 @rule("repeated-paraphrase", "warning")
@@ -163,27 +166,27 @@ def repeated_paraphrase(subject: Subject) -> Iterator[Finding]:
 
     Case, punctuation and articles do not count.
 
-    Why: stability over wordings is measured on the same wording, and looks better than it is.
+    Why: stability over wordings is then measured on one wording, and looks better than it is.
     Example: "Where is the pool?" with the paraphrase "where is the pool".
     Fix: say it as another person would: in other words, as keywords, as a complaint.
     """
     golden = subject.golden
     idles = {query.id: idle(query) for query in golden.queries if query.paraphrases}
-    texts = [text for found_ in idles.values() for text in found_]
+    texts = [text for repeated in idles.values() for text in repeated]
     if texts:
-        ids = [query for query, found_ in idles.items() if found_]
-        told = f"{counted(len(texts), 'paraphrase')} without new words, of {counted(len(ids), 'query', 'queries')}"
-        yield found("repeated-paraphrase", f"{told}, as in {shorten(texts[0])}", ids)
+        ids = [query for query, repeated in idles.items() if repeated]
+        message = f"{counted(len(texts), 'paraphrase')} without new words, of {counted(len(ids), 'query', 'queries')}"
+        yield flag("repeated-paraphrase", f"{message}, as in {shorten(texts[0])}", ids)
 
 
 @rule("stray-paraphrase", "warning")
 def stray_paraphrase(subject: Subject) -> Iterator[Finding]:
-    """A paraphrase asks something else than its query.
+    """A paraphrase does not ask what its query asks.
 
-    Told are: the text of another query, or mostly its words and hardly any of its own, where the two have no relevant
-    document in common; another number where half of the other words are the same; a negation more or less with all
-    other words the same. A paraphrase that shares no word with its query is fine. One that changes a name or the
-    meaning goes unseen.
+    Reported are: the text of another query, or mostly its words and hardly any of its own, where the two have no
+    relevant document in common; another number where half of the other words are the same; a negation added or removed
+    with all other words the same. A paraphrase that shares no word with its query is fine. One that changes a name or
+    the meaning goes unnoticed.
 
     Why: the judgments of the query do not hold for it, so that a right answer counts as wrong.
     Example: "Can I cancel within 48 hours?" as a paraphrase of "Can I cancel within 24 hours?".
@@ -193,19 +196,19 @@ def stray_paraphrase(subject: Subject) -> Iterator[Finding]:
     lost = strays(golden.queries, _answers(golden))
     if lost:
         example = f"{shorten(lost[0].text)} of {lost[0].query} {lost[0].reason}"
-        told = f"{counted(len(lost), 'paraphrase')} of another question: {example}"
-        yield found("stray-paraphrase", told, list(dict.fromkeys(stray.query for stray in lost)))
+        message = f"{counted(len(lost), 'paraphrase')} of another question: {example}"
+        yield flag("stray-paraphrase", message, list(dict.fromkeys(stray.query for stray in lost)))
 
 
 @rule("telling-id", "warning")
 def telling_id(subject: Subject) -> Iterator[Finding]:
     """The ids of queries contain the ids of their relevant documents, or the other way round.
 
-    Told when it is so for a tenth of the queries, and for three of them. Ids that are mere numbers can be equal by
-    chance: there it takes half of the queries, and ten.
+    Reported for a tenth of the queries, if there are at least three. Ids that are mere numbers can be equal by chance:
+    they take half of the queries, and at least ten.
 
-    Why: such ids come from a generator that went from the documents to the queries. It asks what the documents say,
-        not what people want to know, and has one answer for each question.
+    Why: such ids come from a generator that made queries from documents. It asks what the documents say, not what
+        people want to know, and has one answer for each question.
     Example: query `wifi-guide_q0`, whose one relevant document is `wifi-guide`.
     Fix: harvest or write queries without looking at the documents, then judge what several systems return for them.
     """
@@ -219,15 +222,13 @@ def telling_id(subject: Subject) -> Iterator[Finding]:
         elif inside:
             numbered.append(query)
     if len(named) >= 3 and len(named) >= TELLING * len(relevant):
-        yield found("telling-id", f"{_queries(len(named), golden)} share a name with a relevant document", named)
+        yield flag("telling-id", f"{_queries(len(named), golden)} share a name with a relevant document", named)
     elif len(numbered) >= FEW and len(numbered) >= NUMBERED * len(relevant):
-        yield found(
-            "telling-id", f"{_queries(len(numbered), golden)} share a number with a relevant document", numbered
-        )
+        yield flag("telling-id", f"{_queries(len(numbered), golden)} share a number with a relevant document", numbered)
 
 
 def _names(query: str, document: str) -> bool:
-    """Say whether one id stands in the other, not in the middle of a word or a number."""
+    """Return whether one id is part of the other, not in the middle of a word or a number."""
     short, long = sorted((query.casefold(), document.casefold()), key=len)
     at = long.find(short)
     while at >= 0:
@@ -239,7 +240,7 @@ def _names(query: str, document: str) -> bool:
 
 
 def _joined(letters: str) -> bool:
-    """Say whether two characters are of one word or one number."""
+    """Return whether two characters are of one word or one number."""
     return len(letters) == 2 and (letters.isalpha() or letters.isdecimal())
 
 
@@ -254,10 +255,10 @@ def id_in_query(subject: Subject) -> Iterator[Finding]:
     Ids that could be words are left out: only one with a digit among letters, an underscore, a slash, a colon or two
     hyphens counts.
 
-    Why: an index that holds the ids as text finds it by them, whatever it does with the rest; no user knows ids.
+    Why: an index that holds the ids as text finds the document by its id; no user knows ids.
     Example: "What does kb-0042 say about towels?".
-    Fix: say what the document is about. Where people do search for such a number, keep it, and put these queries into a
-        category of their own.
+    Fix: write what the document is about. Where people do search for such a number, keep it, and put these queries into
+        a category of their own.
     """
     golden = subject.golden
     ids = {document.id.casefold(): document.id for document in golden.documents if _CODED.search(document.id)}
@@ -269,5 +270,5 @@ def id_in_query(subject: Subject) -> Iterator[Finding]:
                 naming[query.id] = named
     if naming:
         query_id, document = next(iter(naming.items()))
-        told = f"{_queries(len(naming), golden)} contain the id of a document, as {query_id} has {document}"
-        yield found("id-in-query", told, list(naming))
+        message = f"{_queries(len(naming), golden)} contain the id of a document, as {query_id} has {document}"
+        yield flag("id-in-query", message, list(naming))

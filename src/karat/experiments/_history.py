@@ -1,0 +1,119 @@
+"""Histories: the saved runs of a project in the order in which they were made, scored alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from karat.core import InputError, Run
+from karat.evaluation import Evaluation, comparison_key, empty_scores, score_run, system_changes
+from karat.golden import fingerprint
+from karat.projects import Project, RunFile, name_file, read_saved_run, require_complete
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One run of a history."""
+
+    file: RunFile
+    evaluation: Evaluation
+    """Without what is known of single queries: hundreds of runs would not fit in memory with that."""
+    changes: tuple[tuple[str, Any, Any], ...] | None = None
+    """What changed in the system since the run before, as key, new and old value; None for the first run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Runs whose scores mean the same, the oldest first."""
+
+    points: tuple[Point, ...]
+    asked: dict[str, Any] = field(default_factory=dict)
+    """The settings in which it differs from the other histories."""
+
+
+class HistoryReader:
+    """Reads runs one by one, the newest first, and keeps only the scores of each."""
+
+    def __init__(self, project: Project, measures: tuple[str, ...]) -> None:
+        self._project = project
+        self._measures = measures
+        self.fingerprint = fingerprint(project.golden)  # once: it takes as long as scoring a run
+        self._histories: dict[str, list[Point]] = {}
+        self._apart: list[Point] = []
+        self._skipped: list[tuple[RunFile, str]] = []
+
+    def read(self, files: Sequence[RunFile], last: int | None, progress: Progress | None) -> None:
+        """Read all files, or until ``last`` runs on the golden set of the project were read."""
+        count = 0
+        for number, file in enumerate(files, 1):
+            if count == last:
+                break
+            try:
+                count += self._add(file)
+            except InputError as error:  # any other error is a mistake in the call, not in a file
+                self._skipped.append((file, name_file(file, error)))
+            if progress is not None:
+                progress(number, len(files))
+
+    @property
+    def histories(self) -> tuple[History, ...]:
+        """Runs whose scores mean the same; the history with the newest run first."""
+        return _distinguish([_order(points) for points in self._histories.values()])
+
+    @property
+    def apart(self) -> tuple[Point, ...]:
+        """Runs on another golden set, the oldest first."""
+        return tuple(reversed(self._apart))
+
+    @property
+    def skipped(self) -> tuple[tuple[RunFile, str], ...]:
+        """Files that could not be used, the oldest first, and why."""
+        return tuple(reversed(self._skipped))
+
+    def _add(self, file: RunFile) -> bool:
+        """Read and score a run; return whether it is on the golden set of the project."""
+        run = read_saved_run(file)
+        if run.provenance.golden.get("fingerprint") != self.fingerprint:
+            self._apart.append(Point(file=file, evaluation=_unscored(run)))
+            return False
+        golden = self._project.golden
+        require_complete(golden, run)
+        evaluation = score_run(golden, run, self._measures, unit=self._project.unit).renamed(file.path.name)
+        # Another k, or a sample, gives another key: such scores do not belong in one history.
+        points = self._histories.setdefault(comparison_key(evaluation), [])
+        points.append(Point(file=file, evaluation=evaluation.summary()))
+        return True
+
+
+def _unscored(run: Run) -> Evaluation:
+    queries = tuple(dict.fromkeys(trace.query for trace in run.traces))
+    return Evaluation(provenance=run.provenance, scores=empty_scores(run.provenance.name), queries=queries)
+
+
+def _order(points: Sequence[Point]) -> list[Point]:
+    """Put the oldest first, and add to each of the others what changed since the run before."""
+    ordered = list(reversed(points))
+    later = [replace(point, changes=_changes(point, before)) for before, point in pairwise(ordered)]
+    return [*ordered[:1], *later]
+
+
+def _changes(point: Point, before: Point) -> tuple[tuple[str, Any, Any], ...]:
+    return tuple(system_changes(point.evaluation.provenance.system, before.evaluation.provenance.system))
+
+
+def _distinguish(histories: Sequence[Sequence[Point]]) -> tuple[History, ...]:
+    """Add to each history the settings in which it differs from the others, where its own runs agree in them."""
+    settings = [[point.evaluation.provenance.settings for point in points] for points in histories]
+    newest = settings[0][-1] if settings else {}
+    keys = [key for key in newest if any(run.get(key) != newest[key] for runs in settings for run in runs)]
+    return tuple(
+        History(
+            points=tuple(points),
+            asked={key: runs[0].get(key) for key in keys if all(run.get(key) == runs[0].get(key) for run in runs)},
+        )
+        for points, runs in zip(histories, settings, strict=True)
+    )

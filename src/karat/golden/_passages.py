@@ -1,0 +1,125 @@
+"""Runs as files, folders of files or projects, and the passages that their hits hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from karat.core import InputError, Span
+from karat.files import BOM, access_file, decode, read_bytes
+
+_UNFINISHED = ".part"
+_ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".run", ".trec", ".tsv", ".txt", _UNFINISHED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """What a system returned for a query: a text, or a range of bytes of a document."""
+
+    query_text: str = ""
+    text: str = ""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRuns:
+    """The runs of several systems, as far as a pool needs them."""
+
+    tables: tuple[Mapping[str, Mapping[str, float]], ...]
+    """The score of each hit, by query."""
+    passages: Mapping[tuple[str, str], Passage] = field(default_factory=dict)
+    """What is known of a hit, by query and id of the hit."""
+    notes: tuple[str, ...] = ()
+    """Which files of a folder were left out, and why."""
+
+
+def read_runs(paths: Iterable[str | Path]) -> RankedRuns:
+    """Read the runs of several systems, in any format that ``karat score`` reads.
+
+    A path is a file, a folder of such files, or a project, which stands for the files in its folder ``runs``. Files of
+    a folder that are not runs, or not finished, are left out with a note.
+    """
+    from karat.measures import read_run
+
+    tables: list[Mapping[str, Mapping[str, float]]] = []
+    passages: dict[tuple[str, str], Passage] = {}
+    notes: list[str] = []
+    for path in paths:
+        before = len(tables)
+        for file in _files(path):
+            if file is not path and _ending(Path(file)) == _UNFINISHED:
+                notes.append(f"{file}: the run was not finished, left out")
+                continue
+            try:
+                tables.append(read_run(str(file)).table())
+            except InputError as error:
+                if file is path:
+                    raise
+                notes.append(f"{error}; left out")
+                continue
+            for key, passage in _read_passages(file):
+                passages.setdefault(key, passage)
+        if len(tables) == before:
+            raise InputError("holds no run that can be read", source=str(path), hint="; ".join(notes[:1]))
+    return RankedRuns(tables=tuple(tables), passages=passages, notes=tuple(notes))
+
+
+def _files(path: str | Path) -> list[str | Path]:
+    """Return the files of runs that a path stands for."""
+    given = Path(path)
+    if not given.is_dir():
+        return [path]
+    folder = given / "runs" if (given / "runs").is_dir() else given
+    is_set = folder == given and any((given / name).is_file() for name in ("karat.toml", "golden.toml"))
+    names = access_file(str(folder), lambda: sorted(folder.iterdir())) if not is_set else []
+    files = [file for file in names if not file.name.startswith(".") and _ending(file) in _ENDINGS and file.is_file()]
+    if not files:
+        raise InputError("there are no runs yet", source=str(folder), hint=f"'karat eval {given}' makes them")
+    return list(files)
+
+
+def _ending(file: Path) -> str:
+    return Path(file.name.lower().removesuffix(".gz")).suffix
+
+
+def _read_passages(path: str | Path) -> Iterator[tuple[tuple[str, str], Passage]]:
+    """Yield what karat's own runs and trace files say about their hits; other formats hold only ids and scores.
+
+    The file has been read as a run before, so that whatever is not understood here is only passed over.
+    """
+    file = Path(path)
+    if str(path) == "-" or not file.is_file() or _ending(file) not in (".json", ".jsonl", ".ndjson"):
+        return
+    lines = decode(read_bytes(path).removeprefix(BOM), str(path)).split("\n")
+    for line in lines:
+        trace = _record(line)
+        hits = trace.get("hits", trace.get("topk"))
+        for hit in hits if isinstance(hits, list) else ():
+            if isinstance(hit, dict):
+                yield from _described(trace, hit)
+
+
+def _described(trace: Mapping[str, Any], hit: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Passage]]:
+    """Yield what a trace says about a hit, under the hit's own id and under that of its document."""
+    own = "text" in trace  # karat's own runs call the id of the query "query", traces call its text so
+    query, text = (trace.get("query"), trace.get("text")) if own else (trace.get("qid"), trace.get("query"))
+    span = hit.get("span", hit.get("offsets"))
+    passage = Passage(
+        query_text=text if isinstance(text, str) else "",
+        text=content if isinstance(content := hit.get("content"), str) else "",
+        span=Span(*span) if isinstance(span, list) and [*map(type, span)] == [int, int] else None,
+    )
+    for name in dict.fromkeys((hit.get("id"), hit.get("document"))):
+        if isinstance(query, str) and isinstance(name, str):
+            yield (query, name), passage
+
+
+def _record(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,193 @@
+"""Logs of answers as rankings: the run files of ``karat eval``, and the trace files of retrievers.
+
+A log has hits, which may be parts of documents. Here they become documents: each stands where its best hit does.
+Only the query as it stands counts, not its paraphrases, and of several repeats the first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from karat.core import InputError, document_of, shorten
+from karat.files import Reading, Row, decode, parse_json
+from karat.measures._columns import check_score
+from karat.measures._files import Source
+from karat.measures._text import Table
+
+_FORMAT = 1
+_END = {"end": True}
+_ANSWER = "retrieve.run"
+"""The event that is an answer, in a log that has other events too."""
+
+
+def read_answers(source: Source) -> Table:
+    """Read a run file or a trace file as ``{query: {document: score}}``; a query that failed has no documents."""
+    text = decode(source.read(), source.name)
+    table = _run_file(text, source.name) if source.log == "run" else _trace_file(text, source.name)
+    if not table:
+        raise InputError("there is no answer", source=source.name)
+    return table
+
+
+def rank_documents(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return the documents of hits, pairs of document and score, best first, each where its first hit is.
+
+    The order of the hits is the ranking. Where scores contradict it, places stand for all of them; an equal score
+    becomes the next lower number, so that it does not tie.
+
+    >>> rank_documents([("b", 0.9), ("a", 0.7), ("c", 0.7), ("a", 0.5)])
+    {'b': 0.9, 'a': 0.7, 'c': 0.6999999999999998}
+    >>> rank_documents([("b", 0.9), ("a", 0.7), ("c", 0.8)])
+    {'b': 3.0, 'a': 2.0, 'c': 1.0}
+    """
+    if any(after > before for (_, before), (_, after) in pairwise(hits)):
+        hits = [(document, float(len(hits) - i)) for i, (document, _) in enumerate(hits)]
+    ranking: dict[str, float] = {}
+    lowest = math.inf
+    for document, score in hits:
+        if document not in ranking:
+            lowest = ranking[document] = min(score, math.nextafter(lowest, -math.inf))
+    return ranking
+
+
+def _run_file(text: str, source: str) -> Table:
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    header = parse_json(lines[0], source, 1, strict=True)
+    assert isinstance(header, dict)  # or it would not have been recognised
+    if header.get("format") != _FORMAT:
+        raise InputError(f"is a run of format {header.get('format')!r}; this karat reads {_FORMAT}", source=source)
+    if len(lines) < 2 or not _is_end(lines[-1]):
+        hint = "run 'karat eval' again to finish it"
+        raise InputError("the run is not finished", source=source, line=len(lines), hint=hint)
+    table: dict[str, dict[str, float]] = {}
+    for number, line in enumerate(lines[1:-1], 2):
+        record = parse_json(line, source, number, strict=True)
+        try:
+            if not _is_first(record):
+                continue
+            query, ranking = _ranking(record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"is not a trace: {error!r}", source=source, line=number) from None
+        if query in table:
+            raise InputError(f"query {shorten(query)} is answered twice", source=source, line=number)
+        table[query] = ranking
+    return table
+
+
+def _is_end(line: str) -> bool:
+    try:
+        return bool(json.loads(line) == _END)
+    except (ValueError, RecursionError):  # cut off
+        return False
+
+
+def _is_first(record: Any) -> bool:
+    """Return whether a trace answers the query as it stands, and is the first repeat."""
+    return not record.get("paraphrase", 0) and not record.get("repeat", 0)
+
+
+def _ranking(record: Any) -> tuple[str, dict[str, float]]:
+    hits = [(_text(hit.get("document", hit["id"])), check_score(hit["score"])) for hit in record["hits"]]
+    return _text(record["query"]), rank_documents(hits)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{shorten(value)} is not an id")
+    return value
+
+
+def _trace_file(text: str, source: str) -> Table:
+    _check_lines(text, source)
+    reading, answers = Reading(), _Answers()
+    for row in _rows(reading, text, source):
+        if row.value("event", default=_ANSWER) == _ANSWER:
+            with row:
+                answers.add(row)
+    reading.finish()
+    return {query: ranking for query, (_, ranking) in answers.first.items()}
+
+
+def _check_lines(text: str, source: str) -> None:
+    """Refuse traces that are spread over several lines."""
+    first = next(line for line in text.split("\n") if line.strip()).strip()
+    if first[0] == "[" or first == "{":
+        raise InputError("is not JSONL", source=source, hint="write each trace on a line of its own, as jq -c does")
+
+
+def _rows(reading: Reading, text: str, source: str) -> Iterator[Row]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip(" \t\r"):
+            continue
+        try:
+            record = parse_json(line, source, number, strict=True)
+        except InputError as error:
+            reading.errors.append(error)
+            continue
+        if isinstance(record, dict):
+            yield Row(reading, record, source, line=number)
+        else:
+            reading.errors.append(InputError(f"{shorten(record)} is not an object", source=source, line=number))
+
+
+class _Answers:
+    """Keeps the first answer to each query: paraphrase 0, and the lowest seed."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, tuple[int, dict[str, float]]] = {}
+        """By query: the seed and the ranking."""
+        self._asked: dict[tuple[str, int], str] = {}
+        """By query and seed: what was asked."""
+
+    def add(self, row: Row) -> None:
+        """Add the answer in a row."""
+        query, asked = row.id("qid"), row.text("query", default="")
+        seed, paraphrase = _natural(row, "seed", -1), _natural(row, "paraphrase", 0)
+        ranking = rank_documents(_hits(row))
+        if paraphrase:
+            return
+        if (query, seed) in self._asked:
+            raise self._conflict(row, query, same=self._asked[query, seed] == asked)
+        self._asked[query, seed] = asked
+        if query not in self.first or seed < self.first[query][0]:
+            self.first[query] = (seed, ranking)
+
+    def _conflict(self, row: Row, query: str, *, same: bool) -> InputError:
+        if not same:
+            hint = "number the wordings with 'paraphrase', 0 for the query as it stands"
+            return row.error(f"query {shorten(query)} is answered in several wordings", hint)
+        hint = "keep one of them, or give each its own 'seed', a whole number"
+        return row.error(f"query {shorten(query)} is answered twice", hint)
+
+
+def _natural(row: Row, name: str, default: int) -> int:
+    number = row.integer(name) if row.has(name) else None
+    if number is not None and number < 0:
+        raise row.error(f"{name!r} is {number}", "it should be at least 0")
+    return default if number is None else number
+
+
+def _hits(row: Row) -> list[tuple[str, float]]:
+    """Return the hits of a trace as documents with scores; where one has no score, places stand for all scores."""
+    around = row.id("document", "doc", default="")
+    if not row.has("error"):
+        row.value("topk")
+    items = row.list("topk")
+    if items and row.has("error"):
+        raise row.error("has an 'error' and hits in 'topk'", "keep one of them")
+    documents, scores = [], []
+    for i, item in enumerate(items):
+        hit = row.nested(item if isinstance(item, dict) else {"id": item}, f"topk[{i}]")
+        scores.append(hit.number("score", "similarity_score", default=None))
+        id_ = hit.id("id", "chunk_id")
+        named = hit.id("document", "doc", "doc_id", "document_id", "source_entity_id", default=around)
+        documents.append(named or document_of(id_))
+    places = [float(len(scores) - i) for i in range(len(scores))]
+    known = [score for score in scores if score is not None]
+    return list(zip(documents, known if len(known) == len(scores) else places, strict=True))

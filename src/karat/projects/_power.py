@@ -1,0 +1,127 @@
+"""Planning: how many queries find a difference, and what the queries of a golden set can find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from karat.core import InputError, UsageError
+from karat.evaluation import require_comparable
+from karat.gate import SPREADS, Aim, Reach, reach, reach_of_repeats, reach_of_runs
+from karat.projects._evaluations import read_evaluations
+from karat.projects._gating import baseline_path, find_project
+from karat.projects._project import open_project
+from karat.schema import PowerPlan, PowerRow
+
+_Source = Literal["given", "repeats", "runs"]
+_AIM = Aim()
+
+
+def plan_power(
+    run: str | Path | None = None,
+    aim: Aim = _AIM,
+    *,
+    sd: float | None = None,
+    n: int | None = None,
+    against: str | Path | None = None,
+    golden: str | Path | None = None,
+    measures: Sequence[str] = (),
+    say: Callable[[str], None] | None = None,
+) -> PowerPlan:
+    """Return how many queries find a difference, and what ``n`` queries find.
+
+    The answer depends on how much differences vary from query to query. With ``run`` that is measured: against another
+    run, or the baseline of the project, or between the repeats of the run. Else it is ``sd``, or three guesses.
+
+    >>> plan = plan_power(sd=0.15, n=15, aim=Aim(effect=0.1))
+    >>> plan.rows[0].needed, round(plan.rows[0].power, 2)
+    (20, 0.67)
+    """
+    if run is not None:
+        if sd is not None:
+            raise UsageError("sd is measured where there is a run; give one of them")
+        return _plan_by_runs(run, aim, n, against, golden, measures, say)
+    for name, value in (("against", against), ("golden", golden), ("measures", measures)):
+        if value:
+            raise UsageError(f"{name} is of use with a run only; name one")
+    return _plan(aim, [reach(spread, n, aim) for spread in (SPREADS if sd is None else (sd,))], "given", [])
+
+
+def _plan_by_runs(
+    run: str | Path, aim: Aim, n: int | None, against: str | Path | None, golden: str | Path | None,
+    measures: Sequence[str], say: Callable[[str], None] | None,
+) -> PowerPlan:  # fmt: skip
+    """Measure the spread between two runs, or where there is only one, between its repeats."""
+    project = open_project(golden or find_project(run))
+    if against is None and baseline_path(project).exists():
+        against = baseline_path(project)
+    runs = read_evaluations([run] if against is None else [against, run], measures, project=project, say=say)
+    names = [evaluation.name for evaluation in runs.evaluations]
+    if against is None:
+        rows = reach_of_repeats(runs.evaluations[0], runs.measures, aim, n=n)
+        if all(row.sd is None for row in rows):
+            raise InputError(
+                "there is nothing to compare the run with",
+                source=str(run),
+                hint="name another with --against, record a baseline, or repeat a system whose answers vary",
+            )
+        return _plan(aim, rows, "repeats", names)
+    baseline, candidate = runs.evaluations
+    require_comparable(candidate, baseline)
+    if not (baseline.has_queries and candidate.has_queries):
+        raise InputError("has means only, and no spread", source=baseline.name, hint="name a run with --against")
+    return _plan(aim, reach_of_runs(candidate, baseline, runs.measures, aim, n=n), "runs", names)
+
+
+def _plan(aim: Aim, rows: Sequence[Reach], source: _Source, runs: Sequence[str]) -> PowerPlan:
+    return PowerPlan(
+        effect=aim.effect,
+        power=aim.power,
+        alpha=aim.alpha,
+        sides=aim.sides,
+        spread_from=source,
+        runs=tuple(runs),
+        rows=tuple(
+            PowerRow(
+                sd=row.sd,
+                n=row.n,
+                measure=row.measure,
+                needed=row.needed,
+                power=row.power,
+                detectable=row.detectable,
+            )
+            for row in rows
+        ),
+        meaning=_meaning(aim, rows, source),
+    )
+
+
+def _meaning(aim: Aim, rows: Sequence[Reach], source: _Source) -> str:
+    """Return in one sentence what the numbers mean."""
+    measured = [row for row in rows if row.sd is not None]
+    if not measured:
+        return "the runs do not differ on any query, so nothing can be planned with them: name another with --against"
+    change, sides = ("drop", "one side") if aim.sides == 1 else ("difference", "two sides")
+    share = f"{100 * aim.power:g} of 100"
+    least = "at least " if source == "repeats" else ""
+    needed = _range([row.needed for row in measured], "{:,}")
+    task = f"find a {change} of {aim.effect:g} (alpha {aim.alpha:g}, {sides})"
+    text = f"{share} comparisons {task} with {least}{needed} queries"
+    if source == "given":
+        text += f", where the differences have an sd of {_range([row.sd for row in measured], '{:g}')}"
+    sized = [row for row in measured if row.power is not None and row.detectable is not None]
+    if sized:
+        queries = _range([row.n for row in sized], "{:,}")
+        chance = _range([min(99, 100 * row.power) for row in sized if row.power is not None], "{:.0f}")
+        smallest = _range([row.detectable for row in sized], "{:.2g}")
+        text += f"; with {queries} queries {chance} of 100 do, and {share} find one of {smallest}"
+    if source == "repeats":
+        text += "; this is the noise between repeats of one system, and a change of the system adds to it"
+    return text
+
+
+def _range(values: Sequence[float | None], form: str) -> str:
+    numbers = [value for value in values if value is not None]
+    low, high = form.format(min(numbers)), form.format(max(numbers))
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,145 @@
+"""What ``karat compare --json`` and ``karat baseline diff --json`` print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from karat.schema._types import SystemChange
+
+
+class ComparedMeasure(Struct, frozen=True, kw_only=True):
+    """One measure of two runs, on the queries that both have a value for."""
+
+    measure: str
+    segment: Mapping[str, str] | None
+    """A field of the queries and its value; null for all queries."""
+    n: int
+    """How many queries were compared; 0 where a run has means only, and then nothing is tested."""
+    baseline: float | None
+    candidate: float | None
+    difference: float | None
+    low: float | None
+    """The ends of the interval of the difference; null with fewer than two queries."""
+    high: float | None
+    p: float | None
+    """Of the two-sided sign-flip test."""
+    p_corrected: float | None
+    p_t: float | None
+    """Of the paired t-test; not corrected."""
+    effect: float | None
+    """Cohen's d_z."""
+    wins: int
+    ties: int
+    losses: int
+    significant: bool
+
+
+class ListSummary(Struct, frozen=True, kw_only=True):
+    """How alike the ranked lists of two runs are, over all queries that both have a list for."""
+
+    queries: int
+    k: int | None
+    """The rank at which the lists were cut; null for whole lists."""
+    rbo: float | None
+    kendall_tau: float | None
+    spearman: float | None
+    jaccard: float | None
+    top1_changed: int
+    top1_changed_share: float | None
+    unchanged: int
+    both_empty: int
+    one_empty: int
+    classes: Mapping[str, int]
+
+
+class ListComparison(Struct, frozen=True, kw_only=True):
+    """How alike the lists of one query are."""
+
+    rbo: float
+    kendall_tau: float
+    jaccard: float
+    top1_changed: bool
+    similarity_class: str = field(name="class")
+
+
+class MovedQuery(Struct, frozen=True, kw_only=True):
+    """A query whose score changed, on the measure where it changed most."""
+
+    query: str
+    text: str
+    measure: str
+    baseline: float
+    candidate: float
+    gain: float
+    """Positive where the candidate is better, also for a measure where less is better."""
+    failed: str
+    """The error of a query that failed in the candidate, else empty."""
+    moved: tuple[str, ...]
+    """What happened to the documents, in words."""
+
+
+class QueryValues(Struct, frozen=True, kw_only=True):
+    """What one query scored in both runs."""
+
+    baseline: float
+    candidate: float
+    difference: float
+
+
+class QueryComparison(Struct, frozen=True, kw_only=True):
+    """One query of two runs, on every measure."""
+
+    query: str
+    measures: Mapping[str, QueryValues]
+    list: ListComparison | None
+
+
+class ComparedRun(Struct, frozen=True, kw_only=True):
+    """One of the runs that are compared."""
+
+    label: str
+    """A, B, C ... in the order in which the runs were named."""
+    name: str
+    fingerprint: str
+    queries: int
+    failed: int
+    means: Mapping[str, float | None]
+    latency: Mapping[str, Mapping[str, float | None]]
+    """Milliseconds by stage and statistic."""
+
+
+class ComparedPair(Struct, frozen=True, kw_only=True):
+    """Two of the runs, by their labels, and all that is known about the difference."""
+
+    baseline: str
+    candidate: str
+    measures: tuple[ComparedMeasure, ...]
+    segments: tuple[ComparedMeasure, ...]
+    changes: tuple[SystemChange, ...]
+    lists: ListSummary | None
+    movers: tuple[MovedQuery, ...]
+    """The greatest losses first."""
+    notes: tuple[str, ...]
+    queries: tuple[QueryComparison, ...] | UnsetType = UNSET
+    """Every query, those that changed most first; only where asked for."""
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Runs side by side: every run against every later one."""
+
+    karat: Literal["comparison"] = "comparison"
+    kind: Literal["eval.regression_diff"] = "eval.regression_diff"
+    runs: tuple[ComparedRun, ...]
+    golden: Mapping[str, Any]
+    measures: tuple[str, ...]
+    correction: Literal["holm", "bonferroni", "bh", "none"]
+    tests: int
+    """How many tests p is corrected for."""
+    alpha: float
+    level: float
+    resamples: int
+    seed: int
+    pairs: tuple[ComparedPair, ...]

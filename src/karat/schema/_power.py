@@ -1,0 +1,38 @@
+"""What ``karat power --json`` prints."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class PowerRow(Struct, frozen=True, kw_only=True):
+    """What queries with one spread of differences can show."""
+
+    sd: float | None
+    """Standard deviation of the differences, query by query; null where nothing differs."""
+    n: int | None
+    """How many queries there are; null where no number was given."""
+    measure: str | None
+    needed: int | None
+    """How many queries find the effect with the wanted power."""
+    power: float | None
+    """The chance that n queries find the effect."""
+    detectable: float | None
+    """The smallest difference that n queries find with the wanted power."""
+
+
+class PowerPlan(Struct, frozen=True, kw_only=True):
+    """How many queries it takes to find a difference, and what a number of queries can find."""
+
+    effect: float
+    power: float
+    alpha: float
+    sides: int
+    spread_from: Literal["given", "repeats", "runs"]
+    runs: tuple[str, ...]
+    """The baseline and the candidate, the repeated run, or none where the spread was given."""
+    rows: tuple[PowerRow, ...]
+    meaning: str
+    """The table in one sentence."""

@@ -1,0 +1,49 @@
+"""The published documents: each has a name and a type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from karat.core import UsageError, did_you_mean
+
+DOCUMENTS: Mapping[str, tuple[str, str]] = {
+    "comparison": ("_comparison", "Comparison"),
+    "decision": ("_decision", "DecisionDocument"),
+    "experiment": ("_experiment", "ExperimentEntry"),
+    "experiment-diff": ("_experiment", "ExperimentDiff"),
+    "experiments": ("_experiment", "ExperimentLog"),
+    "export": ("_export", "ExportReport"),
+    "exported-experiment": ("_export", "ExportedExperiment"),
+    "exported-run": ("_export", "ExportedRun"),
+    "golden-check": ("_golden", "GoldenReport"),
+    "golden-convert": ("_golden", "GoldenConversion"),
+    "golden-diff": ("_golden", "GoldenDiff"),
+    "golden-merge": ("_golden", "GoldenMerge"),
+    "golden-outline": ("_golden", "GoldenOutline"),
+    "golden-pool": ("_golden", "GoldenPool"),
+    "golden-rule": ("_golden", "GoldenRule"),
+    "golden-sample": ("_golden", "GoldenSample"),
+    "golden-synth": ("_golden", "GoldenSynthesis"),
+    "golden-tag": ("_golden", "GoldenTag"),
+    "power": ("_power", "PowerPlan"),
+    "sweep": ("_sweep", "SweepReport"),
+    "sweep-entry": ("_experiment", "SweepEntry"),
+    "sweep-plan": ("_sweep", "SweepPlan"),
+    "trend": ("_trend", "TrendReport"),
+}
+"""The module and the class of each published document, by the document's name."""
+
+
+def document_type(name: str) -> Any:
+    """Return the type of a published document.
+
+    >>> document_type("power").__name__
+    'PowerPlan'
+    """
+    if name not in DOCUMENTS:
+        others = did_you_mean(name, DOCUMENTS) or f"; there are {', '.join(DOCUMENTS)}"
+        raise UsageError(f"no document is called {name!r}{others}")
+    module, class_name = DOCUMENTS[name]
+    return getattr(import_module(f"karat.schema.{module}"), class_name)

@@ -1,0 +1,53 @@
+"""The JSON of ``karat score``: the means of each run, by segment and by query."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+
+class MeasureScore(Struct, frozen=True, kw_only=True):
+    """One measure of one run."""
+
+    mean: float | None
+    """Over the ``n`` queries that have a value; the geometric mean for GMAP and GBpref. Null where none has a value."""
+    n: int
+    """How many queries have a value."""
+    total: int
+    """How many queries there are."""
+    missing: dict[str, int]
+    """How many queries have no value, by reason."""
+    sum: float | UnsetType = UNSET
+    """For counts such as ``NumRel``."""
+    definition: str | UnsetType = UNSET
+    """What was computed, where conventions make it differ from what was asked for."""
+
+
+class SegmentScores(Struct, frozen=True, kw_only=True):
+    """The measures of the queries in one segment."""
+
+    measures: dict[str, MeasureScore]
+
+
+class RunScores(Struct, frozen=True, kw_only=True):
+    """The scores of one run."""
+
+    name: str
+    measures: dict[str, MeasureScore]
+    not_in_run: list[str]
+    """Judged queries that the run does not answer."""
+    not_judged: int
+    """How many queries of the run have no judgments."""
+    by: dict[str, dict[str, SegmentScores]] | UnsetType = UNSET
+    """By field and by its values; set with ``--by``."""
+    queries: dict[str, dict[str, float | None]] | UnsetType = UNSET
+    """The values of each query, by measure; set with ``--per-query``."""
+
+
+class ScoreReport(Struct, frozen=True, kw_only=True):
+    """What ``karat score --json`` prints."""
+
+    qrels: str
+    """The path of the judgments."""
+    conventions: str
+    """Whose definitions were followed."""
+    runs: list[RunScores]

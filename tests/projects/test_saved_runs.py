@@ -1,0 +1,38 @@
+"""The newest complete run of a project, which ``karat baseline update`` records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.gate_project import edited, make_project, make_run
+from karat.core import InputError
+from karat.projects import newest_run
+
+
+def test_the_newest_run_is_found_without_scoring_any(tmp_path: Path) -> None:
+    """Newer files that cannot be used are named from the newest on; older ones are not read."""
+    golden = make_project(tmp_path)
+    for day in range(1, 5):
+        make_run(tmp_path, golden, [1] * 12, f"p-2026-01-0{day}-aaaaaaaa")
+    runs = tmp_path / "runs"
+    (runs / "p-2026-01-01-aaaaaaaa.jsonl").write_text("damaged")
+    edited(runs / "p-2026-01-03-aaaaaaaa.jsonl", lambda line: None if line.get("query") == "q03" else line)
+    (runs / "p-2026-01-04-aaaaaaaa.jsonl").rename(runs / "p-2026-01-04-aaaaaaaa.jsonl.part")
+    file, passed_over = newest_run([tmp_path])
+    assert (file.path.name, file.day.day) == ("p-2026-01-02-aaaaaaaa.jsonl", 2)
+    assert [message.partition(": ")[0] for message in passed_over] == [
+        str(runs / "p-2026-01-04-aaaaaaaa.jsonl.part"),
+        str(runs / "p-2026-01-03-aaaaaaaa.jsonl"),
+    ]
+
+
+def test_without_a_complete_run_the_first_reason_is_said(tmp_path: Path) -> None:
+    """And how many more there are."""
+    golden = make_project(tmp_path)
+    for day in (1, 2):
+        path = make_run(tmp_path, golden, [1] * 12, f"p-2026-01-0{day}-aaaaaaaa")
+        path.rename(path.with_name(path.name + ".part"))
+    with pytest.raises(InputError, match=r"no complete run .*; not .*-02-.*: the run was not finished.*, nor 1 more;"):
+        newest_run([tmp_path])

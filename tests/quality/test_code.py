@@ -1,0 +1,48 @@
+"""Format, lint, layers and types: what ``./scripts/check`` looks at, beside the other tests instead of before them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = Path(sys.executable).parent
+
+
+def complaints(*command: str, paths: tuple[str, ...] = ("src",)) -> str:
+    """Run a tool on the repository; return what it prints if it finds something, or else nothing."""
+    search = os.pathsep.join(str(ROOT / path) for path in paths)
+    done = subprocess.run(
+        [TOOLS / command[0], *command[1:]],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": search},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+def test_the_code_is_formatted() -> None:
+    """``ruff format`` would change nothing."""
+    assert complaints("ruff", "format", "--check", ".") == ""
+
+
+def test_the_linter_finds_nothing() -> None:
+    """``ruff check`` with the rules of pyproject.toml."""
+    assert complaints("ruff", "check", ".") == ""
+
+
+def test_imports_keep_the_contracts() -> None:
+    """Layers point down, packages are entered by their doors, and there are no cycles."""
+    assert complaints("lint-imports", "--no-cache", paths=("src", "tests")) == ""
+
+
+@pytest.mark.slow
+def test_the_types_are_right() -> None:
+    """``mypy --strict``, which remembers what has not changed; the first time it takes twenty seconds."""
+    assert complaints("mypy") == ""
