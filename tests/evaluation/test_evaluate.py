@@ -192,10 +192,10 @@ def test_the_run_file_holds_all_that_scoring_needs(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no run of karat"),
+        ("", "is not a run of karat"),
         ('{"karat": "run", "format": 99}\n', "is a run of format 99"),
         ("{\n", "line 1: is not valid JSON"),
-        ('{"query": "q"}\n', "is no run of karat"),
+        ('{"query": "q"}\n', "is not a run of karat"),
     ],
 )
 def test_what_is_no_run_is_refused(tmp_path, text, message):

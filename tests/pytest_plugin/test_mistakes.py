@@ -40,7 +40,7 @@ WRONG = {
     "'project', sample=11": "sample=11; the golden set has 10 queries",
     "'project', paraphrases='no'": "paraphrases='no'; it is True or False",
     "'project', timeout='soon'": "timeout='soon'; it is a number of seconds",
-    "'project', timeout=float('nan')": "timeout=nan; choose seconds above 0, or none",
+    "'project', timeout=float('nan')": "timeout=nan; choose a number of seconds above 0",
 }
 
 

@@ -1,4 +1,4 @@
-"""Evaluation: a run with its scores, by query, repeat and segment, its latency, and what failed."""
+"""Evaluation: a run with its scores by query, repeat and segment, its latency, and its failures."""
 
 from karat.evaluation._comparable import (
     FIT_PARTS,

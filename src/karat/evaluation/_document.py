@@ -1,4 +1,4 @@
-"""An evaluation as ``karat eval --json`` prints it."""
+"""The JSON document of an evaluation, which ``karat eval --json`` prints."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from karat.measures import document
 
 
 def evaluation_document(evaluation: Evaluation, *, per_query: bool = False, success: float = 1.0) -> dict[str, Any]:
-    """Return an evaluation in the shape of ``karat score --json``, with latency and what failed.
+    """Return the document of an evaluation: that of ``karat score --json``, with latency, failures and segments.
 
-    Where queries were asked several times, ``trials`` has for each measure the share of queries that reached
-    ``success`` in any of the repeats, and in all of them.
+    If queries were asked several times, ``trials`` has for each measure the share of queries that reached ``success``
+    in any of the repeats, and the share that reached it in all of them.
     """
     scores = document([evaluation.scores], per_query=per_query)
     run = scores["runs"][0]
@@ -35,11 +35,11 @@ def evaluation_document(evaluation: Evaluation, *, per_query: bool = False, succ
 
 
 def _segments(evaluation: Evaluation) -> dict[str, dict[str, Any]]:
-    """Return the measures of each segment by field; a field with one value divides nothing."""
+    """Return the measures of each segment by field. A field with a single value is left out: it divides nothing."""
     fields: dict[str, dict[str, Any]] = {}
     for (field, value), queries in evaluation.segments.items():
         scores = evaluation.scores.select(queries)
-        if scores.queries:  # of a sample, none may have been asked
+        if scores.queries:  # a sample may have no query of the segment
             fields.setdefault(field, {})[value] = {"measures": _measures(scores)}
     return {field: values for field, values in fields.items() if len(values) > 1}
 

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from karat.core import GoldenSet, Hit, Trace
 from karat.evaluation import Evaluation, segment_queries, system_changes
-from karat.gate import Check, Compared, compare, generator, lower_is_better, moved, movers
+from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
 from karat.reports import add_conclusions
 from karat.schema import (
@@ -171,20 +171,20 @@ def _movers(gated: GateResult) -> tuple[MoverRow, ...]:
             measure=mover.measure,
             baseline=mover.baseline,
             candidate=mover.candidate,
-            moved=tuple(moved(candidate.lists.get(mover.query, ()), before.lists.get(mover.query, ()))),
+            moved=tuple(describe_moves(candidate.lists.get(mover.query, ()), before.lists.get(mover.query, ()))),
         )
-        for mover in movers(candidate, before, gated.decision.policy.measures)
+        for mover in find_movers(candidate, before, gated.decision.policy.measures)
     )
 
 
-def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Compared]:
+def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Comparison]:
     if before is None or not before.has_queries:
         return {}
     shared = [name for name in candidate.scores.measures if name in before.scores.measures]
     return {comparison.measure: comparison for comparison in compare(candidate, before, shared)}
 
 
-def _measure(gated: GateResult, name: str, comparison: Compared | None) -> MeasureRow:
+def _measure(gated: GateResult, name: str, comparison: Comparison | None) -> MeasureRow:
     """Return a measure with what it is held against, and how it compares with the baseline."""
     candidate, before = gated.evaluation, gated.baseline.evaluation if gated.baseline else None
     checks = [
@@ -213,12 +213,12 @@ def _interval(name: str, scores: Sequence[float]) -> tuple[float, float] | None:
     """Return the 95 % interval of a mean; None for fewer than two scores."""
     if len(scores) < 2:
         return None
-    interval = bootstrap(scores, rng=generator(0, name), method="bca")
+    interval = bootstrap(scores, rng=make_generator(0, name), method="bca")
     return interval.low, interval.high
 
 
 def _status(
-    checks: Sequence[Check], comparison: Compared | None
+    checks: Sequence[Check], comparison: Comparison | None
 ) -> Literal["FAIL", "DEGRADED", "INCONCLUSIVE", "PASS", "UNCHECKED"]:
     """Return what became of a measure; without a check that passed it is not called a pass."""
     if any(check.outcome is Outcome.FAIL for check in checks):

@@ -9,7 +9,7 @@ from typing import Any
 from karat.core import UsageError, did_you_mean
 
 DOCUMENTS: Mapping[str, tuple[str, str]] = {
-    "comparison": ("_comparison", "Comparison"),
+    "comparison": ("_comparison", "ComparisonDocument"),
     "decision": ("_decision", "DecisionDocument"),
     "experiment": ("_experiment", "ExperimentEntry"),
     "experiment-diff": ("_experiment", "ExperimentDiff"),
