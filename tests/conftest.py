@@ -44,6 +44,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=turn)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The user's cache of embeddings is a folder of this session, shared by its workers: never the real home."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "user-cache"
+    os.environ["KARAT_CACHE"] = str(folder)  # and not XDG_CACHE_HOME, where pip and browsers keep what they downloaded
+    return folder
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock in the place of the real one wherever karat measures how long an answer takes."""

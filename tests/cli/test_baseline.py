@@ -116,7 +116,7 @@ class TestUpdate:
 
     def test_a_policy_that_checks_nothing(self, run: Run, folder: Path) -> None:
         """Nothing is recorded by it."""
-        (folder / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = []\n')
+        (folder / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = ["NumRet"]\n')
         assert "checks nothing" in run("update", "runs/good.jsonl", "--force", "so what", code=2)[1]
         assert not (folder / "baseline.json").exists()
 

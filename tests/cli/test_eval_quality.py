@@ -18,7 +18,7 @@ import pytrec_eval
 
 from karat import golden
 from karat.core import GoldenSet
-from karat.systems.embed import cached, embedder
+from karat.systems.embed import find_cache, make_embedder, with_cache
 from public_data import DATA, skip_without
 
 SCIFACT = DATA / "scifact"
@@ -76,7 +76,7 @@ def by_words(part: GoldenSet) -> dict[str, Ranking]:
 
 
 def by_meaning(part: GoldenSet, cache: Path) -> dict[str, Ranking]:
-    model = cached(embedder("granite"), cache)
+    model = with_cache(make_embedder("granite"), cache)
     matrix = model([f"{document.title}\n{document.text}" for document in part.documents]).astype(float)
     asked = model([query.text for query in part.queries]).astype(float)
     ids = [document.id for document in part.documents]
@@ -118,7 +118,7 @@ def test_the_pipeline_finds_what_an_independent_one_finds(
         (tmp_path / "karat.toml").write_text(f'[golden]\npath = "set"\n[pipeline]\n{setting}\n')
         out, _ = run(tmp_path, "-m", "nDCG@10", "-m", "R@100", "--k", "100", "--json")
         found[channels] = [cell["mean"] for cell in json.loads(out)["runs"][0]["measures"].values()]
-    words, meaning = by_words(part), by_meaning(part, tmp_path / ".karat" / "embeddings.sqlite")
+    words, meaning = by_words(part), by_meaning(part, find_cache())
     wanted = {"lexical": words, "dense": meaning, "both": fused([words, meaning])}
     for channels, ranked in wanted.items():
         assert found[channels] == pytest.approx(means(part, ranked), abs=1e-6), channels

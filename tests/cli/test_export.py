@@ -53,7 +53,7 @@ def karat(python_of: Callable[[str], Path], environment: dict[str, str], folder:
             env=environment | {"HOME": str(folder / "home"), "COLUMNS": "120"},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert "Traceback" not in done.stderr
         return done.returncode, done.stdout, done.stderr

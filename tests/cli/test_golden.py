@@ -110,9 +110,9 @@ def test_tag_compares_with_the_last_tag(run: Run, folder: Path) -> None:
     assert out.startswith("golden-dataset-v1.1.0 (since golden-dataset-v1.0.0: minor)\n")
     assert 'set version = "1.1.0" in golden.toml' in out
     assert "git -C set tag golden-dataset-v1.1.0" in out
-    found = json.loads(run("tag", "set", "--json")[0])
-    assert (found["tag"], found["bump"]) == ("golden-dataset-v1.1.0", "minor")
-    assert found["fingerprint"] == golden.fingerprint(golden.read("set"))
+    tag = json.loads(run("tag", "set", "--json")[0])
+    assert (tag["tag"], tag["bump"]) == ("golden-dataset-v1.1.0", "minor")
+    assert tag["fingerprint"] == golden.fingerprint(golden.read("set"))
 
 
 def test_tag_takes_a_folder_to_compare_with(run: Run, folder: Path) -> None:
@@ -170,7 +170,7 @@ def test_in_place_needs_the_own_format(run: Run, folder: Path) -> None:
 
 
 def test_every_mistake_has_its_line(run: Run, folder: Path) -> None:
-    """Several mistakes are told one a line, and nothing in a file can break a line or act on the terminal."""
+    """Several mistakes are printed one per line, and nothing in a file can break a line or act on the terminal."""
     (folder / "set" / "queries.jsonl").write_text('{"id": "a\\u001b[31m\\nb"}\n{"id": 1.5}\n')
     _, err = run("convert", "set", "x", code=2)
     lines = err.splitlines()
@@ -203,7 +203,7 @@ def test_merges_at_once_lose_nothing(folder: Path) -> None:
     (folder / "add.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 2}\n')
     command = [sys.executable, "-m", "karat", "golden", "merge", "set", "add.jsonl", "--in-place", "--annotator"]
     jobs = [subprocess.Popen([*command, f"p{i}"], stdout=subprocess.DEVNULL) for i in range(5)]
-    assert [job.wait(timeout=60) for job in jobs] == [0] * 5
+    assert [job.wait(timeout=600) for job in jobs] == [0] * 5
     assert {j.annotator for j in golden.read("set").judgments} == {"ana", *(f"p{i}" for i in range(5))}
 
 

@@ -86,7 +86,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def rules(report: Any) -> set[str]:
-    """Give the rules that found something."""
+    """Return the rules that found something."""
     return {finding["rule"] for finding in report["findings"]}
 
 
@@ -135,8 +135,8 @@ def test_an_error_ends_with_2_and_comes_first(cli: Cli, tmp_path: Path) -> None:
 def test_strict_takes_warnings_seriously(cli: Cli, folder: Path) -> None:
     """With --strict a warning ends with 2; without any it is 0."""
     assert "not accepted (--strict): no errors" in cli(folder, "--strict", code=2)
-    found = rules(cli.json(folder))
-    ignored = [option for rule in sorted(found) for option in ("--ignore", rule)]
+    fired = rules(cli.json(folder))
+    ignored = [option for rule in sorted(fired) for option in ("--ignore", rule)]
     text = cli(folder, "--strict", *ignored)
     assert text.rstrip().split("\n")[-1].startswith("usable: no errors, no warnings, ")
     assert "ignored (" in text
@@ -180,7 +180,7 @@ def test_the_index_is_compared(cli: Cli, folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_chunks_are_looked_at(cli: Cli, folder: Path, tmp_path: Path) -> None:
-    """A chunk without text is told; a file of chunks that cannot be read is an error of its own."""
+    """A chunk without text is reported; a file of chunks that cannot be read is an error of its own."""
     chunks = tmp_path / "chunks.jsonl"
     chunks.write_text('{"id": "a", "text": ""}\n')
     assert "empty-text" in rules(cli.json(folder, "--chunks", chunks))
@@ -213,7 +213,7 @@ def test_what_cannot_be_read_is_told_line_by_line(cli: Cli, folder: Path, tmp_pa
 
 
 def test_unknown_keys_are_warnings(cli: Cli, folder: Path) -> None:
-    """A misspelt key is told, and the set stays usable."""
+    """A misspelt key is reported, and the set stays usable."""
     with (folder / "queries.jsonl").open("a") as file:
         file.write('{"id": "q9", "text": "Where is the gym?", "paraphrase": ["gym?"]}\n')
     text = cli(folder)
@@ -239,12 +239,12 @@ def test_documents_and_the_format_can_be_named(cli: Cli, folder: Path, tmp_path:
 def test_rules_are_explained(cli: Cli, rule: str) -> None:
     """--explain prints the rule's own text, without a set, and as JSON in parts."""
     assert cli("--explain", rule) == f"{rule} ({RULES[rule].severity})\n\n{RULES[rule].text}\n"
-    told = json.loads(cli("--explain", rule, "--json"))
-    assert {"rule", "severity", "summary", "why", "example", "fix"} <= set(told)
+    explanation = json.loads(cli("--explain", rule, "--json"))
+    assert {"rule", "severity", "summary", "why", "example", "fix"} <= set(explanation)
 
 
 def test_what_makes_no_sense_is_refused_before_anything_is_read(cli: Cli, tmp_path: Path) -> None:
-    """Unknown rules are told with near misses, and a set has to be named."""
+    """Unknown rules are refused with near misses, and a set has to be named."""
     assert "did you mean 'unknown-query'" in cli("--explain", "unknown-qury", code=2)
     assert "did you mean 'unknown-query'" in cli(tmp_path / "nowhere", "--ignore", "unknown-qury", code=2)
     assert cli(code=2) == "karat: which golden set? karat golden check SET, or --explain RULE\n"
@@ -339,7 +339,7 @@ def test_options_win_over_the_project(cli: Cli, project: Path, tmp_path: Path) -
 
 
 def test_a_project_whose_set_is_missing_or_damaged(cli: Cli, project: Path) -> None:
-    """The path of the set is told, not that of the project; a mistake in karat.toml is told as one."""
+    """The message has the path of the set, not of the project; a mistake in karat.toml is reported as one."""
     (project / "golden" / "queries.jsonl").write_text("[]\n")
     assert "quality/golden/queries.jsonl, line 1: [] is not an object" in cli("quality", code=2)
     (project / "karat.toml").write_text("[golden]\npath = 'gone'\n")

@@ -83,9 +83,9 @@ def test_whatever_is_there_stays(run: Run, repository: Path, name: str, kind: st
     [
         ("karat.toml", "folder", "karat.toml: is a folder; move it away, and start again"),
         ("karat.toml", "nowhere", "karat.toml: is a link that leads nowhere; move it away"),
-        ("karat.toml", "pipe", "karat.toml: is no file; move it away"),
+        ("karat.toml", "pipe", "karat.toml: is not a file; move it away"),
         ("golden", "nowhere", "golden: is a link that leads nowhere; move it away"),
-        ("golden", "pipe", "golden: is no file; move it away"),
+        ("golden", "pipe", "golden: is not a file; move it away"),
     ],
 )
 def test_what_no_project_can_have_is_refused(run: Run, repository: Path, name: str, kind: str, message: str) -> None:
@@ -116,7 +116,7 @@ def test_a_pipeline_that_is_there_is_added_to(run: Run, repository: Path, kind: 
     if kind == "pipeline":
         path.write_text("include: { local: .gitlab/karat.yml }\n")
         again, _ = run("--documents", "docs", "--ci", "gitlab", "--karat", "1", "--yes")
-        assert ".gitlab/karat.yml: is there already\n" in again
+        assert ".gitlab/karat.yml: exists already\n" in again
         assert "next: add" not in again
 
 
@@ -126,18 +126,55 @@ def test_an_own_pipeline_that_grew_is_left_alone(run: Run, repository: Path) -> 
     with (repository / ".gitlab-ci.yml").open("a") as file:
         file.write("build:\n  script: make\n")
     out, _ = run("--ci", "gitlab", "--yes")
-    assert ".gitlab-ci.yml: is there and differs; left as it is\n  holds more than the job of karat\n" in out
+    assert ".gitlab-ci.yml: exists and differs; left as it is\n  holds more than karat's job\n" in out
     assert "make" not in out
     assert not (repository / ".gitlab").exists()
 
 
-def test_what_to_add_to_gitignore_is_said(run: Run, repository: Path) -> None:
-    """The lines that it lacks, and no word where it has them all."""
-    (repository / ".gitignore").write_text("*.pyc\n/runs/\n")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"", b"/.karat/\n/runs/\n/reports/\n/karat-report/\n"),
+        (b"*.pyc\n/runs/\n", b"*.pyc\n/runs/\n/.karat/\n/reports/\n/karat-report/\n"),
+        (b"*.pyc", b"*.pyc\n/.karat/\n/runs/\n/reports/\n/karat-report/\n"),
+        (b"*.pyc\r\nruns\r\n", b"*.pyc\r\nruns\r\n/.karat/\r\n/reports/\r\n/karat-report/\r\n"),
+        (b"# caf\xc3\xa9\nruns/\n.karat\nreports\n", b"# caf\xc3\xa9\nruns/\n.karat\nreports\n/karat-report/\n"),
+    ],
+)
+def test_gitignore_gets_the_lines_that_it_lacks_once(run: Run, repository: Path, before: bytes, after: bytes) -> None:
+    """What is in it stays byte for byte, its line ends are followed, and a second time nothing is added."""
+    (repository / ".gitignore").write_bytes(before)
+    assert states(run, "--ci", "none")[".gitignore"] == "extended"
+    assert (repository / ".gitignore").read_bytes() == after
+    assert states(run, "--ci", "none")[".gitignore"] == "same"
+    assert (repository / ".gitignore").read_bytes() == after
+    assert ignored(repository, "runs/x", ".karat/x", "reports/x", "karat-report/x", "golden/x") == [
+        "runs/x", ".karat/x", "reports/x", "karat-report/x",
+    ]  # fmt: skip
+
+
+def test_gitignore_of_a_project_in_a_folder(run: Run, repository: Path) -> None:
+    """A line for the root does not ignore a folder of the project."""
+    (repository / ".gitignore").write_text("/runs/\n/karat-report/\n")
+    run("inner", "--ci", "none", "--yes")
+    lines = (repository / ".gitignore").read_text().splitlines()
+    assert lines == ["/runs/", "/karat-report/", "/inner/.karat/", "/inner/runs/", "/inner/reports/"]
+
+
+def test_a_link_to_a_gitignore_stays_a_link(run: Run, repository: Path) -> None:
+    """The lines go to the file that it leads to."""
+    (repository / "shared").write_text("*.pyc\n")
+    (repository / ".gitignore").symlink_to("shared")
+    run("--ci", "none", "--yes")
+    assert (repository / ".gitignore").is_symlink()
+    assert "/runs/" in (repository / "shared").read_text().splitlines()
+
+
+def test_what_to_add_to_a_gitignore_that_is_not_text(run: Run, repository: Path) -> None:
+    """It is left alone, and the lines are printed."""
+    (repository / ".gitignore").write_bytes(b"\xff\xfe\x00")
     out, _ = run("--yes", "--karat", "1")
-    assert "next: add to .gitignore, each on a line of its own: /.karat/ /reports/ /karat-report/\n" in out
-    (repository / ".gitignore").write_text("/.karat/\n/runs/\n/reports/\n/karat-report/\n")
-    assert "next: add" not in run("--yes", "--karat", "1")[0]
+    assert "next: add to .gitignore, each on a line of its own: /.karat/ /runs/ /reports/ /karat-report/\n" in out
 
 
 def test_two_projects_have_two_workflows(run: Run, repository: Path) -> None:
@@ -237,7 +274,7 @@ def test_several_at_once(repository: Path, environment: dict[str, str]) -> None:
         assert [one.stdout.readline() for one in several] == ["ready\n"] * 4
         signal.touch()
         for one in several:
-            out, err = one.communicate(timeout=60)
+            out, err = one.communicate(timeout=600)
             assert (out.strip() in ("written", "same", "kept"), err) == (True, "")
         assert len(open_project(repository).golden.queries) == 2
 
@@ -247,11 +284,11 @@ def test_an_answer_is_looked_at_when_it_is_given(repository: Path, environment: 
     answers = "nowhere\n~nobody-is-called-so\n  ~/docs \nsearch\n app:find \njenkins\n gitlab \n"
     done = subprocess.run(
         [sys.executable, "-m", "karat", "init"], input=answers, env=environment | {"HOME": str(repository)},
-        cwd=repository, capture_output=True, text=True, timeout=60,
+        cwd=repository, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [line.partition("Error: ")[2][:20] for line in done.stderr.splitlines() if "Error: " in line] == [
-        "nowhere: no such fil", "~nobody-is-called-so", "'search' is no retri", "'jenkins' is no CI; ",
+        "nowhere: no such fil", "~nobody-is-called-so", "'search' is not a re", "'jenkins' is not a C",
     ]  # fmt: skip
     assert tomllib.loads((repository / "karat.toml").read_text())["eval"]["system"] == "app:find"
     assert len(open_project(repository).golden.documents) == 2
@@ -280,8 +317,8 @@ def test_a_broken_configuration_is_told(run: Run, repository: Path) -> None:
     """It stays, and why it cannot be read is said; the set that is written stands on its own."""
     (repository / "karat.toml").write_text("[golden\n")
     out, _ = run("--documents", "docs", "--yes")
-    assert "karat.toml: is there and differs; left as it is" in out
-    assert "next: mend karat.toml: is not valid TOML" in out
+    assert "karat.toml: exists and differs; left as it is" in out
+    assert "next: correct karat.toml: is not valid TOML" in out
     assert len(golden.read(repository / "golden").documents) == 2
 
 
@@ -289,7 +326,7 @@ def test_a_configuration_in_pyproject_is_not_hidden(run: Run, repository: Path) 
     """karat.toml goes before [tool.karat]: written beside it, it would take the project over."""
     (repository / "pyproject.toml").write_text('[tool.karat.golden]\npath = "tests/golden"\n')
     out, _ = run("--documents", "docs", "--yes")
-    assert "pyproject.toml: is there and differs; left as it is\n  its [tool.karat] is the configuration" in out
+    assert "pyproject.toml: exists and differs; left as it is\n  its [tool.karat] is the configuration" in out
     assert not (repository / "karat.toml").exists()
     assert len(open_project(repository).golden.documents) == 2
     workflow = yaml.safe_load((repository / WORKFLOW).read_text())
@@ -322,7 +359,7 @@ def test_a_set_outside_of_the_repository_is_not_made(run: Run, repository: Path)
     """A configuration may name one that is there, and nothing is written to where it leads otherwise."""
     (repository / "karat.toml").write_text('[golden]\npath = "../elsewhere"\n')
     _, err = run("--documents", "docs", "--yes", code=2)
-    assert "elsewhere: is not there, and lies outside of the repository" in err
+    assert "elsewhere: does not exist, and is outside of the repository" in err
     assert not (repository / WORKFLOW).exists()
 
 
@@ -362,7 +399,7 @@ def test_a_folder_without_the_right_to_write(tmp_path: Path, environment: dict[s
         locked.mkdir(mode=0o555)
         hidden.mkdir(mode=0o000)
         command = [sys.executable, "-c", AS_NOBODY, *map(str, (tmp_path / "warm", locked / "new", hidden / "new"))]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         assert done.stdout.splitlines() == [
             f"{folder}: cannot be written into: permission denied" for folder in (locked, hidden)
         ], done.stderr
@@ -416,10 +453,10 @@ def test_without_anybody_to_ask(repository: Path, environment: dict[str, str], s
     """--yes asks nothing; without it, what to do is said, and nothing is written."""
     closed = "<&-" if stdin == "closed" else "</dev/null"
     command = f'"{sys.executable}" -m karat init "$@" {closed}'
-    options = {"cwd": repository, "env": environment, "capture_output": True, "text": True, "timeout": 60}
+    options = {"cwd": repository, "env": environment, "capture_output": True, "text": True, "timeout": 600}
     asked = subprocess.run(["sh", "-c", command, "sh", "--documents", "docs"], **options)  # type: ignore[call-overload]
     assert asked.returncode == 2, asked.stderr
-    assert asked.stderr.endswith("karat: nobody answers; give --yes, or --documents, --system and --ci\n")
+    assert asked.stderr.endswith("karat: nobody answers; pass --yes, or --documents, --system and --ci\n")
     assert not (repository / "karat.toml").exists()
     done = subprocess.run(["sh", "-c", command, "sh", "--yes"], **options)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stderr

@@ -37,20 +37,22 @@ def files(tmp_path: Path) -> Path:
 
 def run(*arguments: str, cwd: Path | None = None, **options: object) -> subprocess.CompletedProcess[str]:
     """Run karat as a user does."""
-    return subprocess.run([*KARAT, *arguments], capture_output=True, text=True, cwd=cwd, timeout=60, **options)  # type: ignore[call-overload,no-any-return]
+    return subprocess.run([*KARAT, *arguments], capture_output=True, text=True, cwd=cwd, timeout=600, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a line of bash in which karat is the command line."""
     line = f'karat() {{ {shlex.join(KARAT)} "$@"; }}; {line}'
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=cwd, timeout=60)
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=cwd, timeout=600)
 
 
 def imported(*arguments: str, cwd: Path | None = None) -> set[str]:
     """Give the top-level packages that a command imports."""
     code = f"import sys; sys.argv = {['karat', *arguments]!r}\nfrom karat.cli import main\n"
     code += "try: main()\nexcept SystemExit: pass\nprint('MODULES', *{name.split('.')[0] for name in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=600, check=True
+    )
     return set(done.stdout.rsplit("MODULES", 1)[1].split())
 
 
@@ -217,7 +219,7 @@ def on_a_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
             if not piece:
                 break
             written += piece
-        assert process.wait(60) == 0
+        assert process.wait(600) == 0
     finally:
         os.close(ours)
     return written.decode()
@@ -245,7 +247,7 @@ def test_a_bug_shows_its_traceback(tmp_path: Path) -> None:
     """What is no mistake of the user is not hidden, and no failed gate, which is exit code 1."""
     code = "import sys, karat.cli, karat.cli._score\nkarat.cli._score.command.callback = lambda **_: 1 / 0\n"
     code += "sys.argv = ['karat', 'score', 'a', 'b']\nkarat.cli.main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3
     assert "ZeroDivisionError" in done.stderr
     assert done.stderr.endswith(

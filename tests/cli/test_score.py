@@ -210,7 +210,7 @@ def test_a_run_may_come_from_standard_input(cli: Cli, files: Path, monkeypatch: 
 def test_process_substitution_works(files: Path) -> None:
     """Both files may come through the shell's <(command)."""
     line = f"{sys.executable} -m karat score <(cat qrels.txt) <(gzip -c good.txt) -m P@1 --json"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=600, check=True)
     assert json.loads(done.stdout)["runs"][0]["measures"]["P@1"]["mean"] == 2 / 3
 
 
@@ -345,7 +345,7 @@ def test_a_kill_while_writing_leaves_the_old_file(files: Path, event: str, targe
     """A process that dies when it opens or renames its temporary file leaves the old output."""
     Path("out.json").write_text("old")
     code = KILLED.format(event=event, target=target)
-    done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", code], timeout=600, capture_output=True)
     assert done.returncode == -signal.SIGKILL
     assert Path("out.json").read_text() == "old"
 
@@ -356,7 +356,7 @@ def test_a_kill_at_any_time_leaves_the_old_file_or_the_new_one(files: Path) -> N
     Path("run.json").write_text(json.dumps({f"q{i}": {"d1": 1} for i in range(10_000)}))
     command = [sys.executable, "-m", "karat", "score", "qrels.json", "run.json", "--per-query", "-o", "out.json"]
     started = time.monotonic()
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=600)
     took = time.monotonic() - started
     new = Path("out.json").read_text()
     for share in (0.5, 0.7, 0.8, 0.9, 0.95, 1.0):

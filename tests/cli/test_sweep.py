@@ -213,7 +213,7 @@ def test_a_sweep_that_is_stopped_goes_on(folder: Path, environment: dict[str, st
     worker = begin(folder, environment, HOLD="better what is word10")
     wait_for(folder, 35)
     os.kill(worker.pid, how)
-    _, err = worker.communicate(timeout=30)
+    _, err = worker.communicate(timeout=600)
     assert worker.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
     if how is signal.SIGINT:
         assert "karat: interrupted; the same command goes on where this one stopped" in err
@@ -240,7 +240,7 @@ def test_two_sweeps_at_once_lose_nothing(folder: Path, environment: dict[str, st
     assert any("this one waits" in line for line in second.stderr)
     (folder / "go on").touch()
     for worker in (first, second):
-        out, err = worker.communicate(timeout=60)
+        out, err = worker.communicate(timeout=600)
         assert worker.returncode == 0, err
         assert "experiments.json has them as" in out
     found = read_log(folder / "experiments.json")

@@ -26,7 +26,7 @@ def run(
     """Run ``karat trec-eval`` in a process of its own."""
     command = [sys.executable, "-m", "karat", "trec-eval", *map(str, arguments)]
     return subprocess.run(
-        command, input=stdin, capture_output=True, check=False, timeout=60, env=os.environ | (environment or {})
+        command, input=stdin, capture_output=True, check=False, timeout=600, env=os.environ | (environment or {})
     )
 
 

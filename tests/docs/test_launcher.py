@@ -72,7 +72,7 @@ def first_use(
         )
         for _ in range(2)
     ]
-    given = [process.communicate(timeout=300) for process in started]
+    given = [process.communicate(timeout=600) for process in started]
     return root, [(process.returncode, *texts) for process, texts in zip(started, given, strict=True)]
 
 

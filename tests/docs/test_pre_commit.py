@@ -38,7 +38,7 @@ def test_a_commit_with_a_broken_set_is_refused(
     }
 
     def call(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
 
     def git(folder: Path, *arguments: str) -> str:
         done = call(folder, "git", "-c", "init.defaultBranch=main", *arguments)

@@ -348,7 +348,7 @@ def play(python_of: Callable[[str], Path], environment: dict[str, str], folder: 
             env=kept | {"HOME": str(folder / "home"), "DO_NOT_TRACK": "true"} | variables,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1])

@@ -95,7 +95,7 @@ def _rows(
     known: st.SearchStrategy[str],
     targets: st.SearchStrategy[Target],
 ) -> dict[str, dict[str, st.SearchStrategy[Any]]]:
-    """Give a strategy for each field of the model that does not depend on the others."""
+    """Return a strategy for each field of the model that does not depend on the others."""
 
     def some(of: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
         return st.lists(of, max_size=3).map(tuple)
@@ -137,7 +137,7 @@ def _rows(
 
 
 def sent_round(given: GoldenSet, format: str, name: str = "golden.json") -> tuple[GoldenSet, tuple[str, ...]]:
-    """Write a set and read it again; give what came back, and what was told to be lost.
+    """Write a set and read it again; return what came back, and the notes on what was lost.
 
     Fails where another format takes the file for its own, or where the reader finds a key that it does not know.
     """

@@ -49,8 +49,8 @@ def test_precision_with_one_relevant_document_per_query() -> None:
 
 def test_the_reasons_by_hand() -> None:
     """Queries below 1 are counted by reason: nothing to find, too few for P, too many for R."""
-    found = golden({"a": 3, "b": 2, "c": 2}, {"a": 3}, {"a": 1}, {})
-    precision, recall = ceiling(found, ["P@2", "R@2"])
+    gold = golden({"a": 3, "b": 2, "c": 2}, {"a": 3}, {"a": 1}, {})
+    precision, recall = ceiling(gold, ["P@2", "R@2"])
     assert precision.best == (1 + 0.5 + 0 + 0) / 4
     assert (precision.scored, precision.total) == (4, 4)
     assert precision.below == {"no relevant document": 2, "fewer than 2 relevant documents": 1}
@@ -64,27 +64,27 @@ def test_the_reasons_by_hand() -> None:
 
 def test_the_set_decides_what_is_relevant_unless_the_measure_does() -> None:
     """The lowest relevant grade is the set's; one that is written stays, also when it is the default."""
-    found = golden({"a": 3, "b": 2, "c": 1}, relevant=3)
-    tops = ceiling(found, ["P@5", "P(rel=1)@5", "precision(rel=2)@5"])
+    gold = golden({"a": 3, "b": 2, "c": 1}, relevant=3)
+    tops = ceiling(gold, ["P@5", "P(rel=1)@5", "precision(rel=2)@5"])
     assert [top.best for top in tops] == [0.2, 0.6, 0.4]
-    assert str(measure_for(found, "nDCG@5")) == "nDCG@5"
+    assert str(measure_for(gold, "nDCG@5")) == "nDCG@5"
 
 
 def test_documents_of_one_class_count_once() -> None:
     """Two documents that can stand for each other are one relevant document."""
-    found = golden({"a": 3, "b": 3, "c": 3}, classes={"twins": ("a", "b")})
-    assert [top.best for top in ceiling(found, ["P@5"])] == [0.4]
+    gold = golden({"a": 3, "b": 3, "c": 3}, classes={"twins": ("a", "b")})
+    assert [top.best for top in ceiling(gold, ["P@5"])] == [0.4]
 
 
 def test_parts_of_documents_can_be_the_unit() -> None:
     """Two relevant sections of one document are two targets and one document."""
     parts = [Target(document="wifi", section=f"S.{i}") for i in (1, 2)]
-    found = GoldenSet(
+    gold = GoldenSet(
         queries=(Query(id="q", text="reset?"),),
         judgments=tuple(Judgment(query="q", target=part, grade=3) for part in parts),
     )
-    assert ceiling(found, ["P@5"])[0].best == 0.2
-    assert ceiling(found, ["P@5"], unit="target")[0].best == 0.4
+    assert ceiling(gold, ["P@5"])[0].best == 0.2
+    assert ceiling(gold, ["P@5"], unit="target")[0].best == 0.4
 
 
 def test_nothing_to_score_has_no_ceiling() -> None:
@@ -137,15 +137,15 @@ CUTOFFS: dict[str, list[float | None]] = {
 
 
 def exact_measures(rel: int) -> list[Measure]:
-    """Give every measure that has a ceiling, with cut-offs and parameters."""
-    found = []
+    """Return every measure that has a ceiling, with cut-offs and parameters."""
+    measures = []
     for name in sorted(EXACT):
         definition = MEASURES.get(name)
         takes_rel = any(parameter.name == "rel" for parameter in definition.parameters)
         for params in PARAMETERS.get(name, [{}]):
             given = {**params, "rel": rel} if takes_rel else params
-            found += [Measure.of(name, k, given) for k in CUTOFFS[definition.cutoff]]
-    return found
+            measures += [Measure.of(name, k, given) for k in CUTOFFS[definition.cutoff]]
+    return measures
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -167,7 +167,7 @@ def test_no_list_of_documents_beats_the_ceiling(grades: list[int], unjudged: int
 
 
 def only(findings: object) -> Finding:
-    """Give the one finding."""
+    """Return the one finding."""
     (finding,) = findings  # type: ignore[misc]
     assert isinstance(finding, Finding)
     return finding
@@ -193,20 +193,20 @@ def test_the_usual_floors_are_a_warning() -> None:
 
 def test_a_floor_at_the_ceiling_can_be_reached() -> None:
     """A floor is unreachable only if it is above the ceiling, not because of rounding."""
-    found = golden({"a": 3, "b": 3, "c": 3}, {"a": 2, "d": 2, "e": 2}, {"x": 3, "y": 3, "z": 3}, gate={"P@5": 0.6})
-    assert list(unreachable_gate(Subject(golden=found))) == []
+    gold = golden({"a": 3, "b": 3, "c": 3}, {"a": 2, "d": 2, "e": 2}, {"x": 3, "y": 3, "z": 3}, gate={"P@5": 0.6})
+    assert list(unreachable_gate(Subject(golden=gold))) == []
 
 
 def test_the_floor_that_is_offered_can_be_reached() -> None:
     """A ceiling of 0.2666... is offered as 0.26, never as 0.27."""
-    found = golden({"a": 3, "b": 3}, {"c": 3}, {"d": 3}, gate={"P@5": 0.6})
-    assert only(unreachable_gate(Subject(golden=found))).fix.endswith("at most 0.26")
+    gold = golden({"a": 3, "b": 3}, {"c": 3}, {"d": 3}, gate={"P@5": 0.6})
+    assert only(unreachable_gate(Subject(golden=gold))).fix.endswith("at most 0.26")
 
 
 def test_a_gate_on_recall_says_to_cut_deeper() -> None:
     """More relevant documents than ranks bound recall."""
-    found = golden(dict.fromkeys("abcdefgh", 3), gate={"R@5": 0.8})
-    finding = only(unreachable_gate(Subject(golden=found)))
+    gold = golden(dict.fromkeys("abcdefgh", 3), gate={"R@5": 0.8})
+    finding = only(unreachable_gate(Subject(golden=gold)))
     assert "each query has 8 relevant documents" in finding.message
     assert finding.fix == "use R_cap@5, cut deeper than 5, or lower the floor to at most 0.62"
 
@@ -226,12 +226,12 @@ def test_a_gate_without_a_value_is_unreachable() -> None:
     ],
 )
 def test_a_gate_that_cannot_be_checked_is_an_error(measure: str, words: str) -> None:
-    """A gate on an unknown measure, or on one that is better when lower, is told with the reason."""
-    found = golden({"a": 5}, gate={measure: 0.5, "R@5": 0.5}, grades=("no", *"abcde"))
-    finding = only(unusable_gate(Subject(golden=found)))
+    """A gate on an unknown measure, or on one that is better when lower, is reported with the reason."""
+    gold = golden({"a": 5}, gate={measure: 0.5, "R@5": 0.5}, grades=("no", *"abcde"))
+    finding = only(unusable_gate(Subject(golden=gold)))
     assert words in finding.message
     assert finding.where == (measure,)
-    assert list(unreachable_gate(Subject(golden=found))) == []
+    assert list(unreachable_gate(Subject(golden=gold))) == []
 
 
 def test_a_measure_whose_ceiling_is_not_known_is_no_finding() -> None:
@@ -243,8 +243,8 @@ def test_the_ceiling_of_a_large_random_set_is_what_a_formula_says() -> None:
     """P@k tops at the mean of min(n, k) / k, R@k at that of min(n, k) / n, over n relevant documents."""
     rng = np.random.default_rng(5)
     counts = rng.integers(1, 12, 200)
-    found = golden(*({f"d{j}": 3 for j in range(n)} for n in counts))
-    precision, recall = ceiling(found, ["P@5", "R@5"])
+    gold = golden(*({f"d{j}": 3 for j in range(n)} for n in counts))
+    precision, recall = ceiling(gold, ["P@5", "R@5"])
     assert precision.best == pytest.approx(np.mean(np.minimum(counts, 5) / 5))
     assert recall.best == pytest.approx(np.mean(np.minimum(counts, 5) / counts))
     assert precision.best is not None

@@ -71,7 +71,7 @@ def test_a_sound_set_has_no_error() -> None:
 
 
 def test_errors_come_first() -> None:
-    """Whatever the order of the rules, errors are told before warnings; one error makes the set unusable."""
+    """Whatever the order of the rules, errors come before warnings; one error makes the set unusable."""
     report = check(wrong())
     assert not report.ok
     assert [finding.severity for finding in report.findings] == sorted(finding.severity for finding in report.findings)
@@ -173,7 +173,7 @@ def test_plain_data_holds_everything() -> None:
 
 
 def test_an_empty_set_is_one_error() -> None:
-    """Nothing at all is told as one error, and as no failure of the linter."""
+    """An empty set has one error, and does not make the linter fail."""
     report = check(GoldenSet())
     assert [finding.rule for finding in report.errors] == ["empty-set"]
     json.dumps(report.to_dict(), allow_nan=False)
@@ -279,7 +279,7 @@ def test_a_hundred_thousand_documents_and_a_million_judgments() -> None:
     capacity = Capacity(golden=golden, index=frozenset(f"d{i}:chunk:0" for i in range(100_000)))
     others = ("_wording_rules", "_chunk_rules")
     start = time.process_time()
-    found = {rule.name for rule in rules() if not rule.check.__module__.endswith(others) and list(rule.check(capacity))}
-    assert found == {"not-in-index", "one-annotator", "unreachable-floor"}
+    names = {rule.name for rule in rules() if not rule.check.__module__.endswith(others) and list(rule.check(capacity))}
+    assert names == {"not-in-index", "one-annotator", "unreachable-floor"}
     assert time.process_time() - start < 60
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2.5e6

@@ -23,7 +23,7 @@ POLICY = (
 
 
 def documents(*texts: str) -> tuple[Document, ...]:
-    """Give documents d0, d1 ..."""
+    """Return documents d0, d1 ..."""
     return tuple(Document(id=f"d{i}", text=text) for i, text in enumerate(texts))
 
 
@@ -125,7 +125,7 @@ def test_right_text_is_not_broken(text: str) -> None:
 
 
 def test_lost_characters_are_shown() -> None:
-    """The replacement character is told with what stands around it."""
+    """The replacement character is reported with the text around it."""
     assert "'Met\ufffdio'" in look("broken-character", "Met\ufffdio")[0].message
 
 
@@ -153,7 +153,7 @@ def test_scripts(text: str, expected: str) -> None:
 
 
 def test_stray_scripts() -> None:
-    """Documents in a script that no query has are told; once a query has it they belong to the set."""
+    """Documents in a script that no query has are reported; once a query has it they belong to the set."""
     golden = GoldenSet(
         documents=documents(PLAIN, "Заезд после пятнадцати часов", POLICY, "15:00"),
         queries=(Query(id="q", text="check-in?"),),
@@ -232,7 +232,7 @@ def test_near_duplicate_chunks() -> None:
 
 
 def test_a_thousand_fillings_of_a_template_are_one_group() -> None:
-    """They are told as a group, with five pairs to look at and the number of all."""
+    """They are reported as a group, with five pairs to look at and the number of all."""
     rng = random.Random(1)
     golden = GoldenSet(documents=documents(*(f"{POLICY * 3} House {rng.random()}" for _ in range(1_000))))
     (finding,) = check("near-duplicate-document", golden)
@@ -260,6 +260,6 @@ def test_every_rule_has_a_reference() -> None:
     ],
 )
 def test_public_sets_have_few_findings(name: str, expected: dict[str, int]) -> None:
-    """SciFact's damaged abstracts and Cranfield's two empty documents are there to see; little else is told."""
+    """SciFact's damaged abstracts and Cranfield's two empty documents are reported, and little else."""
     golden = read(find_collection(name))
     assert {finding.rule: finding.count for rule in RULE_NAMES for finding in check(rule, golden)} == expected

@@ -72,11 +72,11 @@ def test_pairs_are_told():
     after = replace(
         BASE, judgments=(Judgment(query="q1", target=WIFI, grade=1), Judgment(query="q1", target=POOL, grade=3))
     )
-    found = diff(BASE, after)
-    assert found.regraded == {("q1", WIFI): (3, 1)}
-    assert found.removed == {("q2", POOL): 2}
-    assert found.added == {("q1", POOL): 3}
-    assert found.document().pairs.regraded == (RegradedPair(query="q1", target="wifi", before=3, after=1),)
+    changes = diff(BASE, after)
+    assert changes.regraded == {("q1", WIFI): (3, 1)}
+    assert changes.removed == {("q2", POOL): 2}
+    assert changes.added == {("q1", POOL): 3}
+    assert changes.document().pairs.regraded == (RegradedPair(query="q1", target="wifi", before=3, after=1),)
 
 
 def test_another_voice_that_decides_the_same_is_a_description():

@@ -110,12 +110,18 @@ def test_spans_are_the_passages_that_answer() -> None:
 
 def test_the_agreement_in_the_datasheet_is_that_of_the_judgments() -> None:
     """Two readers judged every pair; the numbers that the datasheet gives are computed from the file."""
-    found = golden.agreement(hotel().judgments)
-    assert found is not None
-    assert found.disputed == ()
-    (kappa, pairs), *_ = found.kappa.values()
+    agreement = golden.agreement(hotel().judgments)
+    assert agreement is not None
+    assert agreement.disputed == ()
+    (kappa, pairs), *_ = agreement.kappa.values()
     text = (HOTEL / "DATASHEET.md").read_text(encoding="utf-8")
-    for number in (f"{pairs:,} pairs", f"{found.same:.1%}", f"{kappa:.3f}", f"{found.alpha:.3f}", f"{found.settled} "):
+    for number in (
+        f"{pairs:,} pairs",
+        f"{agreement.same:.1%}",
+        f"{kappa:.3f}",
+        f"{agreement.alpha:.3f}",
+        f"{agreement.settled} ",
+    ):
         assert number in text, number
 
 
@@ -162,12 +168,12 @@ def perfect(chunker: Callable[[bytes], Iterator[Span]]) -> dict[str, list[Hit]]:
         document: [(f"{document}:chunk:{n}", span) for n, span in enumerate(chunker(text))]
         for document, text in texts().items()
     }
-    found = {}
+    hits_of = {}
     for query, graded in hotel().qrels().items():
         ranked = sorted((d for d, grade in graded.items() if grade > 0), key=lambda d: -graded[d])
         hits = [Hit(name, 0.0, document, span) for document in ranked for name, span in chunks[document]]
-        found[query] = [Hit(h.id, float(len(hits) - i), h.document, h.span) for i, h in enumerate(hits)]
-    return found
+        hits_of[query] = [Hit(h.id, float(len(hits) - i), h.document, h.span) for i, h in enumerate(hits)]
+    return hits_of
 
 
 @pytest.mark.parametrize("chunker", CHUNKERS)

@@ -29,7 +29,7 @@ def test_every_rule_says_all_that_the_reference_shows(rule: Rule) -> None:
 
 
 def test_every_rule_is_in_a_group() -> None:
-    """All rules of karat are told in a stated order, and each group has a title."""
+    """All rules of karat have a fixed order, and each group has a title."""
     homes = {group.__name__ for group in GROUPS}
     assert {rule.check.__module__ for rule in RULES.values()} == homes
     assert all((group.__doc__ or "").startswith("Rules ") for group in GROUPS)

@@ -70,15 +70,15 @@ def test_agreement_by_hand(tmp_path):
     for i, name in enumerate(["ana", "bo"]):
         rows = [{"query": "q1", "document": d, "grade": grades[i]} for d, *grades in both]
         golden = merge(golden, [lines(tmp_path, f"{name}.jsonl", *rows)], annotator=name).golden
-    found = agreement(golden.judgments)
-    assert found is not None
-    assert (found.annotators, found.pairs) == (("ana", "bo"), 3)
-    assert found.same == pytest.approx(2 / 3)
+    result = agreement(golden.judgments)
+    assert result is not None
+    assert (result.annotators, result.pairs) == (("ana", "bo"), 3)
+    assert result.same == pytest.approx(2 / 3)
     # Squared distances: observed 1; expected, over all 9 pairings of (3, 2, 0) and (3, 1, 0), divided by 3.
     expected = sum((x - y) ** 2 for x in (3, 2, 0) for y in (3, 1, 0)) / 3
-    assert found.kappa == {("ana", "bo"): (pytest.approx(1 - 1 / expected), 3)}
-    assert found.disputed == (("q1", Target(document="b"), {"ana": 2, "bo": 1}),)
-    assert found.document().kappa[0].pairs == 3
+    assert result.kappa == {("ana", "bo"): (pytest.approx(1 - 1 / expected), 3)}
+    assert result.disputed == (("q1", Target(document="b"), {"ana": 2, "bo": 1}),)
+    assert result.document().kappa[0].pairs == 3
 
 
 def test_a_settled_dispute_is_no_longer_one():
@@ -86,18 +86,18 @@ def test_a_settled_dispute_is_no_longer_one():
     wifi = Target(document="wifi")
     said = [Judgment(query="q", target=wifi, grade=g, annotator=a) for g, a in [(3, "ana"), (1, "bo")]]
     said.append(Judgment(query="q", target=wifi, grade=2, source="validated", annotator="cy"))
-    found = agreement(said)
-    assert found is not None
-    assert (found.annotators, found.disputed, found.settled, found.same) == (("ana", "bo"), (), 1, 0.0)
+    result = agreement(said)
+    assert result is not None
+    assert (result.annotators, result.disputed, result.settled, result.same) == (("ana", "bo"), (), 1, 0.0)
 
 
 def test_undefined_agreement_is_null():
     """Where all say the same there is no alpha, and JSON has null."""
     said = [Judgment(query="q", target=Target(document=d), grade=1, annotator=a) for d in "ab" for a in ("ana", "bo")]
-    found = agreement(said)
-    assert found is not None
-    assert math.isnan(found.alpha)
-    assert found.document().alpha is None
+    result = agreement(said)
+    assert result is not None
+    assert math.isnan(result.alpha)
+    assert result.document().alpha is None
 
 
 @pytest.mark.parametrize(

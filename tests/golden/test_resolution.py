@@ -57,8 +57,8 @@ def test_one_side_sees_smaller_drops() -> None:
 
 def test_queries_without_a_relevant_document_do_not_count() -> None:
     """A query for which recall and nDCG have no value cannot show a difference."""
-    found = golden(30)
-    weak = replace(found, judgments=tuple(replace(j, grade=1) if j.query == "q3" else j for j in found.judgments))
+    gold = golden(30)
+    weak = replace(gold, judgments=tuple(replace(j, grade=1) if j.query == "q3" else j for j in gold.judgments))
     assert resolution(weak).all.queries == 29
 
 
@@ -84,8 +84,8 @@ def test_queries_without_text_are_not_one_question() -> None:
 
 def test_every_category_has_its_own() -> None:
     """Categories are seen apart, also one whose queries have nothing relevant, and the queries that have none."""
-    found = golden(40, categories={"wifi": 20, "rooms": 15, "noise": 1})
-    lost = replace(found, judgments=tuple(j for j in found.judgments if j.query != "q35"))
+    gold = golden(40, categories={"wifi": 20, "rooms": 15, "noise": 1})
+    lost = replace(gold, judgments=tuple(j for j in gold.judgments if j.query != "q35"))
     seen = resolution(lost, sd=0.15)
     assert {one.name: one.queries for one in seen.categories} == {"wifi": 20, "rooms": 15, "noise": 0, "": 4}
     assert next(one for one in seen.categories if one.name == "noise").two_sided == {0.15: None}
@@ -118,10 +118,10 @@ def test_one_query_sees_nothing() -> None:
 
 
 def test_small_categories_are_one_warning_where_it_is_asked_for() -> None:
-    """With a profile or a gate, all categories that cannot see a tenth are told at once; without, none is."""
-    found = golden(60, categories={"wifi": 20, "cold-start": 15, "edge-case": 10, "rooms": 15})
-    assert list(low_resolution_category(Subject(golden=found))) == []
-    for subject in (Subject(golden=found, profile="agent"), Subject(golden=replace(found, gate={"R@5": 0.8}))):
+    """With a profile or a gate, all categories that cannot see a tenth are in one finding; without, none is."""
+    gold = golden(60, categories={"wifi": 20, "cold-start": 15, "edge-case": 10, "rooms": 15})
+    assert list(low_resolution_category(Subject(golden=gold))) == []
+    for subject in (Subject(golden=gold, profile="agent"), Subject(golden=replace(gold, gate={"R@5": 0.8}))):
         (finding,) = low_resolution_category(subject)
         assert finding.where == ("cold-start (15)", "edge-case (10)", "rooms (15)")
         assert finding.fix == "20 queries are needed at a standard deviation of 0.15"

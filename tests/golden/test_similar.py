@@ -39,7 +39,7 @@ def changed(text: list[str], count: int, rng: random.Random) -> list[str]:
 
 
 def families(seed: int, count: int, length: int, most: int) -> list[str]:
-    """Give texts in families of one to three, with up to ``most`` words changed."""
+    """Return texts in families of one to three, with up to ``most`` words changed."""
     rng = random.Random(seed)
     texts: list[str] = []
     for _ in range(count):
@@ -92,9 +92,9 @@ def test_text_without_spaces_is_compared_by_character() -> None:
 def test_letters_find_queries_in_another_order() -> None:
     """Queries are too short for runs of words: three-letter runs of each word find order and endings changed."""
     texts = ["reset wifi password", "wifi password reset", "reset wifi passwords", "cancel my booking"]
-    found = near_duplicates(texts, tokens=letters, width=1)
-    assert [(pair.first, pair.second) for pair in found] == [(0, 1), (0, 2), (1, 2)]
-    assert found[0].similarity == 1.0
+    pairs = near_duplicates(texts, tokens=letters, width=1)
+    assert [(pair.first, pair.second) for pair in pairs] == [(0, 1), (0, 2), (1, 2)]
+    assert pairs[0].similarity == 1.0
 
 
 @pytest.mark.parametrize(("length", "most"), [(30, 2), (80, 6), (200, 14)])
@@ -102,10 +102,10 @@ def test_pairs_are_those_of_brute_force(length: int, most: int) -> None:
     """Against all pairs compared one by one: 99 in 100 are found, none is invented, every similarity is exact."""
     texts = families(length, 160, length, most)
     expected = brute_force(texts, 0.8)
-    found = {(pair.first, pair.second): pair.similarity for pair in near_duplicates(texts)}
+    pairs = {(pair.first, pair.second): pair.similarity for pair in near_duplicates(texts)}
     assert len(expected) > 40
-    assert found.items() <= expected.items()
-    assert len(found) >= 0.99 * len(expected)
+    assert pairs.items() <= expected.items()
+    assert len(pairs) >= 0.99 * len(expected)
 
 
 @pytest.mark.parametrize("threshold", [0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
@@ -139,9 +139,9 @@ def test_in_a_crowd_the_closest_are_found() -> None:
     base = rng.choices(VOCABULARY, k=100)
     texts = [changed(base, 10, rng) for _ in range(1_000)]
     texts += [changed(text, 1, rng) for text in texts[:100]]
-    found = {(pair.first, pair.second) for pair in near_duplicates([" ".join(text) for text in texts])}
+    pairs = {(pair.first, pair.second) for pair in near_duplicates([" ".join(text) for text in texts])}
     planted = {(i, 1_000 + i) for i in range(100)}
-    assert len(found & planted) >= 95
+    assert len(pairs & planted) >= 95
 
 
 def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:

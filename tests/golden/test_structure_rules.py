@@ -37,30 +37,30 @@ SOUND = GoldenSet(
 
 
 def apply(rule: str, golden: GoldenSet, **subject: object) -> list[Finding]:
-    """Give what a rule finds."""
-    found = list(RULES[rule].check(Subject(golden=golden, **subject)))  # type: ignore[arg-type]
-    assert all(finding.rule == rule and finding.severity == RULES[rule].severity for finding in found)
-    return found
+    """Return what a rule finds."""
+    findings = list(RULES[rule].check(Subject(golden=golden, **subject)))  # type: ignore[arg-type]
+    assert all(finding.rule == rule and finding.severity == RULES[rule].severity for finding in findings)
+    return findings
 
 
 def where(rule: str, golden: GoldenSet, **subject: object) -> list[str]:
-    """Give all ids that a rule names."""
+    """Return all ids that a rule names."""
     return [name for finding in apply(rule, golden, **subject) for name in finding.where]
 
 
 def query(**changes: object) -> GoldenSet:
-    """Give the sound set with changes to its first query."""
+    """Return the sound set with changes to its first query."""
     first, *rest = SOUND.queries
     return replace(SOUND, queries=(replace(first, **changes), *rest))  # type: ignore[arg-type]
 
 
 def judged(*more: Judgment, **head: object) -> GoldenSet:
-    """Give the sound set with more judgments."""
+    """Return the sound set with more judgments."""
     return replace(SOUND, judgments=(*SOUND.judgments, *more), **head)  # type: ignore[arg-type]
 
 
 def superseded(**by: str) -> GoldenSet:
-    """Give the sound set with documents that replace others."""
+    """Return the sound set with documents that replace others."""
     return replace(SOUND, documents=tuple(replace(d, superseded_by=by.get(d.id, "")) for d in SOUND.documents))
 
 
@@ -114,7 +114,7 @@ def test_an_unknown_document_has_a_likely_cause() -> None:
 
 
 def test_without_documents_the_rules_that_need_them_are_silent_and_one_says_so() -> None:
-    """Judgments alone are told once that nothing about documents was checked."""
+    """For judgments alone one finding says that nothing about documents was checked."""
     bare = judged(judgment("q1", "gym", section="S.9", span=Span(5, 1)), documents=())
     assert [rule for rule in STRUCTURE if apply(rule, bare)] == ["no-documents"]
 
@@ -150,10 +150,10 @@ def test_causes_of_ids_that_do_not_match(gold: str, index: str, cause: str) -> N
 
 def test_only_what_should_be_found_has_to_be_in_the_index() -> None:
     """Documents that are not relevant may be missing; must-show documents and chains may not."""
-    found = frozenset(["wifi", "pool"])
-    assert where("not-in-index", SOUND, index=found) == []
-    assert where("not-in-index", query(must_show=("spa",)), index=found) == ["spa"]
-    assert where("not-in-index", query(chain=("wifi", "spa")), index=found) == ["spa"]
+    ids = frozenset(["wifi", "pool"])
+    assert where("not-in-index", SOUND, index=ids) == []
+    assert where("not-in-index", query(must_show=("spa",)), index=ids) == ["spa"]
+    assert where("not-in-index", query(chain=("wifi", "spa")), index=ids) == ["spa"]
     assert "the index is empty" in apply("not-in-index", SOUND, index=frozenset())[0].message
 
 
@@ -245,7 +245,7 @@ def test_a_negative_in_the_class_of_a_relevant_document() -> None:
 
 
 def test_labels_that_contradict_the_list() -> None:
-    """000 keeps a list of relevant entities beside the labels: both directions of a contradiction are told."""
+    """In fit files, contradictions between the list of relevant entities and the labels are reported both ways."""
     golden = query(metadata={"relevant_entities": ["pool", "gym"]})
     listed, graded = apply("label-contradiction", golden)
     assert listed.where == ("q1: pool", "q1: gym")
@@ -272,8 +272,8 @@ def test_spans(span: Span, how: str | None) -> None:
     """A span holds at least a byte, lies within the canonical text, and cuts no character."""
     assert GUIDE.encode()[15:17] == "é".encode()
     for golden in (judged(judgment("q1", "wifi", span=span)), query(anchors=(Target(document="wifi", span=span),))):
-        found = apply("span-outside-text", golden)
-        assert [finding.message for finding in found] == ([] if how is None else [f"1 span {how}"])
+        findings = apply("span-outside-text", golden)
+        assert [finding.message for finding in findings] == ([] if how is None else [f"1 span {how}"])
 
 
 @quick
@@ -399,7 +399,7 @@ def test_chains(chain: tuple[str, ...], wrong: bool) -> None:
     ],
 )
 def test_superseding_in_a_circle(by: dict[str, str], cycle: list[str]) -> None:
-    """Each circle is told once, from its first document to itself."""
+    """Each circle is reported once, from its first document to itself."""
     assert where("superseding-cycle", superseded(**by)) == cycle
 
 
@@ -415,7 +415,7 @@ def test_a_superseded_document_that_is_judged_higher() -> None:
 
 
 def test_notes_of_reading_become_warnings() -> None:
-    """What reading noticed is told: unknown keys by a rule of their own."""
+    """What reading noticed is reported; unknown keys have a rule of their own."""
     golden = replace(SOUND, notes=("q.jsonl, line 3: unknown key 'txet', ignored", "2 rows dropped"))
     assert [finding.message for finding in apply("unknown-key", golden)] == [golden.notes[0]]
     assert [finding.message for finding in apply("note", golden)] == [golden.notes[1]]

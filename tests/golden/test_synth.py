@@ -30,13 +30,13 @@ def page(n: int) -> str:
 
 
 def pages(count: int) -> list[Document]:
-    """Give so many of them."""
+    """Return this many pages."""
     return [Document(id=f"p{n:05}", text=page(n), format="markdown") for n in range(count)]
 
 
-def asked(made: GoldenSet) -> list[str]:
-    """Give the texts of the queries."""
-    return [query.text for query in made.queries]
+def asked(gold: GoldenSet) -> list[str]:
+    """Return the texts of the queries."""
+    return [query.text for query in gold.queries]
 
 
 def test_short_sentences_are_kept_by_the_splitter():
@@ -46,36 +46,36 @@ def test_short_sentences_are_kept_by_the_splitter():
 
 def test_short_sentences_ask_nothing():
     """A sentence of ten characters or fewer becomes no query."""
-    made = synthesise([Document(id="d", text="Wow! That is amazing. Really great!")], 3)
-    assert [q.text for q in made.queries] == ["That is amazing.", "Really great!"]
+    gold = synthesise([Document(id="d", text="Wow! That is amazing. Really great!")], 3)
+    assert [q.text for q in gold.queries] == ["That is amazing.", "Really great!"]
 
 
 def test_ids_and_judgments():
     """The i-th query of a document is called after it, and only that document is relevant, judged by a machine."""
-    made = synthesise([Document(id="a", text="One sentence here."), Document(id="b", text="")], 2)
-    assert [q.id for q in made.queries] == ["a_q0"]
-    assert [(j.query, j.target.document, j.grade, j.source) for j in made.judgments] == [
+    gold = synthesise([Document(id="a", text="One sentence here."), Document(id="b", text="")], 2)
+    assert [q.id for q in gold.queries] == ["a_q0"]
+    assert [(j.query, j.target.document, j.grade, j.source) for j in gold.judgments] == [
         ("a_q0", "a", 1, "bootstrapped")
     ]
 
 
 def test_another_generator_can_write_the_queries():
     """The hook for an LLM gets the document and how many queries are wanted, and no more than that are taken."""
-    made = synthesise([Document(id="a", title="T")], 2, generate=lambda document, n: [document.title] * (n + 5))
-    assert [q.text for q in made.queries] == ["T", "T"]
+    gold = synthesise([Document(id="a", title="T")], 2, generate=lambda document, n: [document.title] * (n + 5))
+    assert [q.text for q in gold.queries] == ["T", "T"]
 
 
 def test_needles_have_their_defaults_and_their_places():
     """Eight logs of 200 lines, twelve facts; each span is the one line that answers."""
-    made = needles()
-    assert [len(d.text.splitlines()) for d in made.documents] == [200] * 8
-    assert len(made.queries) == 12
-    for query, judgment in zip(made.queries, made.judgments, strict=True):
-        text = made.document_by_id[judgment.target.document].text.encode()
+    gold = needles()
+    assert [len(d.text.splitlines()) for d in gold.documents] == [200] * 8
+    assert len(gold.queries) == 12
+    for query, judgment in zip(gold.queries, gold.judgments, strict=True):
+        text = gold.document_by_id[judgment.target.document].text.encode()
         line = text[judgment.target.span.start : judgment.target.span.end].decode()
         subject = query.text.removeprefix("What is the code of ").removesuffix("?")
         assert line.startswith(f"The code of {subject} is ")
-        assert sum(d.text.count(line) for d in made.documents) == 1
+        assert sum(d.text.count(line) for d in gold.documents) == 1
 
 
 def test_needles_are_the_same_for_the_same_seed_only():
@@ -103,9 +103,9 @@ class TestRunbooks:
 
     def test_the_linter_finds_no_repeats(self):
         """The set that a project starts with has no query that contradicts another, or asks the same."""
-        found = {finding.rule for finding in check(synthesise(pages(30))).findings}
-        assert "copied-query" in found
-        assert "near-duplicate-query" not in found
+        rules = {finding.rule for finding in check(synthesise(pages(30))).findings}
+        assert "copied-query" in rules
+        assert "near-duplicate-query" not in rules
 
     def test_a_sentence_may_be_marked_or_wrapped_in_the_other_document(self):
         """Emphasis, a link, line ends, case and articles do not make it another; it need be no candidate there."""
@@ -115,8 +115,8 @@ class TestRunbooks:
             "Green **towels** hang beside\nan old [boiler](boiler.md).",
             f"{filler}\n- green towels hang beside old boiler",
         ):
-            made = synthesise([Document(id="a", text=one), Document(id="b", text=other)], 3)
-            assert [query.text for query in made.queries if query.id.startswith("a_")] == [
+            gold = synthesise([Document(id="a", text=one), Document(id="b", text=other)], 3)
+            assert [query.text for query in gold.queries if query.id.startswith("a_")] == [
                 "The sauna opens at six on Sundays."
             ]
 
@@ -130,9 +130,9 @@ class TestRunbooks:
         text = (
             "The lifeguard leaves the pool at nine. The lifeguards leave the pool at nine. Towels hang near old doors."
         )
-        made = synthesise([Document(id="d", text=text)])
-        assert asked(made) == ["The lifeguard leaves the pool at nine.", "Towels hang near old doors."]
-        assert "near-duplicate-query" not in {finding.rule for finding in check(made).findings}
+        gold = synthesise([Document(id="d", text=text)])
+        assert asked(gold) == ["The lifeguard leaves the pool at nine.", "Towels hang near old doors."]
+        assert "near-duplicate-query" not in {finding.rule for finding in check(gold).findings}
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ class TestMost:
     @pytest.mark.parametrize(("count", "most", "expected"), [(10, 200, 20), (10, 15, 10), (10, 7, 7), (300, 200, 200)])
     def test_they_are_spread_evenly(self, count, most, expected):
         """As many of each document as there is room for, and of many documents one each, as far apart."""
-        made = synthesise(pages(count), most=most)
-        assert len(made.queries) == expected
-        assert len(made.documents) == count
-        places = [int(judgment.target.document[1:]) for judgment in made.judgments]
+        gold = synthesise(pages(count), most=most)
+        assert len(gold.queries) == expected
+        assert len(gold.documents) == count
+        places = [int(judgment.target.document[1:]) for judgment in gold.judgments]
         assert places == sorted(places)
         gaps = [after - before for before, after in pairwise(places) if after != before]
         assert max(gaps) - min(gaps) <= 1
@@ -167,8 +167,8 @@ class TestMost:
     def test_a_document_without_a_sentence_gives_way_to_its_neighbour(self):
         """Of a stretch of documents the first that has something to ask for is taken."""
         documents = [Document(id=f"d{n}", text=page(n) if n % 2 else "| a |") for n in range(40)]
-        made = synthesise(documents, most=20)
-        assert [judgment.target.document for judgment in made.judgments] == [f"d{n}" for n in range(1, 40, 2)]
+        gold = synthesise(documents, most=20)
+        assert [judgment.target.document for judgment in gold.judgments] == [f"d{n}" for n in range(1, 40, 2)]
 
     def test_a_generator_is_asked_no_more_than_is_needed(self):
         """One call for each stretch, unless it makes nothing."""
@@ -178,9 +178,9 @@ class TestMost:
             calls.append((document.id, n))
             return [] if document.id == "p00000" else ["When?"]
 
-        made = synthesise(pages(9), 2, generate=generate, most=3)
+        gold = synthesise(pages(9), 2, generate=generate, most=3)
         assert calls == [("p00000", 1), ("p00001", 1), ("p00003", 1), ("p00006", 1)]
-        assert len(made.queries) == 3
+        assert len(gold.queries) == 3
 
     def test_none_and_nothing(self):
         """No documents give no queries; a limit of none is refused."""
@@ -200,20 +200,20 @@ class TestStarter:
 
     def test_few_documents(self, tmp_path):
         """All are asked for, and there is nothing to say."""
-        made = starter(self.write(tmp_path, [page(n) for n in range(30)]), "shop")
-        assert (len(made.golden.queries), made.notes) == (60, ())
+        gold = starter(self.write(tmp_path, [page(n) for n in range(30)]), "shop")
+        assert (len(gold.golden.queries), gold.notes) == (60, ())
 
     def test_many_documents(self, tmp_path):
         """Two hundred are asked for, one query each, and that is said; who says nothing is not listed."""
-        made = starter(self.write(tmp_path, [*(page(n) for n in range(1_100)), ""]), "shop")
-        assert len({judgment.target.document for judgment in made.golden.judgments}) == len(made.golden.queries) == 200
-        assert made.notes == ("200 of 1,101 documents are asked for",)
+        gold = starter(self.write(tmp_path, [*(page(n) for n in range(1_100)), ""]), "shop")
+        assert len({judgment.target.document for judgment in gold.golden.judgments}) == len(gold.golden.queries) == 200
+        assert gold.notes == ("200 of 1,101 documents are asked for",)
 
     def test_copies(self, tmp_path):
         """A document that stands twice gives no query, and a folder of copies alone is refused with the reason."""
-        made = starter(self.write(tmp_path, [page(1), page(2), page(2)]), "shop")
-        assert {judgment.target.document for judgment in made.golden.judgments} == {"p00000"}
-        assert made.notes == ("no sentence to ask for in p00001, p00002",)
+        gold = starter(self.write(tmp_path, [page(1), page(2), page(2)]), "shop")
+        assert {judgment.target.document for judgment in gold.golden.judgments} == {"p00000"}
+        assert gold.notes == ("no sentence to ask for in p00001, p00002",)
         (tmp_path / "p00000.md").unlink()
         with pytest.raises(InputError, match="or only such as stand in several documents; write a few"):
             starter(tmp_path, "shop")

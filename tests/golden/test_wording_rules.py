@@ -28,7 +28,7 @@ GUIDE = (
 
 
 def golden(queries: dict[str, str], relevant: dict[str, list[str]], **documents: str) -> GoldenSet:
-    """Give a set from texts by id, with the relevant documents of each query."""
+    """Return a set from texts by id, with the relevant documents of each query."""
     return GoldenSet(
         documents=tuple(Document(id=name, text=text) for name, text in documents.items()),
         queries=tuple(Query(id=name, text=text) for name, text in queries.items()),
@@ -45,13 +45,13 @@ def look(name: str, golden: GoldenSet) -> list[Finding]:
     return list(RULES[name].check(Subject(golden=golden)))
 
 
-def told(name: str, golden: GoldenSet) -> list[tuple[str, ...]]:
-    """Apply one rule, and give where it found something."""
+def places_of(name: str, golden: GoldenSet) -> list[tuple[str, ...]]:
+    """Apply one rule, and return the ids of each finding."""
     return [finding.where for finding in look(name, golden)]
 
 
 def asked(*texts: str) -> GoldenSet:
-    """Give a set of queries q0, q1 ... without judgments."""
+    """Return a set of queries q0, q1 ... without judgments."""
     return GoldenSet(queries=tuple(Query(id=f"q{i}", text=text) for i, text in enumerate(texts)))
 
 
@@ -131,9 +131,9 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 )
 def test_text_of_the_document_is_copied(query: str) -> None:
     """Eight words in a row with five of content, or all of a query of five words."""
-    found = look("copied-query", golden({"q": query}, {"q": ["guide"]}, guide=GUIDE))
-    assert [(finding.where, finding.count) for finding in found] == [(("q",), 1)]
-    assert "from guide" in found[0].message
+    findings = look("copied-query", golden({"q": query}, {"q": ["guide"]}, guide=GUIDE))
+    assert [(finding.where, finding.count) for finding in findings] == [(("q",), 1)]
+    assert "from guide" in findings[0].message
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_title_can_be_copied() -> None:
     base = golden({"q": "Resetting the routers of the annexe"}, {"q": ["guide"]}, guide=GUIDE)
     titled = replace(base, documents=(replace(base.documents[0], title="Resetting the routers of the annexe"),))
     assert look("copied-query", base) == []
-    assert told("copied-query", titled) == [("q",)]
+    assert places_of("copied-query", titled) == [("q",)]
 
 
 def test_a_run_that_is_not_in_a_row_is_not_copied() -> None:
@@ -190,9 +190,9 @@ TOPICS = "pet pool spa gym bar parking smoking towel key minibar noise visitor".
 def test_fillings_of_one_frame_are_told_with_their_share() -> None:
     """Twelve of twenty queries are one question with another word."""
     others = [f"{topic}1 {topic}2, {topic}3 ({topic}4)" for topic in TOPICS[:8]]
-    found = look("template-query", asked(*(f"What is the {topic} policy?" for topic in TOPICS), *others))
-    assert found[0].message == "12 of 20 queries (60 %) fill 1 frame: 'what is the ... policy' (12)"
-    assert found[0].count == 12
+    findings = look("template-query", asked(*(f"What is the {topic} policy?" for topic in TOPICS), *others))
+    assert findings[0].message == "12 of 20 queries (60 %) fill 1 frame: 'what is the ... policy' (12)"
+    assert findings[0].count == 12
 
 
 def test_several_slots_and_fixed_fillings_are_found() -> None:
@@ -232,7 +232,7 @@ def test_a_few_fillings_among_many_queries_are_left_alone() -> None:
 
 
 def test_queries_of_one_mould() -> None:
-    """Four fifths with one first word are told; fewer are not, and neither are fewer than ten queries."""
+    """Four fifths with one first word are reported; fewer are not, and neither are fewer than ten queries."""
     what = [f"What {i}?" for i in range(8)]
     assert (
         look("same-first-word", asked(*what, "How?", "Why?"))[0].message == "8 of 10 queries (80 %) begin with 'what'"
@@ -271,10 +271,10 @@ def test_the_same_question_twice_and_the_same_words_with_other_answers() -> None
     ],
 )
 def test_contrasts_with_other_answers_are_good_queries(one: str, other: str) -> None:
-    """Nearly the same text is told only when the answers are the same too."""
+    """Nearly the same text is reported only when the answers are the same too."""
     texts = {"q0": one, "q1": other}
     assert look("near-duplicate-query", golden(texts, {"q0": ["a"], "q1": ["b"]})) == []
-    assert told("near-duplicate-query", golden(texts, {"q0": ["a"], "q1": ["a"]})) == [("q0 = q1",)]
+    assert places_of("near-duplicate-query", golden(texts, {"q0": ["a"], "q1": ["a"]})) == [("q0 = q1",)]
 
 
 def test_answers_of_one_class_are_the_same() -> None:
@@ -288,19 +288,19 @@ def test_answers_of_one_class_are_the_same() -> None:
 def test_queries_nobody_judged_are_the_same_by_their_words_only() -> None:
     """Without judgments nothing says that two wordings have the same answer."""
     base = asked("pool hours", "Pool, hours!", "hours pool", "")
-    assert told("near-duplicate-query", base) == [("q0 = q1",)]
+    assert places_of("near-duplicate-query", base) == [("q0 = q1",)]
 
 
 def test_a_session_makes_another_question() -> None:
     """The same words after something else was said ask something else."""
     base = golden({"q0": "and in winter?", "q1": "and in winter?"}, {"q0": ["a"], "q1": ["b"]})
-    assert told("near-duplicate-query", base) == [("q0 = q1",)]
+    assert places_of("near-duplicate-query", base) == [("q0 = q1",)]
     said = tuple(replace(query, session=Session(id=query.id)) for query in base.queries)
     assert look("near-duplicate-query", replace(base, queries=said)) == []
 
 
 def test_pairs_with_the_same_content_need_no_first_one_in_common() -> None:
-    """Of three wordings the second and third have one answer, the first another: one pair is told."""
+    """Of three wordings the second and third have one answer, the first another: one pair is reported."""
     queries = [Query(id=f"q{i}", text=text) for i, text in enumerate(["Oslo to Rome", "Rome from Oslo", "Rome Oslo"])]
     answers = {"q0": frozenset("a"), "q1": frozenset("b"), "q2": frozenset("b")}
     assert repeats(queries, answers).counted_twice == (("q1", "q2"),)
@@ -310,7 +310,7 @@ def test_pairs_with_the_same_content_need_no_first_one_in_common() -> None:
 
 
 def paraphrased(**queries: Any) -> GoldenSet:
-    """Give a set from query ids, each with its text, its relevant document and paraphrases."""
+    """Return a set from query ids, each with its text, its relevant document and paraphrases."""
     base = golden({name: text for name, (text, *_) in queries.items()}, {n: [q[1]] for n, q in queries.items() if q[1]})
     return replace(
         base, queries=tuple(replace(query, paraphrases=tuple(queries[query.id][2:])) for query in base.queries)
@@ -342,8 +342,8 @@ def test_a_paraphrase_without_new_words_is_idle() -> None:
 def test_a_paraphrase_that_asks_something_else(query: str, paraphrase: str, reason: str) -> None:
     """Another number, a bare negation, the text or the words of another query."""
     base = paraphrased(q=(query, "a", paraphrase), other=("When does the bar close?", "b", "closing hours"))
-    found = strays(base.queries, {"q": frozenset("a"), "other": frozenset("b")})
-    assert [(stray.query, stray.text, stray.reason) for stray in found] == [("q", paraphrase, reason)]
+    findings = strays(base.queries, {"q": frozenset("a"), "other": frozenset("b")})
+    assert [(stray.query, stray.text, stray.reason) for stray in findings] == [("q", paraphrase, reason)]
     assert reason in look("stray-paraphrase", base)[0].message
 
 
@@ -379,9 +379,9 @@ def test_a_paraphrase_may_be_another_querys_when_the_answer_is_the_same() -> Non
 def test_ids_that_tell_the_answer() -> None:
     """Queries named after their documents, as a generator names them."""
     relevant = {f"{name}_q{i}": [name] for name in ("wifi-guide", "pet-policy") for i in range(2)}
-    assert told("telling-id", golden(dict.fromkeys(relevant, "?"), relevant)) == [tuple(relevant)]
+    assert places_of("telling-id", golden(dict.fromkeys(relevant, "?"), relevant)) == [tuple(relevant)]
     turned = {"mem-1": ["mem-1-answer"], "mem-2": ["x-MEM-2"], "mem-3": ["mem-3"]}
-    assert told("telling-id", golden(dict.fromkeys(turned, "?"), turned)) == [tuple(turned)]
+    assert places_of("telling-id", golden(dict.fromkeys(turned, "?"), turned)) == [tuple(turned)]
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_a_query_with_the_id_of_a_document() -> None:
         "q4": "wifi check-in 2024",
         "q5": "kb-00421 late check out",
     }
-    assert told("id-in-query", golden(queries, {}, **documents)) == [("q0", "q1", "q2", "q3")]
+    assert places_of("id-in-query", golden(queries, {}, **documents)) == [("q0", "q1", "q2", "q3")]
     assert look("id-in-query", golden(queries, {}, wifi="text")) == []
 
 
@@ -472,5 +472,5 @@ def test_public_sets_have_few_findings(name: str, expected: dict[str, int]) -> N
     """On sets that people made and read, the rules tell what is there: counter-claims asked twice, copied titles."""
     base = read(find_collection(name))
     ours = [rule for rule in RULES.values() if rule.check.__module__ == _wording_rules.__name__]
-    found = {finding.rule: finding.count for rule in ours for finding in rule.check(Subject(golden=base))}
-    assert found == expected
+    counts = {finding.rule: finding.count for rule in ours for finding in rule.check(Subject(golden=base))}
+    assert counts == expected

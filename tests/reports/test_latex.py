@@ -41,7 +41,7 @@ def compiled(pdflatex: str, tmp_path: Path) -> Compiled:
         for _ in range(2):
             subprocess.run(
                 [pdflatex, "-no-shell-escape", "-draftmode", "-interaction=nonstopmode", "paper.tex"],
-                cwd=tmp_path, capture_output=True, timeout=120, check=False,
+                cwd=tmp_path, capture_output=True, timeout=600, check=False,
             )  # fmt: skip
         log = (tmp_path / "paper.log").read_text("latin-1")
         assert set(re.findall(r"^! .*", log, re.MULTILINE)) <= {"! OK."}  # after what it was asked to show

@@ -84,7 +84,7 @@ def karat_eval(project: Path, *options: str) -> subprocess.CompletedProcess[str]
         cwd=project,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         check=False,
     )
 

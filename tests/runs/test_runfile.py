@@ -17,7 +17,7 @@ from karat.projects._project import run_path
 from karat.runs import RunWriter, Settings, make_run, read_run_file
 from karat.runs._making import describe_run
 from karat.runs._runfile import make_header, read_begun, trace_record
-from karat.systems import adapt, hits_of
+from karat.systems import adapt, read_hits
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(), max_size=8)  # with halves of surrogate pairs
@@ -122,7 +122,7 @@ ANYTHING = st.recursive(
 def test_any_answer_is_hits_that_can_be_kept_or_a_failure(answer: object) -> None:
     """What is taken can be written and read; everything else is the system's failure, and no other error."""
     try:
-        hits = hits_of(answer, 5, "acme")
+        hits = read_hits(answer, 5, "acme")
     except SystemFailed:
         return
     record = trace_record(Trace(query="q", text="t", hits=hits))

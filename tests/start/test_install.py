@@ -14,7 +14,7 @@ import yaml
 
 from karat.core import UsageError
 from karat.start import Start, start_project
-from karat.start._install import installing, origin
+from karat.start._install import find_origin, plan_install
 from karat.start._repository import Repository
 
 WORKFLOW = ".github/workflows/karat.yml"
@@ -36,12 +36,12 @@ def came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def lines(folder: Path, *, spec: str = "", system: bool = False) -> tuple[str, ...]:
     """Give the commands of a repository whose project is in its root."""
     repository = Repository(folder)
-    return installing(repository, repository.needs(folder), spec=spec, system=system).lines
+    return plan_install(repository, repository.find_requirements(folder), spec=spec, system=system).lines
 
 
 def test_an_index_is_asked_for_the_version_that_came_from_one(came: Path) -> None:
     """pip leaves no address then."""
-    assert (origin(), origin("dense")) == ("karat==9", "karat[dense]==9")
+    assert (find_origin(), find_origin("dense")) == ("karat==9", "karat[dense]==9")
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_an_index_is_asked_for_the_version_that_came_from_one(came: Path) -> Non
 def test_it_comes_from_where_it_came(came: Path, told: object, installed: str) -> None:
     """The commit that runs here, or the file; nothing where that lies on this computer, or cannot be read."""
     (came / "direct_url.json").write_text(json.dumps(told))
-    assert origin() == installed
+    assert find_origin() == installed
 
 
 def test_what_nobody_installed_came_from_nowhere(came: Path) -> None:
     """A folder that is on the path of Python says a version, and not that an index has it."""
     (came / "INSTALLER").unlink()
-    assert origin() == ""
+    assert find_origin() == ""
 
 
 def test_where_it_is_not_known_nothing_is_installed(came: Path, tmp_path: Path) -> None:
@@ -81,13 +81,13 @@ def test_where_it_is_not_known_nothing_is_installed(came: Path, tmp_path: Path) 
     made = start_project(Start(folder=tmp_path / "new", ci="both"))
     todo = {step for one in made for step in one.todo}
     assert len(todo) == 1
-    assert next(iter(todo)).startswith("CI cannot install karat yet: ")
+    assert next(iter(todo)).startswith("karat is not on a package index yet. Pass --karat PATH_OR_URL, or edit")
     (line,) = lines(tmp_path / "new")
     job = yaml.safe_load((tmp_path / "new" / ".gitlab-ci.yml").read_text())["karat"]
     assert job["before_script"] == [line]
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "Write here where karat comes from, such as python -m pip install" in done.stderr
+    assert "Replace this line, for instance by python -m pip install" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_list_that_names_karat_is_installed(came: Path, tmp_path: Path, text: 
 def test_a_list_with_hashes_takes_nothing_beside_it(tmp_path: Path) -> None:
     """pip would refuse what has no hash; what is missing in the list is said."""
     (tmp_path / "requirements.txt").write_text("karat==0.3 \\\n    --hash=sha256:0\n")
-    found = installing(Repository(tmp_path), ["requirements.txt"])
+    found = plan_install(Repository(tmp_path), ["requirements.txt"])
     assert found.lines == (f"{PIP} -r requirements.txt",)
     assert found.notes == ("requirements.txt is locked by hashes; the pipeline needs karat[dense] there",)
 
@@ -196,7 +196,7 @@ def test_the_code_of_a_folder_needs_what_is_there(came: Path, tmp_path: Path) ->
     repository = Repository(tmp_path)
 
     def more() -> tuple[str, ...]:
-        return installing(repository, repository.needs(inner), system=True).lines[1:]
+        return plan_install(repository, repository.find_requirements(inner), system=True).lines[1:]
 
     assert more() == ()
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "shop"\n')

@@ -36,40 +36,40 @@ def test_the_remote_says_which_branch(remote: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", str(remote), str(clone))
     git(clone, "switch", "-c", "main")
-    assert Repository(clone).branch() == "release"
+    assert Repository(clone).find_branch() == "release"
     git(clone, "worktree", "add", str(tmp_path / "tree"), "-b", "other")
-    assert Repository.around(tmp_path / "tree") == Repository(tmp_path / "tree")
-    assert Repository(tmp_path / "tree").branch() == "release"
+    assert Repository.find(tmp_path / "tree") == Repository(tmp_path / "tree")
+    assert Repository(tmp_path / "tree").find_branch() == "release"
     git(clone, "remote", "set-head", "origin", "develop/next")
-    assert Repository(clone).branch() == "develop/next"
+    assert Repository(clone).find_branch() == "develop/next"
 
 
 @pytest.mark.parametrize("usual", ["main", "master"])
 def test_a_usual_name_goes_before_what_is_checked_out(remote: Path, usual: str) -> None:
     """Work begins on a branch of its own, which is not where changes go."""
-    assert Repository(remote).branch() == "release"
+    assert Repository(remote).find_branch() == "release"
     git(remote, "branch", usual)
     git(remote, "switch", "-c", "fix-typo")
-    assert Repository(remote).branch() == usual
+    assert Repository(remote).find_branch() == usual
 
 
 def test_a_repository_without_a_commit(tmp_path: Path) -> None:
     """The branch that the first commit will make."""
     git(tmp_path, "init")
-    assert Repository(tmp_path).branch() == "trunk"
+    assert Repository(tmp_path).find_branch() == "trunk"
 
 
 def test_where_nobody_knows_it_is_main(remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a repository, in a broken one, on no branch, and without git."""
     (tmp_path / "plain").mkdir()
     (tmp_path / "broken" / ".git").mkdir(parents=True)
-    assert Repository(tmp_path / "plain").branch() == "main"
-    assert Repository(tmp_path / "broken").branch() == "main"
+    assert Repository(tmp_path / "plain").find_branch() == "main"
+    assert Repository(tmp_path / "broken").find_branch() == "main"
     git(remote, "checkout", "--detach")
-    assert Repository(remote).branch() == "main"
+    assert Repository(remote).find_branch() == "main"
     git(remote, "switch", "release")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert Repository(remote).branch() == "main"
+    assert Repository(remote).find_branch() == "main"
 
 
 def test_the_repository_of_a_hook_is_not_meant(remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_the_repository_of_a_hook_is_not_meant(remote: Path, tmp_path: Path, mon
     git(tmp_path / "other", "init", "-b", "main")
     git(tmp_path / "other", "commit", "--allow-empty", "-m", "first")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
-    assert Repository(remote).branch() == "release"
+    assert Repository(remote).find_branch() == "release"
 
 
 def test_the_workflow_runs_on_that_branch(remote: Path) -> None:
@@ -98,8 +98,8 @@ def test_what_the_code_needs(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").touch()
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "shop"\n')
     both = ["requirements.txt", "pyproject.toml"]
-    assert Repository(tmp_path).needs(inner) == ["services/search/requirements.txt", *both]
-    assert Repository(tmp_path).needs(tmp_path) == both
+    assert Repository(tmp_path).find_requirements(inner) == ["services/search/requirements.txt", *both]
+    assert Repository(tmp_path).find_requirements(tmp_path) == both
 
 
 def test_lists_may_refer_to_each_other(tmp_path: Path) -> None:
@@ -108,6 +108,6 @@ def test_lists_may_refer_to_each_other(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "b.txt").write_text("c\n--requirement=../requirements.txt\n-r nowhere.txt\n")
     (tmp_path.parent / "out.txt").write_text("out\n")
-    found = [line for line in Repository(tmp_path).lines("requirements.txt") if not line.startswith("-")]
+    found = [line for line in Repository(tmp_path).read_requirements("requirements.txt") if not line.startswith("-")]
     assert found[:2] == ["a", "c"]
     assert "out" not in found

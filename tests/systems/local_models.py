@@ -21,7 +21,7 @@ from transformers import BertConfig, BertForSequenceClassification, BertModel, B
 
 from karat.core import KaratError, Span  # noqa: E402
 from karat.systems._chunk import Chunk  # noqa: E402
-from karat.systems.embed import embedder  # noqa: E402
+from karat.systems.embed import make_embedder  # noqa: E402
 from karat.systems.rerank import CrossEncoder  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "pool", "opens", "wifi", "a", "sauna", "text"]
@@ -72,7 +72,7 @@ def main(folder: Path) -> dict[str, Any]:
     two = make(folder / "two", BertForSequenceClassification, num_labels=2)
     texts = make(folder / "texts", BertModel)
     (folder / "empty").mkdir()
-    embed = embedder(f"sentence-transformers:{texts}")
+    embed = make_embedder(f"sentence-transformers:{texts}")
     absent = ["no-such/model", str(folder / "empty"), str(folder / "gone")]
     return {
         "scores": CrossEncoder(pairs)("pool", CHUNKS),
@@ -82,14 +82,16 @@ def main(folder: Path) -> dict[str, Any]:
         "cross-encoder": CrossEncoder(pairs).describe(),
         "two labels": mistake(lambda: CrossEncoder(two)("pool", CHUNKS)),
         "vectors": embed(TEXTS).tolist(),
-        "vectors one by one": embedder({"kind": "sentence-transformers", "model": texts, "batch": 1})(TEXTS).tolist(),
+        "vectors one by one": make_embedder({"kind": "sentence-transformers", "model": texts, "batch": 1})(
+            TEXTS
+        ).tolist(),
         "vectors by transformers": vectors(texts),
         "kind of vectors": [str(embed(TEXTS).dtype), list(embed([]).shape), embed.size],
         "embedder": {"name": embed.name, **embed.describe()},
         "absent": {
             name: [
                 mistake(lambda name=name: CrossEncoder(name)("pool", CHUNKS)),
-                mistake(lambda name=name: embedder(f"sentence-transformers:{name}")),
+                mistake(lambda name=name: make_embedder(f"sentence-transformers:{name}")),
             ]
             for name in absent
         },

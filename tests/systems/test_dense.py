@@ -139,7 +139,7 @@ def test_saved_and_loaded_is_the_same(tmp_path: Path) -> None:
     index = EXACT.build(vectors)
     index.save(tmp_path / "dense", "sha256:1")
     assert EXACT.load(tmp_path / "dense", "sha256:1", size=50).search_many(queries, 9) == index.search_many(queries, 9)
-    with pytest.raises(InputError, match="built from something else: sha256:1, wanted sha256:2"):
+    with pytest.raises(InputError, match="built from something else: sha256:1, not sha256:2"):
         EXACT.load(tmp_path / "dense", "sha256:2", size=50)
     (tmp_path / "dense").write_bytes((tmp_path / "dense").read_bytes()[:-9])
     with pytest.raises(InputError, match="damaged"):
@@ -148,10 +148,10 @@ def test_saved_and_loaded_is_the_same(tmp_path: Path) -> None:
 
 def test_the_stated_size_decides() -> None:
     """Up to 100,000 vectors are compared one by one; above it the graph is used where its package is installed."""
-    assert Dense().chosen(100_000) == "exact"
-    assert EXACT.chosen(10**9) == "exact"
+    assert Dense().choose(100_000) == "exact"
+    assert EXACT.choose(10**9) == "exact"
     pytest.importorskip("hnswlib")
-    assert Dense().chosen(100_001) == "hnsw"
+    assert Dense().choose(100_001) == "hnsw"
     assert Dense(limit=10).build(clustered(11, 1)[0]).describe()["kind"] == "hnsw"
 
 

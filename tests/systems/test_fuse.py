@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.core import InputError, Place, UsageError
-from karat.systems._fuse import NORMS, Fused, Fusion, Method, Norm, fuse, minmax, trec_lines
+from karat.systems._fuse import NORMS, Fused, Fusion, Method, Norm, format_trec, fuse, minmax
 from strategies import quick
 
 LEXICAL = [("a", 8.0), ("b", 6.0), ("c", 0.0)]
@@ -159,8 +159,8 @@ def test_ids_with_blanks_cannot_be_written() -> None:
     """TREC's columns have blanks between them, so that an id with one is refused and not mangled."""
     for query, document in (("q", "a b"), ("q\t1", "a")):
         with pytest.raises(InputError, match="holds a blank"):
-            list(trec_lines({query: [Fused(document, 1.0, {})]}, tag="rrf"))
-    assert list(trec_lines({"q": [Fused("caf\u00e9\u00a0x", 1e-07, {})]}, tag="t")) == [
+            list(format_trec({query: [Fused(document, 1.0, {})]}, tag="rrf"))
+    assert list(format_trec({"q": [Fused("caf\u00e9\u00a0x", 1e-07, {})]}, tag="t")) == [
         "q Q0 caf\u00e9\u00a0x 1 1e-07 t\n"
     ]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,9 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from karat.core import SystemFailed, UsageError
-from karat.systems import adapt, hits_of
+from karat.core import GoldenSet, Query, SystemFailed, UsageError
+from karat.net import Unreachable
+from karat.runs import Settings, make_run
+from karat.systems import adapt, read_hits
 from karat.systems.adapters import HttpSystem
+
+GOLDEN = GoldenSet(queries=(Query(id="q1", text="pool?"), Query(id="q2", text="wifi?")))
 
 
 class Server(ThreadingHTTPServer):
@@ -60,7 +66,7 @@ def test_a_question_goes_out_and_hits_come_back(server: Server, monkeypatch: pyt
     """The body has query, k and what else was configured; the key comes from the environment."""
     monkeypatch.setenv("SHOP_KEY", "s3cret")
     system = HttpSystem(url=url(server), body={"index": "docs"}, k_field="top_k", key_variable="SHOP_KEY")
-    hits = hits_of(adapt(system).retrieve("wifi?", 2), 2)
+    hits = read_hits(adapt(system).retrieve("wifi?", 2), 2)
     assert [(hit.id, hit.score) for hit in hits] == [("a", 0.5), ("b", 0.25)]
     assert server.asked == [{"index": "docs", "query": "wifi?", "top_k": 2}]
     assert server.keys == ["Bearer s3cret"]
@@ -72,10 +78,10 @@ def test_paths_lead_to_the_hits(server: Server) -> None:
     """Nested answers, lists of ids, and fields under other names."""
     server.answers = [(200, b'{"d": [{"r": [{"m": {"k": "x:chunk:1"}, "s": 2, "doc": "x", "t": "text"}]}]}')]
     system = HttpSystem(url=url(server), hits="d.0.r", id="m.k", score="s", document="doc", content="t")
-    (hit,) = hits_of(system.retrieve("q", 5), 5)
+    (hit,) = read_hits(system.retrieve("q", 5), 5)
     assert (hit.id, hit.score, hit.document, hit.content) == ("x:chunk:1", 2.0, "x", "text")
     server.answers = [(200, b'["a", "b"]')]
-    assert [hit.id for hit in hits_of(HttpSystem(url=url(server), hits="").retrieve("q", 5), 5)] == ["a", "b"]
+    assert [hit.id for hit in read_hits(HttpSystem(url=url(server), hits="").retrieve("q", 5), 5)] == ["a", "b"]
 
 
 def test_what_may_pass_is_tried_again(server: Server) -> None:
@@ -90,8 +96,8 @@ def test_what_may_pass_is_tried_again(server: Server) -> None:
     [
         ((500, b"stack trace: shard 7 is gone"), "500 Internal Server Error: .*shard 7 is gone"),
         ((401, b"who are you?"), "401 Unauthorized: .*who are you"),
-        ((200, b"<html>"), "no JSON"),
-        ((200, b'{"results": []}'), "has None at 'hits', not a list of hits"),
+        ((200, b"<html>"), "not JSON"),
+        ((200, b'{"error": {"message": "index is closed"}}'), "answered with an error: index is closed"),
     ],
 )
 def test_failures_are_told_in_the_servers_words(server: Server, answer: tuple[int, bytes], message: str) -> None:
@@ -101,10 +107,92 @@ def test_failures_are_told_in_the_servers_words(server: Server, answer: tuple[in
         HttpSystem(url=url(server), retries=1, backoff=0.01).retrieve("q", 1)
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
-    """The system's own words: connection refused."""
-    with pytest.raises(SystemFailed, match="refused"):
-        HttpSystem(url="http://127.0.0.1:9/search", retries=0).retrieve("q", 1)
+def closed_port() -> int:
+    """A port at which nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("host", "message"), [(f"127.0.0.1:{closed_port()}", "refused"), ("no-such-host.invalid", "ConnectError")]
+)
+def test_a_service_that_cannot_be_reached_is_unreachable(host: str, message: str) -> None:
+    """A refused connection and a host name that does not exist are told apart from a service that answers badly."""
+    with pytest.raises(Unreachable, match=message):
+        HttpSystem(url=f"http://{host}/search", retries=0).retrieve("q", 1)
+
+
+@pytest.mark.parametrize("warm_up", [0, 1])
+def test_a_service_that_is_down_ends_the_run_at_the_first_question(warm_up: int) -> None:
+    """Every later question would wait for all its retries, too."""
+    system, questions = HttpSystem(url=f"http://127.0.0.1:{closed_port()}/", retries=1, backoff=0.0), []
+
+    def retrieve(query: str, k: int) -> list[dict]:
+        questions.append(query)
+        return system.retrieve(query, k)
+
+    with pytest.raises(SystemFailed, match=r"refused.* \(asked 2 times\)") as failure:
+        make_run(GOLDEN, retrieve, Settings(warm_up=warm_up, timeout=None))
+    assert questions == ["pool?"]
+    assert failure.value.exit_code == 3
+
+
+def test_a_service_that_goes_down_later_fails_only_the_questions_left(server: Server) -> None:
+    """Once it has answered, what was answered is kept, and the rest counts as failed."""
+    system, down, questions = (
+        HttpSystem(url=url(server)),
+        HttpSystem(url=f"http://127.0.0.1:{closed_port()}/", retries=0),
+        [],
+    )
+
+    def retrieve(query: str, k: int) -> list[dict]:
+        questions.append(query)
+        return (system if len(questions) < 3 else down).retrieve(query, k)
+
+    run = make_run(GOLDEN, retrieve, Settings(timeout=None))
+    assert [bool(trace.error) for trace in run.traces] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("paths", "answer", "message"),
+    [
+        ({}, {"results": [], "took": 3}, "no list of hits at hits = 'hits': it has the keys 'results', 'took'"),
+        ({"hits": "hits"}, {"hits": {"total": 1, "hits": []}}, "at hits = 'hits': 'hits' has the keys 'total', 'hits'"),
+        ({"hits": "data.results"}, {"data": {"items": []}}, "at hits = 'data.results': 'data' has the keys 'items'"),
+        ({"hits": "data.1"}, {"data": [[]]}, "at hits = 'data.1': 'data' is a list of 1"),
+        ({}, [], "at hits = 'hits': it is a list of 0"),
+        ({}, {}, "it is an empty object"),
+        ({"id": "chunk.id"}, {"hits": [{"chunk": {"key": "a"}}]}, "at id = 'chunk.id': 'chunk' has the keys 'key'"),
+        ({}, {"hits": [{"_id": "a", "score": 1}]}, "hit 1 has nothing at id = 'id': it has the keys '_id', 'score'"),
+        ({}, {"hits": [None]}, "hit 1 has nothing at id = 'id': it is None"),
+    ],
+)  # fmt: skip
+def test_a_wrong_path_is_a_configuration_mistake(server: Server, paths: dict, answer: object, message: str) -> None:
+    """The run ends at once, and the message lists the keys that came instead."""
+    server.answers = [(200, json.dumps(answer).encode())]
+    with pytest.raises(UsageError, match=re.escape(message)) as mistake:
+        make_run(GOLDEN, HttpSystem(url=url(server), **paths))
+    assert mistake.value.exit_code == 2
+    assert len(server.asked) == 1
+
+
+def test_an_answer_without_hits_after_good_ones_fails_only_its_question(server: Server) -> None:
+    """The paths were right before, so that it is the service that failed, and not the configuration."""
+    good, bad = (200, b'{"hits": [{"id": "a"}]}'), (200, b'{"took": 3}')
+    server.answers = [good, good, bad]
+    run = make_run(GOLDEN, HttpSystem(url=url(server)))
+    assert [trace.error for trace in run.traces] == [
+        "",
+        "the answer has no list of hits at hits = 'hits': it has the keys 'took'",
+    ]
+
+
+def test_a_hit_may_have_a_document_instead_of_an_id(server: Server) -> None:
+    """A service that returns documents needs no ids of chunks."""
+    server.answers = [(200, b'{"hits": [{"doc": "a"}, {"doc": "b"}]}')]
+    hits = read_hits(HttpSystem(url=url(server), document="doc").retrieve("q", 5), 5)
+    assert [(hit.id, hit.document) for hit in hits] == [("a", "a"), ("b", "b")]
 
 
 def test_a_body_that_hides_the_question_is_refused() -> None:
@@ -132,11 +220,11 @@ def test_a_tenant_goes_out_and_comes_back(server: Server) -> None:
     system = HttpSystem(url=url(server), tenant_field="company", tenant="owner.id")
     server.answers = [(200, b'{"hits": [{"id": "a", "score": 1, "owner": {"id": "acme"}}]}')]
     asked = adapt(system, tenant="acme")
-    (hit,) = hits_of(asked.retrieve("pool?", 2), 2, "acme")
+    (hit,) = read_hits(asked.retrieve("pool?", 2), 2, "acme")
     assert hit.tenant == "acme"
     assert server.asked[0]["company"] == "acme"
     with pytest.raises(SystemFailed, match="belongs to tenant 'acme', not to 'other'"):
-        hits_of(asked.retrieve("pool?", 2), 2, "other")
+        read_hits(asked.retrieve("pool?", 2), 2, "other")
     with pytest.raises(UsageError, match="tenant_field"):
         adapt(HttpSystem(url=url(server)), tenant="acme").retrieve("pool?", 2)
 
@@ -144,10 +232,9 @@ def test_a_tenant_goes_out_and_comes_back(server: Server) -> None:
 def test_a_service_in_the_configuration(server: Server, tmp_path: Path) -> None:
     """``[system]`` in karat.toml is asked instead of the pipeline; an unknown key is told."""
     from karat import golden
-    from karat.core import Document, GoldenSet, Judgment, Query, Target
+    from karat.core import Document, Judgment, Target
     from karat.evaluation import score_run
     from karat.projects import open_project
-    from karat.runs import make_run
 
     made = GoldenSet(
         documents=(Document(id="a", text="one"), Document(id="b", text="two")),

@@ -210,7 +210,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in (0, 1, 30, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(InputError, match=r"no saved index, or damaged.*build it anew"):
+        with pytest.raises(InputError, match=r"not a saved index, or damaged.*build it again"):
             Lexical().load(path, mark)
     path.write_bytes(whole)
     with zipfile.ZipFile(path) as archive:
@@ -223,10 +223,10 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("about", ["[]", "{}", "null", "no JSON"])
 def test_an_archive_of_something_else_is_refused(tmp_path: Path, about: str) -> None:
-    """A zip file that karat did not write is no saved index."""
+    """A zip file that karat did not write is not a saved index."""
     with zipfile.ZipFile(tmp_path / "x", "w") as archive:
         archive.writestr("about.json", about)
-    with pytest.raises(InputError, match="no saved index"):
+    with pytest.raises(InputError, match="not a saved index"):
         Lexical().load(tmp_path / "x", "f")
 
 

@@ -36,7 +36,7 @@ def told(
         env=kept | {"PYTHONPATH": str(ROOT / "src"), "HF_HOME": str(folder / "cache")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import pytest
 
 from karat.core import Document, Hit, UsageError
 from karat.systems import Pipeline, Stages
-from karat.systems.embed import embedder
+from karat.systems.embed import make_embedder
 
 DOCUMENTS = [
     Document(id="pool", title="Pool", text="The pool opens at six. Towels are at the desk."),
@@ -57,7 +60,7 @@ def reranker() -> Iterator[Any]:
 
 
 def ask(stages: Mapping[str, Any], query: str, k: int = 3, cache: Path | None = None) -> list[Hit]:
-    pipeline = Pipeline(Stages.of(stages), cache=cache)
+    pipeline = Pipeline(Stages.from_table(stages), cache=cache)
     pipeline.ingest(DOCUMENTS)
     return list(pipeline.retrieve(query, k))
 
@@ -86,7 +89,7 @@ def test_two_channels_are_fused_by_reciprocal_ranks() -> None:
 def test_the_dense_channel_ranks_by_cosine() -> None:
     """Scores of the dense channel alone are the inner products of what the embedder gives."""
     hits = ask({"lexical": False}, "May I bring my puppy?", 4)
-    model = embedder("granite")
+    model = make_embedder("granite")
     query, *vectors = model(
         ["May I bring my puppy?", *(f"{document.title}\n{document.text}" for document in DOCUMENTS)]
     ).astype(np.float64)
@@ -141,7 +144,7 @@ def test_variety_puts_twins_apart() -> None:
         Document(id="c", text="The pool bar serves lemonade until sunset."),
     ]
     for stages, order in ({}, ["a", "b", "c"]), ({"mmr": {"balance": 0.1}}, ["a", "c", "b"]):
-        pipeline = Pipeline(Stages.of({"lexical": False, **stages}))
+        pipeline = Pipeline(Stages.from_table({"lexical": False, **stages}))
         pipeline.ingest(twins)
         hits = list(pipeline.retrieve("The pool opens at six in the morning.", 3))
         assert documents(hits) == order
@@ -155,7 +158,7 @@ def test_stages_with_little_depth_leave_enough_hits(stages: dict[str, Any], rera
     if "rerank" in stages:
         stages = {"rerank": {"kind": "http", "url": url, "depth": 3, "threshold": False}}
     long = [Document(id=f"d{i}", text="The pool is warm. " * 60) for i in range(8)]
-    pipeline = Pipeline(Stages.of({"lexical": "mmr" not in stages, "dense": "mmr" in stages, **stages,
+    pipeline = Pipeline(Stages.from_table({"lexical": "mmr" not in stages, "dense": "mmr" in stages, **stages,
                                    "chunk": {"name": "fixed", "size": 60, "overlap": 0}}))  # fmt: skip
     pipeline.ingest(long)
     assert len({hit.document for hit in pipeline.retrieve("pool", 8)}) == 8
@@ -183,13 +186,15 @@ def test_a_hundred_hits_can_be_had() -> None:
 
 
 def test_indexes_are_kept_and_used_again(tmp_path: Path) -> None:
-    """A second pipeline over the same documents embeds nothing and finds the same."""
+    """A second pipeline over the same documents chunks and embeds nothing, and finds the same."""
     first = ask({}, "swim", 4, tmp_path)
-    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.index")}
-    assert set(kept) == {"lexical.index", "dense.index"}
-    (tmp_path / "embeddings.sqlite").unlink()
-    assert ask({}, "swim", 4, tmp_path) == first
-    assert not (tmp_path / "embeddings.sqlite").exists()
+    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert set(kept) == {"chunks.index", "lexical.index", "dense.index"}
+    steps: list[tuple[str, int, int]] = []
+    pipeline = Pipeline(cache=tmp_path, progress=lambda *step: steps.append(step))
+    pipeline.ingest(DOCUMENTS)
+    assert list(pipeline.retrieve("swim", 4)) == first
+    assert steps == []
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.index")} == kept
 
 
@@ -202,6 +207,48 @@ def test_an_index_of_something_else_is_built_anew(tmp_path: Path, change: dict[s
         pytest.importorskip("hnswlib")
     ask({}, "swim", 4, tmp_path)
     assert ask(change, "swim", 4, tmp_path) == ask(change, "swim", 4)
+
+
+def test_a_kept_pipeline_imports_little(tmp_path: Path) -> None:
+    """With kept indexes neither bm25s and scipy, nor SQLite, asyncio or an HTTP client, is needed to search."""
+    code = f"""
+import sys
+from pathlib import Path
+from karat.core import Document
+from karat.systems import Pipeline, Stages
+pipeline = Pipeline(Stages(dense=False), cache=Path({str(tmp_path)!r}))
+pipeline.ingest([Document(id="pool", text="The pool opens at six.")])
+assert [hit.document for hit in pipeline.retrieve("Is the pool open?", 1)] == ["pool"]
+print(*(name for name in ("asyncio", "bm25s", "httpx2", "scipy", "sqlite3") if name in sys.modules))
+"""
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert runs[1].stdout.split() == []
+
+
+@pytest.mark.parametrize("change", [{"title": "Bath"}, {"text": "No pool."}, {"id": "bath"}], ids=str)
+def test_a_changed_document_is_chunked_again(tmp_path: Path, change: dict[str, str]) -> None:
+    """Whatever of a document a chunk depends on decides whether kept chunks are used."""
+    changed = [replace(DOCUMENTS[0], **change), *DOCUMENTS[1:]]
+    ask({"dense": False}, "pool", 4, tmp_path)
+    hits = []
+    for cache in (tmp_path, None):
+        pipeline = Pipeline(Stages(dense=False), cache=cache)
+        pipeline.ingest(changed)
+        hits.append((list(pipeline.retrieve("bath pool", 4)), [chunk.text for chunk in pipeline._chunks]))
+    assert hits[0] == hits[1]
+
+
+def test_kept_chunks_are_the_chunks(tmp_path: Path) -> None:
+    """All that a chunk knows comes back from the file: places, types, sections, and odd characters."""
+    text = "# Pool\n\nOpen at six. 🏊\n\n```\ncode\n```\n"
+    stages = Stages(dense=False, chunk={"name": "blocks", "least": 0, "context": "headings"})
+    chunks = []
+    for _ in range(2):
+        pipeline = Pipeline(stages, cache=tmp_path)
+        pipeline.ingest([Document(id="pool", title="Bath", text=text)])
+        chunks.append(list(pipeline._chunks))
+    assert chunks[0] == chunks[1]
+    assert {chunk.type for chunk in chunks[0]} == {"prose", "code"}
 
 
 def test_a_damaged_index_is_built_anew(tmp_path: Path) -> None:
@@ -219,8 +266,7 @@ def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     pipeline = Pipeline(Stages(dense=False), cache=tmp_path / "cache", say=said.append)
     pipeline.ingest(DOCUMENTS)
     assert documents(list(pipeline.retrieve("pool", 1))) == ["pool"]
-    assert len(said) == 1
-    assert "the lexical index is not kept" in said[0]
+    assert [message.split(" is not kept: ")[0] for message in said] == ["the chunks index", "the lexical index"]
 
 
 def test_chunks_that_the_embedder_does_not_read_to_the_end_are_counted() -> None:
@@ -229,7 +275,7 @@ def test_chunks_that_the_embedder_does_not_read_to_the_end_are_counted() -> None
     pipeline = Pipeline(Stages(chunk="whole"), say=said.append)
     pipeline.ingest([*DOCUMENTS, Document(id="long", text="pool " * 600)])
     assert said == [
-        "1 of 5 chunks are longer than the embedder reads, and it does not see their ends; "
+        "1 of 5 chunks are longer than the embedder reads, so that it does not see their ends; "
         "choose a smaller size in [pipeline.chunk]"
     ]
 
@@ -260,7 +306,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         {"depth": 50},
         {"per_document": 2},
     ]
-    described = [json.dumps(Pipeline(Stages.of(one)).describe(), sort_keys=True) for one in stages]
+    described = [json.dumps(Pipeline(Stages.from_table(one)).describe(), sort_keys=True) for one in stages]
     assert len(set(described)) == len(stages)
 
 
@@ -291,10 +337,12 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         ({"chunk": 3}, "chunk = 3 is of the wrong type"),
         ({"per_document": -1}, "per_document = -1"),
         ({"embedder": "word2vec"}, "unknown embedder"),
+        ({"embedding_cache": 0}, "embedding_cache = 0; choose gigabytes above 0, or false"),
+        ({"embedding_cache": "off"}, "embedding_cache = 'off' is of the wrong type"),
     ],
     ids=str,
 )
 def test_mistakes_in_a_configuration_are_named(stages: dict[str, Any], message: str) -> None:
     """Each mistake gives one message that says which key it is."""
     with pytest.raises(UsageError, match=message):
-        Pipeline(Stages.of(stages))
+        Pipeline(Stages.from_table(stages))

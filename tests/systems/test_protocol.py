@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 
-from karat.core import Document, Hit, Place, Span, SystemFailed, UsageError
-from karat.systems import TenantMixed, adapt, hits_of, load
+from karat import evaluate
+from karat.core import (
+    Document,
+    GoldenSet,
+    Hit,
+    Judgment,
+    Place,
+    Query,
+    Span,
+    SystemFailed,
+    Target,
+    UsageError,
+)
+from karat.systems import TenantMixed, adapt, load, read_hits
 
 
 class Shop:
@@ -53,9 +69,9 @@ def test_a_tenant_is_passed_on_and_held_to():
         return [{"id": "a", "score": 1.0, "tenant": company_id}]
 
     system = adapt(ask, tenant="acme")
-    assert hits_of(system.retrieve("q", 1), 1, "acme")[0].tenant == "acme"
+    assert read_hits(system.retrieve("q", 1), 1, "acme")[0].tenant == "acme"
     with pytest.raises(TenantMixed, match="belongs to tenant 'acme', not to 'other'"):
-        hits_of(system.retrieve("q", 1), 1, "other")
+        read_hits(system.retrieve("q", 1), 1, "other")
     with pytest.raises(UsageError, match="company_id"):
         adapt(find, tenant="acme")
 
@@ -82,12 +98,63 @@ def test_a_tenant_is_passed_on_and_held_to():
 )
 def test_answers_of_many_kinds_are_hits(answer, hits):
     """Hits, records under common names, pairs and plain ids are all taken."""
-    assert list(hits_of(answer, 10)) == hits
+    assert list(read_hits(answer, 10)) == hits
+
+
+@dataclass
+class Found:
+    """A hit as a team might have it."""
+
+    document: object
+    score: float | None = None
+    content: str = ""
+
+    def type(self):
+        return "a method is not a field"
+
+
+class Row(NamedTuple):
+    id: str
+    content: str
+
+
+@pytest.mark.parametrize(
+    ("answer", "hits"),
+    [
+        ([SimpleNamespace(id="a:chunk:1", score=0.5, content="t")], [Hit("a:chunk:1", 0.5, "a", content="t")]),
+        ([Found("a", 0.5, "t"), Found("b", 0.25)], [Hit("a", 0.5, "a", content="t"), Hit("b", 0.25, "b")]),
+        ([Found("a"), Found("b")], [Hit("a", 2.0), Hit("b", 1.0)]),
+        ([Found(Document(id="a", text="t"), 0.5)], [Hit("a", 0.5)]),
+        ([Found({"id": 7}, 0.5)], [Hit("7", 0.5)]),
+        ([{"document": "a", "score": 0.5, "content": "t"}], [Hit("a", 0.5, content="t")]),
+        ([Row("a", "t")], [Hit("a", 1.0, content="t")]),
+        ([SimpleNamespace(doc_id=3, similarity_score=0.5, page_content="t")], [Hit("3", 0.5, content="t")]),
+        ([np.int64(3), np.str_("a")], [Hit("3", 2.0), Hit("a", 1.0)]),
+    ],
+)
+def test_any_object_with_an_id_or_a_document_is_a_hit(answer, hits):
+    """Attributes are read like the keys of a mapping; without a score the rank decides."""
+    assert list(read_hits(answer, 10)) == hits
+
+
+def test_objects_of_another_tenant_void_the_run():
+    """The tenant is an attribute, too."""
+    with pytest.raises(TenantMixed, match="hit 'a' belongs to tenant 'acme', not to 'other'"):
+        read_hits([SimpleNamespace(document="a", tenant="acme")], 1, "other")
+
+
+def test_a_retriever_of_own_hits_is_evaluated():
+    """From the protocol to the score, without a class of karat's."""
+    golden = GoldenSet(
+        queries=(Query(id="q", text="pool?"),),
+        judgments=(Judgment(query="q", target=Target(document="pool"), grade=3),),
+    )
+    assert evaluate(golden, lambda query, k: [Found("wifi"), Found("pool")], ["RR@10"]).mean() == {"RR@10": 0.5}
 
 
 def test_no_more_than_k_are_taken():
     """A system that gives more than it was asked for gains nothing by it."""
-    assert len(hits_of(["a", "b", "c"], 2)) == 2
+    assert len(read_hits(["a", "b", "c"], 2)) == 2
 
 
 @pytest.mark.parametrize(
@@ -96,10 +163,13 @@ def test_no_more_than_k_are_taken():
         (None, "returned None, not a list of hits"),
         ("text", "not a list of hits"),
         ({"id": "a"}, "not a list of hits"),
-        ([("a", float("nan"))], "score nan is no finite number"),
-        ([("a", "high")], "score 'high' is no number"),
-        ([("a", True)], "score True is no number"),
-        ([{"score": 1.0}], "hit 1 is"),
+        ([("a", float("nan"))], "score nan is not finite"),
+        ([("a", "high")], "score 'high' is not a number"),
+        ([("a", True)], "score True is not a number"),
+        ([{"score": 1.0}], "it has neither an id nor a document"),
+        ([SimpleNamespace(score=1.0)], "it has neither an id nor a document"),
+        ([object()], "it has neither an id nor a document"),
+        ([SimpleNamespace(id="a", score="high")], "score 'high' is not a number"),
         ([None], "hit 1 is None"),
         ([{"id": "a", "score": 1, "span": "x"}], "hit 1 is"),
     ],
@@ -107,7 +177,7 @@ def test_no_more_than_k_are_taken():
 def test_answers_that_are_none_are_the_systems_failure(answer, message):
     """What cannot be a hit is told with the answer itself."""
     with pytest.raises(SystemFailed, match=message):
-        hits_of(answer, 10)
+        read_hits(answer, 10)
 
 
 def test_systems_are_loaded_by_name():

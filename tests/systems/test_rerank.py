@@ -148,7 +148,7 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    pytest.importorskip("httpx2", reason="httpx2 is not installed: the HTTP reranker is UNTESTED")
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     made = Server()
@@ -267,7 +267,7 @@ def test_time_is_limited(server: Server, slow: bool) -> None:
 
 def test_nobody_there() -> None:
     """A port that nobody listens on is a failure of the service, with the system's word for it."""
-    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    pytest.importorskip("httpx2", reason="httpx2 is not installed: the HTTP reranker is UNTESTED")
     endpoint = Endpoint(url="http://127.0.0.1:9/rerank", retries=1, backoff=0)
     with pytest.raises(SystemFailed, match="ConnectError"):
         HttpReranker(endpoint)("q", chunks("a"))
@@ -276,19 +276,19 @@ def test_nobody_there() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (b"<html>", "no JSON: <html>"),
-        (b"[" * 100_000, "no JSON"),
+        (b"<html>", "not JSON: <html>"),
+        (b"[" * 100_000, "not JSON"),
         ({"ok": True}, "without results"),
         ("text", "without results"),
         ({"results": [{"index": 0, "relevance_score": 1}]}, "scores for 1 of 2 texts"),
-        ({"results": [{"index": 2, "relevance_score": 1}]}, "none of 0 to 1"),
-        ({"results": [{"index": -1, "relevance_score": 1}]}, "none of 0 to 1"),
-        ({"results": [{"index": True, "relevance_score": 1}]}, "none of 0 to 1"),
-        ({"results": [{"index": 0, "relevance_score": 1}] * 2}, "stands twice"),
-        ({"results": [{"index": 0, "relevance_score": "1"}]}, "no finite number"),
-        ({"results": [{"index": 0}]}, "no finite number"),
-        (b'{"results": [{"index": 0, "relevance_score": NaN}]}', "no finite number"),
-        ({"results": ["x"]}, "none of 0 to 1"),
+        ({"results": [{"index": 2, "relevance_score": 1}]}, "not one of 0 to 1"),
+        ({"results": [{"index": -1, "relevance_score": 1}]}, "not one of 0 to 1"),
+        ({"results": [{"index": True, "relevance_score": 1}]}, "not one of 0 to 1"),
+        ({"results": [{"index": 0, "relevance_score": 1}] * 2}, "is repeated"),
+        ({"results": [{"index": 0, "relevance_score": "1"}]}, "not a finite number"),
+        ({"results": [{"index": 0}]}, "not a finite number"),
+        (b'{"results": [{"index": 0, "relevance_score": NaN}]}', "not a finite number"),
+        ({"results": ["x"]}, "not one of 0 to 1"),
     ],
 )
 def test_wrong_answers_are_refused(server: Server, answer: Any, message: str) -> None:
@@ -302,10 +302,10 @@ def test_wrong_answers_are_refused(server: Server, answer: Any, message: str) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"url": "ftp://x/rerank"}, "url 'ftp://x/rerank'; give one such as"),
-        ({"url": "http://"}, "give one such as"),
-        ({"url": "http://x:port/"}, "give one such as"),
-        ({"url": "http://[::1/"}, "give one such as"),
+        ({"url": "ftp://x/rerank"}, "url 'ftp://x/rerank' is not usable; write one such as"),
+        ({"url": "http://"}, "write one such as"),
+        ({"url": "http://x:port/"}, "write one such as"),
+        ({"url": "http://[::1/"}, "write one such as"),
         ({"timeout": 0}, "timeout=0"),
         ({"timeout": math.nan}, "timeout=nan"),
         ({"retries": -1}, "retries=-1"),
@@ -325,13 +325,13 @@ def test_secrets_in_the_url_are_not_shown() -> None:
 
 def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says which variable is to be set, or that it holds what no header can carry."""
-    pytest.importorskip("httpx", reason="httpx is not installed: the HTTP reranker is UNTESTED")
+    pytest.importorskip("httpx2", reason="httpx2 is not installed: the HTTP reranker is UNTESTED")
     endpoint = Endpoint(url="http://localhost/rerank", key_variable="RERANK_KEY")
     monkeypatch.delenv("RERANK_KEY", raising=False)
     with pytest.raises(UsageError, match="RERANK_KEY is not set"):
         HttpReranker(endpoint)
     monkeypatch.setenv("RERANK_KEY", "a\nb")
-    with pytest.raises(UsageError, match="a character that no key has"):
+    with pytest.raises(UsageError, match="a character that cannot be part of a key"):
         HttpReranker(endpoint)
     for options in ({"field": "docs"}, {"batch": 0}):
         with pytest.raises(UsageError, match=next(iter(options))):

@@ -79,18 +79,18 @@ thorough = settings(max_examples=400, deadline=None, derandomize=True)
 
 
 def titles(text: str) -> dict[str, str]:
-    """Give the sections' titles by their ids."""
+    """Return the sections' titles by their ids."""
     return {section.id: section.title for section in outline(text).sections}
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
-    """Give the blocks' types and what they hold."""
+    """Return the blocks' types and what they hold."""
     data = text.encode()
     return [(b.type, data[b.span.start : b.span.end].decode()) for b in outline(text).blocks]
 
 
 def cut(text: str, span: Span | None) -> str:
-    """Give the text of a span."""
+    """Return the text of a span."""
     assert span is not None
     return text.encode()[span.start : span.end].decode()
 
@@ -203,7 +203,7 @@ def test_depth_ends_at_six() -> None:
 
 
 def test_spans_of_a_section() -> None:
-    """The heading, its own blocks, everything below it, and the anchor are told apart, in bytes."""
+    """The heading, its own blocks, everything below it, and the anchor are distinguished, in bytes."""
     text = "# Caf\xe9\n\nIt is \u65e5\u672c.\n\nOpen all day.\n\n## Late\n\nUntil 23:00.\n\n# End\n"
     cafe, late, end = outline(text).sections
     assert [cut(text, s.heading) for s in (cafe, late, end)] == ["# Caf\xe9", "## Late", "# End"]
@@ -347,12 +347,12 @@ def test_long_prose_is_split_at_sentences() -> None:
     """Parts of a long paragraph have letters, end with a sentence, and have at most 1,200 bytes."""
     sentence = "The caf\xe9 at the quay (see e.g. the map) opens at seven. "
     text = "Short.\n\n" + (sentence * 60).strip() + "\n\nEnd.\n"
-    found = outline(text)
-    parts = [b for b in found.blocks if b.id.startswith("S.0.p.Bk002")]
+    shape = outline(text)
+    parts = [b for b in shape.blocks if b.id.startswith("S.0.p.Bk002")]
     assert [b.id[-1] for b in parts] == ["a", "b", "c"]
     assert all(len(b.span) <= LONGEST_PROSE and cut(text, b.span).endswith("seven.") for b in parts)
     assert " ".join(cut(text, b.span) for b in parts) == (sentence * 60).strip()
-    assert (found.blocks[0].id, found.blocks[-1].id) == ("S.0.p.Bk001", "S.0.p.Bk003")
+    assert (shape.blocks[0].id, shape.blocks[-1].id) == ("S.0.p.Bk001", "S.0.p.Bk003")
 
 
 def test_long_lists_and_logs_are_split_at_lines() -> None:
@@ -360,10 +360,10 @@ def test_long_lists_and_logs_are_split_at_lines() -> None:
     items = "".join(f"- item {i} without a full stop\n" for i in range(200))
     log = "".join(f"{i} something happened\n" for i in range(200))
     for text in (items, log):
-        found = outline(text).blocks
-        assert len(found) > 3
-        assert all(len(b.span) <= LONGEST_PROSE for b in found)
-        assert "\n".join(cut(text, b.span) for b in found) + "\n" == text
+        shape = outline(text).blocks
+        assert len(shape) > 3
+        assert all(len(b.span) <= LONGEST_PROSE for b in shape)
+        assert "\n".join(cut(text, b.span) for b in shape) + "\n" == text
 
 
 def test_what_cannot_be_split_stays_whole() -> None:
@@ -376,9 +376,9 @@ def test_what_cannot_be_split_stays_whole() -> None:
 def test_sentences_without_blanks_between_them() -> None:
     """Chinese and Japanese full stops end sentences too."""
     text = "\u65e5\u672c\u8a9e\u3067\u3059\u3002" * 200
-    found = outline(text).blocks
-    assert len(found) == 4
-    assert all(cut(text, b.span).endswith("\u3002") for b in found)
+    shape = outline(text).blocks
+    assert len(shape) == 4
+    assert all(cut(text, b.span).endswith("\u3002") for b in shape)
 
 
 def test_more_than_26_parts() -> None:
@@ -393,17 +393,17 @@ TEXT = "Hello there.\n\n# 4 Rooms\n\nThe rooms.\n\n## 4.2 Late\n\nLate check-out
 
 def test_looking_things_up() -> None:
     """Sections and blocks are found by id, by span and by offset."""
-    found = outline(TEXT)
-    assert found.section("S.4.2").title == "4.2 Late"
-    assert cut(TEXT, found.block("S.4.2.p.Bk003").span) == "Late check-out."
-    late = found.block("S.4.2.p.Bk003").span
-    assert [b.id[-1] for b in found.at(Span(late.start + 1, late.end + 3))] == ["3", "4"]
-    assert [b.id[-1] for b in found.at(Span(0, found.size))] == ["1", "2", "3", "4"]
-    assert found.at(Span(late.end, late.end + 1)) == found.at(Span(late.start, late.start)) == ()
-    assert [found.section_of(at).id for at in (0, 13, 14, 40, found.size)] == ["S.0", "S.0", "S.4", "S.4.2", "S.4.2"]
-    for outside in (-1, found.size + 1):
+    shape = outline(TEXT)
+    assert shape.section("S.4.2").title == "4.2 Late"
+    assert cut(TEXT, shape.block("S.4.2.p.Bk003").span) == "Late check-out."
+    late = shape.block("S.4.2.p.Bk003").span
+    assert [b.id[-1] for b in shape.at(Span(late.start + 1, late.end + 3))] == ["3", "4"]
+    assert [b.id[-1] for b in shape.at(Span(0, shape.size))] == ["1", "2", "3", "4"]
+    assert shape.at(Span(late.end, late.end + 1)) == shape.at(Span(late.start, late.start)) == ()
+    assert [shape.section_of(at).id for at in (0, 13, 14, 40, shape.size)] == ["S.0", "S.0", "S.4", "S.4.2", "S.4.2"]
+    for outside in (-1, shape.size + 1):
         with pytest.raises(InputError, match="outside the text, which has 78"):
-            found.section_of(outside)
+            shape.section_of(outside)
 
 
 def test_resolving_ids() -> None:
@@ -431,21 +431,21 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("ids", "told"), MISTAKES.values(), ids=list(MISTAKES))
-def test_unknown_ids(ids: dict[str, str], told: str) -> None:
-    """An id that the text does not have is told, with near misses."""
+@pytest.mark.parametrize(("ids", "message"), MISTAKES.values(), ids=list(MISTAKES))
+def test_unknown_ids(ids: dict[str, str], message: str) -> None:
+    """An id that the text does not have is an error with near misses."""
     with pytest.raises((InputError, UsageError)) as error:
         resolve(TEXT, **ids)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.no_cover
 def test_near_misses_of_a_long_text_take_no_time() -> None:
     """Looking for near misses does not compare an id with each of a hundred thousand."""
-    found = outline("a\n\n" * 100_000)
+    shape = outline("a\n\n" * 100_000)
     start = time.process_time()
     with pytest.raises(InputError, match=r"did you mean 'S\.0\.p\.Bk500'"):
-        found.block("S.1.p.Bk500")
+        shape.block("S.1.p.Bk500")
     assert time.process_time() - start < 5
 
 
@@ -499,39 +499,39 @@ def test_half_of_a_surrogate_pair_is_told() -> None:
 
 def check(text: str) -> Outline:
     """Check all that an outline promises, for one text."""
-    data, found = text.encode(), outline(text)
+    data, shape = text.encode(), outline(text)
     owner = [""] * len(data)
-    for section in found.sections:
+    for section in shape.sections:
         owner[section.heading.start : section.heading.end] = ["#"] * len(section.heading)
-    assert found.size == len(data)
-    for before, after in zip(found.blocks, found.blocks[1:], strict=False):
+    assert shape.size == len(data)
+    for before, after in zip(shape.blocks, shape.blocks[1:], strict=False):
         assert before.span.end <= after.span.start
-    for block in found.blocks:
+    for block in shape.blocks:
         assert data[block.span.start : block.span.end].decode().strip()
         assert not any(owner[block.span.start : block.span.end])
         owner[block.span.start : block.span.end] = [block.id] * len(block.span)
-        assert found.block(block.id) is block
-        assert found.at(block.span) == (block,)
-        assert found.section_of(block.span.start) is found.section(block.section)
+        assert shape.block(block.id) is block
+        assert shape.at(block.span) == (block,)
+        assert shape.section_of(block.span.start) is shape.section(block.section)
     at = 0
     for character in text:
         assert character.isspace() or owner[at]
         at += len(character.encode())
-    return found
+    return shape
 
 
-def check_sections(text: str, found: Outline) -> None:
+def check_sections(text: str, shape: Outline) -> None:
     """Check the tree of sections."""
-    ids = [section.id for section in found.sections]
+    ids = [section.id for section in shape.sections]
     assert ids == sorted(set(ids), key=section_path)
-    for section in found.sections:
-        own = [block.span for block in found.blocks if block.section == section.id]
+    for section in shape.sections:
+        own = [block.span for block in shape.blocks if block.section == section.id]
         assert section.title in cut(text, section.heading)
         assert section.body == Span(own[0].start, own[-1].end) if own else not section.body
         assert section.whole.end >= section.body.end
         assert section.depth == len(section_path(section.id)) <= 6
         if section.parent:
-            around = found.section(section.parent).whole
+            around = shape.section(section.parent).whole
             assert around.start <= section.heading.start
             assert section.whole.end <= around.end
             assert distance(section.id, section.parent) >= 1
@@ -589,8 +589,8 @@ def test_headings_are_those_of_python_markdown(path: Path) -> None:
     def words(title: str) -> str:
         return re.sub(r"&\w+;|[\W_]+", "", title)
 
-    found = [section.title for section in outline(text).sections if section.title]
-    assert list(map(words, found)) == list(map(words, names(parser.toc_tokens)))
+    shape = [section.title for section in outline(text).sections if section.title]
+    assert list(map(words, shape)) == list(map(words, names(parser.toc_tokens)))
 
 
 ADVERSARIAL = {
@@ -626,13 +626,13 @@ ADVERSARIAL = {
 def test_time_is_linear(text: str) -> None:
     """Text made to be slow takes about a second at most, where anything quadratic would take minutes."""
     start = time.process_time()
-    found = outline(text)
+    shape = outline(text)
     assert time.process_time() - start < 15
-    assert found.size == len(text.encode())
+    assert shape.size == len(text.encode())
 
 
 def printed(*arguments: str, stdin: bytes = b"") -> str:
-    """Give what ``karat golden outline`` prints."""
+    """Return what ``karat golden outline`` prints."""
     return CliRunner().invoke(command, arguments, input=stdin, catch_exceptions=False).stdout
 
 
@@ -672,8 +672,8 @@ def test_the_command_says_whether_the_text_changed() -> None:
 
 def test_the_command_prints_json() -> None:
     """The machine form has all that the outline has."""
-    found = json.loads(printed("-", "--json", stdin="# Caf\xe9\n\nOpen all day.\n".encode()))
-    assert found == {
+    shape = json.loads(printed("-", "--json", stdin="# Caf\xe9\n\nOpen all day.\n".encode()))
+    assert shape == {
         "document": "-",
         "normaliser": "karat-1",
         "changed": False,
@@ -703,7 +703,7 @@ def test_the_command_is_safe_for_a_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"a\n\xff", "standard input, line 2: byte 0xff is not UTF-8; convert it to UTF-8, for example with iconv"),
         (
@@ -712,11 +712,11 @@ def test_the_command_is_safe_for_a_terminal() -> None:
         ),
     ],
 )
-def test_the_command_refuses_what_is_no_text(data: bytes, told: str) -> None:
+def test_the_command_refuses_what_is_not_text(data: bytes, message: str) -> None:
     """A file in another encoding gives one message, with the line."""
     with pytest.raises(InputError) as error:
         printed("-", stdin=data)
-    assert str(error.value) == told
+    assert str(error.value) == message
 
 
 def test_the_command_says_which_file_is_missing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from karat.text._prose import prose
 
 
 def spoken(text: str, format: str = "markdown") -> list[str]:
-    """Give the prose of a text."""
+    """Return the prose of a text."""
     return [paragraph.text for paragraph in prose(Document(id="d", text=text, format=format))]
 
 
@@ -94,11 +94,11 @@ def test_queries_are_sentences_of_prose() -> None:
         "# Pool\n\nWow! See https://hotel.example/pool for more. Bring the following things with you:\n\n"
         f"{'a,' * 200}\n\nThe pool **opens** at six.\n\nThe pool opens at six.\n\nIt closes at ten on Sundays.\n"
     )
-    made = synthesise([Document(id="d", text=text, format="markdown")])
-    assert [query.text for query in made.queries] == ["The pool opens at six.", "It closes at ten on Sundays."]
+    gold = synthesise([Document(id="d", text=text, format="markdown")])
+    assert [query.text for query in gold.queries] == ["The pool opens at six.", "It closes at ten on Sundays."]
 
 
 def test_chinese_sentences_need_no_blank() -> None:
     """A full stop of their own ends them."""
-    made = synthesise([Document(id="d", text="泳池每天早上六点开门迎客。客人可以在前台领取免费的毛巾。")])
-    assert [query.text for query in made.queries] == ["泳池每天早上六点开门迎客。", "客人可以在前台领取免费的毛巾。"]
+    gold = synthesise([Document(id="d", text="泳池每天早上六点开门迎客。客人可以在前台领取免费的毛巾。")])
+    assert [query.text for query in gold.queries] == ["泳池每天早上六点开门迎客。", "客人可以在前台领取免费的毛巾。"]

@@ -36,21 +36,21 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
 
     Example: karat check examples/hotel
     """
-    from karat.golden import check
+    from karat.golden.lint import check_configured
     from karat.projects import find_baseline, gate_run, open_project, project_policy, report_document
     from karat.schema import GoldenErrors, to_plain
 
     project = open_project(folder)
-    report = check(project.golden)
+    report = check_configured(project.golden, project.config)
     if report.errors:
-        errors = to_plain(GoldenErrors(lint=report.to_dict()))
+        errors = to_plain(GoldenErrors(lint=report.document()))
         emit(json.dumps(errors, allow_nan=False) if options["as_json"] else _errors(report, folder))
         context.exit(2)
     project_policy(project, options["policy"])  # a mistake in either is reported before anything is asked
     find_baseline(project, options["baseline"])
     run = ask(project, project.settings(), output=options["output"], system=options["system"])
     result = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    document = report_document(result, lint=report.to_dict())
+    document = report_document(result, lint=report.document())
     if not options["no_report"]:
         _write_reports(Path(options["reports"] or project.config.folder / "reports"), document)
     emit_decision(document, project.config.folder, as_json=options["as_json"])

@@ -51,13 +51,13 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
     """
     from karat.files import write_file
     from karat.measures import read_run
-    from karat.systems import Fusion, fuse, trec_lines
+    from karat.systems import Fusion, format_trec, fuse
 
     _check_usage(runs, options)
     weights = _weights(runs, options["weights"])
     fusion = Fusion(method=options["method"], k=options["k"], weights=weights, norm=options["norm"])
     fused = fuse({run: read_run(run).table() for run in runs}, fusion, depth=options["depth"])
-    text = "".join(trec_lines(fused, tag=fusion.method))
+    text = "".join(format_trec(fused, tag=fusion.method))
     if options["output"] is None:
         emit(text, nl=False)
         return

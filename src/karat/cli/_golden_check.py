@@ -27,7 +27,7 @@ _LARGE = 100_000  # documents and judgments; checking fewer takes no time worth 
 @click.option("--documents", metavar="PATH", help="Folder or JSONL of documents, for a format that holds none.")
 @click.option("--index", metavar="FILE", help="Ids that the index under test holds: one per line, or JSONL with id.")
 @click.option("--chunks", metavar="FILE", help="JSONL of the chunks that the index was built from, with id and text.")
-@click.option("--languages", metavar="LIST", help="Languages that texts may have, such as en,de; others are told.")
+@click.option("--languages", metavar="LIST", help="Languages that texts may have, such as en,de; others are reported.")
 @click.option("--gate", "gates", multiple=True, metavar="FLOOR", help="A floor such as 'P@5>=0.60'; repeat for more.")
 @click.option("--sd", type=float, help="Standard deviation of per-query differences between two systems.")
 @click.option("--strict", is_flag=True, help="Exit with 2 on warnings too.")

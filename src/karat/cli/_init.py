@@ -16,7 +16,7 @@ from karat.cli._table import bold, emit, escaped, printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from karat.start import Made, Start
+    from karat.start import FileResult, Start
 
 _CI = ("github", "gitlab", "both", "none")
 
@@ -32,10 +32,10 @@ _CI = ("github", "gitlab", "both", "none")
 @click.option("--yes", is_flag=True, help="Ask nothing; take the defaults for what is not given.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: what became of each file. Asks nothing.")
 def command(folder: str, **options: Any) -> None:
-    """Write karat.toml, a starter golden set and a CI workflow into DIR, and say what comes next.
+    """Write karat.toml, a starter golden set and a CI workflow into DIR, and print what comes next.
 
-    Asks at most three questions, for what the options leave open. A file that is there is never changed: what would
-    have been written is shown as a diff.
+    Asks at most three questions, for what the options leave open. An existing file is never changed: what would have
+    been written is shown as a diff. Only .gitignore gets the lines that it lacks.
 
     Example: karat init --documents docs --ci github --yes
     """
@@ -50,12 +50,12 @@ def command(folder: str, **options: Any) -> None:
         ci=options["ci"] or "github",
         karat=options["karat"] or "",
     )
-    made = start_project(start)
-    emit(json.dumps(_document(made), allow_nan=False) if options["as_json"] else _text(start, made))
+    results = start_project(start)
+    emit(json.dumps(_document(results), allow_nan=False) if options["as_json"] else _text(start, results))
 
 
 def _answers(options: dict[str, Any]) -> dict[str, str]:
-    """Ask for what was not given; each answer is looked at when it is given."""
+    """Ask for the options that were not given; each answer is checked at once."""
     from karat.core import UsageError
 
     questions: dict[str, dict[str, Any]] = {
@@ -63,71 +63,81 @@ def _answers(options: dict[str, Any]) -> dict[str, str]:
         "system": {"text": "Your retriever, MODULE:NAME (empty: the built-in)", "default": ""},
         "ci": {"text": f"CI ({', '.join(_CI)})", "default": "github"},
     }
-    left = {name: how for name, how in questions.items() if options[name] is None}
-    nobody = UsageError("nobody answers; give --yes, or --documents, --system and --ci")
-    if left and sys.stdin is None:
+    open_ = {name: prompt for name, prompt in questions.items() if options[name] is None}
+    nobody = UsageError("nobody answers; pass --yes, or --documents, --system and --ci")
+    if open_ and sys.stdin is None:
         raise nobody
     try:
-        return {name: click.prompt(**how, value_proc=_looked_at(name), err=True) for name, how in left.items()}
+        return {
+            name: click.prompt(**prompt, value_proc=_check_answer(name), err=True) for name, prompt in open_.items()
+        }
     except click.Abort:
         if sys.stdin.isatty():
             raise  # somebody changed their mind
-        click.echo(err=True)  # the question stands there without an answer
+        click.echo(err=True)  # ends the line of the question
         raise nobody from None
 
 
-def _looked_at(question: str) -> Callable[[str], str]:
-    """Give what takes an answer as it is meant, and has the question asked again where it cannot be."""
+def _check_answer(question: str) -> Callable[[str], str]:
+    """Return a function that cleans an answer, or raises click.UsageError, so that the question is repeated."""
     from karat.core import UsageError
     from karat.start import Start
 
-    def taken(answer: str) -> str:
+    def clean(answer: str) -> str:
         answer = answer.strip()
         if question == "documents" and answer:
-            path = Path(os.path.expanduser(answer))  # noqa: PTH111 (pathlib raises for a user who is unknown)
+            path = Path(os.path.expanduser(answer))  # noqa: PTH111 (pathlib raises for an unknown user)
             if not path.exists():
                 raise click.UsageError(f"{path}: no such file or folder")
             return str(path)
         if question != "documents":
             try:
-                given: Any = {question: answer}
-                Start(folder=Path(), **given)
+                choice: Any = {question: answer}
+                Start(folder=Path(), **choice)
             except UsageError as error:
                 raise click.UsageError(str(error)) from None
         return answer
 
-    return taken
+    return clean
 
 
-def _document(made: list[Made]) -> dict[str, Any]:
-    return {"files": [_record(one) for one in made]}
+def _document(results: list[FileResult]) -> dict[str, Any]:
+    return {"files": [_record(result) for result in results]}
 
 
-def _record(one: Made) -> dict[str, Any]:
-    more = {"diff": one.diff, "notes": list(one.notes), "todo": list(one.todo)}
-    path = os.path.abspath(one.path)  # noqa: PTH100 (links stay what they are)
-    return {"path": path, "state": one.state, **{name: value for name, value in more.items() if value}}
+def _record(result: FileResult) -> dict[str, Any]:
+    more = {"diff": result.diff, "notes": list(result.notes), "todo": list(result.todo)}
+    path = os.path.abspath(result.path)  # noqa: PTH100 (links are not followed)
+    return {"path": path, "state": result.state, **{name: value for name, value in more.items() if value}}
 
 
-def _text(start: Start, made: list[Made]) -> str:
-    words = {"written": "written", "same": "is there already", "kept": "is there and differs; left as it is"}
+_STATES = {
+    "written": "written",
+    "extended": "extended",
+    "same": "exists already",
+    "kept": "exists and differs; left as it is",
+}
+
+
+def _text(start: Start, results: list[FileResult]) -> str:
     lines = []
-    for one in made:
-        lines.append(f"{bold(printable(_shown(one.path), 80))}: {words[one.state]}")
-        lines += [f"  {escaped(line)}" for line in (*one.diff.split("\n"), *one.notes) if line]
+    for result in results:
+        lines.append(f"{bold(printable(_shorten(result.path), 80))}: {_STATES[result.state]}")
+        lines += [f"  {escaped(line)}" for line in (*result.diff.split("\n"), *result.notes) if line]
     folder = shlex.quote(printable(str(start.folder), 80))
     steps = [
-        *dict.fromkeys(escaped(step) for one in made for step in one.todo),
+        *dict.fromkeys(escaped(step) for result in results for step in result.todo),
         f"karat check {folder}, then karat baseline update {folder}, and commit baseline.json with the rest.",
     ]
     lines += ["", *(f"next: {step}" for step in steps)]
-    lines.append(
-        "The queries are sentences of the documents: they show that all works. Replace them with what people ask."
-    )
+    lines += [
+        "The queries are sentences of the documents: they show that everything works. Replace them with what people",
+        f"ask; until then karat golden check {folder} warns that they prove little.",
+    ]
     return "\n".join(lines)
 
 
-def _shown(path: Path) -> str:
-    """Give a path as short as it can be said from here."""
+def _shorten(path: Path) -> str:
+    """Return a path relative to the current folder, if it is in it."""
     here = Path.cwd()
     return str(path.resolve().relative_to(here)) if path.resolve().is_relative_to(here) else str(path)

@@ -106,6 +106,8 @@ def _read_eval(table: Mapping[str, Any], system: Mapping[str, Any], source: str)
     _require_keys(table, _EVAL, "eval", source)
     for key, value in table.items():
         _require_type(value, (int, float) if _EVAL[key] is float else _EVAL[key], f"[eval] {key}", source)
+    if "measures" in table and not table["measures"]:
+        raise InputError("[eval] measures is empty", source=source, hint="name a measure, or leave it out")
     if table.get("unit", "document") not in get_args(Unit):
         raise InputError(f"[eval] unit is {shorten(table['unit'])}; choose document or target", source=source)
     if system and "system" in table:

@@ -237,7 +237,7 @@ def _apply(project: Project, changes: Mapping[str, Any], source: str) -> Project
 
 def _spell_out(config: Config, changes: Mapping[str, Any]) -> Config:
     """Write a chunker or embedder that has only a name, or none, as a table if one of its options is changed."""
-    stages, pipeline = Stages.of(config.pipeline), dict(config.pipeline)
+    stages, pipeline = Stages.from_table(config.pipeline), dict(config.pipeline)
     for stage, first, second in (("chunk", "name", None), ("embedder", "kind", "model")):
         if any(key.startswith(f"pipeline.{stage}.") for key in changes):
             value = getattr(stages, stage)

@@ -137,7 +137,7 @@ POLICIES: Mapping[str, str] = {
     "fit": "for fixed floors before a deployment: R@5 0.80, P@5 0.60, RR 0.70, nDCG@5 0.75, p95 500 ms, "
     "and no mean more than 5 % below the baseline's",
     "beluga": "for a health check without a baseline: mean RR of at least 0.7; queries below 0.3 are listed",
-    "rig": "for systems whose scores do not vary: no mean below the baseline's; max_drop_abs in a rule tolerates one",
+    "rig": "for systems whose scores do not vary: no mean below the baseline's; max_drop_abs tolerates a drop",
     "blocks": "for a canary beside the live system: R@5 at most 0.02 below it, and floors for citations, offsets and "
     "convergence, which judges of answers compute",
     "threshold": "for large sets whose noise is known: no mean more than 5 % below the baseline's; it makes no test, "

@@ -1,7 +1,17 @@
-"""What reaches outside of this process: one HTTP client, one event loop, and packages that may not be installed."""
+"""Reaching outside of this process: one HTTP client, one event loop, and packages that may not be installed."""
 
-from karat.net._client import Client, Endpoint, seconds_to_wait, words_of
-from karat.net._loop import finished, words
-from karat.net._package import package, version_of
+from karat.net._client import Client, Endpoint, Unreachable, find_message, parse_retry_after
+from karat.net._loop import describe_error, resolve
+from karat.net._package import find_version, require_package
 
-__all__ = ["Client", "Endpoint", "finished", "package", "seconds_to_wait", "version_of", "words", "words_of"]
+__all__ = [
+    "Client",
+    "Endpoint",
+    "Unreachable",
+    "describe_error",
+    "find_message",
+    "find_version",
+    "parse_retry_after",
+    "require_package",
+    "resolve",
+]

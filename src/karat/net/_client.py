@@ -1,4 +1,4 @@
-"""JSON over HTTP, with patience: for services that a pipeline asks."""
+"""JSON over HTTP with retries, for the services that a pipeline or an evaluation calls."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from karat.core import SystemFailed, UsageError, shorten
-from karat.net._package import package
+from karat.net._package import require_package
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
-"""Answers that another try may change."""
-_LARGEST = 1 << 26  # bytes of an answer
-_SHOWN = 1000  # characters of what a service says
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+"""Status codes for which a request is sent again."""
+_MOST_BYTES = 1 << 26  # of a response
+_SHOWN = 1000  # characters of a service's message
+
+
+class Unreachable(SystemFailed):
+    """No connection to a service could be made: it is not running there, or its host name does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a service is, and how long to insist.
+    """The address of a service, and how often and how long to try.
 
-    What may pass (no connection, no answer in time, 429, 500, 503 ...) is tried again after ``backoff`` seconds, then
-    after twice as many, and so on, or after as many as the service asks for, but never after more than
+    After a failure that may be temporary (no connection, no response in time, 429, 500, 503 ...) the request is sent
+    again after ``backoff`` seconds, then after twice as many, and so on. A service may ask for a longer pause, up to
     ``longest_pause``.
 
     >>> Endpoint(url="https://me:secret@example.org/v1/rerank?key=secret").name
@@ -40,7 +43,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Other headers, each with the environment variable that holds its value."""
     timeout: float = 30.0
-    """Seconds for one try, from the first byte sent to the last one received."""
+    """Seconds for one attempt, from the first byte sent to the last byte received."""
     retries: int = 3
     backoff: float = 0.5
     longest_pause: float = 60.0
@@ -49,45 +52,48 @@ class Endpoint:
         try:
             parts = urlsplit(self.url)
             usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:  # a port that is no number, a bracket that is not closed
+        except ValueError:  # a port that is not a number, or a bracket that is not closed
             usable = False
         if not usable:
-            raise UsageError(f"url {shorten(self.url)}; give one such as https://host/v1")
+            raise UsageError(f"url {shorten(self.url)} is not usable; write one such as https://host/v1")
         pauses = 0 <= self.backoff < math.inf and 0 <= self.longest_pause < math.inf
         if self.retries < 0 or not 0 < self.timeout < math.inf or not pauses:
             names = ("timeout", "retries", "backoff", "longest_pause")
             values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
-            raise UsageError(f"{values}; timeout is above 0, the others are 0 or more")
+            raise UsageError(f"{values}; timeout must be above 0, the others 0 or more")
 
     @property
     def name(self) -> str:
-        """The URL without what may be secret: a name and a password before the host, parameters after the path."""
+        """The URL without its user name, password and query, which may be secret."""
         parts = urlsplit(self.url)
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
     def secrets(self) -> dict[str, str]:
-        """Read the headers, or say which is not there; what they hold stands in no description and no message."""
-        found = {name: self._secret(variable) for name, variable in self.headers.items()}
-        if self.key_variable:
-            found["Authorization"] = f"Bearer {self._secret(self.key_variable)}"
-        return found
+        """Return the headers with their values from the environment, which no description or message repeats.
 
-    def _secret(self, variable: str) -> str:
+        A variable that is not set raises UsageError.
+        """
+        headers = {name: self._read_variable(variable) for name, variable in self.headers.items()}
+        if self.key_variable:
+            headers["Authorization"] = f"Bearer {self._read_variable(self.key_variable)}"
+        return headers
+
+    def _read_variable(self, variable: str) -> str:
         value = os.environ.get(variable, "").strip()
         if not value:
             raise UsageError(f"the environment variable {variable} is not set; it holds the key of {self.name}")
         if not (value.isascii() and value.isprintable() and " " not in value):
-            raise UsageError(f"the environment variable {variable} holds a character that no key has")
+            raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
         return value
 
 
 class Client:
-    """Asks an endpoint, from any number of threads; ``what`` names the service in messages."""
+    """Sends requests to an endpoint, from any number of threads; ``kind`` names the service in messages."""
 
-    def __init__(self, endpoint: Endpoint, what: str) -> None:
-        self._httpx = package("httpx", install="httpx", what=f"a {what} behind HTTP")
-        self._endpoint, self._what = endpoint, what
+    def __init__(self, endpoint: Endpoint, kind: str) -> None:
+        self._httpx = require_package("httpx2", install="httpx2", purpose=f"a {kind} behind HTTP")
+        self._endpoint, self._kind = endpoint, kind
         headers = endpoint.secrets()
         self._secrets = [value.removeprefix("Bearer ") for value in headers.values()]
         self._client = self._httpx.Client(
@@ -100,69 +106,73 @@ class Client:
         self._client.close()
 
     def post(self, body: Any) -> Any:
-        """Send JSON and give the JSON that comes back, or raise SystemFailed with the service's own words."""
+        """Send JSON and return the JSON of the response.
+
+        Raises Unreachable if there is no connection, and SystemFailed with the service's message for other failures.
+        """
         # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
-        data = self._insist(json.dumps(body, allow_nan=False).encode())
+        data = self._send_with_retries(json.dumps(body, allow_nan=False).encode())
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            raise self.failed(f"an answer that is no JSON: {_beginning(self._without_key(data))}") from None
+            raise self.failed(f"an answer that is not JSON: {_excerpt(self._hide_secrets(data))}") from None
 
-    def failed(self, what: str) -> SystemFailed:
-        """Say what went wrong; a service may repeat the key that it was sent, and we do not."""
+    def failed(self, message: str, error: type[SystemFailed] = SystemFailed) -> SystemFailed:
+        """Return the error for a message, in which secrets are hidden: a service may repeat the key it was sent."""
         for secret in self._secrets:
-            what = what.replace(secret, "***")
-        return SystemFailed(f"{self._what} {self._endpoint.name}: {what}")
+            message = message.replace(secret, "***")
+        return error(f"{self._kind} {self._endpoint.name}: {message}")
 
-    def _without_key(self, said: bytes) -> bytes:
-        """Take out the key before only the beginning of an answer is shown, which might end in the middle of it."""
+    def _hide_secrets(self, data: bytes) -> bytes:
+        """Hide secrets before a response is shortened, which might cut one of them in two."""
         for secret in self._secrets:
-            said = said.replace(secret.encode(), b"***")
-        return said
+            data = data.replace(secret.encode(), b"***")
+        return data
 
-    def _insist(self, body: bytes) -> bytes:
-        """Send a request until it is answered, or nothing is left to try."""
-        tries = self._endpoint.retries + 1
-        said = ""
-        for attempt in range(tries):
+    def _send_with_retries(self, body: bytes) -> bytes:
+        """Send a request until it succeeds or the retries are used up, and return the response's body."""
+        attempts = self._endpoint.retries + 1
+        failure, kind = "", SystemFailed
+        for attempt in range(attempts):
             pause = self._endpoint.backoff * 2**attempt
             try:
-                status, reason, asked, data = self._once(body)
+                status, reason, requested, data = self._send(body)
             except self._httpx.InvalidURL as error:
-                raise self.failed(f"is no usable URL: {error}") from None
+                raise self.failed(f"is not a usable URL: {error}") from None
             except self._httpx.RequestError as error:
-                said = f"{type(error).__name__}: {error}"
+                failure = f"{type(error).__name__}: {error}"
+                kind = Unreachable if isinstance(error, self._httpx.ConnectError) else SystemFailed
             else:
                 if 200 <= status < 300:
                     return data
-                said = f"{status} {reason}: {_words_in(self._without_key(data))}"
-                if status not in _PASSING:
-                    raise self.failed(said)
-                pause = max(pause, asked)
-            if attempt + 1 < tries:
+                failure, kind = f"{status} {reason}: {_message_in(self._hide_secrets(data))}", SystemFailed
+                if status not in _TRANSIENT:
+                    raise self.failed(failure)
+                pause = max(pause, requested)
+            if attempt + 1 < attempts:
                 time.sleep(min(pause, self._endpoint.longest_pause))
-        raise self.failed(said if tries == 1 else f"{said} (asked {tries} times)")
+        raise self.failed(failure if attempts == 1 else f"{failure} (asked {attempts} times)", kind)
 
-    def _once(self, body: bytes) -> tuple[int, str, float, bytes]:
-        """Give status, reason, the pause that the service asks for, and the answer."""
-        # A service that sends a byte now and then would never run into httpx's own timeout, which is for each read.
+    def _send(self, body: bytes) -> tuple[int, str, float, bytes]:
+        """Return status, reason, the pause that the service asks for, and the body of one response."""
+        # httpx2's own timeout is for each read: a service that sends a byte now and then would never reach it.
         deadline = time.monotonic() + self._endpoint.timeout
         data = bytearray()
         with self._client.stream("POST", self._endpoint.url, content=body) as response:
-            for part in response.iter_bytes():
-                data += part
+            for block in response.iter_bytes():
+                data += block
                 if time.monotonic() > deadline:
                     raise self._httpx.ReadTimeout(f"no whole answer in {self._endpoint.timeout:g} s")
-                if len(data) > _LARGEST:
-                    raise self.failed(f"an answer of more than {_LARGEST:,} bytes")
-            asked = seconds_to_wait(response.headers.get("retry-after", ""))
-            return response.status_code, response.reason_phrase, asked, bytes(data)
+                if len(data) > _MOST_BYTES:
+                    raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes")
+            pause = parse_retry_after(response.headers.get("retry-after", ""))
+            return response.status_code, response.reason_phrase, pause, bytes(data)
 
 
-def words_of(answer: Any) -> str:
-    """Give what a service says went wrong, word for word, on one line; nothing where it says nothing.
+def find_message(answer: Any) -> str:
+    """Return the error message in a service's JSON, on one line, or an empty string if there is none.
 
-    >>> words_of({"error": {"message": "no such model", "type": "invalid_request_error"}})
+    >>> find_message({"error": {"message": "no such model", "type": "invalid_request_error"}})
     'no such model'
     """
     while isinstance(answer, dict):
@@ -170,12 +180,16 @@ def words_of(answer: Any) -> str:
     return _on_one_line(answer) if isinstance(answer, str) else ""
 
 
-def seconds_to_wait(header: str) -> float:
-    """Read a Retry-After header: seconds, or a date; 0 where it says nothing.
+def parse_retry_after(header: str) -> float:
+    """Return the seconds that a Retry-After header asks for, which is a number or a date; 0 if it is neither.
 
-    >>> seconds_to_wait("1.5"), seconds_to_wait("Wed, 21 Oct 2015 07:28:00 GMT"), seconds_to_wait("soon")
+    >>> parse_retry_after("1.5"), parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT"), parse_retry_after("soon")
     (1.5, 0.0, 0.0)
     """
+    if not header:
+        return 0.0
+    from email.utils import parsedate_to_datetime  # takes 10 ms to import, and few responses have this header
+
     try:
         seconds = float(header)
     except ValueError:
@@ -186,14 +200,14 @@ def seconds_to_wait(header: str) -> float:
     return max(0.0, seconds) if seconds == seconds else 0.0
 
 
-def _words_in(data: bytes) -> str:
+def _message_in(data: bytes) -> str:
     try:
-        return words_of(json.loads(data)) or _beginning(data)
+        return find_message(json.loads(data)) or _excerpt(data)
     except (ValueError, RecursionError):
-        return _beginning(data)
+        return _excerpt(data)
 
 
-def _beginning(data: bytes) -> str:
+def _excerpt(data: bytes) -> str:
     return _on_one_line(data[: 4 * _SHOWN].decode(errors="replace")) or "nothing"
 
 

@@ -1,49 +1,55 @@
-"""The event loop in which all that is async runs: one for the process, in a thread of its own.
+"""One event loop for everything async, in a thread of its own.
 
-One, because what a client makes at its first question (connections, locks) belongs to the loop of that question, and
-every later one needs it.
+A client creates its connections and locks in the loop of its first call, and every later call needs them there. So
+there is one loop for the whole process.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karat.core import SystemFailed
+
+if TYPE_CHECKING:  # imported when something is awaited: most systems are not async
+    import asyncio
 
 _LOCK = threading.Lock()
 
 
-def finished(value: Any, timeout: float | None = None) -> Any:
-    """Give a value as it is; of something awaitable, what it comes to, or else it is cancelled and has failed.
+def resolve(value: Any, timeout: float | None = None) -> Any:
+    """Return a plain value unchanged, and the result of an awaitable one.
+
+    An awaitable that takes longer than ``timeout`` seconds is cancelled, and SystemFailed is raised.
 
     >>> async def later():
     ...     return 3
-    >>> finished(later()), finished(3)
+    >>> resolve(later()), resolve(3)
     (3, 3)
     """
     if not inspect.isawaitable(value):
         return value
-    future = asyncio.run_coroutine_threadsafe(_awaited(value), _the_loop())
+    import asyncio
+
+    future = asyncio.run_coroutine_threadsafe(_await(value), _get_loop())
     try:
         error = future.exception(None if timeout is None else min(timeout, threading.TIMEOUT_MAX))
-    except TimeoutError:  # not one of the system's own: those are given, not raised
+    except TimeoutError:  # ours: exception() returns the awaitable's own errors, and does not raise them
         raise SystemFailed(f"no answer within {timeout:g} s") from None
     finally:
-        future.cancel()  # so that one that hangs gives back what it holds; does nothing to one that is done
+        future.cancel()  # releases what a hanging awaitable holds; does nothing if it is done
     if isinstance(error, SystemExit | KeyboardInterrupt):
-        raise SystemFailed(words(error)) from error
+        raise SystemFailed(describe_error(error)) from error
     return future.result()
 
 
-def words(error: BaseException) -> str:
-    """Give the type and the text of an error, whatever its text does when it is asked for.
+def describe_error(error: BaseException) -> str:
+    """Return the type and the text of an error, even if reading its text raises.
 
-    >>> words(ValueError("no such shard")), words(KeyboardInterrupt())
+    >>> describe_error(ValueError("no such shard")), describe_error(KeyboardInterrupt())
     ('ValueError: no such shard', 'KeyboardInterrupt')
     """
     try:
@@ -53,25 +59,27 @@ def words(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-async def _awaited(value: Awaitable[Any]) -> Any:
+async def _await(value: Awaitable[Any]) -> Any:
     return await value
 
 
-def _the_loop() -> asyncio.AbstractEventLoop:
-    with _LOCK:  # several questions may be the first
-        return _started()
+def _get_loop() -> asyncio.AbstractEventLoop:
+    with _LOCK:  # several threads may ask for it first
+        return _start_loop()
 
 
 @lru_cache(maxsize=1)
-def _started() -> asyncio.AbstractEventLoop:
+def _start_loop() -> asyncio.AbstractEventLoop:
+    import asyncio
+
     loop = asyncio.new_event_loop()
     # A daemon: a coroutine that hangs must not keep karat from ending.
-    threading.Thread(target=_spin, args=(loop,), name="karat-loop", daemon=True).start()
+    threading.Thread(target=_run_forever, args=(loop,), name="karat-loop", daemon=True).start()
     return loop
 
 
-def _spin(loop: asyncio.AbstractEventLoop) -> None:
-    """Run for ever; a task that exits or interrupts ends itself, and not the loop of all the others."""
+def _run_forever(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop forever. A task that raises SystemExit or KeyboardInterrupt ends itself, but not the loop."""
     while True:
         try:
             loop.run_forever()

@@ -1,33 +1,36 @@
-"""Packages that karat runs without until someone asks for what they do."""
+"""Optional packages, imported when something needs them."""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from karat.core import UsageError
 
 
-def package(module: str, *, install: str, what: str) -> Any:
-    """Import a package when it is used; where it is not installed, say what needs it and how to get it.
+def require_package(module: str, *, install: str, purpose: str) -> Any:
+    """Import a package; if it is not installed, raise UsageError with what needs it and how to install it.
 
-    >>> package("no_such_module", install="no-such", what="the example")
+    >>> require_package("no_such_module", install="no-such", purpose="the example")
     Traceback (most recent call last):
     karat.core._errors.UsageError: the example needs no-such (No module named 'no_such_module'); pip install no-such
     """
     try:
         return import_module(module)
     except ImportError as error:
-        raise UsageError(f"{what} needs {install} ({error}); pip install {install}") from None
+        raise UsageError(f"{purpose} needs {install} ({error}); pip install {install}") from None
 
 
-def version_of(distribution: str) -> str:
-    """Give the version that is installed, or nothing.
+@cache
+def find_version(distribution: str) -> str:
+    """Return the installed version of a distribution, or an empty string if it is not installed.
 
-    >>> version_of("no-such")
+    >>> find_version("no-such")
     ''
     """
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -9,7 +9,7 @@ from typing import Any
 
 from karat.config import Settings, setting_types
 from karat.core import GateFailed, InputError, Run, UsageError, did_you_mean, shorten
-from karat.golden import check as lint
+from karat.golden.lint import check_configured
 from karat.projects._failure import describe_failure
 from karat.projects._gating import GateResult, find_baseline, gate_run, project_policy
 from karat.projects._project import Project, open_project, run_path
@@ -52,7 +52,7 @@ def check(
 def open_sound_project(folder: str | Path) -> Project:
     """Open a project; errors in its golden set are an error."""
     project = open_project(folder)
-    if errors := lint(project.golden).errors:
+    if errors := check_configured(project.golden, project.config).errors:
         named = "; ".join(f"{finding.rule}: {finding.message}" for finding in errors[:3])
         more = f"; and {len(errors) - 3:,} more" if len(errors) > 3 else ""
         hint = f"'karat golden check {folder}' says how to mend them"

@@ -16,7 +16,7 @@ from karat.config import Config, Settings, read_config
 from karat.core import GoldenSet, InputError, Measure, Scores, Unit, UsageError
 from karat.evaluation import deepest_cutoff, score_run
 from karat.runs import describe_run, make_header, make_run
-from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, load, made
+from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, build, load
 
 _HITS = Settings().k
 
@@ -58,11 +58,11 @@ class Project:
         if path:
             return adapt(load(path), name=path, tenant=tenant)
         if config.system:
-            return adapt(made(HttpSystem, config.system, "system"), tenant=tenant)
+            return adapt(build(HttpSystem, config.system, "system"), tenant=tenant)
         if tenant:
             raise UsageError("a tenant is for a system of your own; the built-in pipeline holds one set of documents")
         kept = config.folder / ".karat" if cache else None
-        return adapt(Pipeline(Stages.of(config.pipeline), cache=kept, say=say, progress=progress))
+        return adapt(Pipeline(Stages.from_table(config.pipeline), cache=kept, say=say, progress=progress))
 
 
 def open_project(folder: str | Path) -> Project:

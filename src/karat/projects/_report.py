@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from msgspec import UNSET
@@ -22,6 +22,7 @@ from karat.schema import (
     DecisionDocument,
     ExpectedRow,
     GoldenFacts,
+    GoldenReport,
     Histogram,
     HitRow,
     LatencyFacts,
@@ -46,7 +47,7 @@ _TIE = 1e-9
 
 
 def report_document(
-    result: GateResult, *, created: str | None = None, lint: dict[str, Any] | None = None
+    result: GateResult, *, created: str | None = None, lint: GoldenReport | None = None
 ) -> DecisionDocument:
     """Return the decision on a run, with everything that a report may show of it.
 

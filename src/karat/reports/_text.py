@@ -39,7 +39,7 @@ def render_text(document: DecisionDocument, *, folder: str = ".", style: Style =
 def _golden(document: DecisionDocument, style: Style) -> str:
     if document.lint is UNSET:
         return ""
-    golden, warnings = document.golden, document.lint["warnings"]
+    golden, warnings = document.golden, document.lint.warnings
     size = f"{golden.documents:,} documents, {golden.queries:,} queries, {golden.judgments:,} judgments"
     problems = count(warnings, "warning") if warnings else "nothing wrong"
     return f"{style.bold('golden set')} {escaped(golden.full_name)}: {size}; {problems}"

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from karat.core import Hit, SystemFailed, UsageError, shorten
-from karat.net import finished, words
-from karat.systems import System, hits_of
+from karat.net import describe_error, resolve
+from karat.systems import System, read_hits
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
@@ -66,7 +66,7 @@ def ask_all(
     many: Any = system.retrieve_many
 
     def call(texts: Texts) -> Any:
-        return finished(many(list(texts), k) if batch > 1 else system.retrieve(texts[0], k), timeout)
+        return resolve(many(list(texts), k) if batch > 1 else system.retrieve(texts[0], k), timeout)
 
     def ask(texts: Texts) -> Sequence[Response]:
         return _ask_batch(call, texts, k, system.tenant) if batch > 1 else (_ask(call, texts, k, system.tenant),)
@@ -90,7 +90,7 @@ def _ask(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> Res
     response = Response()
     with _recording_failure([response]):
         result = _time(call, texts, response, k)
-        response.hits = hits_of(result, k, tenant)
+        response.hits = read_hits(result, k, tenant)
         response.stages = _read_timings(result)
     return response
 
@@ -112,7 +112,7 @@ def _ask_batch(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) 
             )
         for response, hits in zip(responses, lists, strict=True):
             with _recording_failure([response]):
-                response.hits = hits_of(hits, k, tenant)
+                response.hits = read_hits(hits, k, tenant)
                 response.stages = _read_timings(hits)
     return responses
 
@@ -138,7 +138,7 @@ def _recording_failure(responses: Sequence[Response]) -> Iterator[None]:
             raise  # Ctrl-C, which only the main thread gets; the system did not raise it
         for response in responses:
             response.hits = ()
-            response.error = str(error) if isinstance(error, SystemFailed) and str(error) else words(error)
+            response.error = str(error) if isinstance(error, SystemFailed) and str(error) else describe_error(error)
             response.failure = error
 
 

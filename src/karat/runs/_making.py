@@ -15,12 +15,15 @@ from pathlib import Path
 from karat.config import Settings
 from karat.core import GoldenSet, InputError, Provenance, Run, SystemFailed, Trace, UsageError, __version__, shorten
 from karat.golden import fingerprint, identify, sample
+from karat.net import Unreachable
 from karat.runs._ask import Response, ask_all
 from karat.runs._runfile import RunWriter
 from karat.systems import System, TenantMixed, adapt
 
 _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
 _READY_POLL = 0.2
+_FATAL = TenantMixed | UsageError
+"""Errors that end the run: a hit of another tenant voids it, and a configuration mistake fails every question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +163,11 @@ def _match(done: Sequence[Trace], questions: Sequence[_Question]) -> list[Trace]
 
 
 def _warm_up(system: System, questions: Sequence[_Question], settings: Settings) -> None:
+    """Ask the first questions without counting them, and stop if no later question can be answered either."""
     texts = [question.text for question in questions[: settings.warm_up]]
-    for _ in ask_all(system, texts, settings.k, timeout=settings.timeout):
-        pass
+    for response in ask_all(system, texts, settings.k, timeout=settings.timeout):
+        if isinstance(response.failure, _FATAL | Unreachable):
+            raise response.failure
 
 
 def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> Iterator[Trace]:
@@ -170,9 +175,8 @@ def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> 
     responses = ask_all(
         system, texts, settings.k, concurrency=settings.concurrency, timeout=settings.timeout, batch=settings.batch
     )
-    for question, response in zip(questions, responses, strict=True):
-        # A hit of another tenant voids the run, and a mistake in the configuration fails every question.
-        if isinstance(response.failure, TenantMixed | UsageError):
+    for number, (question, response) in enumerate(zip(questions, responses, strict=True)):
+        if isinstance(response.failure, _FATAL) or (number == 0 and isinstance(response.failure, Unreachable)):
             raise response.failure
         if response.error and settings.fail_fast:
             raise SystemFailed(f"query {shorten(question.query)}: {response.error}") from response.failure

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from karat.schema._golden import GoldenReport
 from karat.schema._queries import Passage, QueryFailure, QueryRow
 from karat.schema._types import Count, Day, Number, Score, SystemChange
 
@@ -284,7 +285,7 @@ class Recommendation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class GoldenErrors(Struct, frozen=True, kw_only=True):
     """What karat check prints instead of a decision if the golden set has errors."""
 
-    lint: dict[str, Any]
+    lint: GoldenReport
 
 
 class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -314,7 +315,7 @@ class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ]
     lint: (
         Annotated[
-            dict[str, Any],
+            GoldenReport,
             Meta(description="What karat check reports about the golden set; absent from other commands."),
         ]
         | UnsetType

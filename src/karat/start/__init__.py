@@ -1,5 +1,6 @@
-"""A project from nothing: configuration, a golden set to start with, and CI."""
+"""Starting a project: configuration, a golden set to start with, and CI."""
 
-from karat.start._project import CI, Made, Start, start_project
+from karat.start._project import CI, Start, start_project
+from karat.start._writing import FileResult
 
-__all__ = ["CI", "Made", "Start", "start_project"]
+__all__ = ["CI", "FileResult", "Start", "start_project"]

@@ -1,4 +1,4 @@
-"""How CI gets karat: as it was told, as the repository requires it, or from where this karat came."""
+"""How CI installs karat: as chosen, as the repository requires it, or from where this karat was installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from karat.start._repository import Repository
 _VERSION = re.compile(r"[0-9][\w.!+*]*")
 _NAMED = re.compile(r"karat(?![\w.-])\s*(?:\[(?P<extras>[\w\s,.-]*)\])?\s*(?P<rest>(?:@|[=<>~!]=?).*)?", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#.*|\s--.*|\s+;.*|\\$")
-# A name, the egg of an address, a file of a release, and the last part of an address or a folder.
+# A name, the egg of an address, the file of a release, or the last part of an address or a folder.
 _LISTED = re.compile(
     r"^karat(?![\w.-])|[#&]egg=karat(?![\w.-])|(?:^|[/\\ ])karat-[^/\\\s]*\.(?:whl|zip|tar\.gz)"
     r"|[/\\]karat(?:\.git)?[/\\]?(?:[@#\[\s]|$)",
@@ -27,162 +27,166 @@ _REMOTE = ("https://", "http://", "ssh://")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Install:
-    """What CI runs before karat."""
+    """The commands that CI runs before karat."""
 
     lines: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    """What is left to do before that works."""
+    """What is left to do before they work."""
 
 
-def installing(repository: Repository, needs: list[str], *, spec: str = "", system: bool = False) -> Install:
-    """Give the commands that install karat, with what the pipeline needs, or else what the retriever does.
+def plan_install(repository: Repository, needs: list[str], *, spec: str = "", system: bool = False) -> Install:
+    """Return the commands that install karat with the pipeline's extra, or with what the retriever needs.
 
-    ``needs`` names the files that say what the code needs, the nearest first. Nothing is ever installed by a name that
-    nobody has chosen: where it cannot be known what karat is here, the command says so and fails.
+    ``needs`` names the files with requirements, the nearest first. karat is never installed by a mere name that nobody
+    has chosen: if its source is not known, the command prints a message and fails.
     """
     extra = "" if system else "dense"
     listed = "" if spec else next((name for name in needs if _lists(repository, name)), "")
-    first, notes = _karat(repository, needs, listed, extra, spec)
+    first, notes = _install_karat(repository, needs, listed, extra, spec)
     code = [
-        name for name in needs if name.endswith(".txt") or {"project", "build-system"} & repository.table(name).keys()
+        name
+        for name in needs
+        if name.endswith(".txt") or {"project", "build-system"} & repository.read_table(name).keys()
     ]
-    more = [_needed(name) for name in code[:1] if system and name != listed]
+    more = [_install_code(name) for name in code[:1] if system and name != listed]
     return Install(lines=(first, *more), notes=notes)
 
 
-def _karat(repository: Repository, needs: list[str], listed: str, extra: str, spec: str) -> tuple[str, tuple[str, ...]]:
+def _install_karat(
+    repository: Repository, needs: list[str], listed: str, extra: str, spec: str
+) -> tuple[str, tuple[str, ...]]:
     if listed:
-        return _from_list(repository, listed, extra)
-    found = _requirement(spec, extra) if spec else _declared(repository, needs, extra) or origin(extra)
-    if found:
-        return f"python -m pip install {shlex.quote(found)}", ()
+        return _install_from_list(repository, listed, extra)
+    requirement = _parse_spec(spec, extra) if spec else _find_declared(repository, needs, extra) or find_origin(extra)
+    if requirement:
+        return f"python -m pip install {shlex.quote(requirement)}", ()
     example = f'python -m pip install "karat{_extras((), extra)} @ git+https://..."'
-    line = f"echo 'Write here where karat comes from, such as {example}' >&2; exit 1"
+    line = f"echo 'karat is not on a package index yet. Replace this line, for instance by {example}' >&2; exit 1"
     return line, (
-        "CI cannot install karat yet: say where it comes from in the file of CI, or remove that and give --karat",
+        "karat is not on a package index yet. Pass --karat PATH_OR_URL, or edit the install line of the workflow.",
     )
 
 
-def _needed(name: str) -> str:
+def _install_code(name: str) -> str:
     folder, _, file = name.rpartition("/")
-    return f"python -m pip install {shlex.quote(f'./{folder}')}" if file == "pyproject.toml" else _reading(name)
+    return f"python -m pip install {shlex.quote(f'./{folder}')}" if file == "pyproject.toml" else _install_list(name)
 
 
-def _reading(name: str) -> str:
+def _install_list(name: str) -> str:
     return f"python -m pip install -r {shlex.quote(name if not name.startswith('-') else f'./{name}')}"
 
 
 def _lists(repository: Repository, name: str) -> bool:
-    return name.endswith(".txt") and any(_LISTED.search(line) for line in repository.lines(name))
+    return name.endswith(".txt") and any(_LISTED.search(line) for line in repository.read_requirements(name))
 
 
-def _from_list(repository: Repository, name: str, extra: str) -> tuple[str, tuple[str, ...]]:
-    """Let pip read the list itself: it may hold hashes, variables, addresses and paths.
+def _install_from_list(repository: Repository, name: str, extra: str) -> tuple[str, tuple[str, ...]]:
+    """Return the command with which pip reads the list itself: it may hold hashes, variables, addresses and paths.
 
-    An extra is added in the same breath, so that it is one of the karat in the list and of no other. It stands in
-    a list of its own: what is given as an argument comes first, and would be looked for in the index.
+    An extra is added in the same command, so that it belongs to the karat of the list. It is in a list of its own:
+    pip would look for an argument in the index first.
     """
-    lines = list(repository.lines(name))
+    lines = list(repository.read_requirements(name))
     if not extra or any(_LISTED.search(line) and extra in line for line in lines):
-        return _reading(name), ()
+        return _install_list(name), ()
     if any("--hash" in line for line in lines):
-        return _reading(name), (f"{name} is locked by hashes; the pipeline needs karat[{extra}] there",)
-    return f"echo 'karat[{extra}]' | {_reading(name)} -r /dev/stdin", ()
+        return _install_list(name), (f"{name} is locked by hashes; the pipeline needs karat[{extra}] there",)
+    return f"echo 'karat[{extra}]' | {_install_list(name)} -r /dev/stdin", ()
 
 
-def _declared(repository: Repository, needs: list[str], extra: str) -> str:
-    """Give what a pyproject.toml requires of karat, if pip understands it as it stands."""
+def _find_declared(repository: Repository, needs: list[str], extra: str) -> str:
+    """Return the requirement of karat in a pyproject.toml, if pip understands it as it is."""
     for name in needs:
-        project = repository.table(name)
+        project = repository.read_table(name)
         if "karat" in _table(_table(_table(project, "tool"), "uv"), "sources"):
-            continue  # uv has it from elsewhere than pip would
-        found = next(filter(None, (_named(line, extra) for line in _dependencies(project))), "")
-        if found and found.isprintable() and "$" not in found:
-            return found
+            continue  # uv gets it from elsewhere than pip would
+        requirement = next(filter(None, (_parse_requirement(line, extra) for line in _dependencies(project))), "")
+        if requirement and requirement.isprintable() and "$" not in requirement:
+            return requirement
     return ""
 
 
 def _table(table: dict[str, Any], name: str) -> dict[str, Any]:
-    found = table.get(name)
-    return found if isinstance(found, dict) else {}
+    inner = table.get(name)
+    return inner if isinstance(inner, dict) else {}
 
 
 def _dependencies(project: dict[str, Any]) -> Iterator[str]:
-    """Give the requirements of a pyproject.toml, in whichever table they stand."""
-    described = _table(project, "project")
-    groups: list[object] = [described.get("dependencies")]
-    groups += _table(described, "optional-dependencies").values()
+    """Yield the requirements of a pyproject.toml, from all its tables."""
+    metadata = _table(project, "project")
+    groups: list[object] = [metadata.get("dependencies")]
+    groups += _table(metadata, "optional-dependencies").values()
     groups += _table(project, "dependency-groups").values()
     for group in groups:
-        yield from (one for one in (group if isinstance(group, list) else ()) if isinstance(one, str))
+        yield from (line for line in (group if isinstance(group, list) else ()) if isinstance(line, str))
 
 
-def origin(extra: str = "") -> str:
-    """Give the requirement by which pip gets the karat that runs here; empty where CI has no way to it.
+def find_origin(extra: str = "") -> str:
+    """Return the requirement with which pip installs the karat that runs here; empty if CI cannot get it.
 
-    pip and others write down from where a package came, unless it came from an index.
+    pip and other installers record where a package came from, unless it came from an index.
     """
     try:
         package = distribution("karat")
     except PackageNotFoundError:
         return ""
-    told = package.read_text("direct_url.json")
-    if told is None:
+    record = package.read_text("direct_url.json")
+    if record is None:
         return f"karat{_extras((), extra)}=={package.version}" if package.read_text("INSTALLER") else ""
     try:
-        address = _address(json.loads(told))
-    except (ValueError, AttributeError, KeyError, TypeError):  # whoever wrote it, it tells nothing
+        address = _address(json.loads(record))
+    except (ValueError, AttributeError, KeyError, TypeError):  # not in the format of PEP 610
         return ""
     usable = address.isprintable() and not re.search(r"[\s$]", address)
     return f"karat{_extras((), extra)} @ {address}" if address and usable else ""
 
 
-def _address(told: dict[str, Any]) -> str:
-    """Give the address of a package, with the commit that was taken; empty for what lies on this computer."""
-    if not told["url"].startswith(_REMOTE):
+def _address(record: dict[str, Any]) -> str:
+    """Return the address of a package, with its commit; empty for one that was installed from this computer."""
+    if not record["url"].startswith(_REMOTE):
         return ""
-    url, version = told["url"], told.get("vcs_info")
-    within = f"#subdirectory={told['subdirectory']}" if told.get("subdirectory") else ""
+    url, version = record["url"], record.get("vcs_info")
+    within = f"#subdirectory={record['subdirectory']}" if record.get("subdirectory") else ""
     if version:
         return f"{version['vcs']}+{url}@{version['commit_id']}{within}"
-    return f"{url}{within}" if told.get("archive_info") is not None else ""
+    return f"{url}{within}" if record.get("archive_info") is not None else ""
 
 
-def _named(line: str, extra: str) -> str | None:
-    """Give a requirement of karat with an extra; None for one of anything else.
+def _parse_requirement(line: str, extra: str) -> str | None:
+    """Return a requirement of karat with an extra; None for a requirement of anything else.
 
-    >>> _named("karat >= 0.2, < 1  # the gate", "dense"), _named("karat-tools==1", "")
+    >>> _parse_requirement("karat >= 0.2, < 1  # the gate", "dense"), _parse_requirement("karat-tools==1", "")
     ('karat[dense]>= 0.2, < 1', None)
     """
     bare = _COMMENT.sub("", line.strip()).strip()
-    found = _NAMED.fullmatch(bare if "@" in bare else bare.partition(";")[0].strip())
-    if not found:
+    match = _NAMED.fullmatch(bare if "@" in bare else bare.partition(";")[0].strip())
+    if not match:
         return None
-    rest = found["rest"] or ""
-    return f"karat{_extras((found['extras'] or '').split(','), extra)}{' ' if rest[:1] == '@' else ''}{rest}"
+    rest = match["rest"] or ""
+    return f"karat{_extras((match['extras'] or '').split(','), extra)}{' ' if rest[:1] == '@' else ''}{rest}"
 
 
-def _extras(known: Iterable[str], extra: str) -> str:
-    all_ = dict.fromkeys(name.strip() for name in (*known, extra) if name.strip())
-    return f"[{','.join(all_)}]" if all_ else ""
+def _extras(listed: Iterable[str], extra: str) -> str:
+    names = dict.fromkeys(name.strip() for name in (*listed, extra) if name.strip())
+    return f"[{','.join(names)}]" if names else ""
 
 
-def _requirement(spec: str, extra: str) -> str:
-    """Give a version, a requirement, an address or a file as pip takes it, with an extra.
+def _parse_spec(spec: str, extra: str) -> str:
+    """Return a version, a requirement, an address or a file as an argument for pip, with an extra.
 
-    >>> _requirement("0.4", "dense"), _requirement("git+https://host/karat@v1", ""), _requirement("./k.whl", "dense")
+    >>> _parse_spec("0.4", "dense"), _parse_spec("git+https://host/karat@v1", ""), _parse_spec("./k.whl", "dense")
     ('karat[dense]==0.4', 'karat @ git+https://host/karat@v1', './k.whl[dense]')
     """
     spec = spec.strip()
     if not spec.isprintable() or spec.startswith("-") or "${{" in spec:
-        raise UsageError(f"--karat {spec!r} is nothing that pip installs")
+        raise UsageError(f"--karat {spec!r} is not something that pip can install")
     if "${" in spec:
-        raise UsageError(f"--karat {spec!r}: pip knows variables in a requirements.txt only; write karat there")
+        raise UsageError(f"--karat {spec!r}: pip replaces variables only in a requirements.txt; write karat there")
     if _VERSION.fullmatch(spec):
         return f"karat{_extras((), extra)}=={spec}"
-    named = _named(spec, extra)
-    if named:
-        return named
+    requirement = _parse_requirement(spec, extra)
+    if requirement:
+        return requirement
     if "://" in spec:
         return f"karat{_extras((), extra)} @ {spec}"
     if "/" in spec or spec.endswith((".whl", ".tar.gz", ".zip")):

@@ -1,4 +1,4 @@
-"""What a repository tells of itself: where it begins, where changes are merged, how it installs karat."""
+"""A repository: its root, the branch into which changes are merged, and its requirements."""
 
 from __future__ import annotations
 
@@ -19,77 +19,82 @@ _USUAL = ("main", "master")
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The folder that has .git, or that would have it."""
+    """The folder that contains .git, or that would."""
 
     root: Path
 
     @classmethod
-    def around(cls, folder: Path) -> Repository:
-        """Find the nearest repository; a folder that lies in none is one by itself."""
+    def find(cls, folder: Path) -> Repository:
+        """Return the nearest repository around a folder, or the folder itself if there is none."""
         here = folder.resolve()
-        return cls(next((one for one in (here, *here.parents) if os.path.lexists(one / ".git")), here))
+        return cls(next((root for root in (here, *here.parents) if os.path.lexists(root / ".git")), here))
 
-    def path_of(self, path: Path) -> str | None:
-        """Give the path of something from the root, as git writes it; None if it lies outside."""
-        found = path.resolve()
-        return found.relative_to(self.root).as_posix() if found.is_relative_to(self.root) else None
+    def relative(self, path: Path) -> str | None:
+        """Return a path from the root, as git writes it; None if it is outside."""
+        resolved = path.resolve()
+        return resolved.relative_to(self.root).as_posix() if resolved.is_relative_to(self.root) else None
 
-    def branch(self) -> str:
-        """Give the branch into which changes are merged; ``main`` where nobody knows.
+    def find_branch(self) -> str:
+        """Return the branch into which changes are merged, or ``main`` if that is not known.
 
-        The one that the remote says, else main or master where there is one, else the one that is checked out.
+        It is the remote's default, or else main or master if it exists, or else the one that is checked out.
         """
         remote = self._git("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
         if remote:
             return remote.removeprefix("refs/remotes/origin/")
-        there = self._git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").splitlines()
+        branches = self._git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").splitlines()
         current = self._git("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
-        return next((name for name in _USUAL if name in there), current or _USUAL[0])
+        return next((name for name in _USUAL if name in branches), current or _USUAL[0])
 
-    def needs(self, folder: Path) -> list[str]:
-        """Name the files that say what the code of a folder needs: its own first, then those of the repository."""
-        found = (one / name for one in (folder.resolve(), self.root) for name in ("requirements.txt", "pyproject.toml"))
-        named = (self.path_of(path) for path in found if path.is_file() and _says(path))
-        return list(dict.fromkeys(name for name in named if name is not None))
+    def find_requirements(self, folder: Path) -> list[str]:
+        """Return the files with requirements of a folder's code: its own first, then those of the repository."""
+        folders = (folder.resolve(), self.root)
+        files = (place / name for place in folders for name in ("requirements.txt", "pyproject.toml"))
+        names = (self.relative(path) for path in files if path.is_file() and _has_requirements(path))
+        return list(dict.fromkeys(name for name in names if name is not None))
 
-    def lines(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Give the lines of a requirements.txt, without comments, and those of the lists that it refers to."""
+    def read_requirements(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+        """Yield the lines of a requirements.txt, without comments, and those of the lists that it refers to."""
         for line in _text(self.root / name).splitlines():
             bare = re.sub(r"(?:^|\s)#.*", "", line).strip()
             yield bare
             other = re.fullmatch(r"(?:-r|--requirement)[\s=]*(\S+)", bare)
-            path = self.path_of((self.root / name).parent / other[1]) if other else None
+            path = self.relative((self.root / name).parent / other[1]) if other else None
             if path and path not in seen:
-                yield from self.lines(path, seen | {name, path})
+                yield from self.read_requirements(path, seen | {name, path})
 
-    def table(self, name: str) -> dict[str, Any]:
-        """Give what a TOML file holds; one that cannot be read, or is none, holds nothing."""
+    def read_table(self, name: str) -> dict[str, Any]:
+        """Return the contents of a TOML file; empty if it is something else, or cannot be read."""
         return _table(self.root / name)
 
     def _git(self, *arguments: str) -> str:
-        """Ask git; nothing where it is not installed, or knows nothing."""
-        command = ["git", f"--git-dir={self.root / '.git'}", *arguments]  # no other, whatever a hook's variables say
+        """Return the output of a git command; empty if it fails, or if git is not installed."""
+        command = [
+            "git",
+            f"--git-dir={self.root / '.git'}",
+            *arguments,
+        ]  # not another repository, which a hook's variables may name
         try:
-            asked = subprocess.run(command, capture_output=True, timeout=10, check=False)  # noqa: S603
+            result = subprocess.run(command, capture_output=True, timeout=10, check=False)  # noqa: S603
         except (OSError, subprocess.TimeoutExpired):
             return ""
-        return asked.stdout.decode(errors="replace").strip() if asked.returncode == 0 else ""
+        return result.stdout.decode(errors="replace").strip() if result.returncode == 0 else ""
 
 
-def _says(path: Path) -> bool:
-    """Say whether a file tells what to install: many a pyproject.toml only configures tools."""
+def _has_requirements(path: Path) -> bool:
+    """Return whether a file has requirements: many a pyproject.toml only configures tools."""
     return path.suffix == ".txt" or bool({"project", "build-system", "dependency-groups"} & _table(path).keys())
 
 
 def _text(path: Path) -> str:
     try:
         return decode(read_bytes(path), str(path)) if path.is_file() else ""
-    except InputError:  # whoever it belongs to will tell
+    except InputError:  # whoever uses the file reports it
         return ""
 
 
 def _table(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_text(path)) if path.suffix == ".toml" else {}
-    except tomllib.TOMLDecodeError:  # the same
+    except tomllib.TOMLDecodeError:  # reported elsewhere, too
         return {}

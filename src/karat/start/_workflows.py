@@ -1,4 +1,4 @@
-"""The CI files of a project: what GitHub and GitLab have to do to gate a change."""
+"""The CI files of a project, with which GitHub and GitLab gate a change."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from karat.core import UsageError
 
 GITLAB = ".gitlab-ci.yml"
 HEAD = "# Is retrieval still good? Written by `karat init`, and yours to change.\n"
-# A shell finds the decision: there is one in a fresh clone, or none where karat could not decide.
+# A shell pattern: in a fresh clone there is one decision, or none if karat could not decide.
 _DECISION = "karat-report/rag-eval-*.json"
 _REPORTS = (
     "--format junit --output karat-report/junit.xml",
     "--comment --output karat-report/comment.md",
 )
-# What means something else in a path filter, an expression or a variable of either CI.
-_MEANS = re.compile(r"[*?+!\[\]{}$\\]|\A[~#]")
+# Characters with a special meaning in a path filter, an expression or a variable of either CI.
+_SPECIAL = re.compile(r"[*?+!\[\]{}$\\]|\A[~#]")
 
 _PYTHON = "3.12"
-# A retriever that ends the process itself could otherwise pass for a gate that passed.
+# A retriever that ends the process would otherwise look like a gate that passed.
 _UNDECIDED = "echo '::error title=karat::karat check ended without a decision'; exit 3"
 
 _GITHUB = """\
@@ -64,6 +64,7 @@ jobs:
           path: |
             ~/.cache/pip
             ~/.cache/huggingface
+            ~/.cache/karat
             @cache@
           key: >-
             @job@-${{ runner.os }}-py@python@-${{ hashFiles(@hashed@) }}
@@ -73,7 +74,7 @@ jobs:
 @install@
       - name: Gate
         run: |
-          rm -rf karat-report # there is no decision but that of this run
+          rm -rf karat-report # no decision of an earlier run
           @check@
           ls @decision@ >/dev/null || { @undecided@; }
       - name: Report
@@ -93,7 +94,7 @@ jobs:
       - name: Comment on the pull request
         # A pull request from a fork has a token that may not write.
         if: ${{ !cancelled() && github.event.pull_request.head.repo.full_name == github.repository }}
-        continue-on-error: true # the gate decides, and not whether GitHub takes a comment
+        continue-on-error: true # a comment that cannot be posted must not fail the job
         shell: bash
         env:
           GH_TOKEN: ${{ github.token }}
@@ -102,7 +103,7 @@ jobs:
           COMMIT: ${{ github.event.pull_request.head.sha }}
           RUN: ${{ github.server_url }}/${{ github.repository }}/actions/runs/${{ github.run_id }}
         run: |
-          # The comment of this workflow is found again by its first line, which nobody sees.
+          # The first line of the comment is hidden; the next run finds the comment by it.
           export MARK="<!-- karat: $GITHUB_WORKFLOW -->"
           body=$RUNNER_TEMP/karat-comment.md
           {
@@ -136,6 +137,7 @@ _GITLAB = """\
   variables:
     PIP_CACHE_DIR: $CI_PROJECT_DIR/.cache/pip
     HF_HOME: $CI_PROJECT_DIR/.cache/huggingface
+    KARAT_CACHE: $CI_PROJECT_DIR/.cache/karat
   cache: # models and embeddings of earlier runs
     key: @job@-py@python@
     paths:
@@ -144,13 +146,13 @@ _GITLAB = """\
   before_script:
 @install@
   script:
-    - rm -rf karat-report # there is no decision but that of this run
+    - rm -rf karat-report # no decision of an earlier run
     - @check@
-    - ls @decision@ # or else karat ended without a decision
-  after_script: # also when the gate failed, whose exit code stays that of the job
+    - ls @decision@ # fails if karat ended without a decision
+  after_script: # also after a failed gate, whose exit code stays that of the job
     - |
       for decision in @decision@; do
-        if [ -f "$decision" ]; then # there is none where karat could not decide
+        if [ -f "$decision" ]; then # there is none if karat could not decide
 @report@
         fi
       done
@@ -166,33 +168,37 @@ _GITLAB = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """What the CI files depend on; all paths are relative to the repository."""
+    """The parameters of the CI files; all paths are relative to the repository."""
 
     folder: str = "."
     """The folder of karat.toml."""
     golden: str = "golden/"
-    """The folder of the golden set, with a slash behind it, or the file; empty where it lies outside."""
+    """The folder of the golden set, with a slash at its end, or the file; empty if it is outside."""
     documents: str = ""
-    """The same of the documents."""
+    """The documents, likewise."""
     watched: Sequence[str] = ()
-    """What else a change to retrieval changes, as patterns of GitHub."""
+    """Other files that change retrieval, as patterns of GitHub."""
+    unwatched: Sequence[str] = ()
+    """Patterns that are commented out, for a retriever of the user's own later."""
     needs: Sequence[str] = ()
-    """The files that say what is installed."""
+    """The files with requirements."""
     install: Sequence[str] = ()
     """The commands that install karat and what the retriever needs."""
     branch: str = "main"
-    """Where changes are merged."""
+    """The branch into which changes are merged."""
 
     def __post_init__(self) -> None:
         for path in (self.folder, self.golden, self.documents):
-            means = _MEANS.search(path)
-            if means or not path.isprintable():
-                what = f"where {means[0]} means something else" if means else "which is one line of printable text"
-                raise UsageError(f"{path!r} cannot stand in a workflow, {what}; rename the folder, or choose --ci none")
+            special = _SPECIAL.search(path)
+            if special or not path.isprintable():
+                why = (
+                    f"where {special[0]} has a special meaning" if special else "which needs printable text on one line"
+                )
+                raise UsageError(f"{path!r} cannot stand in a workflow, {why}; rename the folder, or choose --ci none")
 
     @property
     def job(self) -> str:
-        """The name of the job, and of its file: each project of a repository has its own.
+        """The name of the job and of its file; each project of a repository has its own.
 
         >>> Workflow().job, Workflow(folder="services/my search").job
         ('karat', 'karat-services-my-search')
@@ -204,25 +210,25 @@ class Workflow:
 
     @property
     def place(self) -> str:
-        """Where GitHub looks for the workflow."""
+        """The path at which GitHub looks for the workflow."""
         return f".github/workflows/{self.job}.yml"
 
     @property
     def included(self) -> str:
-        """Where the job for GitLab lies in a repository that has a pipeline already."""
+        """The path of the job for GitLab in a repository that has a pipeline already."""
         return f".gitlab/{self.job}.yml"
 
     def github(self) -> str:
-        """Give the workflow for GitHub Actions."""
-        hashed = (self._inside("karat.toml"), *self._asked, *self.needs, self.place)
-        return _filled(
+        """Return the workflow for GitHub Actions."""
+        hashed = (self._inside("karat.toml"), *self._data, *self.needs, self.place)
+        return _fill(
             _GITHUB,
             head=HEAD,
-            name=_quoted("karat" if self.folder == "." else f"karat {self.folder}"),
+            name=_quote("karat" if self.folder == "." else f"karat {self.folder}"),
             job=self.job,
             python=_PYTHON,
-            paths=_listed((*self._paths, self.place), 6),
-            branch=_quoted(re.sub(r"[+!]", r"\\\g<0>", self.branch)),
+            paths=_list((*self._paths, self.place), 6, self.unwatched),
+            branch=_quote(re.sub(r"[+!]", r"\\\g<0>", self.branch)),
             cache=self._inside(".karat"),
             hashed=", ".join(map(_literal, dict.fromkeys(hashed))),
             install="\n".join(f"{' ' * 10}{line}" for line in self.install),
@@ -234,22 +240,22 @@ class Workflow:
         )
 
     def gitlab(self, place: str = GITLAB) -> str:
-        """Give the job for GitLab CI, in the file ``place``.
+        """Return the job for GitLab CI, in the file ``place``.
 
-        GitLab's patterns are those of Ruby, where ``docs/**`` has nothing of the folders in docs.
+        GitLab's patterns are those of Ruby, where ``docs/**`` does not match what is in the folders of docs.
         """
-        return _filled(
+        return _fill(
             _GITLAB,
             head=HEAD,
             job=self.job,
             python=_PYTHON,
-            paths=_listed((re.sub(r"(^|/)\*\*$", r"\1**/*", one) for one in (*self._paths, place)), 8),
-            cache=_quoted(self._inside(".karat/")),
-            install=_listed(self.install, 4),
-            check=_quoted(self._check),
+            paths=_list((re.sub(r"(^|/)\*\*$", r"\1**/*", path) for path in (*self._paths, place)), 8, self.unwatched),
+            cache=_quote(self._inside(".karat/")),
+            install=_list(self.install, 4),
+            check=_quote(self._check),
             decision=_DECISION,
             report="\n".join(f'{" " * 10}karat report "$decision" {options}' for options in _REPORTS),
-            kept=_quoted(self._inside("runs/")),
+            kept=_quote(self._inside("runs/")),
         )
 
     @property
@@ -259,34 +265,36 @@ class Workflow:
 
     @property
     def _paths(self) -> tuple[str, ...]:
-        return (self._inside("karat.toml"), self._inside("baseline.json"), *self._asked, *self.watched, *self.needs)
+        return (self._inside("karat.toml"), self._inside("baseline.json"), *self._data, *self.watched, *self.needs)
 
     @property
-    def _asked(self) -> tuple[str, ...]:
-        """The golden set and the documents."""
-        found = (f"{path}**" if path.endswith("/") else path for path in (self.golden, self.documents) if path)
-        return tuple(path.removeprefix("./") for path in found)
+    def _data(self) -> tuple[str, ...]:
+        """The patterns of the golden set and the documents."""
+        patterns = (f"{path}**" if path.endswith("/") else path for path in (self.golden, self.documents) if path)
+        return tuple(pattern.removeprefix("./") for pattern in patterns)
 
     def _inside(self, path: str) -> str:
         return path if self.folder == "." else f"{self.folder}/{path}"
 
 
-def _listed(values: Iterable[str], depth: int) -> str:
-    """Give the lines of a YAML list."""
-    return "\n".join(f"{' ' * depth}- {_quoted(value)}" for value in dict.fromkeys(values))
+def _list(values: Iterable[str], depth: int, comments: Iterable[str] = ()) -> str:
+    """Return the lines of a YAML list, with further values as comments."""
+    lines = [f"{' ' * depth}- {_quote(value)}" for value in dict.fromkeys(values)]
+    lines += [f"{' ' * depth}# - {_quote(value)} # for a retriever of your own" for value in comments]
+    return "\n".join(lines)
 
 
-def _quoted(text: str) -> str:
-    """Give a string of YAML: one of JSON that is not escaped to ASCII, as YAML has no halves of a character."""
+def _quote(text: str) -> str:
+    """Return a string of YAML: one of JSON, not escaped to ASCII, since YAML has no surrogates."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def _literal(text: str) -> str:
-    """Give a string of GitHub's expressions."""
+    """Return a string of GitHub's expressions."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
 
 
-def _filled(template: str, **values: str) -> str:
-    """Put values in their places, all at once: a value that looks like a place stays what it is."""
+def _fill(template: str, **values: str) -> str:
+    """Return a template with its values, all at once: a value that looks like a placeholder is not replaced."""
     return re.sub(r"@(\w+)@", lambda place: values[place[1]], template)

@@ -1,15 +1,16 @@
-"""Systems under test: the protocol, adapters, and the built-in retrieval pipeline, one small package for each stage."""
+"""Systems under test: the protocol, adapters, and the built-in pipeline with a package for each kind of stage."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karat.systems._protocol import Retrieved, Retriever, System, TenantMixed, adapt, hits_of, load
+from karat.systems._hits import Retrieved, TenantMixed, read_hits
+from karat.systems._protocol import Retriever, System, adapt, load
 
 if TYPE_CHECKING:
-    from karat.systems._fuse import Fused, Fusion, fuse, trec_lines
+    from karat.systems._fuse import Fused, Fusion, format_trec, fuse
     from karat.systems._pipeline import Pipeline
-    from karat.systems._stages import Stages, made
+    from karat.systems._stages import Stages, build
     from karat.systems.adapters import HttpSystem
 
 __all__ = [
@@ -23,18 +24,18 @@ __all__ = [
     "System",
     "TenantMixed",
     "adapt",
+    "build",
+    "format_trec",
     "fuse",
-    "hits_of",
     "load",
-    "made",
-    "trec_lines",
+    "read_hits",
 ]
 
-# Loaded at first use: whoever evaluates a function of their own needs no index and no client.
+# Imported at first use: evaluating a function of one's own needs neither an index nor an HTTP client.
 _HOME = {
-    **dict.fromkeys(("Fused", "Fusion", "fuse", "trec_lines"), "_fuse"),
+    **dict.fromkeys(("Fused", "Fusion", "format_trec", "fuse"), "_fuse"),
     "Pipeline": "_pipeline",
-    **dict.fromkeys(("Stages", "made"), "_stages"),
+    **dict.fromkeys(("Stages", "build"), "_stages"),
     "HttpSystem": "adapters",
 }
 

@@ -1,4 +1,4 @@
-"""A chunk: the part of a document that is indexed and found as one."""
+"""A chunk: a part of a document that is indexed and retrieved as a unit."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Chunk:
     span: Span
     """The bytes of the body: without context, and without white space at either end."""
     text: str
-    """What is indexed: the body, perhaps with its context, the title or the headings above it, on a line before it."""
+    """The indexed text: the body, perhaps after a line of context with the title or the headings above it."""
     type: str = ""
-    """prose, code, table or figure; empty where it is a mixture, or nobody looked."""
+    """prose, code, table or figure; empty for a mixture, or if the chunker does not determine it."""
     section: str = ""
-    """The id of the smallest section that holds all of it; empty where there is none, or nobody looked."""
+    """The id of the smallest section that contains it; empty without one, or if the chunker does not determine it."""
 
 
 class Chunker(Protocol):
-    """Takes documents apart: the same document always gives the same chunks, in reading order."""
+    """Cuts documents into chunks; the same document always gives the same chunks, in reading order."""
 
     def __call__(self, document: Document, /) -> Sequence[Chunk]:
-        """Give the chunks of a document; every character that is not white space is in at least one."""
+        """Return the chunks of a document; every character that is not white space is in at least one."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides what the chunks are, as plain data for fingerprints."""
+        """Return everything that decides what the chunks are, as plain data for fingerprints."""
         ...

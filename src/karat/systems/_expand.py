@@ -1,4 +1,4 @@
-"""Query expansion by pseudo-relevance feedback: the words of the first hits are asked for too."""
+"""Query expansion by pseudo-relevance feedback: a second search that includes words of the first hits."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from karat.systems.index import LexicalIndex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """RM3: the query's own words, mixed with the words that its first hits have in common.
+    """RM3: the query's own words, mixed with frequent words of its first hits.
 
-    With the first hits d of the query, and their scores as how much each is believed, a word w weighs
+    With the first hits d of the query, weighted by their scores, a word w has the weight
 
         original * tf(w, query) / |query| + (1 - original) * P(w | feedback)
         P(w | feedback) = sum over d of score(d) / sum of scores * tf(w, d) / |d|
 
-    where of P(w | feedback) only the ``terms`` highest are kept and made to add up to 1 (Lavrenko & Croft 2001;
-    Abdul-Jaleel et al. 2004; defaults as in Anserini). It helps when the first hits are right, and drifts when they
-    are not, so that it is off unless asked for.
+    where only the ``terms`` highest P(w | feedback) are kept, and scaled to a sum of 1 (Lavrenko & Croft 2001;
+    Abdul-Jaleel et al. 2004; defaults as in Anserini). It helps if the first hits are right, and harms if they are not,
+    so it is off by default.
     """
 
     hits: int = 10
-    """How many of the first hits are believed."""
+    """The number of hits whose words are used."""
     terms: int = 10
-    """How many of their words are added."""
+    """The number of words that are added."""
     original: float = 0.5
-    """The share of the query's own words; 1 changes nothing."""
+    """The share of the query's own words; with 1 nothing changes."""
 
     def __post_init__(self) -> None:
         if self.hits < 1 or self.terms < 1:
@@ -40,38 +40,38 @@ class Feedback:
             raise UsageError(f"original={self.original}; choose a share from 0 to 1")
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides the result."""
+        """Return everything that decides the result."""
         return {"kind": "rm3", "hits": self.hits, "terms": self.terms, "original": self.original}
 
-    def weights(self, query: Sequence[str], found: Sequence[tuple[Sequence[str], float]]) -> dict[str, float]:
-        """Give the words to search for with their weights, from the query's words and those of its hits with scores.
+    def weights(self, query: Sequence[str], hits: Sequence[tuple[Sequence[str], float]]) -> dict[str, float]:
+        """Return the words to search for with their weights, from the words of the query and of its scored hits.
 
         >>> weights = Feedback(terms=1).weights(["pool"], [(["pool", "sauna", "sauna"], 2.0), (["sauna"], 2.0)])
         >>> weights
         {'pool': 0.5, 'sauna': 0.5}
         """
-        believed = _feedback([(words, score) for words, score in found[: self.hits] if words and score > 0])
-        if not query or not believed:
+        feedback = _feedback([(words, score) for words, score in hits[: self.hits] if words and score > 0])
+        if not query or not feedback:
             return {word: float(n) for word, n in Counter(query).items()}
-        kept = sorted(believed, key=lambda word: (-believed[word], word))[: self.terms]
-        total = math.fsum(believed[word] for word in kept)
+        terms = sorted(feedback, key=lambda word: (-feedback[word], word))[: self.terms]
+        total = math.fsum(feedback[word] for word in terms)
         weights = {word: self.original * n / len(query) for word, n in Counter(query).items()}
-        for word in kept:
-            weights[word] = weights.get(word, 0.0) + (1 - self.original) * believed[word] / total
+        for word in terms:
+            weights[word] = weights.get(word, 0.0) + (1 - self.original) * feedback[word] / total
         return weights
 
     def search(self, index: LexicalIndex, text: Callable[[int], str], query: str, k: int) -> list[tuple[int, float]]:
-        """Search twice: for the query, and for what it became; ``text`` gives that of a number in the index."""
+        """Search for the query, then for the expanded query; ``text`` returns the text with a number in the index."""
         words = index.analysis.words
         first = index.search(query, self.hits)
-        found = [(words(text(number)), score) for number, score in first]
-        return index.search_words(self.weights(words(query), found), k)
+        hits = [(words(text(number)), score) for number, score in first]
+        return index.search_words(self.weights(words(query), hits), k)
 
 
-def _feedback(found: Sequence[tuple[Sequence[str], float]]) -> dict[str, float]:
-    total = math.fsum(score for _, score in found)
+def _feedback(hits: Sequence[tuple[Sequence[str], float]]) -> dict[str, float]:
+    total = math.fsum(score for _, score in hits)
     weights: dict[str, float] = {}
-    for words, score in found:
+    for words, score in hits:
         for word, n in Counter(words).items():
             weights[word] = weights.get(word, 0.0) + score / total * n / len(words)
     return weights

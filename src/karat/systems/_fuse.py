@@ -210,10 +210,10 @@ def _ranking(scored: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(scored.items(), key=lambda item: (item[1], item[0]), reverse=True)
 
 
-def trec_lines(fused: Mapping[str, Sequence[Fused[str]]], *, tag: str) -> Iterator[str]:
+def format_trec(fused: Mapping[str, Sequence[Fused[str]]], *, tag: str) -> Iterator[str]:
     r"""Yield the lines of a run in TREC's format, with scores at full precision, so that no new ties arise.
 
-    >>> list(trec_lines({"q": [Fused("d", 0.5, {})]}, tag="rrf"))
+    >>> list(format_trec({"q": [Fused("d", 0.5, {})]}, tag="rrf"))
     ['q Q0 d 1 0.5 rrf\n']
     """
     for query, hits in fused.items():

@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: of hits that say the same, the first one comes first and the others later."""
+"""Maximal marginal relevance: hits that repeat an earlier one move down."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from karat.core import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variety:
-    """Maximal marginal relevance among the first candidates: see :func:`mmr`."""
+    """Maximal marginal relevance among the first candidates; see :func:`mmr`."""
 
     balance: float = 0.7
     """1 is relevance alone, 0 is variety alone."""
     depth: int = 50
-    """So many candidates are looked at, or as many as hits are asked for, if that is more."""
+    """The number of candidates that are ordered, or of requested hits, if that is more."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.balance <= 1 or self.depth < 1:
-            raise UsageError(f"balance={self.balance}, depth={self.depth}; a share from 0 to 1, and at least 1")
+            raise UsageError(
+                f"balance={self.balance}, depth={self.depth}; choose balance from 0 to 1 and depth from 1 up"
+            )
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides the result."""
+        """Return everything that decides the result."""
         return {"balance": self.balance, "depth": self.depth}
 
 
 def mmr(scores: Sequence[float], vectors: ArrayLike, *, balance: float = 0.5, k: int | None = None) -> list[int]:
-    """Give the places of the hits in the order in which each is the best that is left (Carbonell & Goldstein 1998).
+    """Return the places of the hits, each the best of those left (Carbonell & Goldstein 1998).
 
     The best maximises ``balance * score - (1 - balance) * similarity``, where similarity is the highest inner product
-    with a hit that was chosen before; of equal ones the earlier. Scores should be on the scale of similarities:
-    cosines, or what :func:`minmax` makes of them. With balance 1 hits that come best first stay as they are.
+    with a hit before it; of equal ones the earlier place. Scores should be on the scale of similarities: cosines, or
+    the result of :func:`minmax`. With balance 1 hits that are sorted by score keep their order.
 
     >>> twins = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     >>> mmr([0.9, 0.8, 0.5], twins), mmr([0.9, 0.8, 0.5], twins, balance=1)
@@ -45,25 +47,25 @@ def mmr(scores: Sequence[float], vectors: ArrayLike, *, balance: float = 0.5, k:
     matrix = np.asarray(vectors, np.float64)
     _check(relevance, matrix, balance, k)
     left = np.ones(len(relevance), bool)
-    nearest = np.zeros(len(relevance))  # nothing is chosen yet, and nothing is similar to it
+    nearest = np.zeros(len(relevance))  # there is no hit before the first
     order: list[int] = []
     for _ in range(len(relevance) if k is None else min(k, len(relevance))):
         value = np.where(left, balance * relevance - (1 - balance) * nearest, -np.inf)
-        chosen = int(np.argmax(value))
-        # Row by row, and not with a matrix product: equal vectors are equally similar, to the last bit.
-        similar = (matrix * matrix[chosen]).sum(axis=1)
+        best = int(np.argmax(value))
+        # Row by row, not as a matrix product: equal vectors are equally similar, to the last bit.
+        similar = (matrix * matrix[best]).sum(axis=1)
         nearest = similar if not order else np.maximum(nearest, similar)
-        left[chosen] = False
-        order.append(chosen)
+        left[best] = False
+        order.append(best)
     return order
 
 
 def _check(relevance: NDArray[np.float64], matrix: NDArray[np.float64], balance: float, k: int | None) -> None:
     if not 0 <= balance <= 1:
-        raise UsageError(f"balance={balance}; choose a number from 0, all variety, to 1, none")
+        raise UsageError(f"balance={balance}; choose a number from 0 (only variety) to 1 (only relevance)")
     if k is not None and k < 1:
         raise UsageError(f"k={k}; ask for at least one hit")
     if matrix.ndim != 2 or len(matrix) != len(relevance):
-        raise UsageError(f"vectors of shape {matrix.shape} for {len(relevance)} hits; give a row for each")
+        raise UsageError(f"vectors of shape {matrix.shape} for {len(relevance)} hits; pass a row for each")
     if not (np.isfinite(relevance).all() and np.isfinite(matrix).all()):
         raise UsageError("a score or a vector is not finite")

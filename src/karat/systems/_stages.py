@@ -1,7 +1,8 @@
-"""What the built-in pipeline is made of, as a configuration has it."""
+"""The stages of the built-in pipeline, as a configuration chooses them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from types import UnionType
@@ -9,45 +10,47 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from karat.core import UsageError, did_you_mean, shorten
 
-Made = TypeVar("Made")
+Stage = TypeVar("Stage")
 Choice = bool | Mapping[str, Any]
-"""A stage with its defaults, or off, or with the options of a table."""
+"""True for a stage with its defaults, False for none, or a table of options."""
 
 CHUNK: Mapping[str, Any] = {"name": "sentence", "size": 384, "overlap": 50, "context": "title"}
-"""384 words and marks are about 512 tokens of an embedding model (three for four), which is what most of them read."""
+"""384 words and punctuation marks are about 512 tokens of an embedding model, which is what most models read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """The pipeline's stages, as ``[pipeline]`` in karat.toml has them; ``False`` turns one off."""
+    """The table ``[pipeline]`` of karat.toml; ``False`` turns a stage off."""
 
     chunk: str | Mapping[str, Any] = field(default_factory=lambda: dict(CHUNK))
     lexical: Choice = True
-    """BM25: k1, b, stemmer, stop_words."""
+    """BM25, with k1, b, stemmer and stop_words."""
     expand: Choice = False
-    """Pseudo-relevance feedback for the lexical channel: hits, terms, original."""
+    """Pseudo-relevance feedback for the lexical channel, with hits, terms and original."""
     dense: Choice = True
-    """The index of vectors: method, limit and what the graph needs."""
+    """The index of vectors, with method, limit and the options of the graph."""
     embedder: str | Mapping[str, Any] = "granite"
+    embedding_cache: bool | float = True
+    """Gigabytes of the user's cache of embeddings, which all projects share; True for the default, False for none."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
     """method, k, weights, norm."""
     rerank: Choice = False
-    """kind, its options, depth, weight, threshold."""
+    """A table with kind, its options, depth, weight and threshold."""
     mmr: Choice = False
-    """Variety among the hits, by their vectors: balance, depth."""
+    """Variety among the hits, by their vectors, with balance and depth."""
     depth: int = 100
-    """How many chunks each channel gives to the fusion, or three for each hit that is asked for, if that is more."""
+    """The number of chunks that each channel passes to the fusion, or three for each requested hit, if that is more."""
     per_document: int = 1
-    """How many chunks of one document may be among the hits; 0 for any number."""
+    """The number of chunks of one document among the hits; 0 for any number."""
 
     def __post_init__(self) -> None:
         if self.lexical is False and self.dense is False:
-            raise UsageError("[pipeline] lexical and dense are both off; one of them has to search")
-        for name, off, why in (
+            raise UsageError("[pipeline] lexical and dense are both off; turn one of them on")
+        for name, channel, why in (
             ("expand", self.lexical, "it expands the words of the lexical channel, which is off"),
             ("mmr", self.dense, "it compares the vectors of the dense channel, which is off"),
         ):
-            if off is False and getattr(self, name) is not False:
+            if channel is False and getattr(self, name) is not False:
                 raise UsageError(f"[pipeline] {name} is on, but {why}")
         if self.rerank is True:
             raise UsageError("[pipeline] rerank = true; write a table [pipeline.rerank] with a kind")
@@ -55,29 +58,35 @@ class Stages:
             value = getattr(self, name)
             if isinstance(value, bool) or value < least:
                 raise UsageError(f"[pipeline] {name} = {value!r}; choose a whole number from {least} up")
+        if self.embedding_cache is not False and not 0 < self.embedding_cache < math.inf:
+            raise UsageError(
+                f"[pipeline] embedding_cache = {self.embedding_cache!r}; choose gigabytes above 0, or false"
+            )
 
     @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Stages:
-        """Take a table of a configuration; a key that is unknown is a mistake."""
-        return made(cls, table, "pipeline")
+    def from_table(cls, table: Mapping[str, Any]) -> Stages:
+        """Return the stages of a configuration's table; an unknown key raises UsageError."""
+        return build(cls, table, "pipeline")
 
 
-def made(kind: type[Made], table: Mapping[str, Any], name: str) -> Made:
-    """Make a dataclass of a table of a configuration; say which key is unknown, or that a value does not fit.
+def build(kind: type[Stage], table: Mapping[str, Any], name: str) -> Stage:
+    """Return a dataclass filled from a configuration's table.
+
+    A key that is unknown or missing, or a value of another type, raises UsageError.
 
     >>> from karat.systems.index import Lexical
-    >>> made(Lexical, {"stemer": "german"}, "pipeline.lexical")
+    >>> build(Lexical, {"stemer": "german"}, "pipeline.lexical")
     Traceback (most recent call last):
     karat.core._errors.UsageError: [pipeline.lexical] has no key 'stemer', did you mean 'stemmer'?
     """
-    ours = [one for one in fields(kind) if one.init]  # type: ignore[arg-type]
-    known = [one.name for one in ours]
+    options = [option for option in fields(kind) if option.init]  # type: ignore[arg-type]
+    names = [option.name for option in options]
     for key in table:
-        if key not in known:
-            raise UsageError(f"[{name}] has no key {key!r}{did_you_mean(key, known) or '; it has ' + ', '.join(known)}")
-    for one in ours:
-        if one.name not in table and one.default is MISSING and one.default_factory is MISSING:
-            raise UsageError(f"[{name}] needs {one.name}")
+        if key not in names:
+            raise UsageError(f"[{name}] has no key {key!r}{did_you_mean(key, names) or '; it has ' + ', '.join(names)}")
+    for option in options:
+        if option.name not in table and option.default is MISSING and option.default_factory is MISSING:
+            raise UsageError(f"[{name}] needs {option.name}")
     hints = get_type_hints(kind)
     for key, value in table.items():
         if not _fits(value, hints[key]):
@@ -86,19 +95,19 @@ def made(kind: type[Made], table: Mapping[str, Any], name: str) -> Made:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Say whether a value of a configuration can be what a field holds."""
+    """Whether a configuration's value has the type of a field."""
     if isinstance(hint, UnionType) or get_origin(hint) is Union:
-        return any(_fits(value, one) for one in get_args(hint))
+        return any(_fits(value, choice) for choice in get_args(hint))
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     kind = get_origin(hint) or hint
     if kind is Literal:
-        return value in get_args(hint) or isinstance(value, str)  # which ones there are, the stage says itself
+        return value in get_args(hint) or isinstance(value, str)  # the stage itself lists the valid texts
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def chosen(kind: type[Made], choice: Choice, name: str) -> Made | None:
-    """Make a stage of what was chosen; None where it is off."""
+def build_stage(kind: type[Stage], choice: Choice, name: str) -> Stage | None:
+    """Return a stage as configured, or None if it is off."""
     if choice is False:
         return None
-    return made(kind, {} if choice is True else choice, f"pipeline.{name}")
+    return build(kind, {} if choice is True else choice, f"pipeline.{name}")

@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 
 from karat.core import UsageError
-from karat.systems.chunk import CHUNKERS, WORDS, Blocks, Fixed, Recursive, Sentence, Whole, chunker
+from karat.systems.chunk import CHUNKERS, WORDS, Blocks, Fixed, Recursive, Sentence, Whole, make_chunker
 
 
 def test_names() -> None:
     """A name alone gives the defaults, and the alias of DEF-12 is sentences of 512 tokens with 50 overlap."""
-    assert [chunker(name) for name in CHUNKERS] == [make() for make in CHUNKERS.values()]
+    assert [make_chunker(name) for name in CHUNKERS] == [make() for make in CHUNKERS.values()]
     assert set(CHUNKERS) == {"whole", "fixed", "sentence", "recursive", "heading", "blocks"}
-    assert chunker("semantic_512_overlap_50") == Sentence(size=512, overlap=50)
-    titled = chunker({"name": "semantic_512_overlap_50", "context": "title"})
+    assert make_chunker("semantic_512_overlap_50") == Sentence(size=512, overlap=50)
+    titled = make_chunker({"name": "semantic_512_overlap_50", "context": "title"})
     assert titled == Sentence(size=512, overlap=50, context="title")
 
 
 def test_a_table_of_toml() -> None:
     """What TOML reads is what the chunker takes, lists too."""
     config = tomllib.loads('name = "recursive"\nsize = 100\nseparators = ["\\n\\n", " "]\ncontext = "headings"')
-    assert chunker(config) == Recursive(size=100, separators=("\n\n", " "), context="headings")
+    assert make_chunker(config) == Recursive(size=100, separators=("\n\n", " "), context="headings")
     assert config["name"] == "recursive"
 
 
@@ -35,8 +35,8 @@ def words(text: str) -> list[tuple[int, int]]:
 
 def test_a_tokeniser_for_all() -> None:
     """The tokeniser goes to every chunker that counts."""
-    assert chunker("fixed", tokens=words) == Fixed(tokens=words)
-    assert chunker("whole", tokens=words) == Whole()
+    assert make_chunker("fixed", tokens=words) == Fixed(tokens=words)
+    assert make_chunker("whole", tokens=words) == Whole()
 
 
 @pytest.mark.parametrize(
@@ -55,17 +55,17 @@ def test_a_tokeniser_for_all() -> None:
         ({"name": "fixed", "overlaps": 3}, "fixed: unknown option 'overlaps', did you mean 'overlap'?"),
         ({"name": "whole", "size": 3}, "whole: unknown option 'size'; it has context"),
         ({"name": "blocks", "tokens": "words"}, "blocks: unknown option 'tokens'; it has size, least, context"),
-        ({"name": "blocks", "size": -1}, "blocks: size = -1; give at least 1"),
+        ({"name": "blocks", "size": -1}, "blocks: size = -1; choose at least 1"),
         (
             {"name": "semantic_512_overlap_50", "size": 3},
-            "semantic_512_overlap_50: size is part of the name; for another value take 'sentence'",
+            "semantic_512_overlap_50: size is part of the name; for another value choose 'sentence'",
         ),
     ],
 )
 def test_mistakes(config: Any, message: str) -> None:
     """A wrong name or option is answered with the nearest that there is, or with all."""
     with pytest.raises(UsageError) as raised:
-        chunker(config)
+        make_chunker(config)
     assert str(raised.value) == message
 
 
@@ -78,9 +78,9 @@ def test_descriptions_hold_every_option(name: str) -> None:
     assert told["chunker"] == name
     assert told["normaliser"] == "karat-1"
     assert set(told) == {"chunker", "version", "normaliser", *(field.name for field in fields(made))}
-    assert chunker({"name": name, "context": "title"}).describe() != told
+    assert make_chunker({"name": name, "context": "title"}).describe() != told
     known = {key: value for key, value in told.items() if key not in ("chunker", "version", "normaliser", "tokens")}
-    assert chunker({"name": name, **known}) == made
+    assert make_chunker({"name": name, **known}) == made
 
 
 def test_chunkers_are_values() -> None:

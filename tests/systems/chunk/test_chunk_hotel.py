@@ -12,7 +12,7 @@ from karat import golden
 from karat.core import Document, GoldenSet
 from karat.measures import Overlap
 from karat.systems._chunk import Chunk
-from karat.systems.chunk import CHUNKERS, WORDS, Fixed, Sentence, Whole, chunker
+from karat.systems.chunk import CHUNKERS, WORDS, Fixed, Sentence, Whole, make_chunker
 from karat.text import canonical, resolver
 
 HOTEL = Path(__file__).resolve().parents[3] / "examples" / "hotel"
@@ -25,7 +25,7 @@ def hotel() -> GoldenSet:
 
 @cache
 def chunks(name: str, context: str = "none") -> dict[str, list[Chunk]]:
-    made = chunker({"name": name, "context": context})
+    made = make_chunker({"name": name, "context": context})
     return {document.id: list(made(document)) for document in hotel().documents}
 
 
@@ -33,7 +33,7 @@ def chunks(name: str, context: str = "none") -> dict[str, list[Chunk]]:
 @pytest.mark.parametrize("context", ["none", "title", "headings"])
 def test_every_document_is_covered(name: str, context: str) -> None:
     """Spans of the chunks leave nothing but white space, texts are those of the spans, and sizes are respected."""
-    size = chunker(name).describe().get("size", 10**9)
+    size = make_chunker(name).describe().get("size", 10**9)
     for document in hotel().documents:
         data = canonical(document.text).encode()
         rest = bytearray(data)
@@ -94,7 +94,7 @@ LONG = {
 @pytest.mark.parametrize("text", LONG.values(), ids=list(LONG))
 def test_time_is_linear(text: str, name: str) -> None:
     """Half a megabyte made to be slow takes a second or two, where anything quadratic would take many minutes."""
-    made = chunker({"name": name, "context": "headings"})
+    made = make_chunker({"name": name, "context": "headings"})
     start = time.process_time()
     found = made(Document(id="d", text=text, title="A title"))
     assert time.process_time() - start < 30

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from karat.core import Document
 from karat.systems._chunk import Chunk, Chunker
-from karat.systems.chunk import WORDS, Blocks, Fixed, Heading, Recursive, Sentence, Whole, chunker
+from karat.systems.chunk import WORDS, Blocks, Fixed, Heading, Recursive, Sentence, Whole, make_chunker
 from karat.text import canonical, outline, sentence_places
 
 FRAGMENTS = [
@@ -55,7 +55,7 @@ def chunkers(draw: st.DrawFn, *, contexts: Sequence[str] = ("none", "title", "he
         if name == "recursive":
             separators = st.sampled_from(["\n\n", "\n", ". ", "。", " ", "\n# ", "x", "\u0301"])
             config["separators"] = draw(st.lists(separators, max_size=4))
-    return chunker(config)
+    return make_chunker(config)
 
 
 thorough = settings(max_examples=600, deadline=None, derandomize=True)
@@ -165,7 +165,7 @@ def test_the_same_gives_the_same(made: Chunker, document: Document) -> None:
 def test_another_tokeniser_is_respected(document: Document, size: int, name: str) -> None:
     """With tokens of bytes, of which a character has up to four, nothing is lost or too long, down to one character."""
     overlap = {} if name == "blocks" else {"overlap": size // 2}
-    chunks = chunker({"name": name, "size": size, **overlap}, tokens=Bytes())(document)
+    chunks = make_chunker({"name": name, "size": size, **overlap}, tokens=Bytes())(document)
     assert all(len(body.encode()) <= size or len(body) == 1 for body in bodies(document, chunks))
     data = bytearray(canonical(document.text).encode())
     for chunk in chunks:

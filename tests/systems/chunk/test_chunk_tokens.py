@@ -173,10 +173,10 @@ def test_a_character_of_many_tokens_has_no_overlap_before_it() -> None:
 @pytest.mark.parametrize(
     ("places", "message"),
     [
-        ([(4, 6), (0, 3)], "tokens: one at character 0 comes after one at 4; give them in order"),
-        ([(0, 99)], "tokens: 0 to 99 is no part of a text of 6 characters"),
-        ([(-2, 3)], "tokens: -2 to 3 is no part of a text of 6 characters"),
-        ([(3, 2)], "tokens: 3 to 2 is no part of a text of 6 characters"),
+        ([(4, 6), (0, 3)], "tokens: one at character 0 comes after one at 4; return them in order"),
+        ([(0, 99)], "tokens: 0 to 99 is not part of a text of 6 characters"),
+        ([(-2, 3)], "tokens: -2 to 3 is not part of a text of 6 characters"),
+        ([(3, 2)], "tokens: 3 to 2 is not part of a text of 6 characters"),
     ],
 )
 def test_wrong_places_are_refused(places: list[tuple[int, int]], message: str) -> None:
@@ -197,5 +197,5 @@ def test_a_tokeniser_has_a_name() -> None:
     assert Fixed(tokens=module_level).describe()["tokens"] == f"{__name__}.module_level"
     with pytest.raises(UsageError, match="has no name"):
         Fixed(tokens=lambda _: [])
-    with pytest.raises(UsageError, match="sentence: tokens = 3; give a callable"):
+    with pytest.raises(UsageError, match="sentence: tokens = 3; pass a function"):
         Sentence(tokens=3)  # type: ignore[arg-type]

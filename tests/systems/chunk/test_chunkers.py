@@ -8,7 +8,7 @@ import pytest
 
 from karat.core import Document, Span, UsageError, document_of
 from karat.systems._chunk import Chunk, Chunker
-from karat.systems.chunk import Blocks, Fixed, Heading, Recursive, Sentence, Whole, chunker
+from karat.systems.chunk import Blocks, Fixed, Heading, Recursive, Sentence, Whole, make_chunker
 from karat.text import canonical, outline
 
 
@@ -62,9 +62,9 @@ def test_whole() -> None:
 def test_nothing_gives_nothing(name: str) -> None:
     """A document without text has no chunks; with only a title it has one, where titles are indexed."""
     for text in ("", " \n\t\n"):
-        assert list(chunker(name)(Document(id="d", text=text, title="Tea"))) == []
+        assert list(make_chunker(name)(Document(id="d", text=text, title="Tea"))) == []
         for context in ("title", "headings"):
-            (only,) = chunker({"name": name, "context": context})(Document(id="d", text=text, title=" Tea\nroom "))
+            (only,) = make_chunker({"name": name, "context": context})(Document(id="d", text=text, title=" Tea\nroom "))
             assert (only.id, only.span, only.text) == ("d:chunk:0", Span(0, 0), "Tea room")
 
 
@@ -329,18 +329,21 @@ def test_numbered_text_with_a_title_within() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Fixed(size=0), "fixed: size = 0; give at least 1"),
-        (lambda: Fixed(size=True), "fixed: size = True; give a whole number of tokens"),
-        (lambda: Sentence(size="512"), "sentence: size = '512'; give a whole number of tokens"),  # type: ignore[arg-type]
-        (lambda: Sentence(overlap=-1), "sentence: overlap = -1; give at least 0"),
-        (lambda: Recursive(size=9, overlap=5), "recursive: overlap = 5; give at most 4, half of size = 9"),
-        (lambda: Heading(least=-1), "heading: least = -1; give at least 0"),
-        (lambda: Blocks(least=1.5), "blocks: least = 1.5; give a whole number of tokens"),  # type: ignore[arg-type]
+        (lambda: Fixed(size=0), "fixed: size = 0; choose at least 1"),
+        (lambda: Fixed(size=True), "fixed: size = True; choose a whole number of tokens"),
+        (lambda: Sentence(size="512"), "sentence: size = '512'; choose a whole number of tokens"),  # type: ignore[arg-type]
+        (lambda: Sentence(overlap=-1), "sentence: overlap = -1; choose at least 0"),
+        (lambda: Recursive(size=9, overlap=5), "recursive: overlap = 5; choose at most 4, half of size = 9"),
+        (lambda: Heading(least=-1), "heading: least = -1; choose at least 0"),
+        (lambda: Blocks(least=1.5), "blocks: least = 1.5; choose a whole number of tokens"),  # type: ignore[arg-type]
         (lambda: Blocks(context="heading"), "blocks: context = 'heading', did you mean 'headings'?"),  # type: ignore[arg-type]
         (lambda: Whole(context=None), "whole: context = None; choose from none, title, headings"),  # type: ignore[arg-type]
-        (lambda: Recursive(separators="\n"), "recursive: separators = '\\n'; give a list of texts"),
-        (lambda: Recursive(separators=7), "recursive: separators = 7; give a list of texts"),  # type: ignore[arg-type]
-        (lambda: Recursive(separators=["a", ""]), "recursive: separators has ''; each is a text that is not empty"),
+        (lambda: Recursive(separators="\n"), "recursive: separators = '\\n'; write a list of texts"),
+        (lambda: Recursive(separators=7), "recursive: separators = 7; write a list of texts"),  # type: ignore[arg-type]
+        (
+            lambda: Recursive(separators=["a", ""]),
+            "recursive: separators has ''; each must be a text that is not empty",
+        ),
     ],
 )
 def test_options_that_make_no_sense(make: object, message: str) -> None:

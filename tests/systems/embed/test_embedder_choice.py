@@ -8,13 +8,18 @@ import pytest
 
 import karat.systems.embed
 from karat.core import UsageError
-from karat.systems.embed import Endpoint, Granite, ModelMissing, embedder
+from karat.systems.embed import Endpoint, Granite, ModelMissing, make_embedder
 
 
 def test_granite_is_the_default():
     """No name, its name, and a table mean the same."""
     try:
-        found = [embedder(), embedder("granite"), embedder({}), embedder({"kind": "granite", "runtime": "numpy"})]
+        found = [
+            make_embedder(),
+            make_embedder("granite"),
+            make_embedder({}),
+            make_embedder({"kind": "granite", "runtime": "numpy"}),
+        ]
     except ModelMissing as error:
         pytest.skip(str(error))
     assert all(isinstance(one, Granite) for one in found)
@@ -23,7 +28,7 @@ def test_granite_is_the_default():
 
 def test_an_endpoint_by_name_or_table():
     """The short form has the model; a table has the rest. A server of one's own needs no key."""
-    short = embedder("openai:text-embedding-3-small")
+    short = make_embedder("openai:text-embedding-3-small")
     assert isinstance(short, Endpoint)
     assert (short.model, short.url, short.key_variable) == (
         "text-embedding-3-small",
@@ -38,7 +43,7 @@ def test_an_endpoint_by_name_or_table():
         "retries": 0,
         "batch": 7,
     }
-    long = embedder(table)
+    long = make_embedder(table)
     assert (long.model, long.url, long.key_variable, long.batch) == ("a:b", "http://localhost:8080/v1", "", 7)
     assert (long.endpoint.timeout, long.endpoint.retries) == (5, 0)
     assert long.describe() == {
@@ -47,7 +52,7 @@ def test_an_endpoint_by_name_or_table():
         "url": "http://localhost:8080/v1",
         "dimensions": None,
     }
-    assert embedder("openai:a:b").model == "a:b"
+    assert make_embedder("openai:a:b").model == "a:b"
 
 
 @pytest.mark.parametrize(
@@ -61,15 +66,15 @@ def test_an_endpoint_by_name_or_table():
         ("openai:", "the embedder openai needs a model, as in openai:<model>"),
         ({"kind": "openai", "modell": "x"}, "the embedder openai has no option 'modell', did you mean 'model'?"),
         ({"kind": "openai", "model": 3}, "model=3 of the embedder openai is not text"),
-        ({"kind": "openai", "model": "x", "batch": 1.5}, "batch=1.5 of the embedder openai is no whole number"),
-        ({"kind": "openai", "model": "x", "batch": True}, "batch=True of the embedder openai is no whole number"),
-        ({"kind": "openai", "model": "x", "timeout": "1"}, "timeout='1' of the embedder openai is no number"),
+        ({"kind": "openai", "model": "x", "batch": 1.5}, "batch=1.5 of the embedder openai is not a whole number"),
+        ({"kind": "openai", "model": "x", "batch": True}, "batch=True of the embedder openai is not a whole number"),
+        ({"kind": "openai", "model": "x", "timeout": "1"}, "timeout='1' of the embedder openai is not a number"),
     ],
 )
 def test_what_a_configuration_gets_wrong_is_named(choice, words):
     """Unknown kinds, unknown options and wrong types each have a message, with near misses."""
     with pytest.raises(UsageError) as e:
-        embedder(choice)
+        make_embedder(choice)
     assert words in str(e.value)
 
 
@@ -77,7 +82,7 @@ def test_sentence_transformers_is_an_extra(monkeypatch):
     """Where the package is absent, the error says what needs it and how to get it."""
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(UsageError) as e:
-        embedder("sentence-transformers:all-MiniLM-L6-v2")
+        make_embedder("sentence-transformers:all-MiniLM-L6-v2")
     assert str(e.value).startswith("the embedder sentence-transformers:all-MiniLM-L6-v2 needs 'karat[sentence-")
     assert str(e.value).endswith("; pip install 'karat[sentence-transformers]'")
 

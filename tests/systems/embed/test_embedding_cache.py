@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from karat.core import InputError
-from karat.systems.embed import Granite, ModelMissing, cached
+from karat.systems.embed import Granite, ModelMissing, find_cache, with_cache
 
 
 class Toy:
@@ -47,7 +47,7 @@ def path(tmp_path):
 
 
 def fill(path, texts=TEXTS):
-    cache = cached(Toy(), path)
+    cache = with_cache(Toy(), path)
     cache(texts)
     cache.close()
 
@@ -63,11 +63,11 @@ def count(path):
 
 def test_nothing_is_embedded_twice(path):
     """The second pass asks for nothing, and gives the same bytes; so does another process's, which opens the file."""
-    first = cached(Toy(), path)
+    first = with_cache(Toy(), path)
     wanted = first(TEXTS)
     first.close()
     again = Toy()
-    cache = cached(again, path)
+    cache = with_cache(again, path)
     assert np.array_equal(cache(TEXTS), wanted)
     assert np.array_equal(wanted, Toy()(TEXTS))
     assert cache(TEXTS).dtype == np.float32
@@ -77,7 +77,7 @@ def test_nothing_is_embedded_twice(path):
 def test_only_what_is_missing_is_asked_for(path):
     """Each missing text once, in order, however often it stands in the list; rows are in the list's order."""
     toy = Toy()
-    cache = cached(toy, path)
+    cache = with_cache(toy, path)
     cache(["b"])
     found = cache(["c", "a", "b", "a", "c"])
     assert toy.asked == ["b", "c", "a"]
@@ -86,7 +86,7 @@ def test_only_what_is_missing_is_asked_for(path):
 
 def test_a_cache_is_its_embedder(path):
     """Name, size and description are the embedder's own, so a fingerprint cannot tell whether there is a cache."""
-    cache = cached(Toy(), path)
+    cache = with_cache(Toy(), path)
     assert (cache.name, cache.size, cache.describe()) == ("toy", 8, {"kind": "toy"})
     assert cache([]).shape == (0, 8)
 
@@ -94,10 +94,10 @@ def test_a_cache_is_its_embedder(path):
 def test_embedders_are_kept_apart(path):
     """One file serves several models, and none gets another's vectors."""
     one, other = Toy("one", 8), Toy("other", 16)
-    cached(one, path)(TEXTS)
-    assert cached(other, path)(TEXTS).shape == (700, 16)
+    with_cache(one, path)(TEXTS)
+    assert with_cache(other, path)(TEXTS).shape == (700, 16)
     assert len(other.asked) == 700
-    assert cached(one, path)(TEXTS).shape == (700, 8)
+    assert with_cache(one, path)(TEXTS).shape == (700, 8)
     assert len(one.asked) == 700
 
 
@@ -105,17 +105,17 @@ def test_a_model_that_changed_its_size_is_told(path):
     """Old and new vectors of one name cannot stand in one matrix."""
     fill(path, ["a"])
     with pytest.raises(
-        InputError, match=r"vectors of 8 and of 16 numbers under one name, toy; the model .* has changed"
+        InputError, match=r"vectors of 8 and of 16 dimensions under one name, toy; the model .* has changed"
     ):
-        cached(Toy(size=16), path)(["a", "b"])
+        with_cache(Toy(size=16), path)(["a", "b"])
 
 
 def test_texts_that_are_odd(path):
     """Empty, long, and not even Unicode: each has a place of its own."""
     texts = ["", " ", "x" * 1_000_000, "\ud83d", "\0", "ä", "a\u0308"]
-    cached(Toy(), path)(texts)
+    with_cache(Toy(), path)(texts)
     again = Toy()
-    assert len(np.unique(cached(again, path)(texts), axis=0)) == len(texts)
+    assert len(np.unique(with_cache(again, path)(texts), axis=0)) == len(texts)
     assert again.asked == []
 
 
@@ -126,7 +126,7 @@ def test_the_second_pass_is_twenty_times_faster(path):
         granite = Granite()
     except ModelMissing as error:
         pytest.skip(str(error))
-    cache = cached(granite, path)
+    cache = with_cache(granite, path)
     texts = [f"{number} {'the pool closes at ten ' * 12}" for number in range(60)]
     seconds = []
     for _ in range(2):
@@ -139,7 +139,7 @@ def test_the_second_pass_is_twenty_times_faster(path):
 
 def test_a_killed_process_leaves_what_it_finished(path):
     """SIGKILL in the middle: slices that were written are there, whole, and the rest is embedded by the next."""
-    with running(path, "cached(Toy(pause=0.2), path)(TEXTS + [f'more {n}' for n in range(20_000)])") as process:
+    with running(path, "with_cache(Toy(pause=0.2), path)(TEXTS + [f'more {n}' for n in range(20_000)])") as process:
         wait_for(path, 256)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -147,17 +147,17 @@ def test_a_killed_process_leaves_what_it_finished(path):
     assert saved % 256 == 0
     assert 256 <= saved < 20_700
     toy = Toy()
-    assert np.array_equal(cached(toy, path)(TEXTS), Toy()(TEXTS))
+    assert np.array_equal(with_cache(toy, path)(TEXTS), Toy()(TEXTS))
     assert len(toy.asked) == max(0, 700 - saved)
 
 
 def test_several_processes_fill_one_file(path):
     """Four at once, with texts that overlap, from a file that does not exist yet: nobody fails, nothing is lost."""
-    code = "assert np.array_equal(cached(Toy(), path)(TEXTS), Toy()(TEXTS))"
+    code = "assert np.array_equal(with_cache(Toy(), path)(TEXTS), Toy()(TEXTS))"
     processes = [running(path, f"TEXTS = TEXTS[{start}:] + TEXTS[:{start}]; {code}") for start in (0, 0, 200, 400)]
     for process in processes:
         with process:
-            assert process.wait(60) == 0, "see its traceback above"
+            assert process.wait(600) == 0, "see its traceback above"
     assert count(path) == 700
 
 
@@ -169,7 +169,7 @@ def running(path, code):
 
 
 def wait_for(path, rows):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while time.monotonic() < end:
         try:
             database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -181,12 +181,12 @@ def wait_for(path, rows):
         except sqlite3.OperationalError:
             pass  # not there yet
         time.sleep(0.02)
-    raise AssertionError("nothing was written in a minute")
+    raise AssertionError("nothing was written in ten minutes")
 
 
 def test_threads_share_one_cache(path):
     """One cache serves all threads."""
-    cache = cached(Toy(), path)
+    cache = with_cache(Toy(), path)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda start: cache(TEXTS[start : start + 300]), range(0, 400, 50)))
     for start, rows in zip(range(0, 400, 50), found, strict=True):
@@ -198,7 +198,7 @@ def test_threads_share_one_cache(path):
 def test_a_forked_process_opens_the_file_itself(path):
     """SQLite forbids a child to use its parent's connection; both write, and the file stays whole."""
     code = """
-    cache = cached(Toy(), path)
+    cache = with_cache(Toy(), path)
     cache(TEXTS[:100])
     child = os.fork()
     cache(TEXTS[:400] if child else TEXTS[300:])
@@ -207,7 +207,7 @@ def test_a_forked_process_opens_the_file_itself(path):
     assert os.waitpid(child, 0)[1] == 0
     """
     with running(path, code) as process:
-        assert process.wait(60) == 0
+        assert process.wait(600) == 0
     assert count(path) == 700
 
 
@@ -234,17 +234,17 @@ def test_a_damaged_file_is_moved_aside(path, damage):
     damaged = damage(path.read_bytes())
     path.write_bytes(damaged)
     said = []
-    cache = cached(Toy(), path, say=said.append)
+    cache = with_cache(Toy(), path, say=said.append)
     assert np.array_equal(cache(TEXTS), Toy()(TEXTS))
     cache.close()
     aside = path.with_name("embeddings.sqlite.damaged-1")
     assert aside.read_bytes() == damaged
     assert len(said) == 1
     assert said[0].startswith(f"{path}: the cache of embeddings was damaged (")
-    assert f"is now {aside}" in said[0]
+    assert f"it is now {aside}" in said[0]
     assert count(path) == 700
     path.write_bytes(b"broken again" * 100)
-    cached(Toy(), path, say=said.append)(TEXTS)
+    with_cache(Toy(), path, say=said.append)(TEXTS)
     assert path.with_name("embeddings.sqlite.damaged-2").exists()
 
 
@@ -252,7 +252,7 @@ def test_a_file_that_another_process_has_replaced_is_not_moved_aside(path):
     """Two find the damage; the first moves the file, and the second takes the new one as it is, without a word."""
     fill(path)
     said = []
-    first, second = cached(Toy(), path, say=said.append), cached(Toy(), path, say=said.append)
+    first, second = with_cache(Toy(), path, say=said.append), with_cache(Toy(), path, say=said.append)
     second(TEXTS[:1])
     with path.open("r+b") as file:  # in place, as a disk does it
         file.write(overwritten(path.read_bytes()))
@@ -269,7 +269,7 @@ def test_damage_is_a_warning_when_nobody_listens(path):
     path.parent.mkdir()
     path.write_bytes(b"broken" * 1000)
     with pytest.warns(RuntimeWarning, match="the cache of embeddings was damaged"):
-        cached(Toy(), path)(["a"])
+        with_cache(Toy(), path)(["a"])
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0\0", b"\0" * 32, b"\xff" * 32, np.full(8, 0.9, "<f4").tobytes()])
@@ -282,7 +282,7 @@ def test_a_vector_that_is_not_whole_is_embedded_again(path, data):
     database.close()
     for asked in (["text 7"], []):
         toy = Toy()
-        assert np.array_equal(cached(toy, path)(TEXTS), Toy()(TEXTS))
+        assert np.array_equal(with_cache(toy, path)(TEXTS), Toy()(TEXTS))
         assert toy.asked == asked
 
 
@@ -293,7 +293,7 @@ def test_another_programs_database_is_left_alone(path):
     database.executescript("CREATE TABLE customers (name TEXT); INSERT INTO customers VALUES ('me')")
     database.close()
     before, said = path.read_bytes(), []
-    assert np.array_equal(cached(Toy(), path, say=said.append)(TEXTS), Toy()(TEXTS))
+    assert np.array_equal(with_cache(Toy(), path, say=said.append)(TEXTS), Toy()(TEXTS))
     assert path.read_bytes() == before
     assert len(said) == 1
     assert "not cached in this file: it is a database of another program" in said[0]
@@ -304,7 +304,7 @@ def test_a_place_where_no_file_can_be(tmp_path):
     (tmp_path / "file").write_text("x")
     for place in (tmp_path, tmp_path / "file" / "cache", tmp_path / "nul\0byte"):
         said = []
-        cache = cached(Toy(), place, say=said.append)
+        cache = with_cache(Toy(), place, say=said.append)
         assert np.array_equal(cache(["a", "b"]), Toy()(["a", "b"]))
         assert np.array_equal(cache(["a", "b"]), Toy()(["a", "b"]))
         assert len(said) == 1
@@ -315,9 +315,112 @@ def test_a_disk_that_is_full(path):
     """When no more can be written, it is said once; the vectors come all the same, and what is there stays."""
     fill(path, TEXTS[:256])
     said = []
-    cache = cached(Toy(), path, say=said.append)
+    cache = with_cache(Toy(), path, say=said.append)
     cache(TEXTS[:10])
     cache._store._database.execute("PRAGMA max_page_count = 1")
     assert np.array_equal(cache(TEXTS), Toy()(TEXTS))
     assert [message.partition("file: ")[2] for message in said] == ["database or disk is full"]
     assert count(path) == 256
+
+
+def age(path, seconds):
+    """Let all vectors look as if they had been used that long ago."""
+    database = sqlite3.connect(path)
+    with database:
+        database.execute("UPDATE vectors SET used = used - ?", (seconds,))
+    database.close()
+
+
+LARGE = 384  # dimensions, so that a vector takes a third of a page
+LIMIT = 400_000
+
+
+def test_the_file_stays_below_its_limit(path):
+    """However much is written: the file with all that belongs to it has the size that was allowed."""
+    cache = with_cache(Toy(size=LARGE), path, limit=LIMIT)
+    for start in range(0, 3000, 100):
+        cache([f"text {number}" for number in range(start, start + 100)])
+    cache.close()
+    assert 0.7 * LIMIT < path.stat().st_size <= LIMIT
+    assert 100 < count(path) < 300
+
+
+def test_what_was_not_used_for_the_longest_time_is_deleted_first(path):
+    """Reading a vector counts as using it, however long ago it was written."""
+    first, second = TEXTS[:100], TEXTS[100:200]
+    cache = with_cache(Toy(size=LARGE), path)
+    cache(first)
+    cache(second)
+    age(path, 10 * 86_400)
+    cache(first)
+    cache.close()
+    cache = with_cache(Toy(size=LARGE), path, limit=LIMIT)
+    cache(TEXTS[200:250])
+    cache.close()
+    database = sqlite3.connect(path)
+    keys = {key for (key,) in database.execute("SELECT text FROM vectors")}
+    database.close()
+    left = {text for text in TEXTS if hashlib.sha256(text.encode()).digest() in keys}
+    assert left >= {*first, *TEXTS[200:250]}
+    assert not left >= {*second}
+
+
+def test_a_smaller_limit_shrinks_the_file(path):
+    """The next write with another limit gives the disk back what is over it."""
+    cache = with_cache(Toy(size=LARGE), path)
+    cache([f"text {number}" for number in range(1000)])
+    cache.close()
+    assert path.stat().st_size > 2 * LIMIT
+    cache = with_cache(Toy(size=LARGE), path, limit=LIMIT)
+    cache(["one more"])
+    cache.close()
+    assert path.stat().st_size <= LIMIT
+
+
+def test_a_cache_that_is_too_small_for_one_run_gives_all_vectors(path):
+    """What does not fit is embedded, and returned, all the same."""
+    cache = with_cache(Toy(size=LARGE), path, limit=50_000)
+    assert np.array_equal(cache(TEXTS), Toy(size=LARGE)(TEXTS))
+    cache.close()
+    assert count(path) < 50
+
+
+def test_several_processes_share_one_limit(path):
+    """Each deletes what is over it while the others write; the file stays whole and within its limit."""
+    code = """
+    toy = Toy(size=LARGE)
+    for start in range(0, 700, 100):
+        part = TEXTS[start:start + 100]
+        assert np.array_equal(with_cache(toy, path, limit=LIMIT)(part), toy(part))
+    """
+    processes = [
+        running(path, f"TEXTS = [f'{name} {{text}}' for text in TEXTS]\n{textwrap.dedent(code)}") for name in "abc"
+    ]
+    for process in processes:
+        with process:
+            assert process.wait(60) == 0, "see its traceback above"
+    with_cache(Toy(size=LARGE), path, limit=LIMIT)(["one more"])
+    assert 0 < count(path) < 300
+
+
+def test_the_place_of_the_users_cache(monkeypatch, tmp_path):
+    """KARAT_CACHE, else XDG_CACHE_HOME if it is absolute, else ~/.cache; and off by several words."""
+    file = Path("embeddings", "vectors.sqlite")
+    monkeypatch.delenv("KARAT_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert find_cache() == tmp_path / ".cache" / "karat" / file
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert find_cache() == tmp_path / ".cache" / "karat" / file
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert find_cache() == tmp_path / "xdg" / "karat" / file
+    monkeypatch.setenv("KARAT_CACHE", "~/mine")
+    assert find_cache() == tmp_path / "mine" / file
+    for word in ("off", "OFF", "0", "false", "no"):
+        monkeypatch.setenv("KARAT_CACHE", word)
+        assert find_cache() is None
+
+
+def test_no_test_uses_the_real_home(user_cache):
+    """The suite's own cache is in a temporary folder."""
+    assert find_cache() == user_cache / "embeddings" / "vectors.sqlite"

@@ -14,7 +14,7 @@ import pytest
 
 from karat.core import SystemFailed, UsageError
 from karat.net import _client
-from karat.systems.embed import Endpoint, embedder
+from karat.systems.embed import Endpoint, make_embedder
 
 QUICK = {"timeout": 5, "retries": 3, "backoff": 0.01}
 
@@ -192,27 +192,27 @@ def item(embedding, index=0):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (b"<html>Welcome</html>", "an answer that is no JSON: <html>Welcome</html>"),
-        (b"", "an answer that is no JSON: nothing"),
-        (b"\xff\xfe", "an answer that is no JSON: "),
-        (b"[" * 100_000, "an answer that is no JSON: [[["),
-        ([], "gave no embeddings: []"),
-        ({"error": {"message": "out of memory"}}, "gave no embeddings: out of memory"),
-        ({"data": {}}, "gave no embeddings: "),
-        ({"data": ["x", "y"]}, "gave no embeddings: "),
-        ({"data": [{}, {}]}, "gave no embeddings: "),
-        ({"data": [item([1, 2])]}, "gave 1 vectors for 2 texts"),
-        ({"data": [item([1, 2])] * 3}, "gave 3 vectors for 2 texts"),
+        (b"<html>Welcome</html>", "an answer that is not JSON: <html>Welcome</html>"),
+        (b"", "an answer that is not JSON: nothing"),
+        (b"\xff\xfe", "an answer that is not JSON: "),
+        (b"[" * 100_000, "an answer that is not JSON: [[["),
+        ([], "returned no embeddings: []"),
+        ({"error": {"message": "out of memory"}}, "returned no embeddings: out of memory"),
+        ({"data": {}}, "returned no embeddings: "),
+        ({"data": ["x", "y"]}, "returned no embeddings: "),
+        ({"data": [{}, {}]}, "returned no embeddings: "),
+        ({"data": [item([1, 2])]}, "returned 1 vectors for 2 texts"),
+        ({"data": [item([1, 2])] * 3}, "returned 3 vectors for 2 texts"),
         ({"data": [item([1, 2])] * 2}, "numbered the vectors of 2 texts [0, 0]"),
         ({"data": [item([1, 2], 1), item([1, 2], 2)]}, "numbered the vectors of 2 texts [1, 2]"),
         ({"data": [item([1, 2], 0), item([1, 2], index=True)]}, "numbered the vectors of 2 texts [0, True]"),
-        ({"data": [item([1, 2]), item([1], 1)]}, "gave vectors of different lengths"),
-        ({"data": [item("AACAPw=="), item("AACAPw==", 1)]}, "gave vectors that are no lists of numbers"),
-        ({"data": [item(["1"]), item(["2"], 1)]}, "gave vectors that are no lists of numbers"),
-        ({"data": [item([]), item([], 1)]}, "gave vectors that are no lists of numbers"),
-        ({"data": [item([[1]]), item([[1]], 1)]}, "gave vectors that are no lists of numbers"),
-        ({"data": [item([True]), item([None], 1)]}, "gave vectors that are no lists of numbers"),
-        ({"data": [item([1, 2]), item([1, float("nan")], 1)]}, "gave a vector with a number that is not finite"),
+        ({"data": [item([1, 2]), item([1], 1)]}, "returned vectors of different lengths"),
+        ({"data": [item("AACAPw=="), item("AACAPw==", 1)]}, "returned vectors that are not lists of numbers"),
+        ({"data": [item(["1"]), item(["2"], 1)]}, "returned vectors that are not lists of numbers"),
+        ({"data": [item([]), item([], 1)]}, "returned vectors that are not lists of numbers"),
+        ({"data": [item([[1]]), item([[1]], 1)]}, "returned vectors that are not lists of numbers"),
+        ({"data": [item([True]), item([None], 1)]}, "returned vectors that are not lists of numbers"),
+        ({"data": [item([1, 2]), item([1, float("nan")], 1)]}, "returned a vector with a number that is not finite"),
     ],
 )
 def test_an_answer_that_makes_no_sense_is_told(server, endpoint, answer, words):
@@ -229,7 +229,7 @@ def test_vectors_of_another_length_are_refused(server, endpoint):
     """The first answer says how long vectors are, and they stay so."""
     assert endpoint.size == 2
     server.answers.append({"data": [item([1, 2, 3])]})
-    with pytest.raises(SystemFailed, match="gave vectors of 3 numbers, not of 2"):
+    with pytest.raises(SystemFailed, match="returned vectors of 3 dimensions, not of 2"):
         endpoint(["pool"])
 
 
@@ -243,7 +243,7 @@ def test_dimensions_are_asked_for_and_checked(server):
     """A model that can give shorter vectors is told so, and believed only when it does."""
     endpoint = Endpoint("toy", url=server.url, dimensions=3, **QUICK)
     assert (endpoint.size, endpoint.name) == (3, f"openai:toy@{server.url}/3")
-    with pytest.raises(SystemFailed, match="gave vectors of 2 numbers, not of 3"):
+    with pytest.raises(SystemFailed, match="returned vectors of 2 dimensions, not of 3"):
         endpoint(["pool"])
     endpoint.close()
     assert server.requests[0][2]["dimensions"] == 3
@@ -304,7 +304,7 @@ def test_a_key_that_is_missing_is_named(server, monkeypatch):
     with pytest.raises(UsageError, match=f"variable TOY_KEY is not set; it holds the key of {server.url}/embeddings"):
         endpoint(["pool"])
     monkeypatch.setenv("TOY_KEY", "sk-\nsecret")
-    with pytest.raises(UsageError, match=r"TOY_KEY holds a character that no key has$"):
+    with pytest.raises(UsageError, match=r"TOY_KEY holds a character that cannot be part of a key$"):
         endpoint(["pool"])
     assert not server.requests
 
@@ -313,13 +313,13 @@ def test_openai_is_the_default_and_wants_its_key(monkeypatch):
     """``openai:<model>`` alone means OpenAI's own server, whose key has a well-known name."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UsageError, match=r"OPENAI_API_KEY is not set; it holds the key of https://api\.openai\.com/v1"):
-        embedder("openai:text-embedding-3-small")(["pool"])
+        make_embedder("openai:text-embedding-3-small")(["pool"])
 
 
 @pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://host/v1", "http://", "http://host:x/v1", "http://[::1"])
 def test_an_address_that_is_none_is_refused(url):
     """It is told before the first request."""
-    with pytest.raises(UsageError, match="give one such as https://host/v1"):
+    with pytest.raises(UsageError, match="write one such as https://host/v1"):
         Endpoint("toy", url=url)
 
 
@@ -337,7 +337,7 @@ def test_senseless_numbers_are_refused():
         with pytest.raises(UsageError, match="choose 1 or more"):
             Endpoint("toy", **options)
     for options in ({"timeout": 0}, {"retries": -1}, {"backoff": -1}):
-        with pytest.raises(UsageError, match="timeout is above 0, the others are 0 or more"):
+        with pytest.raises(UsageError, match="timeout must be above 0, the others 0 or more"):
             Endpoint("toy", **options)
     with pytest.raises(UsageError, match="needs the name of a model"):
         Endpoint("")

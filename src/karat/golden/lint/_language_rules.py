@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from karat.core import Document
-from karat.golden.lint._rule import Finding, Subject, rule
+from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.golden.lint._scripts import script
 
 _FIELDS = ("language", "lang")
@@ -34,11 +34,11 @@ _SCRIPTS: dict[str, tuple[str, ...]] = {
 def unlisted_language(subject: Subject) -> Iterator[Finding]:
     """Texts are in a language that is not on the list of languages.
 
-    Looked at where a list is given (`--languages en,de`). The language of a text is what its metadata has as `language`
-    or `lang`. A text without one is reported if no language of the list is written in its script: this tells Russian
-    from English, and not German from English.
+    Applied only with a list (`--languages en,de`). The language of a text is the `language` or `lang` of its metadata.
+    A text without either is reported if no language of the list is written in its script: this distinguishes Russian
+    from English, but not German from English.
 
-    Why: an embedder or a stemmer for other languages makes noise of them, and nobody asks for them.
+    Why: an embedder or a stemmer for other languages turns them into noise, and nobody asks for them.
     Example: a chunk with `"language": "fr"` in an index that is built for English and German.
     Fix: remove them before embedding, or add their language to the list.
     """
@@ -51,13 +51,8 @@ def unlisted_language(subject: Subject) -> Iterator[Finding]:
     if strays:
         names = ", ".join(f"{name} {count:,}" for name, count in Counter(strays.values()).most_common())
         noun = kind if len(texts) == 1 else f"{kind}s"
-        yield Finding(
-            rule="unlisted-language",
-            severity="warning",
-            message=f"{len(strays):,} of {len(texts):,} {noun} in a language that is not on the list: {names}",
-            where=tuple(strays)[:5],
-            count=len(strays),
-        )
+        message = f"{len(strays):,} of {len(texts):,} {noun} in a language that is not on the list: {names}"
+        yield flag("unlisted-language", message, list(strays))
 
 
 def _find_stray(text: Document, listed: set[str], scripts: set[str]) -> str:

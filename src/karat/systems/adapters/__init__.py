@@ -1,4 +1,4 @@
-"""Systems that are somewhere else."""
+"""Adapters for systems that run elsewhere."""
 
 from karat.systems.adapters._http import HttpSystem
 

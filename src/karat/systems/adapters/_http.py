@@ -1,4 +1,4 @@
-"""A retriever behind HTTP: one POST with a question, JSON with hits back."""
+"""A retriever behind HTTP: one POST with JSON for each question, and JSON with hits in return."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karat.core import SystemFailed, UsageError, shorten
-from karat.net import Client, Endpoint
+from karat.net import Client, Endpoint, find_message
 
 _PATHS = ("id", "score", "document", "content", "tenant")
+_MOST_KEYS = 20  # listed in a message
 
 
 @dataclass(frozen=True, kw_only=True)
 class HttpSystem:
-    """Asks a service that takes JSON such as ``{"query": ..., "k": ...}`` and gives a list of hits.
+    """Sends each question to a service as JSON such as ``{"query": ..., "k": ...}``, and reads the hits it returns.
 
-    Paths are names and numbers with dots between them: ``data.results`` leads into the answer, ``id``, ``score`` and
-    the others into one hit. The key comes from an environment variable, and stands in no file.
+    Paths are names and numbers with dots between them: ``hits`` leads into the answer, ``id``, ``score`` and the others
+    into a hit. The key is read from an environment variable, so that no file holds it.
 
     >>> system = HttpSystem(url="http://localhost:9200/search", hits="data.results", id="chunk.id")
     >>> system.read({"data": {"results": [{"chunk": {"id": "wifi:chunk:0"}, "score": 0.5}]}})
@@ -29,9 +30,9 @@ class HttpSystem:
     query_field: str = "query"
     k_field: str = "k"
     tenant_field: str = ""
-    """What the service calls the tenant; a service without one cannot be asked for one."""
+    """What the service calls the tenant; empty if it has no tenants."""
     body: Mapping[str, Any] = field(default_factory=dict)
-    """What else every question holds, such as the name of an index."""
+    """Other fields of every question, such as the name of an index."""
     hits: str = "hits"
     id: str = "id"
     score: str = "score"
@@ -46,11 +47,13 @@ class HttpSystem:
     backoff: float = 0.5
     name: str = field(init=False)
     client: Client = field(init=False, repr=False, compare=False)
+    worked: bool = field(init=False, repr=False, compare=False, default=False)
+    """Whether the paths led to a hit at least once."""
 
     def __post_init__(self) -> None:
         clash = {self.query_field, self.k_field, self.tenant_field} & self.body.keys()
         if clash:
-            raise UsageError(f"body sets {min(clash)!r}, which is a part of the question; call one of them otherwise")
+            raise UsageError(f"body sets {min(clash)!r}, which is part of the question; rename one of them")
         endpoint = Endpoint(
             url=self.url,
             key_variable=self.key_variable,
@@ -63,31 +66,47 @@ class HttpSystem:
         object.__setattr__(self, "client", Client(endpoint, "system"))
 
     def describe(self) -> dict[str, Any]:
-        """Give what decides the answers, as far as it can be seen from here."""
+        """Return everything known here that decides the answers."""
         paths = {name: getattr(self, name) for name in (*_PATHS, "hits", "query_field", "k_field", "tenant_field")}
-        # Parameters may be secret, and may choose an index: their hash tells two URLs apart.
+        # The query of a URL may be secret, and may choose an index: its hash tells two URLs apart.
         url = {} if self.url == self.name else {"url_hash": hashlib.sha256(self.url.encode()).hexdigest()[:16]}
         return {"kind": "http", "url": self.name, **url, "body": dict(self.body), **paths}
 
     def retrieve(self, query: str, k: int, company_id: str = "") -> list[dict[str, Any]]:
-        """Ask, and give the hits as records."""
+        """Send a question, and return the hits as records."""
         if company_id and not self.tenant_field:
-            raise UsageError("a tenant was chosen; say in tenant_field what the service calls it")
-        asked = {**self.body, self.query_field: query, self.k_field: k}
-        return self.read(self.client.post(asked | ({self.tenant_field: company_id} if company_id else {})))
+            raise UsageError("a tenant was chosen; set tenant_field to what the service calls it")
+        question = {**self.body, self.query_field: query, self.k_field: k}
+        return self.read(self.client.post(question | ({self.tenant_field: company_id} if company_id else {})))
 
     def read(self, answer: Any) -> list[dict[str, Any]]:
-        """Take the hits out of an answer."""
-        found = _follow(answer, self.hits) if self.hits else answer
-        if not isinstance(found, list):
-            raise SystemFailed(f"the answer has {shorten(found)} at {self.hits!r}, not a list of hits")
-        return [self._record(hit) for hit in found]
+        """Return the hits of an answer as records.
 
-    def _record(self, hit: Any) -> dict[str, Any]:
+        If ``hits`` or ``id`` leads nowhere, UsageError lists the keys that are there. Once an answer with hits was read
+        the paths are right, and such an answer is a failure of the service: SystemFailed.
+        """
+        hits = _follow(answer, self.hits) if self.hits else answer
+        if not isinstance(hits, list):
+            if message := find_message(answer):
+                raise SystemFailed(f"the service answered with an error: {message}")
+            raise self._mistake(
+                f"the answer has no list of hits at hits = {self.hits!r}: {_missing(answer, self.hits)}"
+            )
+        records = [self._record(hit, rank) for rank, hit in enumerate(hits, 1)]
+        if records:
+            object.__setattr__(self, "worked", True)
+        return records
+
+    def _record(self, hit: Any, rank: int) -> dict[str, Any]:
         if isinstance(hit, str | int) and not isinstance(hit, bool):
             return {"id": hit}
         record = {name: _follow(hit, path) for name in _PATHS if (path := getattr(self, name))}
+        if record.get("id") is None and record.get("document") is None:
+            raise self._mistake(f"hit {rank} has nothing at id = {self.id!r}: {_missing(hit, self.id)}")
         return {name: value for name, value in record.items() if value is not None}
+
+    def _mistake(self, message: str) -> UsageError | SystemFailed:
+        return SystemFailed(message) if self.worked else UsageError(f"[system] {message}; correct the path")
 
     def close(self) -> None:
         """Close the connections."""
@@ -95,12 +114,37 @@ class HttpSystem:
 
 
 def _follow(value: Any, path: str) -> Any:
-    """Go down a path of names and numbers; None where it ends before."""
+    """Return the value at a path of names and numbers, or None if the path leads nowhere."""
     for part in path.split("."):
-        if isinstance(value, Mapping):
-            value = value.get(part)
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None
+        value = _step(value, part)
     return value
+
+
+def _step(value: Any, part: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+        return value[int(part)]
+    return None
+
+
+def _missing(value: Any, path: str) -> str:
+    """Return what stands where a path ends, with its keys.
+
+    >>> _missing({"data": {"items": [], "took": 3}}, "data.results")
+    "'data' has the keys 'items', 'took'"
+    """
+    way: list[str] = []
+    for part in path.split(".") if path else ():
+        if (inner := _step(value, part)) is None:
+            break
+        value = inner
+        way.append(part)
+    place = repr(".".join(way)) if way else "it"
+    if isinstance(value, Mapping):
+        keys = [shorten(key) for key in value]
+        more = f" and {len(keys) - _MOST_KEYS:,} more" if len(keys) > _MOST_KEYS else ""
+        return f"{place} has the keys {', '.join(keys[:_MOST_KEYS])}{more}" if keys else f"{place} is an empty object"
+    if isinstance(value, list):
+        return f"{place} is a list of {len(value):,}"
+    return f"{place} is {shorten(value)}"

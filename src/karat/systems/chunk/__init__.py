@@ -1,7 +1,7 @@
-"""Chunkers: documents taken apart into what is indexed, by size, sentence, separator, section or type."""
+"""Chunkers, which cut documents into chunks by size, sentence, separator, section or type."""
 
 from karat.systems.chunk._blocks import Blocks
-from karat.systems.chunk._factory import ALIASES, CHUNKERS, chunker
+from karat.systems.chunk._factory import ALIASES, CHUNKERS, make_chunker
 from karat.systems.chunk._fixed import Fixed
 from karat.systems.chunk._heading import Heading
 from karat.systems.chunk._options import Context
@@ -24,5 +24,5 @@ __all__ = [
     "Tokens",
     "Whole",
     "Words",
-    "chunker",
+    "make_chunker",
 ]

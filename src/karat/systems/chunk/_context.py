@@ -1,4 +1,4 @@
-"""What stands before the body of a chunk when it is indexed, so that a part is found by the name of the whole."""
+"""The line of context before the body of a chunk, so that a part is found by the name of the whole."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from karat.systems.chunk._tokens import token_starts
 from karat.text import canonical
 
 _HASHES = re.compile(r"#{0,6}[ \t]*+")
-_LONGEST = 300  # characters of a title or heading; a text of one endless line may be a heading
+_LONGEST = 300  # characters of a title or heading: a text of a single long line may be a heading
 
 
 class Titles:
-    """Gives each chunk of a text the line that goes before it, of at most ``limit`` tokens."""
+    """The lines of context for the chunks of a text, each of at most ``limit`` tokens."""
 
     def __init__(self, measured: Measured, context: Context, limit: int | None) -> None:
         self.measured = measured
@@ -27,7 +27,7 @@ class Titles:
 
     @cached_property
     def cost(self) -> int:
-        """The most tokens that the line of any chunk has."""
+        """The largest number of tokens in the line of any chunk."""
         lines = {self._line(self.title, ())}
         if self.context == "headings":
             lines |= {self._line(self.title, self._path(section.id)) for section in self.measured.outline.sections}
@@ -35,14 +35,14 @@ class Titles:
         return most if self.limit is None else min(most, self.limit)
 
     def before(self, start: int) -> str:
-        """Give the line for a chunk that begins at a character; empty where there is nothing to say."""
+        """Return the line for a chunk that begins at a character; empty without context."""
         if self.context == "none":
             return ""
         title = "" if self._opens_with_title(start) else self.title
-        return self.short(self._line(title, self._above(start) if self.context == "headings" else ()))
+        return self.shorten(self._line(title, self._above(start) if self.context == "headings" else ()))
 
-    def short(self, line: str) -> str:
-        """Give the line, cut where it has too many tokens."""
+    def shorten(self, line: str) -> str:
+        """Return a line cut to the limit."""
         if self.limit is None:
             return line
         if line not in self._short:
@@ -51,7 +51,7 @@ class Titles:
         return self._short[line]
 
     def _starts(self, line: str) -> list[int]:
-        return token_starts(f"{line}\n", self.measured.tokens)  # a line's end may be a token too
+        return token_starts(f"{line}\n", self.measured.tokens)  # the end of a line may be a token, too
 
     def _line(self, title: str, path: tuple[str, ...]) -> str:
         if path and path[0].casefold() == title.casefold():
@@ -66,7 +66,7 @@ class Titles:
         return bool(title) and text.startswith(title, at) and text[after : after + 1] in ("", "\n")
 
     def _above(self, start: int) -> tuple[str, ...]:
-        """Give the headings above a character; the one that begins there is not above it."""
+        """Return the headings above a character, without a heading that begins there."""
         at = self.measured.offsets.byte(start)
         section = self.measured.outline.section_of(at)
         return self._path(section.parent if at <= section.heading.start else section.id)

@@ -1,4 +1,4 @@
-"""From ranges of a text to chunks."""
+"""Chunks from ranges of a text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from karat.systems.chunk._tokens import Tokens
 
 
 class Part(NamedTuple):
-    """A range of characters that becomes a chunk, with its type and section where these are known."""
+    """A range of characters that becomes a chunk, with its type and section if they are known."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
 
 class Cutting:
-    """A document that is being cut: its text, and how much of it goes into a chunk beside the context."""
+    """A document that is being cut: its text, and how many tokens a chunk has beside its context."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class Cutting:
     ) -> None:
         self.measured = Measured(document, tokens)
         self.outlined = outlined or context == "headings"
-        """Whether type and section of each chunk are looked up, as there is an outline anyway."""
-        # The rest belongs to the body, however long a title is.
+        """Whether the type and section of each chunk are determined, since the outline is needed anyway."""
+        # However long a title is, half of a chunk is left for its body.
         self.titles = Titles(self.measured, context, None if size is None else size // 2)
         self.room, self.overlap = 0, overlap
         if size is not None:
@@ -46,9 +46,9 @@ class Cutting:
             self.overlap = overlap * self.room // size  # the same share as without context
 
     def chunks(self, parts: Iterable[Part]) -> list[Chunk]:
-        """Make chunks of parts, numbered from 0; one that holds nothing new, white space for instance, is left out."""
+        """Return the chunks of parts, numbered from 0, without parts that hold nothing new, such as white space."""
         document, text = self.measured.document.id, self.measured.text
-        made: list[Chunk] = []
+        chunks: list[Chunk] = []
         last = 0
         for part in parts:
             body = text[part.start : part.end].rstrip()
@@ -59,9 +59,9 @@ class Cutting:
                 continue
             last = end
             line = self.titles.before(start)
-            made.append(
+            chunks.append(
                 Chunk(
-                    id=f"{document}:chunk:{len(made)}",
+                    id=f"{document}:chunk:{len(chunks)}",
                     document=document,
                     span=self.measured.offsets.span(start, end),
                     text=f"{line}\n{body}" if line else body,
@@ -69,30 +69,30 @@ class Cutting:
                     section=part.section or (self._section(start, end) if self.outlined else ""),
                 )
             )
-        return made or self._title_alone()
+        return chunks or self._title_alone()
 
     def _type(self, start: int, end: int) -> str:
-        """Give the type of the blocks in a range of characters; empty where they have several."""
+        """Return the type of the blocks in a range of characters; empty if they have several."""
         types = {block.type for block in self.measured.outline.at(self.measured.offsets.span(start, end))}
         return types.pop() if len(types) == 1 else ""
 
     def _section(self, start: int, end: int) -> str:
-        """Give the smallest section that holds a range of characters; empty where none does."""
+        """Return the smallest section that contains a range of characters; empty if none does."""
         outline, byte = self.measured.outline, self.measured.offsets.byte
-        # Sections follow each other as in a tree that is read: what holds the first and the last holds all in between.
+        # Sections are in the order of a tree: one that contains both ends contains everything in between.
         around = {""}
         above = outline.section_of(byte(start)).id
         while above:
             around.add(above)
             above = outline.section(above).parent
-        found = outline.section_of(byte(end - 1)).id
-        while found not in around:
-            found = outline.section(found).parent
-        return found
+        section = outline.section_of(byte(end - 1)).id
+        while section not in around:
+            section = outline.section(section).parent
+        return section
 
     def _title_alone(self) -> list[Chunk]:
-        """Give a chunk for a document that has only a title, where titles are indexed, so that it can be found."""
-        document, title = self.measured.document.id, self.titles.short(self.titles.title)
+        """Return a chunk for a document that has only a title, if titles are indexed."""
+        document, title = self.measured.document.id, self.titles.shorten(self.titles.title)
         if not title:
             return []
         return [Chunk(id=f"{document}:chunk:0", document=document, span=Span(0, 0), text=title)]

@@ -1,4 +1,4 @@
-"""Chunkers by name, as a configuration names them."""
+"""Chunkers by the names that a configuration uses."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ CHUNKERS: Mapping[str, type[Whole | Fixed | Sentence | Recursive | Heading | Blo
 ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "semantic_512_overlap_50": ("sentence", {"size": 512, "overlap": 50}),
 }
-"""Names that others have for a chunker with certain options."""
+"""Other names for a chunker with certain options."""
 
 
-def chunker(config: Mapping[str, Any] | str, *, tokens: Tokens | None = None) -> Chunker:
-    """Make a chunker of its name, or of a table with ``name`` and its options, as ``karat.toml`` has one.
+def make_chunker(config: Mapping[str, Any] | str, *, tokens: Tokens | None = None) -> Chunker:
+    """Return the chunker of a name, or of a table with ``name`` and options, as in ``karat.toml``.
 
-    ``tokens`` is another tokeniser than the built-in one, for all chunkers that count.
+    ``tokens`` replaces the built-in tokeniser, for chunkers that count tokens.
 
-    >>> chunker({"name": "fixed", "size": 128}) == Fixed(size=128)
+    >>> make_chunker({"name": "fixed", "size": 128}) == Fixed(size=128)
     True
-    >>> chunker("semantic_512_overlap_50") == Sentence(size=512, overlap=50)
+    >>> make_chunker("semantic_512_overlap_50") == Sentence(size=512, overlap=50)
     True
-    >>> chunker("sentences")
+    >>> make_chunker("sentences")
     Traceback (most recent call last):
     karat.core._errors.UsageError: unknown chunker 'sentences', did you mean 'sentence'?
     """
@@ -49,18 +49,18 @@ def chunker(config: Mapping[str, Any] | str, *, tokens: Tokens | None = None) ->
     name = options.pop("name", None)
     if name is None:
         raise UsageError(f"a chunker needs a name; choose from {', '.join(CHUNKERS)}")
-    made, given = _look_up(name)
-    known = [field.name for field in fields(made) if field.name not in (*given, "tokens")]
+    kind, preset = _look_up(name)
+    names = [field.name for field in fields(kind) if field.name not in (*preset, "tokens")]
     for option in options:
-        if option in given:
-            raise UsageError(f"{name}: {option} is part of the name; for another value take {ALIASES[name][0]!r}")
-        if option not in known:
-            hint = did_you_mean(str(option), known) or f"; it has {', '.join(known)}"
+        if option in preset:
+            raise UsageError(f"{name}: {option} is part of the name; for another value choose {ALIASES[name][0]!r}")
+        if option not in names:
+            hint = did_you_mean(str(option), names) or f"; it has {', '.join(names)}"
             raise UsageError(f"{name}: unknown option {shorten(option)}{hint}")
-    if tokens is not None and made is not Whole:
+    if tokens is not None and kind is not Whole:
         options["tokens"] = tokens
-    made_chunker: Chunker = made(**options, **given)
-    return made_chunker
+    chunker: Chunker = kind(**options, **preset)
+    return chunker
 
 
 def _look_up(name: object) -> tuple[type[Any], Mapping[str, Any]]:
@@ -68,5 +68,5 @@ def _look_up(name: object) -> tuple[type[Any], Mapping[str, Any]]:
         names = (*CHUNKERS, *ALIASES)
         hint = did_you_mean(name, names) if isinstance(name, str) else ""
         raise UsageError(f"unknown chunker {shorten(name)}{hint or '; known: ' + ', '.join(names)}")
-    base, given = ALIASES.get(name, (name, {}))
-    return CHUNKERS[base], given
+    base, preset = ALIASES.get(name, (name, {}))
+    return CHUNKERS[base], preset

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Measured:
-    """A canonical text; what is costly to know about it is found out when it is asked for."""
+    """A canonical text; costly properties are computed at first use."""
 
     def __init__(self, document: Document, tokens: Tokens) -> None:
         self.document = document
@@ -28,32 +28,32 @@ class Measured:
 
     @cached_property
     def starts(self) -> Sequence[int]:
-        """Where the tokens begin."""
+        """The characters at which tokens begin."""
         return token_starts(self.text, self.tokens)
 
     @cached_property
     def offsets(self) -> Offsets:
-        """Bytes of characters."""
+        """The bytes of characters."""
         return Offsets(self.text)
 
     @cached_property
     def outline(self) -> Outline:
         """The sections and blocks."""
-        # Imported here: chunkers that look at neither do not need it.
+        # Imported here: some chunkers use neither.
         from karat.text import outline
 
         return outline(self.text)
 
     def index(self, at: int) -> int:
-        """Count the tokens that begin before a character."""
+        """Return the number of tokens that begin before a character."""
         return bisect_left(self.starts, at)
 
     def count(self, start: int, end: int) -> int:
-        """Count the tokens that begin in a range of characters."""
+        """Return the number of tokens that begin in a range of characters."""
         return self.index(end) - self.index(start)
 
     def separates(self, at: int) -> bool:
-        """Say whether a character lies within no token, so that a cut before it makes one token into no two."""
+        """Return whether a cut before a character leaves all tokens whole."""
         text = self.text
         if text[at - 1].isspace() or text[at].isspace():
             return True
@@ -61,9 +61,9 @@ class Measured:
         return index < len(self.starts) and self.starts[index] == at
 
     def ahead(self, start: int, tokens: int) -> int:
-        """Give the furthest character up to which there are at most so many tokens, beginning at ``start``.
+        """Return the furthest character such that there are at most ``tokens`` tokens from ``start`` to it.
 
-        Where there is a choice, a letter stays with its marks. One character always fits, of however many tokens.
+        A letter stays with its marks if possible. One character always fits, however many tokens it has.
         """
         last = self.index(start) + tokens
         if last >= len(self.starts):
@@ -77,7 +77,7 @@ class Measured:
         return self.starts[after] if after < len(self.starts) else self.stop
 
     def back(self, end: int, tokens: int) -> int:
-        """Give the first character from which on there are at most so many tokens, up to ``end``."""
+        """Return the first character such that there are at most ``tokens`` tokens from it to ``end``."""
         last = self.index(end)
         first = max(0, last - tokens)
         while 0 < first < last and (

@@ -1,4 +1,4 @@
-"""Places in a text, counted in characters and in UTF-8 bytes."""
+"""Positions in a text, counted in characters and in UTF-8 bytes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import accumulate
 
 from karat.core import Span
 
-_STEP = 256  # characters between two of which the byte is known
+_STEP = 256  # characters between two positions whose byte is stored
 
 
 class Offsets:
-    """Turns characters into bytes and back.
+    """Converts positions in characters to bytes and back.
 
     >>> places = Offsets("café au lait")
     >>> places.span(3, 7), places.character(5)
@@ -20,26 +20,26 @@ class Offsets:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._known: list[int] = []
+        self._bytes: list[int] = []
         if not text.isascii():
             self._data = text.encode()
             sizes = (len(text[at : at + _STEP].encode()) for at in range(0, len(text), _STEP))
-            self._known = [0, *accumulate(sizes)]
+            self._bytes = [0, *accumulate(sizes)]
 
     def byte(self, at: int) -> int:
-        """Give the byte at which a character begins."""
-        if not self._known:
+        """Return the byte at which a character begins."""
+        if not self._bytes:
             return at
         step = at // _STEP
-        return self._known[step] + len(self._text[step * _STEP : at].encode())
+        return self._bytes[step] + len(self._text[step * _STEP : at].encode())
 
     def character(self, at: int) -> int:
-        """Give the character that begins at a byte."""
-        if not self._known:
+        """Return the character that begins at a byte."""
+        if not self._bytes:
             return at
-        step = bisect_right(self._known, at) - 1
-        return step * _STEP + len(self._data[self._known[step] : at].decode())
+        step = bisect_right(self._bytes, at) - 1
+        return step * _STEP + len(self._data[self._bytes[step] : at].decode())
 
     def span(self, start: int, end: int) -> Span:
-        """Give the bytes of a range of characters."""
+        """Return the bytes of a range of characters."""
         return Span(self.byte(start), self.byte(end))

@@ -1,4 +1,4 @@
-"""Places at which a text may be cut, and the fewest parts that respect a size."""
+"""The places at which a text may be cut, and the fewest parts within a size."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from karat.systems.chunk._measured import Measured
 from karat.text import line_places, sentence_places
 
 Range = tuple[int, int]
-"""Characters, the end excluded."""
+"""A range of characters, without its end."""
 
 Breaker = Callable[[str, int, int], Iterable[int]]
-"""Gives the characters between two others at which a text may be cut, in order."""
+"""Returns the characters between two others at which a text may be cut, in order."""
 
 BY_SENTENCE: tuple[Breaker, ...] = (sentence_places, line_places)
 BY_LINE: tuple[Breaker, ...] = (line_places,)
 
 
 def divide(measured: Measured, start: int, stop: int, room: int, breakers: Sequence[Breaker]) -> list[int]:
-    """Give places from ``start`` to ``stop``, with at most ``room`` tokens between two.
+    """Return places from ``start`` to ``stop`` with at most ``room`` tokens between neighbours.
 
-    The first breaker is always used; the next ones only where the one before left too much; and where none is left,
-    the text is cut between two tokens.
+    The first breaker is always used, each further one only for parts that are still too long. What is too long after
+    the last one is cut between two tokens.
     """
-    found = [start, *soft_places(measured, start, stop, breakers[0]), stop]
+    places = [start, *soft_places(measured, start, stop, breakers[0]), stop]
     for breaker in (*breakers[1:], None):
         finer = [start]
-        for a, b in pairwise(found):
+        for a, b in pairwise(places):
             if measured.count(a, b) > room:
                 finer += soft_places(measured, a, b, breaker) if breaker else hard_places(measured, a, b, room)
             finer.append(b)
-        found = finer
-    return found
+        places = finer
+    return places
 
 
 def soft_places(measured: Measured, start: int, stop: int, breaker: Breaker) -> Iterator[int]:
-    """Give the characters between two others at which a breaker lets a text be cut, none of them within a token."""
+    """Yield the characters between two others at which a breaker allows a cut that leaves all tokens whole."""
     return (at for at in breaker(measured.text, start, stop) if measured.separates(at))
 
 
 def hard_places(measured: Measured, start: int, stop: int, room: int) -> Iterator[int]:
-    """Give the characters between two others at which a text has to be cut, in order, each part as large as can be."""
+    """Yield characters between two others at which a text is cut into the largest parts of at most ``room`` tokens."""
     while measured.count(start, stop) > room and (start := measured.ahead(start, room)) < stop:
         yield start
 
 
 def pack(measured: Measured, places: Sequence[int], room: int, overlap: int = 0) -> Iterator[Range]:
-    """Put together what stands between places, from the first to the last, as much as fits into ``room`` tokens.
+    """Yield ranges from the first place to the last, each as long as fits into ``room`` tokens.
 
-    Each range begins with as much of the end of the one before as has at most ``overlap`` tokens, and as leaves room
-    for at least one thing that is new. What is too large by itself stays alone.
+    Each range begins with at most ``overlap`` tokens of the end of the one before, and has at least one new part. A
+    part that is too long by itself is a range of its own.
     """
     index = [measured.index(place) for place in places]
     first, last = 0, len(places) - 1
@@ -66,7 +66,7 @@ def pack(measured: Measured, places: Sequence[int], room: int, overlap: int = 0)
 
 
 class Stretch(NamedTuple):
-    """A range of characters that should stay together, the tokens in it, and what it is."""
+    """A range of characters that should stay together, with its tokens, type and section."""
 
     start: int
     end: int
@@ -75,29 +75,29 @@ class Stretch(NamedTuple):
     section: str = ""
     depth: int = 0
     body: int = 0
-    """Where it begins without the headings before it."""
+    """Where it begins, without the headings before it."""
 
 
 def merge(stretches: Iterable[Stretch], least: int, fit: Callable[[Stretch, Stretch], bool]) -> list[Stretch]:
-    """Put each stretch of fewer than ``least`` tokens together with the next, or else with the one before, if they fit.
+    """Return stretches in which those of fewer than ``least`` tokens are merged with the next, or with the one before.
 
-    What was put together is what its first stretch was.
+    ``fit`` decides whether two may be merged. A merged stretch has the type and section of its first one.
     """
-    found: list[Stretch] = []
+    merged: list[Stretch] = []
     for stretch in stretches:
-        if found and found[-1].tokens < least and fit(found[-1], stretch):
-            found[-1] = _joined(found[-1], stretch)
+        if merged and merged[-1].tokens < least and fit(merged[-1], stretch):
+            merged[-1] = _join(merged[-1], stretch)
         else:
-            _join_back(found, least, fit)
-            found.append(stretch)
-    _join_back(found, least, fit)
-    return found
+            _join_back(merged, least, fit)
+            merged.append(stretch)
+    _join_back(merged, least, fit)
+    return merged
 
 
-def _join_back(found: list[Stretch], least: int, fit: Callable[[Stretch, Stretch], bool]) -> None:
-    if len(found) > 1 and found[-1].tokens < least and fit(found[-2], found[-1]):
-        found[-2:] = [_joined(found[-2], found[-1])]
+def _join_back(merged: list[Stretch], least: int, fit: Callable[[Stretch, Stretch], bool]) -> None:
+    if len(merged) > 1 and merged[-1].tokens < least and fit(merged[-2], merged[-1]):
+        merged[-2:] = [_join(merged[-2], merged[-1])]
 
 
-def _joined(one: Stretch, other: Stretch) -> Stretch:
-    return one._replace(end=other.end, tokens=one.tokens + other.tokens)
+def _join(left: Stretch, right: Stretch) -> Stretch:
+    return left._replace(end=right.end, tokens=left.tokens + right.tokens)

@@ -1,19 +1,19 @@
-"""Tokens, in which the size of chunks is counted.
+"""Tokens, which measure the size of chunks.
 
 The built-in tokeniser, ``karat-words-1``, needs no model and never changes; other rules would have another name. White
-space separates tokens and is in none. Apart from that a token is
+space separates tokens and is part of none. Otherwise a token is
 
-- a word: letters, digits, underscores and marks, at most 32 characters; what is longer, as base64 is, counts as
-  several, so that nothing can be endless and yet count as one;
+- a word: letters, digits, underscores and marks, at most 32 characters; anything longer, such as base64, counts as
+  several tokens, so that no chunk can be arbitrarily long;
 - in scripts that write no blanks between words (Chinese, Japanese, Thai, Lao, Burmese, Khmer), one character with its
   marks;
 - a run of one and the same ASCII sign, at most 32: ``.``, ``...``, ``---``, ``##``;
 - a flag of two letters;
 - any other character with its marks and what zero-width joiners tie to it: one emoji, one token.
 
-What is a letter, Python's Unicode tables decide. English has 1.1 to 1.4 tokens of a usual embedding model for one of
-these. To count what a model counts, give a chunker the model's own tokeniser: any callable from a text to the start and
-end of each token, in characters.
+Python's Unicode tables decide what a letter is. In English, 1.1 to 1.4 tokens of a usual embedding model correspond to
+one of these. To count as a model does, pass a chunker the model's own tokeniser: any function from a text to the start
+and end of each token, in characters.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from typing import ClassVar, TypeAlias
 from karat.core import UsageError, shorten
 
 Tokens: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
-"""Gives the start and end of each token of a text, in characters and in order."""
+"""Returns the start and end of each token of a text, in characters and in order."""
 
 LONGEST = 32
-"""Characters in a token; what is longer counts as several, whoever made the tokens."""
+"""Characters in a token; a longer one counts as several, with any tokeniser."""
 
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -69,8 +69,8 @@ class Words:
     name: ClassVar[str] = "karat-words-1"
 
     def __call__(self, text: str) -> list[tuple[int, int]]:
-        """Give the start and end of each token."""
-        return [found.span() for found in _TOKEN.finditer(text)]
+        """Return the start and end of each token."""
+        return [token.span() for token in _TOKEN.finditer(text)]
 
     def __repr__(self) -> str:
         return "WORDS"
@@ -80,27 +80,26 @@ WORDS = Words()
 
 
 def token_starts(text: str, tokens: Tokens) -> list[int]:
-    """Give the character at which each token begins, in rising order; several may begin at one.
+    """Return the characters at which tokens begin, in rising order; several tokens may begin at one character.
 
-    Byte-level tokenisers make several tokens of one character, and give all of them its place; of a blank, which they
-    like to leave out, they make an empty token, and it counts. Those from 0 to 0, which stand for the beginning and the
-    end of a text, do not.
+    Byte-level tokenisers make several tokens of one character, all at the same place. An empty token, which they make
+    of a blank, counts. A token from 0 to 0, which marks the beginning or the end of a text, does not.
     """
     if isinstance(tokens, Words):
-        return [found.start() for found in _TOKEN.finditer(text)]
-    found = [(start, end) for start, end in tokens(text) if end]
-    for (start, _), (after, _) in pairwise(found):
+        return [token.start() for token in _TOKEN.finditer(text)]
+    spans = [(start, end) for start, end in tokens(text) if end]
+    for (start, _), (after, _) in pairwise(spans):
         if after < start:
-            raise UsageError(f"tokens: one at character {after} comes after one at {start}; give them in order")
-    for start, end in found:
+            raise UsageError(f"tokens: one at character {after} comes after one at {start}; return them in order")
+    for start, end in spans:
         if not 0 <= start <= end <= len(text):
-            raise UsageError(f"tokens: {start} to {end} is no part of a text of {len(text)} characters")
+            raise UsageError(f"tokens: {start} to {end} is not part of a text of {len(text)} characters")
     # Sorted, as tokens may overlap.
-    return sorted(at for start, end in found for at in range(start, max(end, start + 1), LONGEST))
+    return sorted(at for start, end in spans for at in range(start, max(end, start + 1), LONGEST))
 
 
 def continues(text: str, at: int) -> bool:
-    """Say whether a character goes on with what the one before began: a word, or what a reader sees as one sign."""
+    """Return whether a character continues the one before: within a word, or within what a reader sees as one sign."""
     if not 0 < at < len(text):
         return False
     before, here = text[at - 1], text[at]
@@ -110,14 +109,14 @@ def continues(text: str, at: int) -> bool:
 
 
 def name_of(tokens: Tokens) -> str:
-    """Give the name by which a fingerprint tells a tokeniser from others."""
+    """Return the name of a tokeniser for fingerprints."""
     name = getattr(tokens, "name", None)
     if isinstance(name, str) and name:
         return name
     function = getattr(tokens, "__qualname__", "<>")
     if "<" in function:  # a lambda, a function within another, or an object
         raise UsageError(
-            f"tokens = {shorten(tokens)} has no name, so that a fingerprint could not tell it from another; "
-            "give it an attribute `name` that says model and version"
+            f"tokens = {shorten(tokens)} has no name, which the fingerprint needs; "
+            "give it an attribute `name` with model and version"
         )
     return f"{tokens.__module__}.{function}"

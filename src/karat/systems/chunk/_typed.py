@@ -1,4 +1,4 @@
-"""The blocks of a text as its outline has them, with the headings before them, so that nothing lies in between."""
+"""The blocks of a text's outline, extended by the headings before them, so that there are no gaps."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from karat.systems.chunk._measured import Measured
 from karat.systems.chunk._packing import BY_LINE, BY_SENTENCE, Stretch, divide
 
 
-def blocks(measured: Measured) -> list[Stretch]:
-    """Give the blocks in reading order, from the beginning of the text to its end.
+def typed_blocks(measured: Measured) -> list[Stretch]:
+    """Return the blocks in reading order, from the beginning of the text to its end.
 
-    Each begins where the one before ends, and so has the headings in front of it; headings that nothing follows go with
-    the last. A text without blocks is one stretch without a type.
+    Each begins where the one before ends, and so includes the headings before it; headings at the end belong to the
+    last. A text without blocks is one stretch without a type.
     """
-    found = measured.outline.blocks
-    if not found:
+    blocks = measured.outline.blocks
+    if not blocks:
         return [Stretch(0, measured.stop, len(measured.starts))]
-    ends = [*(measured.offsets.character(block.span.end) for block in found[:-1]), measured.stop]
-    made: list[Stretch] = []
+    ends = [*(measured.offsets.character(block.span.end) for block in blocks[:-1]), measured.stop]
+    stretches: list[Stretch] = []
     start = 0
-    for block, end in zip(found, ends, strict=True):
+    for block, end in zip(blocks, ends, strict=True):
         if end == measured.stop or measured.separates(end):
             body = measured.offsets.character(block.span.start)
-            made.append(Stretch(start, end, measured.count(start, end), block.type, block.section, body=body))
+            stretches.append(Stretch(start, end, measured.count(start, end), block.type, block.section, body=body))
             start = end
-    return made
+    return stretches
 
 
 def typed_places(measured: Measured, blocks: list[Stretch], start: int, stop: int, room: int) -> list[int]:
-    """Give places from ``start`` to ``stop``, with at most ``room`` tokens between two.
+    """Return places from ``start`` to ``stop`` with at most ``room`` tokens between neighbours.
 
-    Prose may be cut where sentences begin. Everything else stays whole where it fits, and is cut at lines elsewhere.
+    Prose may be cut where sentences begin. Everything else stays whole if it fits, and is cut at lines if not.
     """
     places = [start]
     first = bisect_right(blocks, start, key=lambda block: block.end)
@@ -42,7 +42,7 @@ def typed_places(measured: Measured, blocks: list[Stretch], start: int, stop: in
             places += divide(measured, a, b, room, BY_SENTENCE)[1:]
         elif measured.count(a, b) <= room:
             places.append(b)
-        elif a < block.body < b and measured.count(block.body, b) <= room:  # it is only the heading that does not fit
+        elif a < block.body < b and measured.count(block.body, b) <= room:  # only the heading does not fit
             places += [*divide(measured, a, block.body, room, BY_LINE)[1:], b]
         else:
             places += divide(measured, a, b, room, BY_LINE)[1:]

@@ -1,4 +1,4 @@
-"""The whole document as one chunk."""
+"""Whole documents as chunks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from karat.systems.chunk._tokens import WORDS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """Leaves each document whole.
+    """Makes each document one chunk.
 
     >>> [chunk.span for chunk in Whole()(Document(id="wifi", text="The network is free. Ask at the desk."))]
     [Span(start=0, end=37)]
@@ -26,10 +26,10 @@ class Whole:
         check_context("whole", self.context)
 
     def __call__(self, document: Document, /) -> list[Chunk]:
-        """Give the one chunk of a document; none where it says nothing."""
+        """Return the one chunk of a document; none if it is empty."""
         cutting = Cutting(document, context=self.context, tokens=WORDS)
         return cutting.chunks([Part(0, cutting.measured.stop)])
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides what the chunks are."""
+        """Return everything that decides what the chunks are."""
         return {"chunker": "whole", "version": 1, "normaliser": NORMALISER, "context": self.context}

@@ -1,14 +1,14 @@
-"""Embedders: texts to vectors, with the model that comes in a package, or with any other; and a cache for them."""
+"""Embedders, which turn texts into vectors: the built-in model, others on this machine or behind HTTP; and a cache."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karat.systems.embed._cache import Cached, cached
-from karat.systems.embed._choice import embedder
+from karat.systems.embed._choice import make_embedder
 from karat.systems.embed._embedder import Embedder, Matrix, ModelMissing
 
 if TYPE_CHECKING:
+    from karat.systems.embed._cache import Cached, find_cache, with_cache
     from karat.systems.embed._endpoint import Endpoint
     from karat.systems.embed._granite import Granite
     from karat.systems.embed._sentence_transformers import SentenceTransformers
@@ -21,15 +21,21 @@ __all__ = [
     "Matrix",
     "ModelMissing",
     "SentenceTransformers",
-    "cached",
-    "embedder",
+    "find_cache",
+    "make_embedder",
+    "with_cache",
 ]
 
-_HOME = {"Endpoint": "_endpoint", "Granite": "_granite", "SentenceTransformers": "_sentence_transformers"}
+_HOME = {
+    **dict.fromkeys(("Cached", "find_cache", "with_cache"), "_cache"),
+    "Endpoint": "_endpoint",
+    "Granite": "_granite",
+    "SentenceTransformers": "_sentence_transformers",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:  # each needs packages of its own, which take longer to import than the others to run
+    if name in _HOME:  # imported at first use: each needs packages of its own, and few runs need more than one
         from importlib import import_module
 
         value = globals()[name] = getattr(import_module(f"karat.systems.embed.{_HOME[name]}"), name)

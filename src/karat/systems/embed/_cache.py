@@ -1,4 +1,4 @@
-"""Embeddings on disk, so that no text is embedded twice by one model."""
+"""The cache of embeddings: no text is embedded twice by the same model, in whichever project it is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,50 @@ from karat.core import InputError
 from karat.systems.embed._embedder import Embedder, Matrix, check_texts
 from karat.systems.embed._store import Store
 
-_SLICE = 256  # so many texts are embedded before they are written: what a killed process has to do again
+VARIABLE = "KARAT_CACHE"
+LIMIT = 2e9
+"""Bytes."""
+_OFF = ("off", "false", "no", "0")
+_SLICE = 256  # texts that are embedded between two writes: what a killed process has to do again
 
 
-def cached(embedder: Embedder, path: str | os.PathLike[str], *, say: Callable[[str], None] | None = None) -> Cached:
-    """Give an embedder that looks into a file first, and adds to it what it had to ask for.
+def find_cache() -> Path | None:
+    """Return the file of the user's cache of embeddings, or None if the environment turns it off.
 
-    One file serves many embedders, which it knows apart by their names, and many processes at once. A damaged file is
-    moved aside, and one that cannot be written to is not used: ``say`` gets the message (by default it is a warning).
+    It is ``embeddings/vectors.sqlite`` in the folder that ``KARAT_CACHE`` names, or else in ``$XDG_CACHE_HOME/karat``
+    or ``~/.cache/karat``. ``KARAT_CACHE=off`` turns it off. Without a home folder RuntimeError is raised.
     """
-    return Cached(embedder, Store(path, say or _warn))
+    chosen = os.environ.get(VARIABLE, "").strip()
+    if chosen.lower() in _OFF:
+        return None
+    shared = os.environ.get("XDG_CACHE_HOME", "")
+    if chosen:
+        folder = Path(chosen).expanduser()
+    elif Path(shared).is_absolute():  # others are to be ignored, says the XDG specification
+        folder = Path(shared) / "karat"
+    else:
+        folder = Path.home() / ".cache" / "karat"
+    return folder / "embeddings" / "vectors.sqlite"
+
+
+def with_cache(
+    embedder: Embedder,
+    path: str | os.PathLike[str],
+    *,
+    limit: float = LIMIT,
+    say: Callable[[str], None] | None = None,
+) -> Cached:
+    """Return an embedder that reads known vectors from a file, and adds the others to it.
+
+    One file serves many embedders, which it tells apart by name, and many processes at once. It holds about ``limit``
+    bytes; vectors that were not used for the longest time are deleted. A damaged file is moved aside, and a file that
+    cannot be written is not used: ``say`` gets the message (a warning by default).
+    """
+    return Cached(embedder, Store(path, say or _warn, limit))
 
 
 class Cached:
-    """An embedder with a memory; made by :func:`cached`."""
+    """An embedder with a cache; made by :func:`with_cache`."""
 
     def __init__(self, embedder: Embedder, store: Store) -> None:
         self.embedder = embedder
@@ -36,16 +67,16 @@ class Cached:
 
     @property
     def name(self) -> str:
-        """The embedder's own: what is remembered is the same."""
+        """The embedder's own name: its vectors are the same with a cache."""
         return self.embedder.name
 
     @property
     def size(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions of a vector."""
         return self.embedder.size
 
     def describe(self) -> dict[str, Any]:
-        """Give what the embedder says of itself."""
+        """Return the embedder's own description."""
         return self.embedder.describe()
 
     def close(self) -> None:
@@ -53,26 +84,26 @@ class Cached:
         self._store.close()
 
     def __call__(self, texts: Sequence[str], /) -> Matrix:
-        """Give one row of length 1 for each text; the embedder is asked only for texts that it was never asked for."""
+        """Return one row of length 1 for each text; the embedder gets only the texts that the file does not have."""
         checked = check_texts(texts)
         keys = [hashlib.sha256(text.encode()).digest() for text in checked]
-        wanted = dict(zip(keys, checked, strict=True))
-        found = self._store.read(self.name, list(wanted))
-        missing = {key: text for key, text in wanted.items() if key not in found}
+        text_of = dict(zip(keys, checked, strict=True))
+        vectors = self._store.read(self.name, list(text_of))
+        missing = {key: text for key, text in text_of.items() if key not in vectors}
         for part in _slices(missing):
             fresh = dict(zip(part, self.embedder(list(part.values())), strict=True))
             self._store.write(self.name, fresh)
-            found.update(fresh)
-        return self._matrix([found[key] for key in keys])
+            vectors.update(fresh)
+        return self._matrix([vectors[key] for key in keys])
 
     def _matrix(self, rows: Sequence[Matrix]) -> Matrix:
         if not rows:
             return np.empty((0, self.size), np.float32)
         if len(sizes := {len(row) for row in rows}) > 1:
             raise InputError(
-                f"holds vectors of {' and of '.join(map(str, sorted(sizes)))} numbers under one name, {self.name}",
+                f"holds vectors of {' and of '.join(map(str, sorted(sizes)))} dimensions under one name, {self.name}",
                 source=self._store.name,
-                hint="the model behind the name has changed; use another file",
+                hint="the model behind the name has changed; remove the file, or give the model another name",
             )
         return np.stack(rows)
 

@@ -1,4 +1,4 @@
-"""Embedders by name, as a configuration has them."""
+"""Embedders by the names that a configuration uses."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from karat.systems.embed._embedder import Embedder
 DEFAULT = "granite"
 
 
-def embedder(choice: str | Mapping[str, Any] = DEFAULT) -> Embedder:
-    """Give an embedder: ``granite``, ``openai:<model>``, ``sentence-transformers:<model>``, or what a table says.
+def make_embedder(choice: str | Mapping[str, Any] = DEFAULT) -> Embedder:
+    """Return an embedder: ``granite``, ``openai:<model>``, ``sentence-transformers:<model>``, or one from a table.
 
     A table has ``kind`` (granite, openai, sentence-transformers) and the kind's options: granite ``runtime``; openai
     ``model``, ``url``, ``key_variable``, ``dimensions``, ``batch``, ``timeout``, ``retries``; sentence-transformers
-    ``model``, ``batch``. Raises ModelMissing where granite is not installed.
+    ``model``, ``batch``. ModelMissing is raised if granite is not installed.
 
-    >>> embedder({"kind": "openai", "model": "nomic-embed-text", "url": "http://localhost:11434/v1"}).name
+    >>> make_embedder({"kind": "openai", "model": "nomic-embed-text", "url": "http://localhost:11434/v1"}).name
     'openai:nomic-embed-text@http://localhost:11434/v1'
-    >>> embedder("granit")
+    >>> make_embedder("granit")
     Traceback (most recent call last):
     karat.core._errors.UsageError: unknown embedder 'granit', did you mean 'granite'?
     """
@@ -45,10 +45,10 @@ def _check(kind: str, option: str, value: object, types: Mapping[str, type]) -> 
     if option not in types:
         hint = did_you_mean(option, types) or f"; known: {', '.join(types)}"
         raise UsageError(f"the embedder {kind} has no option {option!r}{hint}")
-    wanted = types[option]
-    fits = isinstance(value, int | float) if wanted is float else isinstance(value, wanted)
+    expected = types[option]
+    fits = isinstance(value, int | float) if expected is float else isinstance(value, expected)
     if not fits or isinstance(value, bool):
-        raise UsageError(f"{option}={shorten(value)} of the embedder {kind} is no {_WORDS[wanted]}")
+        raise UsageError(f"{option}={shorten(value)} of the embedder {kind} is not {_NAMES[expected]}")
 
 
 def _granite(**options: Any) -> Embedder:
@@ -69,7 +69,7 @@ def _sentence_transformers(**options: Any) -> Embedder:
     return SentenceTransformers(**options)
 
 
-_WORDS = {str: "text", int: "whole number", float: "number"}
+_NAMES = {str: "text", int: "a whole number", float: "a number"}
 _KINDS: dict[str, tuple[Callable[..., Embedder], Mapping[str, type]]] = {
     "granite": (_granite, {"runtime": str}),
     "openai": (

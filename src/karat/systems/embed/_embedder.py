@@ -1,4 +1,4 @@
-"""What karat asks of an embedder."""
+"""The protocol of an embedder."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ Real = TypeVar("Real", np.float32, np.float64)
 
 
 class ModelMissing(InputError):
-    """The model is not installed; the hint says how to get it. The pipeline goes on with the lexical channel alone."""
+    """The model is not installed; the hint says how to install it. The pipeline can go on with the lexical channel."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose inner product says how near they are in meaning."""
+    """Turns texts into vectors whose inner product measures similarity of meaning."""
 
     @property
     def name(self) -> str:
-        """Which vectors these are: embedders of one name give the same ones, so the name is the key of caches."""
+        """The key of caches: embedders with the same name return the same vectors."""
         ...
 
     @property
     def size(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions of a vector."""
         ...
 
     def __call__(self, texts: Sequence[str], /) -> Matrix:
-        """Give one row of length 1 for each text."""
+        """Return one row of length 1 for each text."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides what the vectors are, as plain data for fingerprints."""
+        """Return everything that decides what the vectors are, as plain data for fingerprints."""
         ...
 
 
 def check_texts(texts: Sequence[str]) -> list[str]:
-    """Give the texts as every model can take them, or say what is none.
+    """Return a list of texts that every model accepts; UsageError is raised for anything but texts.
 
     Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes the replacement character.
 
@@ -49,17 +49,17 @@ def check_texts(texts: Sequence[str]) -> list[str]:
     ['pool', 'a\ufffd']
     >>> check_texts("pool")
     Traceback (most recent call last):
-    karat.core._errors.UsageError: 'pool' is one text; give a list of texts
+    karat.core._errors.UsageError: 'pool' is one text; pass a list of texts
     """
     if isinstance(texts, str | bytes):
-        raise UsageError(f"{shorten(texts)} is one text; give a list of texts")
+        raise UsageError(f"{shorten(texts)} is one text; pass a list of texts")
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise UsageError(f"text {number} is {shorten(text)}, not a string")
-    return [text if text.isascii() else _well_formed(text) for text in texts]
+    return [text if text.isascii() else _replace_surrogates(text) for text in texts]
 
 
-def _well_formed(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -67,11 +67,11 @@ def _well_formed(text: str) -> str:
     return text
 
 
-def normalised(matrix: NDArray[Real]) -> NDArray[Real]:
-    """Scale every row to length 1; a row of zeros stays one, and is near to nothing."""
+def normalise(matrix: NDArray[Real]) -> NDArray[Real]:
+    """Return the matrix with every row scaled to length 1; a row of zeros stays as it is."""
     largest = np.abs(matrix).max(axis=1, keepdims=True)
     largest[largest == 0] = 1
-    scaled: NDArray[Real] = matrix / largest  # squares of numbers near 1 are neither too large nor too small
+    scaled: NDArray[Real] = matrix / largest  # so that squares neither overflow nor underflow
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
     lengths[lengths == 0] = 1
     scaled /= lengths

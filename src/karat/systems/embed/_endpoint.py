@@ -1,4 +1,4 @@
-"""Embeddings from any server that speaks OpenAI's protocol: ``POST <url>/embeddings``."""
+"""Embeddings from any server with OpenAI's API: ``POST <url>/embeddings``."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 from karat.core import SystemFailed, UsageError
 from karat.net import Client
 from karat.net import Endpoint as HttpEndpoint
-from karat.systems.embed._answer import rows_of
-from karat.systems.embed._embedder import Matrix, check_texts, normalised
+from karat.systems.embed._answer import read_vectors
+from karat.systems.embed._embedder import Matrix, check_texts, normalise
 
 OPENAI = "https://api.openai.com/v1"
 
 
 class Endpoint:
-    """Embeds with a model behind an HTTP server; the vectors' length is learned from the first answer.
+    """Embeds with a model behind an HTTP server; the number of dimensions is learned from the first response.
 
-    ``url`` is what stands before ``/embeddings``. ``key_variable`` names the environment variable that holds the key,
-    which is read before the first request and written nowhere; a server of one's own may need none. ``dimensions`` is
-    sent to models that can give shorter vectors. ``timeout`` is in seconds, for one try of one batch. A server that
-    fails for good raises SystemFailed with its own words.
+    ``url`` is the part before ``/embeddings``. ``key_variable`` names the environment variable that holds the key,
+    which is read before the first request and written nowhere; it is empty for a server that needs none. ``dimensions``
+    is sent to models that can return shorter vectors. ``timeout`` is in seconds, for one attempt of one batch. If the
+    server fails after all retries, SystemFailed is raised with its message.
     """
 
     def __init__(
@@ -64,29 +64,29 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """The model, where it runs, and how short its vectors are cut."""
+        """The model, its URL, and the number of dimensions if it was chosen."""
         return f"openai:{self.model}@{self.url}" + (f"/{self.dimensions}" if self.dimensions else "")
 
     @property
     def size(self) -> int:
-        """How many numbers a vector has; the server is asked when nobody knows yet."""
+        """The number of dimensions of a vector; asks the server if it is not known yet."""
         if self._size is None:
             self(["size"])
         assert self._size is not None
         return self._size
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides what the vectors are, as far as it can be known from here."""
+        """Return everything known here that decides what the vectors are."""
         return {"kind": "openai", "model": self.model, "url": self.url, "dimensions": self.dimensions}
 
     def __call__(self, texts: Sequence[str], /) -> Matrix:
-        """Give one row of length 1 for each text, asking for a batch at a time."""
-        # Servers refuse an empty text, and one bad text would cost its whole batch.
-        wanted = [text or " " for text in check_texts(texts)]
-        if not wanted:
+        """Return one row of length 1 for each text, with one request for each batch."""
+        # Servers refuse an empty text, and with it the whole batch.
+        inputs = [text or " " for text in check_texts(texts)]
+        if not inputs:
             return np.empty((0, self.size), np.float32)
-        batches = [wanted[start : start + self.batch] for start in range(0, len(wanted), self.batch)]
-        return np.concatenate([self._batch(batch) for batch in batches])
+        batches = [inputs[start : start + self.batch] for start in range(0, len(inputs), self.batch)]
+        return np.concatenate([self._embed(batch) for batch in batches])
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -95,21 +95,21 @@ class Endpoint:
                 self._client.close()
                 self._client = None
 
-    def _batch(self, texts: list[str]) -> Matrix:
+    def _embed(self, texts: list[str]) -> Matrix:
         data: dict[str, Any] = {"model": self.model, "input": texts}
         if self.dimensions is not None:
             data["dimensions"] = self.dimensions
-        client = self._connected()
+        client = self._connect()
         answer = client.post(data)
         try:
-            rows = rows_of(answer, len(texts), self._size)
+            rows = read_vectors(answer, len(texts), self._size)
         except SystemFailed as error:
             raise client.failed(str(error)) from None
         self._size = rows.shape[1]
-        return normalised(rows).astype(np.float32)
+        return normalise(rows).astype(np.float32)
 
-    def _connected(self) -> Client:
-        """Give the client, whose connections stay open between calls, and are closed when nobody needs them."""
+    def _connect(self) -> Client:
+        """Return the client, whose connections stay open between calls."""
         with self._lock:
             if self._client is None:
                 self._client = Client(self.endpoint, "embedder")
@@ -117,7 +117,7 @@ class Endpoint:
 
 
 def _base(url: str) -> str:
-    """Give the address without what is added to it, and refuse one that would put a secret into names and messages."""
+    """Return the base URL; raise UsageError for one with a part that may be secret, as names and messages show it."""
     parts = urlsplit(HttpEndpoint(url=url).url)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UsageError("the address of an endpoint takes no user, password or query; name a key_variable instead")

@@ -1,7 +1,7 @@
 """The default model's forward pass, in NumPy.
 
-Texts of a batch lie one after another in one matrix of tokens, so that no product is spent on padding; only attention
-looks at each text alone. The model is a BERT of six layers: Devlin et al. 2019, arXiv:1810.04805.
+The tokens of all texts of a batch are rows of one matrix, so that nothing is computed for padding; only attention looks
+at each text alone. The model is a BERT of six layers: Devlin et al. 2019, arXiv:1810.04805.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.systems.embed._embedder import Matrix, normalised
+from karat.systems.embed._embedder import Matrix, normalise
 from karat.systems.embed._pack import Pack
 
 WIDTH = 384
@@ -27,14 +27,14 @@ Ids = NDArray[np.uint16]
 
 _HEAD = WIDTH // HEADS
 _FIRST_POSITION = 2  # RoBERTa's rows 0 and 1 belong to padding
-_ROWS = 32  # of a block that stays in the cache while it goes through many small steps
+_ROWS = 32  # of a block that stays in the CPU cache during many small steps
 _SMALL = 1 << 18
-"""OpenBLAS leaves a product of fewer multiplications to one thread. For a larger one it wakes them all, thousands of
-times in a batch; where a thread has to wait for a core, that was seen to cost a hundred times the work."""
+"""OpenBLAS computes a product of fewer multiplications in one thread. For a larger one it wakes all threads, thousands
+of times in a batch; when a thread had to wait for a core, that took a hundred times as long."""
 
 _TAIL = (-0.00032807302, 0.0049106410, -0.035924005, -0.31884246, -0.79766536, -0.69317326)
 """The polynomial p, highest power first, with exp(p(x)) = 1 - Phi(x) for x >= 0, fitted so that x exp(p(x)) errs by
-at most 4.4e-7. It falls for ever, so that nothing needs to be cut off."""
+at most 4.4e-7. It decreases for all x, so that no cut-off is needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Affine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """The weights of one layer; queries carry attention's factor already."""
+    """The weights of one layer; those of the queries include the factor of attention."""
 
     query: Affine
     key_value: Affine
@@ -64,32 +64,32 @@ class Layer:
 
 
 class Forward:
-    """The model with its weights unpacked; one call for each batch, from any thread."""
+    """The model with unpacked weights; called once for each batch, from any thread."""
 
     def __init__(self, pack: Pack) -> None:
         self._embed = Embedding(pack)
         self._layers = [layer_of(pack, number) for number in range(LAYERS)]
 
     def __call__(self, batch: Sequence[Ids]) -> Matrix:
-        """Give the vector of each text: its first token's, after the last layer."""
+        """Return the vector of each text: that of its first token, after the last layer."""
         x, starts = self._embed(batch)
         for layer in self._layers[:-1]:
-            x = _through(layer, x, starts, starts)
-        # Of the last layer only the first tokens are asked for, which saves most of it.
+            x = _apply(layer, x, starts, starts)
+        # Only the first tokens of the last layer are needed, which saves most of its work.
         firsts = np.arange(len(batch) + 1)
-        return normalised(_through(self._layers[-1], x, starts, firsts))
+        return normalise(_apply(self._layers[-1], x, starts, firsts))
 
 
 class Embedding:
-    """What comes before the layers: a vector for each token and its place."""
+    """The embedding before the layers: a vector for each token and its position."""
 
     def __init__(self, pack: Pack) -> None:
         self._words = pack.tensors["word_emb"]
-        self._places = pack.tensors["pos_emb"].dense()[_FIRST_POSITION:] + pack.tensors["type_emb"].dense()[0]
+        self._places = pack.tensors["pos_emb"].unpack()[_FIRST_POSITION:] + pack.tensors["type_emb"].unpack()[0]
         self._norm = _affine(pack, "emb_ln")
 
     def __call__(self, batch: Sequence[Ids]) -> tuple[Matrix, NDArray[Any]]:
-        """Give one row for each token of all texts, and the row at which each text begins, and the end."""
+        """Return a row for each token of all texts, and the rows at which the texts begin, followed by the end."""
         lengths = [len(ids) for ids in batch]
         x = self._words.rows(np.concatenate(batch))
         x += np.concatenate([self._places[:length] for length in lengths])
@@ -98,7 +98,7 @@ class Embedding:
 
 
 def layer_of(pack: Pack, number: int) -> Layer:
-    """Unpack a layer."""
+    """Return an unpacked layer."""
     both = _affine(pack, f"l{number}.qkv")
     factor = np.float32(1 / math.sqrt(_HEAD))
     return Layer(
@@ -113,18 +113,17 @@ def layer_of(pack: Pack, number: int) -> Layer:
 
 
 def _affine(pack: Pack, name: str) -> Affine:
-    weight, bias = pack.tensors[f"{name}.w"].dense(), pack.tensors[f"{name}.b"].dense()
-    return Affine(weight=np.ascontiguousarray(weight.T), bias=bias)
+    return Affine(weight=pack.tensors[f"{name}.w"].unpack_transposed(), bias=pack.tensors[f"{name}.b"].unpack())
 
 
-def _through(layer: Layer, x: Matrix, starts: NDArray[Any], asked: NDArray[Any]) -> Matrix:
-    """Give the tokens after a layer: all, or those at the start of each text when ``asked`` counts the texts."""
+def _apply(layer: Layer, x: Matrix, starts: NDArray[Any], outputs: NDArray[Any]) -> Matrix:
+    """Return the tokens after a layer: all, or only the first of each text if ``outputs`` counts the texts."""
     keys_values = layer.key_value(x)
-    if len(x) != asked[-1]:
+    if len(x) != outputs[-1]:
         x = x[starts[:-1]]
     queries, attended = layer.query(x), np.empty_like(x)
     for text in range(len(starts) - 1):
-        rows = slice(asked[text], asked[text + 1])
+        rows = slice(outputs[text], outputs[text + 1])
         own = keys_values[starts[text] : starts[text + 1]]
         _attend(queries[rows], own[:, :WIDTH], own[:, WIDTH:], attended[rows])
     y = layer.attended(attended)
@@ -139,12 +138,12 @@ def _through(layer: Layer, x: Matrix, starts: NDArray[Any], asked: NDArray[Any])
 
 
 def _attend(queries: Matrix, keys: Matrix, values: Matrix, out: Matrix) -> None:
-    """Write to ``out`` what the queries of one text see of its values, head by head (Vaswani et al. 2017)."""
+    """Write the attention of one text to ``out``, head by head (Vaswani et al. 2017)."""
 
     def heads(x: Matrix) -> Matrix:
         return x.reshape(-1, HEADS, _HEAD).transpose(1, 0, 2)
 
-    # Copies whose rows lie together make the many small products below a third faster.
+    # Contiguous copies make the many small products below a third faster.
     k, v = np.ascontiguousarray(heads(keys).transpose(0, 2, 1)), np.ascontiguousarray(heads(values))
     q, seen = np.ascontiguousarray(heads(queries)), heads(out)
     step = max(1, _SMALL // (len(keys) * _HEAD))
@@ -159,7 +158,7 @@ def _attend(queries: Matrix, keys: Matrix, values: Matrix, out: Matrix) -> None:
 
 
 def layer_norm(x: Matrix, norm: Affine) -> None:
-    """Bring every row, in place, to mean 0 and variance 1, then to the norm's own (Ba et al. 2016)."""
+    """Normalise every row, in place, to mean 0 and variance 1, then scale and shift it (Ba et al. 2016)."""
     for block in _blocks(x):
         block -= block.mean(axis=1, keepdims=True)
         spread = np.einsum("ij,ij->i", block, block)[:, None] / np.float32(x.shape[1])

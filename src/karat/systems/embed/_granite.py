@@ -22,17 +22,17 @@ MODEL = "granite-embedding-30m-english"
 REVISION = "9b5b096411652ec1189c68fcfb90d0a82c5b45af"
 TOKENS = 512
 
-_WINDOW = 1024  # so many texts are sorted at once: what waits stays small, and batches are nearly even
-_BATCH = 1024  # tokens: enough for fast products, few enough to stay in the cache
+_WINDOW = 1024  # texts that are sorted by length at once: little memory, and batches of nearly equal lengths
+_BATCH = 1024  # tokens: enough for fast products, few enough for the CPU cache
 _CHARACTERS = 1 << 17
-"""What comes after so many is not among the first 512 tokens: the longest token has 128 characters."""
+"""Characters beyond these cannot be among the first 512 tokens: the longest token has 128 characters."""
 
 
 class Granite:
-    """Embeds with granite-embedding-30m-english: English, 384 numbers, the first 512 tokens of a text.
+    """Embeds with granite-embedding-30m-english: English, 384 dimensions, the first 512 tokens of a text.
 
-    ``runtime`` decides how fast, not what: the vectors of NumPy and onnxruntime are equal to five digits, so both have
-    one name. ``auto`` takes onnxruntime when it is installed. Raises ModelMissing where the model is not.
+    ``runtime`` changes the speed only: the vectors of NumPy and onnxruntime are equal to five digits, so both have the
+    same name. ``auto`` is onnxruntime if it is installed. ModelMissing is raised if the model is not installed.
     """
 
     size = WIDTH
@@ -53,7 +53,7 @@ class Granite:
         return f"Granite(runtime={self.runtime!r})"
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides what the vectors are."""
+        """Return everything that decides what the vectors are."""
         return {
             "kind": "granite",
             "model": f"ibm-granite/{MODEL}",
@@ -65,36 +65,38 @@ class Granite:
         }
 
     def __call__(self, texts: Sequence[str], /) -> Matrix:
-        """Give one row of length 1 for each text; which texts stand beside it changes the sixth digit at most."""
+        """Return one row of length 1 for each text; the other texts change its sixth digit at most."""
         vectors = np.empty((len(texts), self.size), np.float32)
         for place, vector in self._each(texts, self._run):
             vectors[place] = vector
         return vectors
 
     def too_long(self, texts: Sequence[str]) -> int:
-        """Count the texts of which the end is not read."""
+        """Return how many texts are longer than the model reads."""
         checked = check_texts(texts)
         windows = (checked[start : start + _WINDOW] for start in range(0, len(checked), _WINDOW))
-        return sum(bool(one.overflowing) for window in windows for one in self._tokenizer.encode_batch_fast(window))
+        encodings = (text for window in windows for text in self._tokenizer.encode_batch_fast(window))
+        return sum(bool(encoding.overflowing) for encoding in encodings)
 
     @cached_property
     def _forward(self) -> Forward:
         return Forward(self._pack)
 
     def _each(self, texts: Sequence[str], run: Run) -> Iterator[tuple[int, Matrix]]:
-        """Run batches of about equal length, and give what came out with the numbers of the texts."""
+        """Run batches of texts of similar length, and yield the number and the vector of each text."""
         checked = check_texts(texts)
         for start in range(0, len(checked), _WINDOW):
             window = [text[:_CHARACTERS] for text in checked[start : start + _WINDOW]]
-            ids = [np.array(found.ids, np.uint16) for found in self._tokenizer.encode_batch_fast(window)]
-            batches = list(_batches([len(one) for one in ids]))
-            done = spread(run, [[ids[place] for place in batch] for batch in batches])
-            for batch, results in zip(batches, done, strict=True):
+            ids = [np.array(encoding.ids, np.uint16) for encoding in self._tokenizer.encode_batch_fast(window)]
+            batches = list(_batches([len(text) for text in ids]))
+            tokens = [[ids[place] for place in batch] for batch in batches]
+            vectors = spread(run, tokens, uses_blas=self.runtime == "numpy")
+            for batch, results in zip(batches, vectors, strict=True):
                 yield from ((start + place, result) for place, result in zip(batch, results, strict=True))
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Group texts, longest first, into batches of at most 1,024 tokens; no text is longer.
+    """Yield the numbers of texts, longest first, in batches of at most 1,024 tokens; no text is longer.
 
     >>> list(_batches([400, 20, 512, 30, 512]))
     [[2, 4], [0, 3, 1]]

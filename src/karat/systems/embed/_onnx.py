@@ -1,7 +1,7 @@
 """The default model's forward pass, in onnxruntime.
 
-The graph is written at run time, which takes a few milliseconds and 8 KB: the weights are handed over in memory. So
-neither the package ``onnx`` nor a file on disk is needed.
+The graph is written at run time, which takes a few milliseconds and 8 KB; the weights are passed in memory. So neither
+the package ``onnx`` nor a file on disk is needed.
 """
 
 from __future__ import annotations
@@ -11,43 +11,45 @@ from itertools import groupby
 
 import numpy as np
 
-from karat.net import package
-from karat.systems.embed._embedder import Matrix, normalised
+from karat.net import require_package
+from karat.systems.embed._embedder import Matrix, normalise
 from karat.systems.embed._forward import EPSILON, HEADS, LAYERS, WIDTH, Affine, Embedding, Ids, layer_of
 from karat.systems.embed._pack import Pack
-from karat.systems.embed._protobuf import Value, message
+from karat.systems.embed._protobuf import Value, encode
 
 _FLOAT, _INT64 = 1, 7  # TensorProto.DataType
 
 
 class OnnxForward:
-    """The model in a session of onnxruntime; one call for each batch, from any thread."""
+    """The model in a session of onnxruntime; called once for each batch, from any thread."""
 
     def __init__(self, pack: Pack) -> None:
-        ort = package("onnxruntime", install="'karat[onnx]'", what="the runtime onnx of the embedder granite")
+        ort = require_package(
+            "onnxruntime", install="'karat[onnx]'", purpose="the runtime onnx of the embedder granite"
+        )
         graph = Graph(pack)
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches are spread over threads already
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
-        # The session may keep pointers into what it was given, so that must live as long.
+        # The session may keep pointers to these values, so they must live as long as it does.
         self._weights = {name: ort.OrtValue.ortvalue_from_numpy(weight) for name, weight in graph.weights.items()}
         options.add_external_initializers(list(self._weights), list(self._weights.values()))
         self._session = ort.InferenceSession(graph.model(), options, providers=["CPUExecutionProvider"])
         self._embed = Embedding(pack)
 
     def __call__(self, batch: Sequence[Ids]) -> Matrix:
-        """Give the vector of each text, in the batch's order; texts of equal length beside each other run as one."""
-        return np.concatenate([self._equal(list(texts)) for _, texts in groupby(batch, len)])
+        """Return the vector of each text, in order; neighbours of equal length run as one batch."""
+        return np.concatenate([self._run(list(texts)) for _, texts in groupby(batch, len)])
 
-    def _equal(self, texts: list[Ids]) -> Matrix:
+    def _run(self, texts: list[Ids]) -> Matrix:
         x, _ = self._embed(texts)
         (first,) = self._session.run(None, {"tokens": x.reshape(len(texts), -1, WIDTH)})
-        return normalised(first.reshape(-1, WIDTH))
+        return normalise(first.reshape(-1, WIDTH))
 
 
 class Graph:
-    """Nodes, and the weights that they refer to by name.
+    """The nodes of a model, and the weights that they refer to by name.
 
     The numbers of fields are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.proto. Attention is
     onnxruntime's own operator, which is faster than its parts.
@@ -61,25 +63,25 @@ class Graph:
             self._output = self._layer(pack, number, self._output)
 
     def model(self) -> bytes:
-        """Give the ModelProto."""
-        first = message((8, "first"), (1, 1), (2, _INT64), (9, bytes(8)))  # the position 0, in a list of one
-        graph = message(
+        """Return the ModelProto."""
+        first = encode((8, "first"), (1, 1), (2, _INT64), (9, bytes(8)))  # the position 0, in a list of one
+        graph = encode(
             *((1, node) for node in self._nodes),
             (2, "granite"),
             (5, first),
-            *((5, _elsewhere(name, weight)) for name, weight in self.weights.items()),
+            *((5, _declare(name, weight)) for name, weight in self.weights.items()),
             (11, _shaped("tokens", "texts", "length", WIDTH)),
             (12, _shaped(self._output, "texts", 1, WIDTH)),
         )
-        operators = message((1, ""), (2, 20)), message((1, "com.microsoft"), (2, 1))
-        return message((1, 10), (7, graph), *((8, version) for version in operators))
+        operators = encode((1, ""), (2, 20)), encode((1, "com.microsoft"), (2, 1))
+        return encode((1, 10), (7, graph), *((8, version) for version in operators))
 
     def _layer(self, pack: Pack, number: int, x: str) -> str:
         layer = layer_of(pack, number)
         at = f"layer{number}"
         keys = self._affine(f"{at}.keys", x, _part(layer.key_value, slice(WIDTH)))
         values = self._affine(f"{at}.values", x, _part(layer.key_value, slice(WIDTH, None)))
-        if number == LAYERS - 1:  # only the first token of each text is asked for
+        if number == LAYERS - 1:  # only the first token of each text is needed
             x = self._node("Gather", f"{at}.first", x, "first", axis=1)
         queries = self._affine(f"{at}.queries", x, layer.query)
         seen = self._node("MultiHeadAttention", f"{at}.seen", queries, keys, values, num_heads=HEADS, scale=1.0)
@@ -104,7 +106,7 @@ class Graph:
     def _node(self, operator: str, output: str, *inputs: str, **attributes: int | float) -> str:
         domain = "com.microsoft" if operator == "MultiHeadAttention" else ""
         self._nodes.append(
-            message(
+            encode(
                 *((1, name) for name in inputs),
                 (2, output),
                 (4, operator),
@@ -117,18 +119,18 @@ class Graph:
 
 def _attribute(name: str, value: int | float) -> bytes:
     typed: tuple[tuple[int, Value], ...] = ((2, value), (20, 1)) if isinstance(value, float) else ((3, value), (20, 2))
-    return message((1, name), *typed)
+    return encode((1, name), *typed)
 
 
-def _elsewhere(name: str, weight: Matrix) -> bytes:
-    """Declare a weight that is handed over in memory."""
-    location = message((1, "location"), (2, "memory"))
-    return message(*((1, length) for length in weight.shape), (2, _FLOAT), (8, name), (13, location), (14, 1))
+def _declare(name: str, weight: Matrix) -> bytes:
+    """Return the declaration of a weight that is passed in memory."""
+    location = encode((1, "location"), (2, "memory"))
+    return encode(*((1, length) for length in weight.shape), (2, _FLOAT), (8, name), (13, location), (14, 1))
 
 
 def _shaped(name: str, *dimensions: str | int) -> bytes:
-    shape = message(*((1, message((2 if isinstance(size, str) else 1, size))) for size in dimensions))
-    return message((1, name), (2, message((1, message((1, _FLOAT), (2, shape))))))
+    shape = encode(*((1, encode((2 if isinstance(size, str) else 1, size))) for size in dimensions))
+    return encode((1, name), (2, encode((1, encode((1, _FLOAT), (2, shape))))))
 
 
 def _part(affine: Affine, columns: slice) -> Affine:

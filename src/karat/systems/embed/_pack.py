@@ -1,6 +1,6 @@
-"""The file in which the default model comes: found in an installed package, checked, and taken apart.
+"""The file of the default model: found in an installed package, verified, and parsed.
 
-Nobody knows who made the package, so none of its code is imported, and a file with other bytes is refused.
+The package's author is not known, so none of its code is imported, and a file with other bytes is refused.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
@@ -27,27 +28,35 @@ SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
 INSTALL = "pip install 'karat[dense]'"
 
 _MAGIC = b"HMSEMB01"
-_GROUP = 64  # so many values have one scale
+_GROUP = 64  # values that share a scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """Numbers of a model; where there are scales, they are eight bits each, and times their group's scale."""
+    """Numbers of a model; with scales, each is an eight-bit number that its group's scale multiplies."""
 
     values: NDArray[Any]
     scales: Matrix | None = None
 
     def rows(self, numbers: NDArray[Any]) -> Matrix:
-        """Give some rows of a matrix, without unpacking all of it."""
+        """Return some rows of a matrix, without unpacking all of it."""
         if self.scales is None:
             return np.asarray(self.values[numbers], np.float32)
         groups = self.values[numbers].reshape(len(numbers), -1, _GROUP)
-        found: Matrix = groups * self.scales[numbers][:, :, None]
-        return found.reshape(len(numbers), -1)
+        rows: Matrix = groups * self.scales[numbers][:, :, None]
+        return rows.reshape(len(numbers), -1)
 
-    def dense(self) -> Matrix:
-        """Give all of it."""
+    def unpack(self) -> Matrix:
+        """Return all rows."""
         return self.rows(np.arange(len(self.values)))
+
+    def unpack_transposed(self) -> Matrix:
+        """Return the transposed matrix, contiguous; transposing bytes takes half the time of transposing floats."""
+        if self.scales is None:
+            return np.ascontiguousarray(self.unpack().T)
+        values, scales = np.ascontiguousarray(self.values.T), np.ascontiguousarray(self.scales.T)
+        groups: Matrix = values.reshape(-1, _GROUP, values.shape[1]) * scales[:, None, :]
+        return groups.reshape(values.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +68,7 @@ class Pack:
 
 
 def find_pack() -> Path:
-    """Give the file of the installed package, which need not exist; say how to install it where there is none."""
+    """Return the path of the model's file; raise ModelMissing, with how to install it, without the package."""
     try:
         return Path(str(distribution(PACKAGE).locate_file(FILE)))
     except PackageNotFoundError:
@@ -69,21 +78,30 @@ def find_pack() -> Path:
 
 
 def read_pack(path: Path) -> Pack:
-    """Read the one file whose hash is known; any other raises InputError."""
-    data = access_file(str(path), path.read_bytes)
-    found = hashlib.sha256(data).hexdigest()
-    if found != SHA256:
+    """Read the model's file; InputError is raised if its hash is not the expected one."""
+    data = access_file(str(path), lambda: _map(path))
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != SHA256:
         raise InputError(
-            f"is not the file that karat knows: its sha256 is {found[:12]}..., wanted {SHA256[:12]}...",
+            f"is not the file that karat expects: its sha256 is {digest[:12]}..., not {SHA256[:12]}...",
             source=str(path),
             hint=f"pip install --force-reinstall {PACKAGE}==0.1.0",
         )
-    return _taken_apart(data)
+    return _parse(data)
 
 
-def _taken_apart(data: bytes) -> Pack:
-    # What is asserted here holds for the one file with the hash above.
-    assert data.startswith(_MAGIC)
+def _map(path: Path) -> mmap.mmap | bytes:
+    """Return the bytes of a file without copying them."""
+    with path.open("rb") as file:
+        try:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:  # an empty file cannot be mapped
+            return b""
+
+
+def _parse(data: mmap.mmap | bytes) -> Pack:
+    # The assertions hold for the one file with the hash above.
+    assert data[: len(_MAGIC)] == _MAGIC
     start = 16
     end = start + int.from_bytes(data[8:16], "little")
     header = json.loads(data[start:end])

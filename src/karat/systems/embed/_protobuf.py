@@ -1,4 +1,4 @@
-"""Just enough of Protocol Buffers' wire format to write a message: no package is needed for four lines of encoding.
+"""Just enough of the wire format of Protocol Buffers to write a message without a package.
 
 https://protobuf.dev/programming-guides/encoding/
 """
@@ -10,10 +10,10 @@ import struct
 Value = int | float | str | bytes
 
 
-def message(*fields: tuple[int, Value]) -> bytes:
-    """Write numbered fields one after another; a message inside is bytes, a repeated field is several.
+def encode(*fields: tuple[int, Value]) -> bytes:
+    """Return the encoding of numbered fields; a nested message is bytes, a repeated field is given several times.
 
-    >>> message((1, 150), (2, "testing")).hex(" ")
+    >>> encode((1, 150), (2, "testing")).hex(" ")
     '08 96 01 12 07 74 65 73 74 69 6e 67'
     """
     return b"".join(_field(number, value) for number, value in fields)
@@ -29,7 +29,7 @@ def _field(number: int, value: Value) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Write seven bits in each byte, lowest first; the eighth says that more follow."""
+    """Return a number with seven bits in each byte, lowest first; the eighth bit means that more follow."""
     data = bytearray()
     while value > 127:
         data.append(value & 127 | 128)

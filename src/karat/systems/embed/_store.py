@@ -1,12 +1,14 @@
-"""A file of vectors that survives: SQLite, so that a killed process leaves whole transactions, and two can write."""
+"""A SQLite file of vectors: a killed process leaves whole transactions, and several processes can write at once."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,34 +18,43 @@ from karat.systems.embed._embedder import Matrix
 
 T = TypeVar("T")
 
-_APPLICATION = 0x6B617261  # tells karat's files from other people's databases
-_FORMAT = 1
-_TABLE = "CREATE TABLE IF NOT EXISTS vectors (embedder TEXT, text BLOB, vector BLOB, PRIMARY KEY (embedder, text))"
-_ASKED = 500  # keys in one question
-_WAIT = 60.0  # seconds for which other processes may write
+_APPLICATION = 0x6B617261  # tells karat's files from other databases
+_FORMAT = 2
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS vectors "
+    "(embedder TEXT, text BLOB, vector BLOB, used INTEGER, PRIMARY KEY (embedder, text))",
+    "CREATE INDEX IF NOT EXISTS oldest ON vectors (used)",
+)
+_KEYS = 500  # in one query
+_WAIT = 60.0  # seconds for which other processes may hold the file
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _TOLERANCE = 1e-3
-"""Vectors have length 1. One that has not was damaged on the disk, where nothing else would tell."""
+"""Vectors have length 1; one that does not was damaged on the disk, and nothing else would show it."""
+_DAY = 86_400
+"""Seconds for which a vector counts as just used: most reads then write nothing."""
+_KEPT = 0.9
+"""The share of the limit that is left when vectors are deleted, so that it does not happen at every write."""
 
 _INHERITED: list[sqlite3.Connection] = []
-"""Connections of a parent process: SQLite forbids to use them, and to close them."""
+"""Connections of a parent process, which SQLite forbids a child to use or to close."""
 
 
 class _Foreign(Exception):
-    """A database, but not one that karat can read."""
+    """The file is a database, but not one that karat can read."""
 
 
 class Store:
-    """Vectors by the name of their embedder and the hash of their text.
+    """Vectors by the name of their embedder and the hash of their text, at most ``limit`` bytes of them.
 
-    Nothing in here stops a run: a damaged file is moved aside, and one that cannot be used is left alone. Either way
-    ``say`` gets one message.
+    Those that were not used for the longest time are deleted first. Nothing here stops a run: a damaged file is moved
+    aside, and a file that cannot be used is left alone. In both cases ``say`` gets one message.
     """
 
-    def __init__(self, path: str | os.PathLike[str], say: Callable[[str], None]) -> None:
+    def __init__(self, path: str | os.PathLike[str], say: Callable[[str], None], limit: float) -> None:
         self.name = os.fspath(path)
         self._path = Path(path).absolute()
         self._say = say
+        self._limit = limit
         self._lock = threading.RLock()
         self._database: sqlite3.Connection | None = None
         self._process = os.getpid()
@@ -51,22 +62,19 @@ class Store:
         self._usable = True
 
     def read(self, embedder: str, keys: Sequence[bytes]) -> dict[bytes, Matrix]:
-        """Give the vectors that are there, and whole."""
-        found: dict[bytes, Matrix] = {}
-        for start in range(0, len(keys), _ASKED):
-            part = keys[start : start + _ASKED]
-            marks = ", ".join("?" * len(part))
-            question = f"SELECT text, vector FROM vectors WHERE embedder = ? AND text IN ({marks})"  # noqa: S608 (marks)
-            rows = self._tried(
-                lambda database, *asked: database.execute(*asked).fetchall(), question, (embedder, *part)
-            )
-            vectors = ((key, np.frombuffer(data, "<f4")) for key, data in rows or ())
-            found.update((key, vector) for key, vector in vectors if abs(vector @ vector - 1) < _TOLERANCE)
-        return found
+        """Return the vectors that the file holds, without damaged ones."""
+        vectors: dict[bytes, Matrix] = {}
+        for start in range(0, len(keys), _KEYS):
+            rows = self._attempt(_select, embedder, keys[start : start + _KEYS]) or ()
+            pairs = ((key, np.frombuffer(data, "<f4")) for key, data in rows)
+            vectors.update((key, vector) for key, vector in pairs if abs(vector @ vector - 1) < _TOLERANCE)
+        return vectors
 
     def write(self, embedder: str, vectors: Mapping[bytes, Matrix]) -> None:
-        """Add vectors, all or none."""
-        self._tried(_insert, [(embedder, key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()])
+        """Add vectors, all or none; then delete the ones unused for longest, if the file is over its limit."""
+        rows = [(embedder, key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+        self._attempt(_insert, rows)
+        self._attempt(_shrink, self._limit)
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
@@ -75,27 +83,27 @@ class Store:
                 self._database.close()
                 self._database = None
 
-    def _tried(self, act: Callable[..., T], *arguments: object) -> T | None:
-        """Do something with the file, or with a new one if it is damaged; nothing when that fails too."""
+    def _attempt(self, act: Callable[..., T], *arguments: object) -> T | None:
+        """Call a function with the open database, a new one if it is damaged; return None if that fails, too."""
         with self._lock:
             while self._usable:
                 try:
-                    return act(self._opened(), *arguments)
+                    return act(self._open(), *arguments)
                 except (sqlite3.Error, OSError, ValueError, _Foreign) as error:
                     damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
-                    if not (damaged and self._moved_aside(error)):
+                    if not (damaged and self._move_aside(error)):
                         self._usable = False
                         self._say(f"{self.name}: embeddings are not cached in this file: {error}")
                         self.close()
             return None
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._database is not None and self._process != os.getpid():
             _INHERITED.append(self._database)
             self._database = None
         if self._database is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.open("ab").close()  # so that it is there, and can be told from one that takes its place
+            self._path.open("ab").close()  # creates it, so that stat() can tell it from a file that replaces it
             self._file = self._path.stat()
             self._database = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
             self._process = os.getpid()
@@ -103,22 +111,22 @@ class Store:
             _prepare(self._database)
         return self._database
 
-    def _moved_aside(self, error: Exception) -> bool:
-        """Rename a damaged file, unless another process did; say whether a new one can be tried."""
+    def _move_aside(self, error: Exception) -> bool:
+        """Rename a damaged file, unless another process did so; return whether a new one can be tried."""
         self.close()
         try:
             if self._file is None or not os.path.samestat(self._file, self._path.stat()):
                 return True
             aside = next(name for name in map(self._aside, range(1, 1000)) if not name.exists())
             self._path.rename(aside)
-            for ending in ("-wal", "-shm"):  # they belong to the old file, and would spoil the new one
+            for ending in ("-wal", "-shm"):  # they belong to the old file, and would damage the new one
                 Path(f"{self._path}{ending}").unlink(missing_ok=True)
         except FileNotFoundError:
             return True
         except (OSError, StopIteration):
             return False
         self._say(
-            f"{self.name}: the cache of embeddings was damaged ({error}), and is now {aside}; a new one was begun"
+            f"{self.name}: the cache of embeddings was damaged ({error}); it is now {aside}, and a new one begins"
         )
         return True
 
@@ -126,26 +134,61 @@ class Store:
         return self._path.with_name(f"{self._path.name}.damaged-{number}")
 
 
+def _select(database: sqlite3.Connection, embedder: str, keys: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+    marks = ", ".join("?" * len(keys))
+    query = f"SELECT text, vector, used FROM vectors WHERE embedder = ? AND text IN ({marks})"  # noqa: S608 (marks)
+    rows = database.execute(query, (embedder, *keys)).fetchall()
+    now = int(time.time())
+    stale = [(now, embedder, key) for key, _, used in rows if abs(now - used) > _DAY]
+    if stale:
+        with suppress(sqlite3.Error), database:  # what was read is good, even if the disk is full
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany("UPDATE vectors SET used = ? WHERE embedder = ? AND text = ?", stale)
+    return [(key, vector) for key, vector, _ in rows]
+
+
 def _insert(database: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
+    now = int(time.time())
     with database:
         database.execute("BEGIN IMMEDIATE")
-        database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+        database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", ((*row, now) for row in rows))
+
+
+def _shrink(database: sqlite3.Connection, limit: float) -> None:
+    """Delete the vectors that were unused for longest, if all of them take more than ``limit`` bytes."""
+    if _used_bytes(database) <= limit:
+        return
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        size, count = _used_bytes(database), _number(database, "SELECT count(*) FROM vectors")
+        surplus = min(count, int(count * (1 - _KEPT * limit / size)) + 1) if size > limit else 0
+        oldest = "SELECT rowid FROM vectors ORDER BY used, rowid LIMIT ?"
+        database.execute(f"DELETE FROM vectors WHERE rowid IN ({oldest})", (surplus,))  # noqa: S608 (a constant)
+    database.executescript("PRAGMA incremental_vacuum")  # execute() would free a single page
+
+
+def _used_bytes(database: sqlite3.Connection) -> int:
+    pages = _number(database, "PRAGMA page_count") - _number(database, "PRAGMA freelist_count")
+    return pages * _number(database, "PRAGMA page_size")
 
 
 def _prepare(database: sqlite3.Connection) -> None:
-    """Make the table, or check that it is karat's."""
-
-    def number(question: str) -> int:
-        return int(database.execute(question).fetchone()[0])
-
-    if number("SELECT count(*) FROM sqlite_master"):
-        if (number("PRAGMA application_id"), number("PRAGMA user_version")) != (_APPLICATION, _FORMAT):
+    """Create the tables, or check that the file is karat's."""
+    if _number(database, "SELECT count(*) FROM sqlite_master"):
+        marks = _number(database, "PRAGMA application_id"), _number(database, "PRAGMA user_version")
+        if marks != (_APPLICATION, _FORMAT):
             raise _Foreign("it is a database of another program, or of another version of karat")
     else:
+        database.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that deleting vectors makes the file smaller
         database.execute("PRAGMA journal_mode = WAL")
         with database:
             database.execute("BEGIN IMMEDIATE")
-            database.execute(_TABLE)
+            for statement in _TABLES:
+                database.execute(statement)
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
             database.execute(f"PRAGMA user_version = {_FORMAT}")
     database.execute("PRAGMA synchronous = NORMAL")  # in WAL mode a power cut loses the last writes, never the file
+
+
+def _number(database: sqlite3.Connection, query: str) -> int:
+    return int(database.execute(query).fetchone()[0])

@@ -1,7 +1,7 @@
-"""Threads that share the batches, each with a core to itself.
+"""Threads that share the batches, each on a core of its own.
 
-NumPy lets go of Python's lock while it computes, so threads are enough. But OpenBLAS would start threads of its own for
-each product; they wait for one another, and burn the cores while they do. So it uses one while batches run.
+NumPy releases Python's lock while it computes, so threads are enough. But OpenBLAS would start threads of its own for
+each product, which wait for one another in busy loops. So it uses one thread while batches run.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from typing import TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-_MOST = 16  # a batch takes some 20 MB, and memory is shared
+_MOST = 16  # threads: each batch takes about 20 MB
 
 
-def spread(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Give ``function(item)`` for all items, in their order, computed on all cores.
+def spread(function: Callable[[T], R], items: Sequence[T], *, uses_blas: bool = True) -> list[R]:
+    """Return ``function(item)`` for all items, in order, computed on all cores.
 
-    As many threads run as BLAS would start: OPENBLAS_NUM_THREADS and its like still say how many. Without threadpoolctl
-    it is one, and BLAS does as it likes. After an error, or Ctrl-C, what has not begun is left out.
+    There are as many threads as BLAS would start, so OPENBLAS_NUM_THREADS and the like still apply. Without
+    threadpoolctl there is one, and BLAS starts its own. After an error or Ctrl-C no further item is begun. A single
+    item of a function that does not use BLAS is computed at once: limiting BLAS takes a millisecond.
 
     >>> spread(len, ["a", "bcd"])
     [1, 3]
     """
+    if len(items) == 1 and not uses_blas:
+        return [function(items[0])]
     blas = _blas()
     if blas is None:
         return [function(item) for item in items]
@@ -43,10 +46,10 @@ def spread(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
 
 
 class SingleThreadedBlas:
-    """While anyone is inside, BLAS computes in the thread that calls it.
+    """A context in which BLAS computes in the thread that calls it.
 
-    The setting belongs to the process, so the first who enters changes it, and the last who leaves puts it back. That
-    may be two threads, but threadpoolctl wants it to be one: so a third holds the setting in between.
+    The setting is that of the process: the first thread that enters changes it, and the last that leaves restores it.
+    threadpoolctl wants one thread to do both, so a thread of our own holds the setting.
     """
 
     def __init__(self) -> None:
@@ -78,10 +81,10 @@ class SingleThreadedBlas:
                 self._entered.set()
                 self._left.wait()
         finally:
-            self._entered.set()  # nobody waits for what has failed
+            self._entered.set()  # also after an error, so that nobody waits for ever
 
     def limit_this_thread(self) -> None:
-        """Do it also for a BLAS that knows a setting for each thread."""
+        """Limit the calling thread, for a BLAS that has a setting for each thread."""
         self._controller.limit(limits=1)
 
 

@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import UsageError, did_you_mean
-from karat.net import package, version_of
+from karat.net import find_version, require_package
 from karat.systems.index._ranking import best, check_k
 from karat.systems.index._saved import Path_, Saved, save
 
@@ -26,10 +28,10 @@ _NONE = "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexical:
-    """How the lexical index is made: words, then BM25 in Lucene's variant.
+    """The parameters of the lexical index: words, then BM25 in Lucene's variant.
 
     Words are runs of two or more letters, digits and underscores, in lower case, without stop words, stemmed by
-    Snowball. A chunk's score is the sum over the words of the query, each as often as it stands there, of
+    Snowball. A chunk's score is the sum over the words of the query, repeated ones as often as they occur, of
 
         ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length))
 
@@ -43,9 +45,9 @@ class Lexical:
     k1: float = 1.2
     b: float = 0.75
     stemmer: str = "english"
-    """A Snowball algorithm by its name, or none."""
+    """The name of a Snowball algorithm, or none."""
     stop_words: str = "english"
-    """The language of the words to leave out, or none."""
+    """The language of the words that are left out, or none."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.k1) and self.k1 >= 0):
@@ -54,7 +56,7 @@ class Lexical:
             raise UsageError(f"b={self.b}; choose a number from 0 to 1")
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides what is found; the versions, because stemmers and stop words change with them."""
+        """Return everything that decides what is found, with versions: stemmers and stop words change with them."""
         return {
             "kind": "bm25",
             "variant": "lucene",
@@ -62,24 +64,24 @@ class Lexical:
             "b": self.b,
             "stemmer": self.stemmer,
             "stop_words": self.stop_words,
-            "bm25s": version_of("bm25s"),
-            "pystemmer": version_of("PyStemmer") if self.stemmer != _NONE else "",
+            "bm25s": find_version("bm25s"),
+            "pystemmer": find_version("PyStemmer") if self.stemmer != _NONE else "",
         }
 
     def words(self, text: str) -> list[str]:
-        """Give the words of a text as they are indexed, in their order.
+        """Return the words of a text as they are indexed, in order.
 
         >>> Lexical().words("The pools are OPENING at 6 p.m.")
         ['pool', 'open']
         """
-        stopped = _stop_words(self.stop_words)
-        found = [word for word in _split(text) if word not in stopped]
-        # A stemmer of our own for each text: one that several threads share gives wrong stems.
+        stop_words = _stop_words(self.stop_words)
+        words = [word for word in _split(text) if word not in stop_words]
+        # A new stemmer for each text: one that several threads share returns wrong stems.
         stemmer = _stemmer(self.stemmer)
-        return found if stemmer is None else list(stemmer.stemWords(found))
+        return words if stemmer is None else list(stemmer.stemWords(words))
 
     def build(self, texts: Iterable[str]) -> LexicalIndex:
-        """Index texts; hits are their numbers, from 0."""
+        """Return an index of texts; a hit is the number of a text, from 0."""
         bm25s = _bm25s()
         vocabulary = _Vocabulary(_stop_words(self.stop_words), _stemmer(self.stemmer))
         numbered = [vocabulary.numbers(text) for text in texts]
@@ -88,11 +90,11 @@ class Lexical:
             return LexicalIndex(self, ids, _no_impacts(), len(numbered))
         model = bm25s.BM25(k1=self.k1, b=self.b, method="lucene")
         model.index((numbered, ids), create_empty_token=False, show_progress=False)
-        found = model.scores
-        return LexicalIndex(self, ids, _Impacts(found["data"], found["indices"], found["indptr"]), len(numbered))
+        scores = model.scores
+        return LexicalIndex(self, ids, _Impacts(scores["data"], scores["indices"], scores["indptr"]), len(numbered))
 
     def load(self, path: Path_, fingerprint: str) -> LexicalIndex:
-        """Read a saved index; raise InputError when it was built from something else, or in another way."""
+        """Read a saved index; raise InputError if it was built from something else, or in another way."""
         with Saved(path, fingerprint, self.describe()) as saved:
             text = bytes(saved.array("words")).decode()
             words = text.split("\n") if text else []
@@ -105,14 +107,14 @@ class Lexical:
 
 @dataclass(frozen=True, slots=True)
 class _Impacts:
-    """What each word adds to the score of each text: a sparse matrix by columns, a column for each word."""
+    """What each word adds to the score of each text, as a sparse matrix with a column for each word."""
 
     values: NDArray[np.float32]
     texts: NDArray[np.int32]
     starts: NDArray[np.int64]
 
     def fit(self, words: int, size: int) -> bool:
-        """Whether this is a matrix of so many words and texts."""
+        """Whether the matrix has this number of words and texts."""
         shapes = self.values.shape == self.texts.shape == (int(self.starts[-1]),) and self.starts.shape == (words + 1,)
         return (
             shapes and bool(np.all(np.diff(self.starts) >= 0)) and bool(np.all((self.texts >= 0) & (self.texts < size)))
@@ -120,7 +122,7 @@ class _Impacts:
 
 
 class LexicalIndex:
-    """Texts by their words; made by :meth:`Lexical.build` or :meth:`Lexical.load`, and not changed thereafter."""
+    """An index of texts by their words; made by :meth:`Lexical.build` or :meth:`Lexical.load`, and then constant."""
 
     def __init__(self, analysis: Lexical, ids: Mapping[str, int], impacts: _Impacts, size: int) -> None:
         self.analysis = analysis
@@ -132,41 +134,41 @@ class LexicalIndex:
         return self._size
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides what is found, apart from the texts."""
+        """Return everything that decides what is found, apart from the texts."""
         return self.analysis.describe()
 
     def search(self, query: str, k: int) -> list[tuple[int, float]]:
-        """Give the numbers and scores of the k best texts, best first, equal scores by number.
+        """Return the numbers and scores of the k best texts, best first, equal scores by number.
 
-        Only texts that have a word of the query are found: a query without a known word finds nothing.
+        Only texts with a word of the query are returned: none for a query without a known word.
         """
         return self.search_words(Counter(self.analysis.words(query)), k)
 
     def search_words(self, weights: Mapping[str, float], k: int) -> list[tuple[int, float]]:
-        """Search for words as :meth:`Lexical.words` gives them, each with a weight: 1 is a word of a query."""
+        """Search for words as :meth:`Lexical.words` returns them, with weights; a word of a query has weight 1."""
         check_k(k)
         if not all(math.isfinite(weight) and weight >= 0 for weight in weights.values()):
-            raise UsageError("weights of words are finite numbers from 0 up")
-        known = sorted((self._ids[word], weight) for word, weight in weights.items() if word in self._ids)
+            raise UsageError("weights of words must be finite numbers from 0 up")
+        columns = sorted((self._ids[word], weight) for word, weight in weights.items() if word in self._ids)
         values, texts, starts = self._impacts.values, self._impacts.texts, self._impacts.starts
         scores = np.zeros(self._size, np.float32)
-        # In the order of the vocabulary: "a b" and "b a" are added up alike, to the last bit.
-        for word, weight in known:
+        # In the order of the vocabulary: "a b" and "b a" give the same sum, to the last bit.
+        for word, weight in columns:
             column = slice(starts[word], starts[word + 1])
             scores[texts[column]] += weight * values[column]
-        found = np.flatnonzero(scores)
-        chosen = found[best(scores[found], k)]
-        return list(zip(chosen.tolist(), scores[chosen].tolist(), strict=True))
+        matches = np.flatnonzero(scores)
+        hits = matches[best(scores[matches], k)]
+        return list(zip(hits.tolist(), scores[hits].tolist(), strict=True))
 
     def save(self, path: Path_, fingerprint: str) -> None:
-        """Write it to one file, with the fingerprint of what it was built from."""
+        """Write the index to one file, with the fingerprint of what it was built from."""
         words = np.frombuffer("\n".join(self._ids).encode(), np.uint8)
         arrays = {name: getattr(self._impacts, name) for name in _Impacts.__slots__}
         save(path, fingerprint, self.describe(), {"words": words, "size": np.array(self._size), **arrays})
 
 
 class _Vocabulary(dict[str, int]):
-    """From words as they are written to the numbers of their stems, each stemmed once; -1 for stop words."""
+    """The numbers of the stems of words, each stemmed once; -1 for stop words."""
 
     def __init__(self, stop_words: frozenset[str], stemmer: Any) -> None:
         super().__init__(dict.fromkeys(stop_words, -1))
@@ -186,13 +188,13 @@ def _split(text: str) -> list[str]:
 
 
 def _no_impacts() -> _Impacts:
-    """A matrix without columns; bm25s divides by the mean length, which is zero here."""
+    """Return a matrix without columns; bm25s would divide by a mean length of zero."""
     return _Impacts(np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros(1, np.int64))
 
 
 def _bm25s() -> Any:
-    module = package("bm25s", install="bm25s", what="the lexical index")
-    # At import it asks for DEBUG, and every program with a log would show what it says while it builds.
+    module = require_package("bm25s", install="bm25s", purpose="the lexical index")
+    # It sets its level to DEBUG at import, and would write to the log of every program that has one.
     logging.getLogger("bm25s").setLevel(logging.NOTSET)
     return module
 
@@ -200,7 +202,7 @@ def _bm25s() -> Any:
 def _stemmer(name: str) -> Any:
     if name == _NONE:
         return None
-    module = package("Stemmer", install="PyStemmer", what="stemming")
+    module = require_package("Stemmer", install="PyStemmer", purpose="stemming")
     if name not in module.algorithms():
         raise _unknown("stemmer", name, module.algorithms())
     return module.Stemmer(name)
@@ -212,9 +214,23 @@ def _stop_words(language: str) -> frozenset[str]:
         return frozenset()
     if language not in _LANGUAGES:
         raise _unknown("stop words", language, _LANGUAGES)
+    return frozenset(getattr(_stop_word_lists(), f"STOPWORDS_{'EN' if language == 'english' else language.upper()}"))
+
+
+def _stop_word_lists() -> Any:
+    """Return bm25s's module of stop words, without importing the rest of bm25s, and scipy with it.
+
+    A kept index needs nothing else of it, and the import takes longer than all searches of an evaluation.
+    """
+    package = find_spec("bm25s")
+    for folder in (package and package.submodule_search_locations) or ():
+        spec = spec_from_file_location("bm25s_stopwords", Path(folder) / "stopwords.py")
+        if spec is not None and spec.loader is not None and Path(folder, "stopwords.py").is_file():
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
     _bm25s()
-    module = package("bm25s.stopwords", install="bm25s", what="the lexical index")
-    return frozenset(getattr(module, f"STOPWORDS_{'EN' if language == 'english' else language.upper()}"))
+    return require_package("bm25s.stopwords", install="bm25s", purpose="the lexical index")
 
 
 _LANGUAGES = (
@@ -223,6 +239,6 @@ _LANGUAGES = (
 )
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
-    known = [*known, _NONE]
-    return UsageError(f"unknown {what} {name!r}{did_you_mean(name, known) or '; known: ' + ', '.join(known)}")
+def _unknown(option: str, name: str, choices: Iterable[str]) -> UsageError:
+    names = [*choices, _NONE]
+    return UsageError(f"unknown {option} {name!r}{did_you_mean(name, names) or '; known: ' + ', '.join(names)}")

@@ -1,4 +1,4 @@
-"""The best of many scores, in an order that never depends on chance."""
+"""The best of many scores, in a deterministic order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from karat.core import UsageError
 
 
 def best(scores: NDArray[Any], k: int) -> NDArray[np.intp]:
-    """Give the places of the k highest scores, best first; of equal scores the earlier place comes first.
+    """Return the places of the k highest scores, best first; equal scores in the order of their places.
 
     >>> best(np.array([1.0, 3.0, 2.0, 3.0, 2.0]), 3).tolist()
     [1, 3, 2]
     """
     if k < len(scores):
-        # A partition alone would choose freely among those that equal the last one.
+        # A partition alone would choose arbitrarily among the scores that equal the last one.
         last = np.partition(scores, len(scores) - k)[len(scores) - k]
         above = np.flatnonzero(scores > last)
         equal = np.flatnonzero(scores == last)[: k - len(above)]
@@ -28,7 +28,7 @@ def best(scores: NDArray[Any], k: int) -> NDArray[np.intp]:
 
 
 def check_k(k: int) -> int:
-    """Refuse to look for nothing."""
+    """Raise UsageError if k is below 1."""
     if k < 1:
         raise UsageError(f"k={k}; ask for at least one hit")
     return k

@@ -1,4 +1,4 @@
-"""A saved index: one file, written whole or not at all, that says what it was built from."""
+"""A saved index: one file, written atomically, with the fingerprint of what it was built from."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Path_ = str | os.PathLike[str]
 
 
 def fingerprint(description: Mapping[str, Any], texts: Iterable[str]) -> str:
-    """Give ``sha256:`` and 64 digits over what an index is built from: how, and from which texts in which order.
+    """Return ``sha256:`` and 64 digits over what an index is built from: a description, and texts in their order.
 
-    >>> one = fingerprint({"kind": "bm25"}, ["a", "b"])
-    >>> one == fingerprint({"kind": "bm25"}, ["a", "b"]), one == fingerprint({"kind": "bm25"}, ["ab", ""])
+    >>> first = fingerprint({"kind": "bm25"}, ["a", "b"])
+    >>> first == fingerprint({"kind": "bm25"}, ["a", "b"]), first == fingerprint({"kind": "bm25"}, ["ab", ""])
     (True, False)
     """
     digest = hashlib.sha256(json.dumps(description, sort_keys=True, allow_nan=False).encode())
@@ -45,7 +45,7 @@ def save(
     arrays: Mapping[str, NDArray[Any]],
     files: Mapping[str, Path] | None = None,
 ) -> None:
-    """Write arrays and files into one archive; whoever reads the name finds the old archive or the new one."""
+    """Write arrays and files into one archive, atomically: a reader finds the old archive or the new one."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     about = {"format": _FORMAT, "fingerprint": fingerprint, "description": description}
@@ -65,14 +65,14 @@ def save(
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=os.fspath(path)) from None
     finally:
-        with suppress(OSError):  # it has its new name by now, or was never made
+        with suppress(OSError):  # it was renamed, or never created
             temporary.unlink()
 
 
 class Saved:
-    """An archive that was checked: it was built from the same, in the same way. Use it in a ``with`` statement.
+    """An open archive that was built from the same, in the same way; use it in a ``with`` statement.
 
-    Anything else raises InputError, and the caller builds anew: no file, a damaged one, other texts, other parameters.
+    InputError is raised if there is no file, or if it is damaged or was built from other texts or parameters.
     """
 
     def __init__(self, path: Path_, fingerprint: str, description: Mapping[str, Any]) -> None:
@@ -96,15 +96,15 @@ class Saved:
         self._archive.close()
 
     def array(self, name: str) -> NDArray[Any]:
-        """Read an array; it cannot be written to."""
+        """Return an array, read-only."""
         try:
             with self._archive.open(f"{name}.npy") as member:
-                found: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
-                member.read(1)  # at the end of a member its checksum is compared
+                array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
+                member.read(1)  # at the end of a member zipfile compares its checksum
         except _DAMAGE as error:
             raise self._damaged(error) from None
-        found.setflags(write=False)
-        return found
+        array.setflags(write=False)
+        return array
 
     def extract(self, name: str, target: Path) -> None:
         """Copy a file out of the archive."""
@@ -114,24 +114,24 @@ class Saved:
         except _DAMAGE as error:
             raise self._damaged(error) from None
 
-    def damaged(self, what: str) -> InputError:
-        """Say that the contents make no sense."""
-        return self._damaged(ValueError(what))
+    def damaged(self, message: str) -> InputError:
+        """Return the error for contents that make no sense."""
+        return self._damaged(ValueError(message))
 
     def _check(self, fingerprint: str, description: Any) -> None:
         try:
             about = json.loads(self._archive.read("about.json"))
-            found = about["format"], about["description"], about["fingerprint"]
+            actual = about["format"], about["description"], about["fingerprint"]
         except (*_DAMAGE, TypeError) as error:
             raise self._damaged(error) from None
-        for what, is_, wanted in zip(_WHATS, found, (_FORMAT, description, fingerprint), strict=True):
-            if is_ != wanted:
-                raise InputError(f"{what}: {is_}, wanted {wanted}", source=self._name, hint="build it anew")
+        for problem, value, wanted in zip(_PROBLEMS, actual, (_FORMAT, description, fingerprint), strict=True):
+            if value != wanted:
+                raise InputError(f"{problem}: {value}, not {wanted}", source=self._name, hint="build it again")
 
     def _damaged(self, error: Exception) -> InputError:
-        return InputError(f"is no saved index, or damaged: {error}", source=self._name, hint="build it anew")
+        return InputError(f"is not a saved index, or damaged: {error}", source=self._name, hint="build it again")
 
 
-_WHATS = ("saved in another format", "built in another way", "built from something else")
+_PROBLEMS = ("saved in another format", "built in another way", "built from something else")
 _DAMAGE = (OSError, EOFError, KeyError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-"""What reading a file of unknown content may raise; ValueError is NumPy's word for an array that is none."""
+"""What reading a damaged archive may raise; ValueError comes from NumPy."""

@@ -1,4 +1,4 @@
-"""Vectors: a matrix with one row for each, and what every index of them does alike."""
+"""Vectors as the rows of a matrix, and what all indexes of vectors share."""
 
 from __future__ import annotations
 
@@ -18,56 +18,56 @@ _ROWS = 1 << 12  # of a block in double precision
 
 
 class VectorIndex(Protocol):
-    """Finds the vectors that are most similar to a query's."""
+    """An index that finds the vectors most similar to a query's."""
 
     def __len__(self) -> int: ...
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides what is found, apart from the vectors."""
+        """Return everything that decides what is found, apart from the vectors."""
         ...
 
     def search(self, query: ArrayLike, k: int) -> list[tuple[int, float]]:
-        """Give the numbers and inner products of the k best vectors, best first, equal ones by number."""
+        """Return the numbers and inner products of the k best vectors, best first, equal ones by number."""
         ...
 
     def search_many(self, queries: ArrayLike, k: int) -> list[list[tuple[int, float]]]:
-        """Do it for the rows of a matrix: the same hits, sooner."""
+        """Search for each row of a matrix; faster than one by one, with the same hits."""
         ...
 
     def rows(self, numbers: Sequence[int]) -> Vectors:
-        """Give the vectors of these numbers."""
+        """Return the vectors with these numbers."""
         ...
 
     def save(self, path: Path_, fingerprint: str) -> None:
-        """Write it to one file, with the fingerprint of what it was built from."""
+        """Write the index to one file, with the fingerprint of what it was built from."""
         ...
 
 
 def check_vectors(vectors: ArrayLike, size: int | None = None) -> Vectors:
-    """Give a matrix of finite numbers in single precision that cannot be written to, or say what is wrong."""
+    """Return a read-only matrix of finite numbers in single precision; raise UsageError for anything else."""
     matrix = np.ascontiguousarray(vectors, np.float32)
     if matrix.ndim != 2:
-        raise UsageError(f"vectors of shape {matrix.shape}; give a matrix with one row for each")
+        raise UsageError(f"vectors of shape {matrix.shape}; pass a matrix with one row for each")
     if size is not None and matrix.shape[1] != size:
         raise UsageError(f"a query of {matrix.shape[1]} dimensions for an index of {size}; embed both alike")
     squares = np.einsum("ij,ij->i", matrix, matrix)
     if not np.isfinite(squares).all():
         broken = int(np.flatnonzero(~np.isfinite(squares))[0])
         raise UsageError(f"vector {broken} holds a number that is not finite, or too large")
-    found = matrix.view()  # the caller's own array stays as it is
-    found.setflags(write=False)
-    return found
+    view = matrix.view()  # the caller's own array stays writable
+    view.setflags(write=False)
+    return view
 
 
-def ranked(
+def rank(
     numbers: NDArray[Any], rows: Callable[[NDArray[Any]], Vectors], query: Vectors, k: int
 ) -> list[tuple[int, float]]:
-    """Order numbered vectors by their inner product with a query in double precision, and give the k best."""
-    wanted = query.astype(np.float64)
+    """Return the k best of numbered vectors by their inner product with a query, in double precision."""
+    target = query.astype(np.float64)
     scores = np.empty(len(numbers))
     for start in range(0, len(numbers), _ROWS):
         block = slice(start, start + _ROWS)
-        # Not with a matrix product: a row's sum must not depend on the rows beside it.
-        scores[block] = (rows(numbers[block]).astype(np.float64) * wanted).sum(axis=1)
-    chosen = best(scores, k)
-    return list(zip(numbers[chosen].tolist(), scores[chosen].tolist(), strict=True))
+        # Not a matrix product: a row's sum must not depend on the rows beside it.
+        scores[block] = (rows(numbers[block]).astype(np.float64) * target).sum(axis=1)
+    places = best(scores, k)
+    return list(zip(numbers[places].tolist(), scores[places].tolist(), strict=True))

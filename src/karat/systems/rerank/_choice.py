@@ -1,4 +1,4 @@
-"""Rerankers by name, as a configuration has them."""
+"""Rerankers by the names that a configuration uses."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from karat.systems.rerank._reranker import Reranker
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reranking:
-    """A reranker, how many candidates it reads, and what becomes of its scores."""
+    """A reranker, the number of candidates that it reads, and how its scores are used."""
 
     reranker: Reranker
     mix: Mix
     depth: int = 20
-    """So many of the best candidates are read, or as many as hits are asked for, if that is more."""
+    """The number of candidates that are read, or of requested hits, if that is more."""
 
     def __post_init__(self) -> None:
         if self.depth < 1:
             raise UsageError(f"depth={self.depth} of the reranker; choose 1 or more")
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides the result."""
+        """Return everything that decides the result."""
         return {**self.reranker.describe(), "mix": self.mix.describe(), "depth": self.depth}
 
 
-def reranking(table: Mapping[str, Any], *, best_per_document: bool) -> Reranking:
-    """Make it of a table: ``kind``, the kind's options, and ``depth``, ``weight``, ``threshold`` for what follows.
+def make_reranking(table: Mapping[str, Any], *, best_per_document: bool) -> Reranking:
+    """Return the reranking of a table with ``kind``, the kind's options, and ``depth``, ``weight``, ``threshold``.
 
     Kinds are http (``url``, ``model``, ``field``, ``batch``, ``key_variable``, ``timeout``, ``retries``) and
     cross-encoder (``model``, ``batch``, ``device``). With ``threshold = false`` nothing is dropped.
 
-    >>> made = reranking({"kind": "http", "url": "http://localhost/rerank", "depth": 50}, best_per_document=True)
-    >>> made.depth, made.mix.weight, made.mix.threshold
+    >>> how = make_reranking({"kind": "http", "url": "http://localhost/rerank", "depth": 50}, best_per_document=True)
+    >>> how.depth, how.mix.weight, how.mix.threshold
     (50, 0.5, 0.5)
     """
     options = dict(table)
     kind = options.pop("kind", None)
     if kind not in _KINDS:
         hint = did_you_mean(str(kind), _KINDS) or f"; known: {', '.join(_KINDS)}"
-        raise UsageError(f"[pipeline.rerank] kind = {shorten(kind)} is no reranker{hint}")
+        raise UsageError(f"[pipeline.rerank] kind = {shorten(kind)} is not a reranker{hint}")
     make, types = _KINDS[kind]
     for name, value in options.items():
         _check(kind, name, value, {**types, **_AFTERWARDS})

@@ -1,4 +1,4 @@
-"""A reranker behind HTTP: the ``/rerank`` that Cohere, Jina, Voyage, vLLM and TEI speak."""
+"""A reranker behind HTTP, with the ``/rerank`` of Cohere, Jina, Voyage, vLLM and TEI."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Field = Literal["documents", "texts"]
 
 
 class HttpReranker:
-    """Asks a service: ``{model, query, documents, top_n}`` for ``{results: [{index, relevance_score}]}``.
+    """Sends ``{model, query, documents, top_n}`` to a service, and reads ``{results: [{index, relevance_score}]}``.
 
-    ``field`` is what the service calls the texts: Hugging Face's TEI says ``texts``, all others ``documents``. More
-    than ``batch`` chunks are asked for in several requests.
+    ``field`` is the service's name for the texts: ``texts`` for Hugging Face's TEI, ``documents`` for all others. More
+    than ``batch`` chunks are sent in several requests.
     """
 
     def __init__(self, endpoint: Endpoint, *, model: str = "", field: Field = "documents", batch: int = 100) -> None:
@@ -29,7 +29,7 @@ class HttpReranker:
         self._client = Client(endpoint, "reranker")
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides the scores, as far as it can be known from here."""
+        """Return everything known here that decides the scores."""
         return {"kind": "http", "url": self._endpoint.name, "model": self._model, "field": self._field}
 
     def close(self) -> None:
@@ -37,7 +37,7 @@ class HttpReranker:
         self._client.close()
 
     def __call__(self, query: str, chunks: Sequence[Chunk], /) -> list[float]:
-        """Give the service's score for each chunk, or raise SystemFailed with the service's own words."""
+        """Return the service's score for each chunk; raise SystemFailed with its message if it fails."""
         scores: list[float] = []
         for start in range(0, len(chunks), self._batch):
             texts = [chunk.text for chunk in chunks[start : start + self._batch]]
@@ -50,21 +50,21 @@ class HttpReranker:
         return body | {"top_n": len(texts)} if self._field == "documents" else body
 
     def _scores(self, answer: Any, n: int) -> list[float]:
-        """Read ``{results: [{index, relevance_score}]}``; TEI gives a bare list, and Voyage calls it ``data``."""
+        """Read ``{results: [{index, relevance_score}]}``; TEI returns a bare list, and Voyage calls it ``data``."""
         rows = answer.get("results", answer.get("data")) if isinstance(answer, dict) else answer
         if not isinstance(rows, list):
             raise self._client.failed(f"an answer without results: {shorten(answer)}")
-        found: dict[int, float] = {}
+        scores: dict[int, float] = {}
         for row in rows:
             fields = row if isinstance(row, dict) else {}
             index: Any = fields.get("index")
             score: Any = fields.get("relevance_score", fields.get("score"))
-            if type(index) is not int or not 0 <= index < n or index in found:
-                wrong = f"a result whose index is none of 0 to {n - 1}, or stands twice"
-                raise self._client.failed(f"{wrong}: {shorten(row)}")
+            if type(index) is not int or not 0 <= index < n or index in scores:
+                problem = f"a result whose index is not one of 0 to {n - 1}, or is repeated"
+                raise self._client.failed(f"{problem}: {shorten(row)}")
             if type(score) not in (int, float) or not math.isfinite(score):
-                raise self._client.failed(f"a result whose score is no finite number: {shorten(row)}")
-            found[index] = float(score)
-        if len(found) < n:
-            raise self._client.failed(f"scores for {len(found)} of {n} texts")
-        return [found[i] for i in range(n)]
+                raise self._client.failed(f"a result whose score is not a finite number: {shorten(row)}")
+            scores[index] = float(score)
+        if len(scores) < n:
+            raise self._client.failed(f"scores for {len(scores)} of {n} texts")
+        return [scores[i] for i in range(n)]

@@ -1,4 +1,4 @@
-"""What a reranker is."""
+"""The protocol of a reranker."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from karat.systems._chunk import Chunk
 
 
 class Reranker(Protocol):
-    """Reads a query and each chunk together, and says how well they fit: slower than an index, and better."""
+    """Scores how well each chunk answers a query by reading both together; slower than an index, and better."""
 
     def __call__(self, query: str, chunks: Sequence[Chunk], /) -> Sequence[float]:
-        """Give a finite score for each chunk, in their order; higher is better."""
+        """Return a finite score for each chunk, in order; higher is better."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """Give all that decides the scores, as plain data for fingerprints; no secrets."""
+        """Return everything that decides the scores, as plain data for fingerprints, without secrets."""
         ...
