@@ -27,6 +27,7 @@ from karat.core import (
 )
 from karat.evaluation import evaluation_document, score_run, summarise_latency
 from karat.runs import Settings, make_run, read_run_file
+from karat.schema import FailedQuestion, to_json
 
 SET = GoldenSet(
     name="tiny",
@@ -70,9 +71,8 @@ def test_a_failed_query_counts_as_zero_and_is_told():
     assert evaluation.scores.mean() == {"P@1": pytest.approx(2 / 3)}
     assert evaluation.scores.count("P@1") == 3
     assert evaluation.failures == {"qb": "RuntimeError: shard down"}
-    assert evaluation_document(evaluation)["runs"][0]["failed"] == [
-        {"query": "qb", "error": "RuntimeError: shard down"}
-    ]
+    (run,) = evaluation_document(evaluation).runs
+    assert run.failed == (FailedQuestion(query="qb", error="RuntimeError: shard down"),)
     with pytest.raises(SystemFailed, match="query 'qb': RuntimeError: shard down"):
         make_run(SET, flaky, Settings(fail_fast=True))
 
@@ -283,7 +283,7 @@ def test_the_order_of_the_system_counts_not_its_scores():
     """A re-ranker may give scores of two kinds; what it put first is first."""
     evaluation = score_run(SET, make_run(SET, lambda q, k: [Hit("z", 0.1), Hit(q[0], 0.9)]), ["RR@10"])
     assert evaluation.scores.mean() == {"RR@10": 0.5}
-    assert json.dumps(evaluation_document(evaluation))
+    assert json.loads(to_json(evaluation_document(evaluation)))["runs"][0]["measures"]["RR@10"]["mean"] == 0.5
     assert isinstance(evaluation.traces[0], Trace)
 
 

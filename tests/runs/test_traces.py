@@ -317,7 +317,8 @@ def test_queries_that_the_run_does_not_have_count_as_zero(tmp_path: Path) -> Non
         evaluation = score_run(HOTEL, read_answers(tmp_path / name, HOTEL), ["P@1", "RR@10"])
         assert evaluation.scores.mean() == {"P@1": pytest.approx(1 / 3), "RR@10": pytest.approx(1 / 3)}
         assert evaluation.scores.count("P@1") == 3
-        assert evaluation_document(evaluation)["runs"][0]["failed"] == [{"query": "q3", "error": "not in the run"}]
+        (run,) = evaluation_document(evaluation).runs
+        assert [(row.query, row.error) for row in run.failed] == [("q3", "not in the run")]
 
 
 def test_a_missing_query_adds_no_variant(tmp_path: Path) -> None:
