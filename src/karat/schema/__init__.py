@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         VerdictFailure,
     )
     from karat.schema._encoding import to_json
+    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, TrialRates
     from karat.schema._experiment import (
         ExperimentDiff,
         ExperimentEntry,
@@ -114,6 +115,8 @@ __all__ = [
     "DecisionDocument",
     "DisputedPair",
     "Document",
+    "EvaluatedRun",
+    "EvaluationReport",
     "ExpectedRow",
     "ExperimentDiff",
     "ExperimentEntry",
@@ -122,6 +125,7 @@ __all__ = [
     "ExportedExperiment",
     "ExportedRecord",
     "ExportedRun",
+    "FailedQuestion",
     "GoldenCeiling",
     "GoldenChange",
     "GoldenConversion",
@@ -191,6 +195,7 @@ __all__ = [
     "TrendReport",
     "TrendRun",
     "TrendSkippedFile",
+    "TrialRates",
     "ValueDifference",
     "VariantResult",
     "Verdict",
@@ -219,6 +224,8 @@ _HOME = {
     "DecisionDocument": "_decision",
     "DisputedPair": "_golden",
     "Document": "_read",
+    "EvaluatedRun": "_evaluation",
+    "EvaluationReport": "_evaluation",
     "ExpectedRow": "_queries",
     "ExperimentDiff": "_experiment",
     "ExperimentEntry": "_experiment",
@@ -227,6 +234,7 @@ _HOME = {
     "ExportedExperiment": "_export",
     "ExportedRecord": "_export",
     "ExportedRun": "_export",
+    "FailedQuestion": "_evaluation",
     "GoldenCeiling": "_golden",
     "GoldenChange": "_golden",
     "GoldenConversion": "_golden",
@@ -296,6 +304,7 @@ _HOME = {
     "TrendReport": "_trend",
     "TrendRun": "_trend",
     "TrendSkippedFile": "_trend",
+    "TrialRates": "_evaluation",
     "ValueDifference": "_experiment",
     "VariantResult": "_sweep",
     "Verdict": "_decision",
