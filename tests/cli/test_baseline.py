@@ -188,7 +188,7 @@ class TestNewest:
         told = [line.removeprefix("karat: passed over: runs/new-2026-11-0") for line in err.splitlines()[:-2]]
         assert len(told) == 4
         assert "6-00000000.jsonl: is on another golden set" in told
-        assert "4-00000000.jsonl.part: the run was not finished; run 'karat eval' again to go on" in told
+        assert "4-00000000.jsonl.part: the run was not finished; run 'karat eval' again to continue it" in told
         assert any(line.startswith("7-00000000.jsonl: run ") and "lacks answers to 7 of" in line for line in told)
         assert any(line.startswith("5-00000000.jsonl") for line in told)
         assert read_baseline("baseline.json").evaluation.name == "good"

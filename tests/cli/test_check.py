@@ -50,8 +50,8 @@ def accept(folder: Path) -> None:
 
     project = open_project(folder)
     (file,) = (folder / "runs").glob("*.jsonl")
-    gated = gate_run(project, read_answers(file, project.golden))
-    write_baseline(Baseline(evaluation=gated.evaluation), folder / "baseline.json")
+    result = gate_run(project, read_answers(file, project.golden))
+    write_baseline(Baseline(evaluation=result.evaluation), folder / "baseline.json")
 
 
 def test_the_first_time_there_is_no_baseline(run: Run, folder: Path) -> None:

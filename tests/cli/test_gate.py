@@ -165,7 +165,7 @@ def test_a_query_that_must_pass_says_nothing_of_the_mean(run: Run, folder: Path)
 def test_a_decision_is_no_run(run: Run, folder: Path) -> None:
     """It is said what renders it."""
     (folder / "decision.json").write_text(run("runs/old.jsonl", "--json")[0])
-    assert "decision.json: is a decision, and no run; 'karat report' renders it" in run("decision.json", code=2)[1]
+    assert "decision.json: is a decision, not a run; 'karat report' renders it" in run("decision.json", code=2)[1]
 
 
 def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
@@ -311,7 +311,7 @@ class TestRefused:
         """The set has changed since the run, or since the baseline."""
         other = replace(make_set(), judgments=make_set().judgments[:-1])
         make_project(folder, made=other)
-        assert "was made on another golden set than turns is now" in run("runs/old.jsonl", code=2)[1]
+        assert "was made on another golden set, or on another version of turns" in run("runs/old.jsonl", code=2)[1]
         new = make_run(folder, other, [1] * 11)
         _, err = run(edited(new, lambda line: line), code=2)
         assert "lacks answers to 1 of the queries" in err

@@ -55,11 +55,11 @@ def test_the_keys_of_source_000_are_understood() -> None:
         ("eval.kk", 5, "[eval] has no key 'kk'"),
         ("eval.k", "ten", "[eval] k is 'ten', which is of the wrong type"),
         ("golden.path", "x", "'golden.path': another golden set is another project"),
-        ("pipeline", {}, "'pipeline' names no key"),
-        ("pipeline.", 1, "'pipeline.' names no key"),
+        ("pipeline", {}, "'pipeline' does not name a key"),
+        ("pipeline.", 1, "'pipeline.' does not name a key"),
         ("", 1, "there is no table ''"),
         ("chunking.max_token", 1, "there is no key 'chunking.max_token', did you mean 'chunking.max_tokens'"),
-        ("pipeline.embedder.runtime", "numpy", "because embedder is 'granite' and no table"),
+        ("pipeline.embedder.runtime", "numpy", "because embedder is 'granite', not a table"),
     ],
 )
 def test_a_mistake_is_told_with_the_file_it_is_in(key: str, value: object, message: str) -> None:
@@ -72,5 +72,5 @@ def test_a_mistake_is_told_with_the_file_it_is_in(key: str, value: object, messa
 
 def test_two_systems_at_once_are_refused() -> None:
     """The configuration is checked as a whole, as when it is read."""
-    with pytest.raises(InputError, match="which one is asked"):
+    with pytest.raises(InputError, match=r"has both \[system\] and \[eval\] system"):
         override(CONFIG, {"system.url": "http://localhost", "eval.system": "mine:find"})

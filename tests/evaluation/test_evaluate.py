@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import subprocess
@@ -25,8 +24,9 @@ from karat.core import (
     Trace,
     UsageError,
 )
-from karat.evaluation import evaluation_document, score_run, summarise_latency
+from karat.evaluation import evaluation_report, score_run, summarise_latency
 from karat.runs import Settings, make_run, read_run_file
+from karat.schema import to_json, to_plain
 
 SET = GoldenSet(
     name="tiny",
@@ -70,7 +70,7 @@ def test_a_failed_query_counts_as_zero_and_is_told():
     assert evaluation.scores.mean() == {"P@1": pytest.approx(2 / 3)}
     assert evaluation.scores.count("P@1") == 3
     assert evaluation.failures == {"qb": "RuntimeError: shard down"}
-    assert evaluation_document(evaluation)["runs"][0]["failed"] == [
+    assert to_plain(evaluation_report(evaluation))["runs"][0]["failed"] == [
         {"query": "qb", "error": "RuntimeError: shard down"}
     ]
     with pytest.raises(SystemFailed, match="query 'qb': RuntimeError: shard down"):
@@ -192,10 +192,10 @@ def test_the_run_file_holds_all_that_scoring_needs(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no run of karat"),
+        ("", "is not a run of karat"),
         ('{"karat": "run", "format": 99}\n', "is a run of format 99"),
         ("{\n", "line 1: is not valid JSON"),
-        ('{"query": "q"}\n', "is no run of karat"),
+        ('{"query": "q"}\n', "is not a run of karat"),
     ],
 )
 def test_what_is_no_run_is_refused(tmp_path, text, message):
@@ -283,7 +283,7 @@ def test_the_order_of_the_system_counts_not_its_scores():
     """A re-ranker may give scores of two kinds; what it put first is first."""
     evaluation = score_run(SET, make_run(SET, lambda q, k: [Hit("z", 0.1), Hit(q[0], 0.9)]), ["RR@10"])
     assert evaluation.scores.mean() == {"RR@10": 0.5}
-    assert json.dumps(evaluation_document(evaluation))
+    assert to_json(evaluation_report(evaluation))
     assert isinstance(evaluation.traces[0], Trace)
 
 

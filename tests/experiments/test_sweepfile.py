@@ -94,7 +94,7 @@ MISTAKES = [
     ('[grid]\n"pipeline.depth" = [5, 5]\n', "[grid] pipeline.depth has '5' twice"),
     ('[grid]\n"pipelne.depth" = [5]\n', "there is no table 'pipelne', did you mean 'pipeline'?"),
     ('[grid]\n"golden.path" = ["a"]\n', "another golden set is another project"),
-    ('[grid]\n"pipeline" = [5]\n', "'pipeline' names no key"),
+    ('[grid]\n"pipeline" = [5]\n', "'pipeline' does not name a key"),
     ('[grid]\n"pipeline.depth" = [inf]\n', "pipeline.depth = [inf]; write texts, numbers"),
     ('[grid]\n"pipeline.depth" = [2026-11-16]\n', "write texts, numbers"),
     ('[grid]\n"eval.k" = [5]\n', "eval.k has to be the same for all variants; in [eval] they may differ in system"),

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from evaluations import make_evaluation
 from karat.core import InputError, Scores
 from karat.evaluation import Evaluation, system_changes
-from karat.gate import Baseline, decide, policy, read_baseline, write_baseline, write_fit
+from karat.gate import Baseline, decide, named_policy, read_baseline, write_baseline, write_fit
 from strategies import quick
 
 FULL = Baseline(
@@ -439,9 +439,9 @@ class TestSource000:
         old = read_baseline(path).evaluation
         latency = {"total": {"p50": 180.0, "p95": 420.0, "p99": 850.0}}
         new = run_of({"R@5": [0.80], "P@5": [0.646], "RR": [0.703], "nDCG@5": [0.75]}, latency=latency)
-        assert decide(new, old, policy("fit")).outcome.value == "pass"
+        assert decide(new, old, named_policy("fit")).outcome.value == "pass"
         new = run_of({"R@5": [0.79], "P@5": [0.645], "RR": [0.702], "nDCG@5": [0.74]}, latency=latency)
-        assert [f"{check.name} {check.kind}" for check in decide(new, old, policy("fit")).failures] == [
+        assert [f"{check.name} {check.kind}" for check in decide(new, old, named_policy("fit")).failures] == [
             "R@5 min", "P@5 max_drop_rel", "RR max_drop_rel", "nDCG@5 min", "nDCG@5 max_drop_rel",
         ]  # fmt: skip
 

@@ -12,7 +12,7 @@ from statsmodels.stats.power import TTestPower
 from evaluations import change, make_evaluation
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from karat.evaluation import Evaluation, require_comparable, system_changes
-from karat.gate import Policy, Rule, caveats, compare, decide, moved, movers, policy
+from karat.gate import Policy, Rule, compare, decide, describe_moves, find_caveats, find_movers, named_policy
 
 BASE = run_of({"RR": [1.0, 0.5], "P@5": [0.2, 0.2]}, definitions={"RR": "RR(rel=2)"})
 
@@ -22,7 +22,7 @@ def refused(candidate: Evaluation, baseline: Evaluation = BASE) -> str:
     told = set()
     for way in (
         lambda: require_comparable(candidate, baseline),
-        lambda: decide(candidate, baseline, policy("beluga")),
+        lambda: decide(candidate, baseline, named_policy("beluga")),
         lambda: compare(candidate, baseline),
     ):
         with pytest.raises(InputError) as caught:
@@ -92,7 +92,7 @@ def test_means_alone_are_compared_with_anything() -> None:
     """000's file knows no golden set; that it is the right one is the word of whoever uses it."""
     known = make_evaluation(name="1.0.0", means={"RR": 0.7})
     require_comparable(BASE, known)
-    assert decide(BASE, known, policy("beluga")).outcome.value == "pass"
+    assert decide(BASE, known, named_policy("beluga")).outcome.value == "pass"
 
 
 def test_changes_have_dotted_keys_in_the_order_of_the_baseline() -> None:
@@ -113,7 +113,7 @@ def test_movers_are_by_the_measure_that_changed_most() -> None:
     """The greatest loss first; a rise of what should be low is a loss; a hair is no move."""
     old = run_of({"RR": [1.0, 0.5, 0.5, 1.0], "DupRate@10": [0.0, 0.0, 0.5, 0.0]})
     new = run_of({"RR": [0.5, 0.6, 0.5, 1.0 - 1e-12], "DupRate@10": [0.1, 0.8, 0.0, 0.0]})
-    found = movers(new, old, ["RR", "DupRate@10"])
+    found = find_movers(new, old, ["RR", "DupRate@10"])
     assert [(one.query, one.measure, round(one.gain, 3)) for one in found] == [
         ("q2", "DupRate@10", -0.8),
         ("q1", "RR", -0.5),
@@ -123,7 +123,7 @@ def test_movers_are_by_the_measure_that_changed_most() -> None:
 
 def test_what_moved_is_said_for_documents() -> None:
     """Up, down, in and out, the highest places first."""
-    moves = moved(("b", "a", "x", "d"), ("a", "b", "c", "d"))
+    moves = describe_moves(("b", "a", "x", "d"), ("a", "b", "c", "d"))
     assert moves == ("b 2 to 1", "a 1 to 2", "x in at 3", "c out, was 3")
 
 
@@ -159,13 +159,13 @@ class TestCaveats:
     def test_a_floor_that_nothing_reaches(self) -> None:
         """One relevant document a query: P@5 is at most 0.2, and 000's floor is 0.60 (ERR-05)."""
         decision = gate(run_of({"P@5": [0.2] * 4}), None, Rule(metric="P@5", min=0.6))
-        (told,) = caveats(decision, golden_of(4))
+        (told,) = find_caveats(decision, golden_of(4))
         assert told == (
             "P@5 >= 0.6 cannot be reached: the best mean of any ranking is 0.2000 "
             "(each query has one relevant document)"
         )
-        assert caveats(gate(run_of({"P@5": [0.2] * 4}), None, Rule(metric="P@5", min=0.2)), golden_of(4)) == []
-        assert caveats(decision, golden_of(4, relevant=3)) == []
+        assert find_caveats(gate(run_of({"P@5": [0.2] * 4}), None, Rule(metric="P@5", min=0.2)), golden_of(4)) == []
+        assert find_caveats(decision, golden_of(4, relevant=3)) == []
 
     def test_a_drop_below_the_resolution(self) -> None:
         """Ten differences of 0.5 up and down; statsmodels says what they show, and how many show a drop of 0.02."""
@@ -173,7 +173,9 @@ class TestCaveats:
         decision = gate(new, old, Rule(metric="RR", max_drop_abs=0.02))
         spread = math.sqrt(10 * 0.25 / 9)
         shown = f"the smallest drop that 10 queries show is {smallest(10, spread):.3g}"
-        assert caveats(decision, golden_of(10)) == [f"RR: {shown}; a drop of 0.02 needs about {enough(0.02, spread):,}"]
+        assert find_caveats(decision, golden_of(10)) == [
+            f"RR: {shown}; a drop of 0.02 needs about {enough(0.02, spread):,}"
+        ]
 
     def test_without_a_spread_a_usual_one_is_assumed_and_said(self) -> None:
         """No baseline, or nothing changed."""
@@ -185,12 +187,12 @@ class TestCaveats:
             (None, Rule(metric="RR", max_drop_rel=0.05)),
             (run, Rule(metric="RR", max_drop_rel=0.05)),
         ]:
-            assert caveats(gate(run, baseline, rule), golden_of(10)) == [f"RR: {shown}; {needed}"]
+            assert find_caveats(gate(run, baseline, rule), golden_of(10)) == [f"RR: {shown}; {needed}"]
 
     def test_what_was_ruled_out_needs_no_more_queries(self) -> None:
         """Nothing changed, and the test says so: the queries were enough."""
         run = run_of({"RR": [0.5] * 10})
-        assert caveats(gate(run, run, Rule(metric="RR", non_inferior=True)), golden_of(10)) == []
+        assert find_caveats(gate(run, run, Rule(metric="RR", non_inferior=True)), golden_of(10)) == []
 
     def test_rises_and_segments_have_a_resolution_too(self) -> None:
         """A segment is judged by its own queries, and less of DupRate is better."""
@@ -203,7 +205,7 @@ class TestCaveats:
             Rule(metric="DupRate@10", where=("category", "a"), max_rise_abs=0.1),
         )
         told = [one.removesuffix(", if differences spread by 0.25") for one in
-                caveats(gate(run, None, *rules, segments=groups), golden_of(4))]  # fmt: skip
+                find_caveats(gate(run, None, *rules, segments=groups), golden_of(4))]  # fmt: skip
         assert told == [
             f"RR category=a: the smallest drop that 2 queries show is {smallest(2, 0.25):.3g}; "
             f"a drop of 0.07 needs about {enough(0.07, 0.25)}",
@@ -217,7 +219,7 @@ class TestCaveats:
     def test_what_no_number_of_queries_shows(self) -> None:
         """The gate does not stumble over a limit of next to nothing."""
         decision = gate(run_of({"RR": [0.5] * 10}), None, Rule(metric="RR", max_drop_abs=1e-9))
-        assert "a drop of 1e-09 needs more than anyone has" in caveats(decision, golden_of(10))[0]
+        assert "a drop of 1e-09 needs more than anyone has" in find_caveats(decision, golden_of(10))[0]
 
     def test_enough_queries_say_nothing(self) -> None:
         """900 queries that hardly differ see a drop of 0.05, and nothing is said of limits without drops."""
@@ -227,12 +229,12 @@ class TestCaveats:
             Rule(metric="coverage", min=1),
             Rule(metric="P@5", max_drop_rel=0.1),
         )
-        assert caveats(gate(new, old, *rules), golden_of(900, relevant=5)) == []
+        assert find_caveats(gate(new, old, *rules), golden_of(900, relevant=5)) == []
 
     def test_a_sample_is_told(self) -> None:
         """Nothing is known of the queries that were not asked."""
         decision = gate(run_of({"RR": [1.0] * 4}), None, Rule(metric="RR", min=0.5))
-        assert caveats(decision, golden_of(8)) == [
+        assert find_caveats(decision, golden_of(8)) == [
             "the run is a sample: 4 of the 8 queries were asked, and nothing is known of the others"
         ]
 
@@ -244,4 +246,4 @@ class TestCaveats:
             Rule(metric="Judged@10", min=0.9),
         )
         decision = decide(run_of({"RR": [1.0]}), None, Policy(rules=rules))
-        assert caveats(decision, golden_of(1)) == []
+        assert find_caveats(decision, golden_of(1)) == []

@@ -17,8 +17,8 @@ from statsmodels.stats.multitest import multipletests
 from evaluations import make_evaluation
 from karat.core import InputError, MeasureError, UsageError
 from karat.evaluation import Evaluation
-from karat.gate import Compared, Correction, compare, compare_all
-from karat.gate._comparison import corrected, shared_measures
+from karat.gate import Comparison, Correction, compare, compare_all
+from karat.gate._comparison import correct, shared_measures
 from strategies import quick
 
 Rows = Sequence[float | tuple[float, ...]] | NDArray[np.float64]
@@ -264,10 +264,11 @@ def test_what_cannot_be_compared_is_refused() -> None:
 def test_nothing_tested_is_nothing_corrected() -> None:
     """What has no p counts for nobody else's."""
     some = [
-        Compared(measure="RR", n=n, baseline=0.0, candidate=0.0, difference=0.0, p=p) for n, p in [(9, 0.02), (0, None)]
+        Comparison(measure="RR", n=n, baseline=0.0, candidate=0.0, difference=0.0, p=p)
+        for n, p in [(9, 0.02), (0, None)]
     ]
-    assert [one.p_corrected for one in corrected(some)] == [0.02, None]
-    assert corrected([]) == []
+    assert [one.p_corrected for one in correct(some)] == [0.02, None]
+    assert correct([]) == []
 
 
 SCORES = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 1.0])] * 2), min_size=2, max_size=14)

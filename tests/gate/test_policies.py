@@ -11,7 +11,7 @@ from gating import run_of
 
 from evaluations import make_evaluation
 from karat.core import InputError, KaratError, UsageError
-from karat.gate import POLICIES, Decision, Must, Rule, decide, policy, read_policy
+from karat.gate import POLICIES, Decision, Must, Rule, decide, named_policy, read_policy
 
 FIT = {"R@5": [0.9, 0.9], "P@5": [0.7, 0.7], "RR": [0.8, 0.8], "nDCG@5": [0.8, 0.8]}
 FAST = {"total": {"n": 2, "mean": 90.0, "p50": 90.0, "p95": 420.0, "p99": 480.0}}
@@ -27,7 +27,7 @@ class TestNamed:
 
     def test_default(self) -> None:
         """Floors, and nothing lost that can be shown: ten queries that all fell from 0.9 to 0.6 fail both."""
-        chosen = policy("default", floors={"RR": 0.7})
+        chosen = named_policy("default", floors={"RR": 0.7})
         good, bad = run_of({"RR": [0.9] * 10}), run_of({"RR": [0.6] * 10})
         assert outcomes(decide(good, good, chosen)) == {"RR min": "pass", "RR non_inferior": "pass"}
         assert outcomes(decide(bad, good, chosen)) == {"RR min": "fail", "RR non_inferior": "fail"}
@@ -35,7 +35,7 @@ class TestNamed:
 
     def test_default_without_floors_tests_the_measures(self) -> None:
         """And leaves out counts, of which neither more nor less is better."""
-        chosen = policy("default", measures=["ndcg@5", "NumRet", "DupRate@10"])
+        chosen = named_policy("default", measures=["ndcg@5", "NumRet", "DupRate@10"])
         assert [(rule.metric, rule.min, rule.non_inferior) for rule in chosen.rules] == [
             ("nDCG@5", None, True),
             ("DupRate@10", None, True),
@@ -43,7 +43,7 @@ class TestNamed:
 
     def test_fit(self) -> None:
         """000's floors and 5 %: P@5 0.70 may fall to 0.665; to 0.66 it fails, though that is above the floor."""
-        chosen = policy("fit")
+        chosen = named_policy("fit")
         good = run_of(FIT, latency=FAST)
         assert decide(good, good, chosen).outcome.value == "pass"
         worse = run_of(FIT | {"P@5": [0.66, 0.66]}, latency=FAST)
@@ -57,13 +57,13 @@ class TestNamed:
         """In 000's code ``undefined < 0.8`` is false, and passes (ERR-13)."""
         columns = {name: column for name, column in FIT.items() if name != missing}
         found = run_of(columns, latency={} if missing == "latency.p95" else FAST)
-        failures = decide(found, run_of(FIT, latency=FAST), policy("fit")).failures
+        failures = decide(found, run_of(FIT, latency=FAST), named_policy("fit")).failures
         assert {check.name for check in failures} == {missing}
         assert all("what is not measured does not pass" in check.reason for check in failures)
 
     def test_beluga(self) -> None:
         """001: mean RR of at least 0.7; queries below 0.3 are listed."""
-        chosen = policy("beluga")
+        chosen = named_policy("beluga")
         assert decide(run_of({"RR": [0.4, 1.0]}), None, chosen).exit_code == 0
         assert decide(run_of({"RR": [0.2, 1.0]}), None, chosen).exit_code == 1
         assert chosen.list_below == {"RR": 0.3}
@@ -71,7 +71,7 @@ class TestNamed:
 
     def test_rig(self) -> None:
         """003: no mean may fall at all, nor that of a harm rise; a hair of 1e-10 is none."""
-        chosen = policy("rig", measures=["RR", "DupRate@10"])
+        chosen = named_policy("rig", measures=["RR", "DupRate@10"])
         old = run_of({"RR": [0.5, 0.5], "DupRate@10": [0.1, 0.1]})
         assert decide(old, old, chosen).outcome.value == "pass"
         assert decide(run_of({"RR": [0.5, 0.5 - 1e-10], "DupRate@10": [0.1, 0.1]}), old, chosen).exit_code == 0
@@ -90,7 +90,7 @@ class TestNamed:
         """004: recall at most two points below live, and what judges have to say."""
         judged = {"citation_coverage": 0.7, "citation_accuracy": 0.95, "delta_s.median": 0.4, "delta_s.p90": 0.55,
                   "lambda_convergent": 0.95}  # fmt: skip
-        chosen = policy("blocks")
+        chosen = named_policy("blocks")
         live = run_of({"R@5": [0.8, 0.8]})
         eligible = run_of({"R@5": [0.78, 0.78]}, means={"R@5": 0.78, **judged})
         assert decide(eligible, live, chosen).outcome.value == "pass"
@@ -100,7 +100,7 @@ class TestNamed:
     def test_blocks_fails_by_name_on_numbers_that_no_judge_gave(self) -> None:
         """A run without judges is not eligible, and is told which numbers it lacks."""
         found = run_of({"R@5": [0.8, 0.8]})
-        failures = decide(found, found, policy("blocks")).failures
+        failures = decide(found, found, named_policy("blocks")).failures
         assert [check.name for check in failures] == [
             "citation_coverage", "citation_accuracy", "delta_s.median", "delta_s.p90", "lambda_convergent",
         ]  # fmt: skip
@@ -110,7 +110,7 @@ class TestNamed:
 
     def test_threshold(self) -> None:
         """A mean 5 % below the baseline's passes, one of 6 % fails, whatever a test would say."""
-        chosen = policy("threshold", measures=["RR", "DupRate@10"])
+        chosen = named_policy("threshold", measures=["RR", "DupRate@10"])
         old = run_of({"RR": [1.0, 1.0], "DupRate@10": [0.2, 0.2]})
         assert decide(run_of({"RR": [0.9, 1.0], "DupRate@10": [0.21, 0.21]}), old, chosen).outcome.value == "pass"
         worse = run_of({"RR": [0.88, 1.0], "DupRate@10": [0.22, 0.22]})
@@ -122,14 +122,14 @@ class TestNamed:
     def test_all_are_refused_or_fail_without_any_number(self, name: str) -> None:
         """A run without scores never passes: not with a baseline, not without."""
         bare = make_evaluation(name="bare")
-        chosen = policy(name, measures=["RR"])
+        chosen = named_policy(name, measures=["RR"])
         assert decide(bare, None, chosen).exit_code == 1
         assert decide(bare, run_of({"RR": [1.0]}, golden={}, values={}), chosen).exit_code == 1
 
     def test_an_unknown_name(self) -> None:
         """With what was probably meant."""
         with pytest.raises(UsageError, match="unknown policy 'treshold', did you mean 'threshold'"):
-            policy("treshold")
+            named_policy("treshold")
         with pytest.raises(UsageError, match="unknown policy 'strict'; known: default, fit,"):
             read_policy("strict", {})
 
@@ -200,7 +200,7 @@ RULE = {"metric": "RR", "min": 0.5}
         ({"rules": [{"metric": "RR", "non_inferior": False}]}, "the rule on RR asks for nothing"),
         ({"rules": [{"metric": "MRRR", "min": 0.5}]}, "unknown measure 'MRRR', did you mean"),
         ({"rules": [{"metric": "latency", "max": 5}]}, "unknown measure 'latency'"),
-        ({"rules": [{"metric": "latency.p90", "max": 5}]}, "'latency.p90' is no latency"),
+        ({"rules": [{"metric": "latency.p90", "max": 5}]}, "'latency.p90' is not a latency"),
         ({"rules": [{"metric": "covarage", "min": 1}]}, "unknown measure 'covarage'"),
         ({"rules": [{"metric": "RR", "minimum": 0.5}]}, "a rule has no key 'minimum', did you mean 'min'"),
         ({"rules": [{"metric": "RR", "max_drop": 0.5}]}, "a rule has no key 'max_drop', did you mean"),
@@ -209,25 +209,31 @@ RULE = {"metric": "RR", "min": 0.5}
         ({"rules": [{"metric": "RR", "min": math.nan}]}, "min = nan; write a number"),
         ({"rules": [{"metric": "RR", "max": [1]}]}, r"max = \[1\]; write a number"),
         ({"rules": [{"metric": "RR", "max_drop_abs": "5 %"}]}, "max_drop_abs = '5 %'; write a number"),
-        ({"rules": [{"metric": "RR", "max_drop_abs": -0.02}]}, "max_drop_abs = -0.02; write 0, or how far"),
-        ({"rules": [{"metric": "RR", "max_drop_rel": -0.02}]}, "max_drop_rel = -0.02; write 0, or how far"),
+        ({"rules": [{"metric": "RR", "max_drop_abs": -0.02}]}, "max_drop_abs = -0.02; write 0 or a positive"),
+        ({"rules": [{"metric": "RR", "max_drop_rel": -0.02}]}, "max_drop_rel = -0.02; write 0 or a positive"),
         ({"rules": [{"metric": "RR", "max_drop_rel": 5}]}, "max_drop_rel = 5; write a share, such as 0.05 for 5 %"),
-        ({"rules": [{"metric": "RR", "max_rise_abs": 0.1}]}, "has max_rise_abs, but of it more is better"),
-        ({"rules": [{"metric": "RR", "max_rise_rel": 0.1}]}, "has max_rise_rel, but of it more is better"),
-        ({"rules": [{"metric": "DupRate@5", "max_drop_abs": 0}]}, "has max_drop_abs, but of it less is better"),
-        ({"rules": [{"metric": "latency.p95", "max_drop_rel": 0}]}, "has max_drop_rel, but of it less is better"),
-        ({"rules": [{"metric": "DupRate@5", "max_rise_rel": -1}]}, "max_rise_rel = -1; write 0, or how far"),
+        ({"rules": [{"metric": "RR", "max_rise_abs": 0.1}]}, "has max_rise_abs, but higher values of it are better"),
+        ({"rules": [{"metric": "RR", "max_rise_rel": 0.1}]}, "has max_rise_rel, but higher values of it are better"),
+        (
+            {"rules": [{"metric": "DupRate@5", "max_drop_abs": 0}]},
+            "has max_drop_abs, but lower values of it are better",
+        ),
+        (
+            {"rules": [{"metric": "latency.p95", "max_drop_rel": 0}]},
+            "has max_drop_rel, but lower values of it are better",
+        ),
+        ({"rules": [{"metric": "DupRate@5", "max_rise_rel": -1}]}, "max_rise_rel = -1; write 0 or a positive"),
         ({"rules": [{"metric": "RR", "significant_drop": "yes"}]}, "significant_drop = 'yes' of RR; write true or"),
         ({"rules": [{"metric": "RR", "non_inferior": 1}]}, "non_inferior = 1 of RR; write true or false"),
-        ({"rules": [{"metric": "coverage", "non_inferior": True}]}, "coverage is no number of single queries"),
-        ({"rules": [{"metric": "latency.p95", "significant_drop": True}]}, "is no number of single queries"),
-        ({"rules": [{"metric": "delta_s.p90", "non_inferior": True}]}, "is no number of single queries"),
+        ({"rules": [{"metric": "coverage", "non_inferior": True}]}, "coverage has no values of single queries"),
+        ({"rules": [{"metric": "latency.p95", "significant_drop": True}]}, "has no values of single queries"),
+        ({"rules": [{"metric": "delta_s.p90", "non_inferior": True}]}, "has no values of single queries"),
         ({"rules": [{**RULE, "where": "prices"}]}, "where = 'prices'; write one field with its value"),
         ({"rules": [{**RULE, "where": {}}]}, "where = {}; write one field"),
         ({"rules": [{**RULE, "where": {"category": "a", "type": "b"}}]}, "write one field with its value"),
         ({"rules": [{**RULE, "where": {"category": ["a"]}}]}, "write one field with its value"),
         ({"rules": [{"metric": "coverage", "min": 1, "where": {"category": "a"}}]}, "coverage is for all queries"),
-        ({"rules": [RULE, {"metric": "mrr", "max_drop_abs": 0.1}]}, "there are two rules on RR; write all its limits"),
+        ({"rules": [RULE, {"metric": "mrr", "max_drop_abs": 0.1}]}, "there are two rules on RR; write all limits"),
         ({"must_pass": "q1"}, "must_pass = 'q1'; write a list"),
         ({"must_pass": [""]}, "must_pass has ''; write the id of a query"),
         ({"must_pass": [7]}, "must_pass has 7; write the id of a query"),
@@ -272,7 +278,7 @@ class TestFiles:
         [
             (b"[gate\n", "is not valid TOML"),
             (b"\xff\xfe", "byte 0xff is not UTF-8"),
-            (b"gate = 3\n", "gate is no table; write"),
+            (b"gate = 3\n", "gate is not a table; write"),
             (b"[gat]\npolicy = 'fit'\n", "has no key 'gat'"),
             (b"baseline = 'x.json'\n", "has no key 'baseline'"),
             (b"policy = 'default'\n", "checks nothing"),

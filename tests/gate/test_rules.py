@@ -376,10 +376,10 @@ class TestLatency:
     @pytest.mark.parametrize(
         ("metric", "told"),
         [
-            ("latency.p96", "'latency.p96' is no latency, did you mean 'p99' or 'p95'"),
-            ("latency.embed", "'latency.embed' is no latency; write one of p50, p95, p99, mean after the stage"),
-            ("latency.", "is no latency"),
-            ("latency..p95", "is no latency"),
+            ("latency.p96", "'latency.p96' is not a latency, did you mean 'p99' or 'p95'"),
+            ("latency.embed", "'latency.embed' is not a latency; write one of p50, p95, p99, mean after the stage"),
+            ("latency.", "is not a latency"),
+            ("latency..p95", "is not a latency"),
         ],
     )
     def test_a_statistic_that_is_none_is_a_mistake(self, metric: str, told: str) -> None:

@@ -16,7 +16,7 @@ import karat
 from karat import golden
 from karat.cli import main
 from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.gate import decide, policy
+from karat.gate import decide, named_policy
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,7 +52,7 @@ def test_3_regression_detection() -> None:
     The source's own test hands over a record with nothing else in it, and its code lets all that is missing pass
     (ERR-13): here each missing number fails by its name.
     """
-    decision = decide(run_of({"R@5": [0.75]}), None, policy("fit"))
+    decision = decide(run_of({"R@5": [0.75]}), None, named_policy("fit"))
     assert decision.exit_code == 1
     recall, *others = decision.failures
     assert (recall.metric, recall.limit, recall.reason) == ("R@5", 0.8, "0.7500 is below 0.8")
@@ -92,11 +92,11 @@ def test_4_end_to_end_evaluation(
 @pytest.mark.parametrize(("scores", "code"), [([0.4, 1.0], 0), ([0.39, 1.0], 1)])
 def test_ci_floor_of_the_mean_reciprocal_rank(scores: list[float], code: int) -> None:
     """001, RunCIEvaluation: a mean MRR below 0.7 ends the process with a failure, and 0.7 does not (H08)."""
-    assert decide(run_of({"RR": scores}), None, policy("beluga")).exit_code == code
+    assert decide(run_of({"RR": scores}), None, named_policy("beluga")).exit_code == code
 
 
 def test_failure_cases_are_those_below_three_tenths() -> None:
     """001, Analyze Failure Cases: queries with an RR below 0.3 are listed; 0.3 itself is not (H09)."""
-    ((measure, limit),) = policy("beluga").list_below.items()
+    ((measure, limit),) = named_policy("beluga").list_below.items()
     found = run_of({measure: [1.0, 0.3, 0.29, 0.0]}).values(measure)
     assert [query for query, value in found.items() if value < limit] == ["q3", "q4"]

@@ -98,8 +98,8 @@ class TestComplete:
     def test_whole(self) -> None:
         """Nothing is missing: also where another tool asked each query in some way."""
         elsewhere = tuple(Trace(query=query.id, text="", paraphrase=2, repeat=1) for query in SET.queries)
-        for gated in (self.gate(), self.gate(settings={"k": 10}, traces=elsewhere)):
-            assert gated.evaluation.queries == ("qa", "qb", "qc")
+        for result in (self.gate(), self.gate(settings={"k": 10}, traces=elsewhere)):
+            assert result.evaluation.queries == ("qa", "qb", "qc")
 
     @pytest.mark.parametrize(
         ("fields", "told"),

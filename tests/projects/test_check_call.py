@@ -35,10 +35,10 @@ def find(query: str, k: int) -> list[str]:
 
 def test_what_may_ship_is_given(project: Path) -> None:
     """The decision and the scores; the run is kept where it was asked for; the project's system is the default."""
-    gated = check(project, find, output=project / "kept.jsonl")
-    assert gated.decision.exit_code == 0
-    assert gated.evaluation.mean("RR@10") == 1.0
-    assert len(read_answers(project / "kept.jsonl", gated.project.golden).traces) == 3
+    result = check(project, find, output=project / "kept.jsonl")
+    assert result.decision.exit_code == 0
+    assert result.evaluation.mean("RR@10") == 1.0
+    assert len(read_answers(project / "kept.jsonl", result.project.golden).traces) == 3
     assert check(golden=project).evaluation.name == "pipeline"
 
 

@@ -15,7 +15,7 @@ BOTH = (
     "@pytest.mark.karat('project')\n@pytest.mark.parametrize('way', ['../a b', 'stuck'])\n"
     "class TestSearch:\n    def test_it(self, way):\n        return getattr(finder, way, finder.good)\n"
     "@pytest.mark.karat('project', policy='threshold')\ndef test_it():\n    return finder.good\n"
-    "def test_fixture(karat):\n    karat.check(finder.good, 'project')\n    karat.check(finder.stuck, 'project')\n"
+    "def test_fixture(karat):\n    karat.check('project', finder.good)\n    karat.check('project', finder.stuck)\n"
 )
 
 
@@ -41,7 +41,7 @@ def test_workers_keep_runs_of_the_same_system_side_by_side(suite: Path, run_pyte
         marked = "@pytest.mark.karat('project')\ndef test_search():\n    return other.slow\n"
         (suite / f"test_{name}.py").write_text(f"import pytest, other\n\n{marked}")
     (suite / "other.py").write_text(slow)
-    (suite / "test_it.py").write_text("import other\n\ndef test_it(karat):\n    karat.check(other.slow, 'project')\n")
+    (suite / "test_it.py").write_text("import other\n\ndef test_it(karat):\n    karat.check('project', other.slow)\n")
     done = run_pytest("-n", "3", "--karat-runs", "kept", "--karat-reports", "read")
     assert "5 passed" in done.stdout, done.stdout
     assert asked() == 33

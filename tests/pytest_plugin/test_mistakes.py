@@ -40,7 +40,7 @@ WRONG = {
     "'project', sample=11": "sample=11; the golden set has 10 queries",
     "'project', paraphrases='no'": "paraphrases='no'; it is True or False",
     "'project', timeout='soon'": "timeout='soon'; it is a number of seconds",
-    "'project', timeout=float('nan')": "timeout=nan; choose seconds above 0, or none",
+    "'project', timeout=float('nan')": "timeout=nan; choose a number of seconds above 0",
 }
 
 
@@ -68,7 +68,9 @@ def test_a_wrong_call_of_the_fixture_is_told_in_one_line(suite: Path, run_pytest
     (suite / "empty").mkdir()
     calls = [mark for mark in WRONG if not mark.startswith("'project', 'twice'") and "'project', golden" not in mark]
     lines = ["import pathlib, finder"]
-    lines += [f"def test_{number}(karat):\n    karat.check(finder.good, {call})" for number, call in enumerate(calls)]
+    lines += [
+        f"def test_{number}(karat):\n    karat.check({call}, system=finder.good)" for number, call in enumerate(calls)
+    ]
     (suite / "test_it.py").write_text("\n".join(lines) + "\n")
     done = run_pytest("--color=no")
     assert f"{len(calls)} failed" in done.stdout.splitlines()[-1]
@@ -109,10 +111,10 @@ def test_a_mark_that_does_not_make_rules_does_not_pass(suite: Path, run_pytest: 
     assert "passed" not in done.stdout.splitlines()[-1]
     lines = [line for line in done.stdout.splitlines() if line.startswith("karat: ")]
     assert lines[0] == (
-        "karat: a method of unittest.TestCase cannot be made into its rules; write a function, or a class without a "
-        "base (test_it.py::TestOld::test_method)"
+        "karat: a method of unittest.TestCase cannot have the mark; write a function, or a class without a base "
+        "(test_it.py::TestOld::test_method)"
     )
-    late = "karat: a mark came too late to make the test into its rules; put one on the function, its class or module"
+    late = "karat: the mark was added too late; put it on the function, its class or its module"
     assert [line.removeprefix(late) for line in lines[1:]] == [
         " (test_it.py::test_one[1])",
         " (test_it.py::test_both[1-RR@10])",

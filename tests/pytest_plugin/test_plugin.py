@@ -198,7 +198,7 @@ def test_the_fixture_checks_in_one_test(suite: Path, run_pytest: Pytest) -> None
     (suite / "test_it.py").unlink()
     (suite / "tests" / "test_it.py").write_text(
         "import sys\nsys.path.insert(0, '.')\nimport finder\n\n"
-        "def test_good(karat):\n    assert karat.check(finder.good, 'project').decision.exit_code == 0\n"
+        "def test_good(karat):\n    assert karat.check('project', finder.good).decision.exit_code == 0\n"
         "def test_own(karat):\n    assert karat.check(golden='project').evaluation.mean('RR@10') == 1.0\n"
         "def test_stuck(karat):\n    karat.check(system=finder.stuck, golden='project', policy='threshold')\n"
     )
@@ -221,7 +221,7 @@ def test_what_a_test_gives_is_not_closed(suite: Path, run_pytest: Pytest) -> Non
         "    made = Client()\n    yield made\n    assert made.closed == 0\n\n"
         "@pytest.mark.karat('project')\n@pytest.mark.parametrize('n', [1, 2])\ndef test_search(client, n):\n"
         "    return client\n"
-        "def test_again(client, karat):\n    karat.check(client, 'project')\n    karat.check(client, 'project')\n"
+        "def test_again(client, karat):\n    karat.check('project', client)\n    karat.check('project', client)\n"
     )
     assert "5 passed" in run_pytest().stdout
 

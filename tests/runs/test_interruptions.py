@@ -154,7 +154,7 @@ def test_no_room_left(many: Many, environment: dict[str, str]) -> None:
     )
     assert full.returncode == 3
     assert "cannot be written: File too large" in full.stderr
-    assert "answers are kept, and the same call goes on from there" in full.stderr
+    assert "answers are saved, and the same call continues from there" in full.stderr
     assert "Traceback" not in full.stderr
     (part,) = folder.glob("runs/*")
     assert part.name.endswith(".part")
@@ -289,14 +289,14 @@ def test_a_run_that_was_begun_goes_on(
     [
         (
             lambda data: data.replace(b'"query":"qb"', b'"query"  qb"'),
-            r"line 3: the file is damaged: is not valid",
+            r"line 3: the file is damaged: is not valid JSON",
         ),
-        (lambda data: data.replace(b'"qb"', b'"q\xff"'), r"line 3: the file is damaged: is no UTF-8"),
-        (lambda data: data.replace(b'"qb"', b"17"), r"line 3: the file is damaged: is no trace: TypeError"),
-        (lambda data: data.replace(b'"query":"qb"', b'"question":1'), r"line 3: the file is damaged: is no trace"),
-        (lambda data: data.replace(b'"qb"', b'"qz"').replace(b'{"end":true}\n', b""), "asks other questions"),
-        (lambda data: data.replace(b'"k":10', b'"k":11'), "another run was begun there, and not finished; finish it"),
-        (lambda data: b"Dear diary,\nwhat a day.\n", "another run was begun there, and not finished"),
+        (lambda data: data.replace(b'"qb"', b'"q\xff"'), r"line 3: the file is damaged: is not UTF-8"),
+        (lambda data: data.replace(b'"qb"', b"17"), r"line 3: the file is damaged: is not a trace: TypeError"),
+        (lambda data: data.replace(b'"query":"qb"', b'"question":1'), r"line 3: the file is damaged: is not a trace"),
+        (lambda data: data.replace(b'"qb"', b'"qz"').replace(b'{"end":true}\n', b""), "asked other questions"),
+        (lambda data: data.replace(b'"k":10', b'"k":11'), "has an unfinished run of another kind; finish it"),
+        (lambda data: b"Dear diary,\nwhat a day.\n", "has an unfinished run of another kind"),
     ],
     ids=["no JSON", "no UTF-8", "wrong type", "no trace", "other question", "another run", "another file"],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from karat.core import GoldenSet, Hit, InputError, Place, Provenance, Run, Span, SystemFailed, Trace
 from karat.projects._project import run_path
 from karat.runs import RunWriter, Settings, make_run, read_run_file
-from karat.runs._evaluate import describe_run
+from karat.runs._making import describe_run
 from karat.runs._runfile import make_header, read_begun, trace_record
 from karat.systems import adapt, read_hits
 

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 import karat
 from karat import golden
 from karat.core import Document, GoldenSet, Hit, InputError, Judgment, KaratError, Query, Span, Target
-from karat.evaluation import evaluation_document, score_run
+from karat.evaluation import evaluation_report, score_run
 from karat.runs import Settings, make_run, read_run_file
 from karat.runs._parts import Part, Parts
 from karat.runs._traces import read_answers
+from karat.schema import to_plain
 from public_data import DATA, skip_without
 from strategies import GRADES, quick, tables
 
@@ -317,7 +318,9 @@ def test_queries_that_the_run_does_not_have_count_as_zero(tmp_path: Path) -> Non
         evaluation = score_run(HOTEL, read_answers(tmp_path / name, HOTEL), ["P@1", "RR@10"])
         assert evaluation.scores.mean() == {"P@1": pytest.approx(1 / 3), "RR@10": pytest.approx(1 / 3)}
         assert evaluation.scores.count("P@1") == 3
-        assert evaluation_document(evaluation)["runs"][0]["failed"] == [{"query": "q3", "error": "not in the run"}]
+        assert to_plain(evaluation_report(evaluation))["runs"][0]["failed"] == [
+            {"query": "q3", "error": "not in the run"}
+        ]
 
 
 def test_a_missing_query_adds_no_variant(tmp_path: Path) -> None:
@@ -483,14 +486,14 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
         (
             b'{"qid": "q1", "topk": [{"id": "po',
             1,
-            "the file is cut off in its last line",
-            "get it again, or remove the line",
+            "the last line is incomplete",
+            "get the file again, or remove the line",
         ),
         (
             b'{"qid": "q1", "topk": []}\n\n{"qid": "q2", "to',
             3,
-            "the file is cut off in its last line",
-            "get it again, or remove the line",
+            "the last line is incomplete",
+            "get the file again, or remove the line",
         ),
         (
             b'{"qid": "q1", "topk": [}\n{"qid": "q2", "topk": []}\n',
@@ -585,7 +588,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
             "keep its best score; chunks are collapsed to their document before scoring",
         ),
         (b"q1 Q0 p\xff 1 2 x\n", 1, "byte 0xff is not UTF-8", "convert it to UTF-8, for example with iconv"),
-        (b'{"karat":"run","format":1}\n', 1, "the run was not finished", "run 'karat eval' again to go on"),
+        (b'{"karat":"run","format":1}\n', 1, "the run was not finished", "run 'karat eval' again to continue it"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line_and_a_way_out(
@@ -613,7 +616,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path, message in ((tmp_path / "none", "no such file"), (tmp_path, "is a folder"), ("-", "is a stream")):
         with pytest.raises(InputError, match=message):
             read_answers(path, HOTEL)
-    with pytest.raises(InputError, match="is a stream, and has to be read twice; save the answers as a file first"):
+    with pytest.raises(InputError, match="is a stream, which cannot be read twice; save the run as a file first"):
         read_answers(tmp_path / "pipe", HOTEL)
 
 

@@ -49,8 +49,8 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     project_policy(project, options["policy"])  # a mistake in either is reported before anything is asked
     find_baseline(project, options["baseline"])
     run = ask(project, project.settings(), output=options["output"], system=options["system"])
-    gated = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    document = report_document(gated, lint=report.document())
+    result = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    document = report_document(result, lint=report.document())
     if not options["no_report"]:
         _write_reports(Path(options["reports"] or project.config.folder / "reports"), document)
     emit_decision(document, project.config.folder, as_json=options["as_json"])

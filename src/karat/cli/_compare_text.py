@@ -9,13 +9,13 @@ from karat.cli._table import bold, escaped, number, printable, render
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from karat.schema import ComparedMeasure, ComparedPair, ComparedRun, Comparison, ListSummary, MovedQuery
+    from karat.schema import ComparedMeasure, ComparedPair, ComparedRun, ComparisonDocument, ListSummary, MovedQuery
 
 _SHOWN, _PLACES, _KEYS = 5, 4, 20
 _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": ""}
 
 
-def comparison_text(comparison: Comparison) -> str:
+def comparison_text(comparison: ComparisonDocument) -> str:
     """Render a comparison: of two runs all that is known, of more runs a matrix for each measure."""
     runs, pairs = comparison.runs, comparison.pairs
     parts = ["\n".join(f"{run.label}  {printable(run.name, 80)}" for run in runs)]
@@ -67,7 +67,7 @@ def _row(test: ComparedMeasure, correction: str) -> list[str]:
     ]
 
 
-def _conclusion(pair: ComparedPair, comparison: Comparison) -> str:
+def _conclusion(pair: ComparedPair, comparison: ComparisonDocument) -> str:
     """Say in words what the tests found, and that finding no difference does not mean that there is none."""
     tests = [test for test in pair.measures if test.p is not None]
     if not tests:
@@ -162,7 +162,7 @@ def _lists(lists: ListSummary | None) -> str:
     return "\n".join(filter(None, [render(rows), empty]))
 
 
-def _matrices(comparison: Comparison, pairs: Mapping[tuple[str, str], ComparedPair]) -> list[str]:
+def _matrices(comparison: ComparisonDocument, pairs: Mapping[tuple[str, str], ComparedPair]) -> list[str]:
     """Return for each measure a matrix with the row's mean minus the column's, marked where it is significant."""
     runs = comparison.runs
     tests = {labels: {test.measure: test for test in pair.measures} for labels, pair in pairs.items()}
@@ -188,7 +188,7 @@ def _labels(place: int, run: ComparedRun, other_place: int, other: ComparedRun) 
     return (run.label, other.label) if place < other_place else (other.label, run.label)
 
 
-def _legend(comparison: Comparison) -> str:
+def _legend(comparison: ComparisonDocument) -> str:
     name = _CORRECTIONS[comparison.correction]
     how = f"corrected by {name} for {comparison.tests:,} tests" if name else "not corrected for the number of tests"
     return f"row minus column; * p at most {comparison.alpha:g}, {how}"
@@ -205,7 +205,7 @@ def _list_matrix(runs: Sequence[ComparedRun], pairs: Mapping[tuple[str, str], Co
     return render(rows)
 
 
-def _systems(comparison: Comparison) -> str:
+def _systems(comparison: ComparisonDocument) -> str:
     """Show what the systems are made of, where they differ."""
     values = dict[str, dict[str, Any]]()
     for pair in comparison.pairs:

@@ -38,8 +38,8 @@ def command(context: click.Context, /, run: str, **options: Any) -> None:
 
     project = open_project(options["folder"] or find_project(run))
     answers = read_answers(run, project.golden, say=say)
-    gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    document = report_document(gated)
+    result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    document = report_document(result)
     emit_decision(document, project.config.folder, as_json=options["as_json"])
     context.exit(document.verdict.exit_code)
 

@@ -95,14 +95,14 @@ def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[Deci
 
     project = open_project(options["folder"] or find_project(run))
     answers = read_answers(run, project.golden, say=say)
-    gated = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
+    result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
     config = project.config
     inputs = [Path(run), baseline_path(project, options["baseline"])]
     inputs += [config.golden / document.path for document in project.golden.documents if document.path]
     inputs += [config.documents] if config.documents is not None else []
     if config.golden != config.folder:  # otherwise the reports lie there too, beside the files of the set
         inputs.append(config.golden)
-    return report_document(gated, created=day), config.folder / "reports", inputs
+    return report_document(result, created=day), config.folder / "reports", inputs
 
 
 def _refuse_gate(options: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The configuration of a project, karat.toml, as a typed value."""
+"""The configuration of a project (karat.toml) as a typed value."""
 
 from karat.config._config import ALIASES, Config, EvalConfig, override, read_config, resolve_key
 from karat.config._settings import IDENTIFYING, Settings, setting_types

@@ -1,4 +1,4 @@
-"""karat.toml, or ``[tool.karat]`` in pyproject.toml; an unknown key is an error."""
+"""Reading karat.toml, or ``[tool.karat]`` in pyproject.toml. An unknown key is an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from karat.files import decode, read_bytes
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
 _GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
-"""Settings of a single call, which a project does not have."""
+"""Settings of a single call, which cannot be configured for a project."""
 _SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
 _EVAL: Mapping[str, type] = {**_SETTINGS, "measures": list, "system": str, "tenant": str, "unit": str}
 ALIASES: Mapping[str, str] = {
@@ -23,8 +23,9 @@ ALIASES: Mapping[str, str] = {
     "chunking.overlap_tokens": "pipeline.chunk.overlap",
     "reranking.threshold": "pipeline.rerank.threshold",
 }
-"""The names that fit's experiments.json has for some keys."""
-_OVERRIDDEN = ("pipeline", "system", "eval", "gate")
+"""The names of some keys in fit's experiments.json, and their names in karat.toml."""
+_VARIABLE = ("pipeline", "system", "eval", "gate")
+"""The tables whose keys :func:`override` can change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +33,18 @@ class EvalConfig:
     """The table ``[eval]``: how the system is asked, and what is scored."""
 
     measures: tuple[str, ...] = ()
-    """Empty where the defaults are meant."""
+    """Empty for the default measures."""
     system: str = ""
     """``package.module:name`` of the system under test."""
     tenant: str = ""
     unit: Unit = "document"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """The settings that differ from the defaults of :class:`Settings`."""
+    """The settings that the table has; the others have the defaults of :class:`Settings`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The choices of a project; whatever it leaves out has its default in the room that uses it."""
+    """The configuration of a project. The default of a key that is left out is in the package that uses it."""
 
     folder: Path
     golden: Path
@@ -54,39 +55,39 @@ class Config:
     pipeline: Mapping[str, Any] = field(default_factory=dict)
     """The stages of the built-in pipeline, which :class:`karat.systems.Stages` declares and checks."""
     system: Mapping[str, Any] = field(default_factory=dict)
-    """An HTTP service that is asked instead of the pipeline."""
+    """An HTTP service to ask instead of the pipeline."""
     eval: EvalConfig = field(default_factory=EvalConfig)
     gate: Mapping[str, Any] = field(default_factory=dict)
     """The policy, which :func:`karat.gate.read_policy` declares and checks."""
 
 
 def read_config(folder: Path) -> Config:
-    """Read the configuration of a folder; one without a configuration is itself the golden set."""
+    """Return the configuration of a folder. A folder without one is taken as a golden set, with all defaults."""
     own, shared = folder / "karat.toml", folder / "pyproject.toml"
     if own.is_file():
-        return _config(folder, _toml(own), str(own))
-    if shared.is_file() and (table := _toml(shared).get("tool", {}).get("karat")):
-        return _config(folder, table, f"{shared}, [tool.karat]")
+        return _read_tables(folder, _read_toml(own), str(own))
+    if shared.is_file() and (table := _read_toml(shared).get("tool", {}).get("karat")):
+        return _read_tables(folder, table, f"{shared}, [tool.karat]")
     return Config(folder=folder if folder.is_dir() else folder.parent, golden=folder)
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(decode(read_bytes(path), str(path)))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is not valid TOML: {error}", source=str(path)) from None
 
 
-def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
-    _known(table, _TABLES, "", source)
+def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
+    _require_keys(table, _TABLES, "", source)
     tables = {name: table.get(name, {}) for name in _TABLES}
     for name, value in tables.items():
         if not isinstance(value, Mapping):
             raise InputError(f"{name} is {shorten(value)}, not a table", source=source, hint=f"write [{name}]")
     golden = tables["golden"]
-    _known(golden, _GOLDEN, "golden", source)
+    _require_keys(golden, _GOLDEN, "golden", source)
     for key, value in golden.items():
-        _typed(value, str, f"[golden] {key}", source)
+        _require_type(value, str, f"[golden] {key}", source)
     documents = golden.get("documents")
     return Config(
         folder=folder,
@@ -102,15 +103,15 @@ def _config(folder: Path, table: Mapping[str, Any], source: str) -> Config:
 
 
 def _read_eval(table: Mapping[str, Any], system: Mapping[str, Any], source: str) -> EvalConfig:
-    _known(table, _EVAL, "eval", source)
+    _require_keys(table, _EVAL, "eval", source)
     for key, value in table.items():
-        _typed(value, (int, float) if _EVAL[key] is float else _EVAL[key], f"[eval] {key}", source)
+        _require_type(value, (int, float) if _EVAL[key] is float else _EVAL[key], f"[eval] {key}", source)
     if "measures" in table and not table["measures"]:
         raise InputError("[eval] measures is empty", source=source, hint="name a measure, or leave it out")
     if table.get("unit", "document") not in get_args(Unit):
         raise InputError(f"[eval] unit is {shorten(table['unit'])}; choose document or target", source=source)
     if system and "system" in table:
-        raise InputError("has both [system] and [eval] system; which one is asked?", source=source)
+        raise InputError("has both [system] and [eval] system", source=source, hint="remove one of them")
     return EvalConfig(
         measures=tuple(table.get("measures", ())),
         **{name: table[name] for name in ("system", "tenant", "unit") if name in table},
@@ -118,15 +119,15 @@ def _read_eval(table: Mapping[str, Any], system: Mapping[str, Any], source: str)
     )
 
 
-def _eval_table(config: EvalConfig) -> dict[str, Any]:
-    """Return the table that a configuration was read from, without what has its default."""
+def _write_eval(config: EvalConfig) -> dict[str, Any]:
+    """Return the table that a configuration was read from, without the keys that have their default."""
     table = {name: getattr(config, name) for name in ("system", "tenant", "unit")}
-    given = {name: value for name, value in table.items() if value != getattr(EvalConfig(), name)}
-    return {**({"measures": list(config.measures)} if config.measures else {}), **given, **config.settings}
+    changed = {name: value for name, value in table.items() if value != getattr(EvalConfig(), name)}
+    return {**({"measures": list(config.measures)} if config.measures else {}), **changed, **config.settings}
 
 
 def resolve_key(key: str) -> str:
-    """Return the name that a dotted key has in karat.toml; one of a table that cannot be changed is an error.
+    """Return the name of a dotted key in karat.toml. A key of a table that :func:`override` cannot change is an error.
 
     >>> resolve_key("chunking.max_tokens")
     'pipeline.chunk.size'
@@ -138,38 +139,40 @@ def resolve_key(key: str) -> str:
     table, *path = name.split(".")
     if table == "golden":
         raise InputError(f"{shorten(key)}: another golden set is another project")
-    if table not in _OVERRIDDEN:
-        own = [alias for alias in ALIASES if alias.startswith(f"{table}.")]
-        if own:
-            raise InputError(f"there is no key {shorten(key)}{did_you_mean(key, own) or '; known: ' + ', '.join(own)}")
-        _known({table: None}, _OVERRIDDEN, "", "")
+    if table not in _VARIABLE:
+        aliases = [alias for alias in ALIASES if alias.startswith(f"{table}.")]
+        if aliases:
+            hint = did_you_mean(key, aliases) or f"; known: {', '.join(aliases)}"
+            raise InputError(f"there is no key {shorten(key)}{hint}")
+        _require_keys({table: None}, _VARIABLE, "", "")
     if not path or not all(path):
-        raise InputError(f"{shorten(key)} names no key", hint=f"write it as in {table or 'pipeline'}.key")
+        raise InputError(f"{shorten(key)} does not name a key", hint=f"write it as {table or 'pipeline'}.key")
     return name
 
 
 def override(config: Config, changes: Mapping[str, Any], *, source: str = "") -> Config:
-    """Return a configuration with other values of some dotted keys; ``pipeline.chunk.size`` changes one option.
+    """Return a configuration with other values for some dotted keys, such as ``pipeline.chunk.size``.
 
-    A stage that is on, off or not named becomes a table with the option. The whole configuration is checked again.
+    A stage that is on, off or left out becomes a table with the changed option. The result is checked like a file.
 
-    >>> made = Config(folder=Path(), golden=Path(), pipeline={"chunk": {"name": "fixed", "size": 512}, "lexical": True})
-    >>> override(made, {"pipeline.chunk.size": 128, "pipeline.lexical.k1": 0.9}).pipeline
+    >>> pipeline = {"chunk": {"name": "fixed", "size": 512}, "lexical": True}
+    >>> config = Config(folder=Path(), golden=Path(), pipeline=pipeline)
+    >>> override(config, {"pipeline.chunk.size": 128, "pipeline.lexical.k1": 0.9}).pipeline
     {'chunk': {'name': 'fixed', 'size': 128}, 'lexical': {'k1': 0.9}}
     """
-    tables: dict[str, Any] = {name: getattr(config, name) for name in _OVERRIDDEN}
-    tables["eval"] = _eval_table(config.eval)
+    tables: dict[str, Any] = {name: getattr(config, name) for name in _VARIABLE}
+    tables["eval"] = _write_eval(config.eval)
     for key, value in changes.items():
         try:
             table, *path = resolve_key(key).split(".")
-            tables[table] = _with(tables[table], path, value, key)
+            tables[table] = _replace_at(tables[table], path, value, key)
         except InputError as error:
             raise InputError(error.what, source=source, hint=error.hint) from None
     tables["eval"] = _read_eval(tables["eval"], tables["system"], source)
     return replace(config, **tables)
 
 
-def _with(table: Mapping[str, Any], path: Sequence[str], value: Any, key: str) -> Mapping[str, Any]:
+def _replace_at(table: Mapping[str, Any], path: Sequence[str], value: Any, key: str) -> Mapping[str, Any]:
     """Return a copy of a table with another value at a path."""
     name, *rest = path
     if not rest:
@@ -178,20 +181,19 @@ def _with(table: Mapping[str, Any], path: Sequence[str], value: Any, key: str) -
     if isinstance(inner, bool):
         inner = {}
     if not isinstance(inner, Mapping):
-        what = f"{shorten(key)} cannot be set, because {name} is {shorten(inner)} and no table"
-        raise InputError(what, hint=f"write {name} as a table in karat.toml")
-    return {**table, name: _with(inner, rest, value, key)}
+        message = f"{shorten(key)} cannot be set, because {name} is {shorten(inner)}, not a table"
+        raise InputError(message, hint=f"write {name} as a table in karat.toml")
+    return {**table, name: _replace_at(inner, rest, value, key)}
 
 
-def _known(table: Mapping[str, Any], known: Any, name: str, source: str) -> None:
+def _require_keys(table: Mapping[str, Any], keys: Any, name: str, source: str) -> None:
     for key in table:
-        if key not in known:
+        if key not in keys:
             where = f"[{name}] has no key" if name else "there is no table"
-            raise InputError(
-                f"{where} {shorten(key)}{did_you_mean(key, known) or '; known: ' + ', '.join(known)}", source=source
-            )
+            hint = did_you_mean(key, keys) or f"; known: {', '.join(keys)}"
+            raise InputError(f"{where} {shorten(key)}{hint}", source=source)
 
 
-def _typed(value: object, kind: type | tuple[type, ...], what: str, source: str) -> None:
+def _require_type(value: object, kind: type | tuple[type, ...], name: str, source: str) -> None:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise InputError(f"{what} is {shorten(value)}, which is of the wrong type", source=source)
+        raise InputError(f"{name} is {shorten(value)}, which is of the wrong type", source=source)

@@ -1,4 +1,4 @@
-"""How long a system takes: percentiles around it, by stage."""
+"""The latency of a system: percentiles by stage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from karat.core import Trace
 
 
 def summarise_latency(milliseconds: Sequence[float]) -> dict[str, float]:
-    """Return the number, mean and percentiles (linearly interpolated) of some times; {} for none.
+    """Return the number, mean and percentiles (linearly interpolated) of times; {} if there are none.
 
     >>> summary = summarise_latency(range(1, 21))
     >>> summary["p95"], summary["p99"]
@@ -24,7 +24,7 @@ def summarise_latency(milliseconds: Sequence[float]) -> dict[str, float]:
 
 
 def latency_by_stage(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
-    """Return the latency of every stage that the answered traces time, ``total`` among them."""
+    """Return the latency of every stage, including ``total``, over the traces that did not fail."""
     stages: dict[str, list[float]] = {}
     for trace in traces:
         if not trace.error:

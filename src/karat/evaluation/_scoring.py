@@ -1,4 +1,4 @@
-"""From a run to its evaluation."""
+"""Scoring a run, which makes an evaluation of it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,35 @@ from karat.text import resolver
 
 MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
 _Variant = tuple[int, int]
-"""A wording (0 is the query as it is) and a repeat."""
+"""The numbers of a wording (0 is the original text) and of a repeat."""
 
 
 def score_run(
     golden: GoldenSet, run: Run, measures: Iterable[str | Measure] | None = None, *, unit: Unit = "document"
 ) -> Evaluation:
-    """Score a run on the golden set that it was made on."""
+    """Return the evaluation of a run on the golden set that it was made on.
+
+    >>> from karat.core import Judgment, Provenance, Query, Target
+    >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
+    ...                    judgments=(Judgment(query="q", target=Target(document="pool"), grade=3),))
+    >>> trace = Trace(query="q", text="When does the pool open?", hits=(Hit("wifi", 0.9), Hit("pool", 0.8)))
+    >>> score_run(golden, Run(provenance=Provenance(name="mine"), traces=(trace,)), ["RR@10"]).means
+    {'RR@10': 0.5}
+    """
     asked = {trace.query for trace in run.traces}
     asked_golden = replace(
         golden,
         queries=tuple(query for query in golden.queries if query.id in asked),
         judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
     )
-    # By canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5 where the
-    # golden set counts from 2.
-    wanted = {str(Measure.parse(measure)): measure for measure in measures or MEASURES}
+    # Named by the canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5
+    # because the golden set counts grades from 2 as relevant.
+    requested = {str(Measure.parse(measure)): measure for measure in measures or MEASURES}
     settings = run.provenance.settings
     success = f"Success@{max(1, settings.get('k', 0), *(len(trace.hits) for trace in run.traces))}"
     tables = {
         variant: score_hits(
-            asked_golden, hits, (wanted | {success: success}).values(),
+            asked_golden, hits, (requested | {success: success}).values(),
             unit=unit, resolve=resolver(golden), name=run.provenance.name,
         )
         for variant, hits in _hits_by_variant(run.traces).items()
@@ -46,7 +54,7 @@ def score_run(
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
     _require_known_documents(asked_golden, run.traces, everything)
-    scores = everything.only(wanted)
+    scores = everything.only(requested)
     failures = {trace.query: trace.error for trace in run.traces if trace.error}
     answerable = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
     unanswerable = frozenset(scores.queries) - answerable
@@ -54,8 +62,8 @@ def score_run(
     return Evaluation(
         provenance=replace(run.provenance, settings={**settings, "unit": unit, "normaliser": golden.normaliser}),
         scores=replace(scores, not_judged=scores.not_judged + settings.get("not_in_golden", 0)),
-        repeats=_shared([table.only(wanted) for table in repeats]),
-        wordings=_split_wordings(tables, wanted),
+        repeats=_select_shared([table.only(requested) for table in repeats]),
+        wordings=_split_wordings(tables, requested),
         means=scores.mean(),
         latency=latency_by_stage(run.traces),
         queries=scores.queries,
@@ -70,7 +78,7 @@ def score_run(
 
 
 def deepest_cutoff(measures: Iterable[str | Measure]) -> int:
-    """Return the highest cut-off of some measures; 0 if none has one. An unknown measure is an error.
+    """Return the highest cut-off of measures; 0 if none has a cut-off. An unknown measure is an error.
 
     >>> deepest_cutoff(["nDCG@10", "R@100", "AP"])
     100
@@ -79,14 +87,14 @@ def deepest_cutoff(measures: Iterable[str | Measure]) -> int:
 
 
 def pass_rates(evaluation: Evaluation, k: int, threshold: float = 1.0) -> Scores:
-    """Return pass@k and pass^k over the repeats of a run, for the measures of which more is better."""
+    """Return pass@k and pass^k over the repeats of a run, for all measures except those where lower is better."""
     rated = rated_measures(evaluation.scores)
     repeats = evaluation.repeats or (evaluation.scores,)
     return pass_at_k([scores.only(rated) for scores in repeats], k, threshold=threshold)
 
 
 def rated_measures(scores: Scores) -> list[str]:
-    """Return the measures of which less is not better, so that a value can be called a success."""
+    """Return the measures of which a high value is a success: all except those where lower is better."""
     return [name for name in scores.measures if Measure.parse(name).definition.higher_is_better is not False]
 
 
@@ -98,14 +106,14 @@ def _hits_by_variant(traces: Iterable[Trace]) -> dict[_Variant, dict[str, tuple[
 
 
 def _keep_order(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Keep the system's own order, whatever its scores say."""
+    """Return the hits with scores that keep the system's order, in case its own scores do not."""
     if all(hit.score >= following.score for hit, following in pairwise(hits)):
         return hits
     return tuple(replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits))
 
 
 def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
-    """Return the documents of each query as it is, asked for the first time; each document at its best place."""
+    """Return the documents of each query in its original wording and first repeat, each at its best rank."""
     return {
         trace.query: tuple(dict.fromkeys(hit.document for hit in trace.hits))
         for trace in traces
@@ -114,11 +122,11 @@ def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
 
 
 def _average_by(tables: dict[_Variant, Scores], key: Callable[[_Variant], int]) -> list[Scores]:
-    """Average the tables that have the same key; those with more than one key are ordered by it."""
-    parts: dict[int, list[Scores]] = {}
+    """Return the averages of the tables that have the same key, in the order of the keys."""
+    by_key: dict[int, list[Scores]] = {}
     for variant, table in tables.items():
-        parts.setdefault(key(variant), []).append(table)
-    return [_average(parts[part]) for part in sorted(parts)]
+        by_key.setdefault(key(variant), []).append(table)
+    return [_average(by_key[number]) for number in sorted(by_key)]
 
 
 def _split_wordings(tables: dict[_Variant, Scores], measures: Iterable[str]) -> tuple[Scores, ...]:
@@ -126,20 +134,20 @@ def _split_wordings(tables: dict[_Variant, Scores], measures: Iterable[str]) -> 
     return tuple(_select_asked(table.only(measures)) for table in wordings) if len(wordings) > 1 else ()
 
 
-def _shared(repeats: Sequence[Scores]) -> tuple[Scores, ...]:
-    """Return the repeats with the queries that were asked in all of them; () where nothing was repeated."""
+def _select_shared(repeats: Sequence[Scores]) -> tuple[Scores, ...]:
+    """Return the repeats with the queries that were asked in all of them; () if nothing was repeated."""
     tables = [_select_asked(table) for table in repeats]
     shared = set.intersection(*(set(table.queries) for table in tables)) if len(tables) > 1 else set()
     return tuple(table.select(shared) for table in tables) if shared else ()
 
 
 def _select_asked(scores: Scores) -> Scores:
-    """Leave out the queries that were not asked there: they are not failures."""
+    """Return the scores without the queries that were not asked in this variant, which are not failures."""
     return scores.select(set(scores.queries) - set(scores.not_in_run))
 
 
 def _average(tables: Sequence[Scores]) -> Scores:
-    """Average each query over the tables that have a value for it (not every query has every paraphrase)."""
+    """Return the average of each query over the tables that have a value for it (not all queries have paraphrases)."""
     first = tables[0]
     if len(tables) == 1:
         return first
@@ -150,7 +158,7 @@ def _average(tables: Sequence[Scores]) -> Scores:
         total[rows] += np.where(has_value, table.values, 0.0)
         count[rows] += has_value
     absent = set.intersection(*(set(table.not_in_run) for table in tables))
-    # A table that lacks a query has 0 there, which is not a reason why the others have no value.
+    # A table without a query has code 0 for it, so that the maximum is the reason of a table that has the query.
     codes = np.max([table.codes for table in tables], axis=0)
     return replace(
         first,
@@ -162,17 +170,17 @@ def _average(tables: Sequence[Scores]) -> Scores:
 
 
 def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores: Scores) -> None:
-    """Refuse a run without a single document of the golden set: the two name documents differently."""
+    """Refuse a run without any document of the golden set: it uses other ids."""
     if scores.judged_retrieved or not golden.judgments:
         return
-    theirs = dict.fromkeys(hit.document for trace in traces for hit in trace.hits)
-    # A document of the set that nobody judged is a miss, and 0 is the truth.
-    if theirs and golden.document_by_id.keys().isdisjoint(theirs):
-        ours = dict.fromkeys(judgment.target.document for judgment in golden.judgments)
+    returned = dict.fromkeys(hit.document for trace in traces for hit in trace.hits)
+    # A run that returned only unjudged documents of the set is accepted: a score of 0 is true.
+    if returned and golden.document_by_id.keys().isdisjoint(returned):
+        judged = dict.fromkeys(judgment.target.document for judgment in golden.judgments)
         raise InputError(
             "no document that the system returned is judged",
             source=golden.name,
-            hint=f"the gold has {_name_few(ours)}; the system returned {_name_few(theirs)}",
+            hint=f"the gold has {_name_few(judged)}; the system returned {_name_few(returned)}",
         )
 
 

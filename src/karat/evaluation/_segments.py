@@ -1,4 +1,4 @@
-"""Segments of the queries: by their own fields, or by the documents that answer them."""
+"""Segments of the queries, by their own fields or by the documents that answer them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ _BLOCK_TYPES = {"p": "prose", "c": "code", "t": "table", "f": "figure"}
 
 
 def segment_queries(golden: GoldenSet, fields: Iterable[str] = FIELDS) -> dict[tuple[str, str], list[str]]:
-    """Return the queries of every field and value, the values of a field in alphabetical order."""
+    """Return the queries of each segment; the values of a field are in alphabetical order.
+
+    >>> from karat.core import Query
+    >>> golden = GoldenSet(queries=(Query(id="q1", text="?", category="spa"), Query(id="q2", text="?", category="bar")))
+    >>> segment_queries(golden)
+    {('category', 'bar'): ['q2'], ('category', 'spa'): ['q1']}
+    """
     segments: dict[tuple[str, str], list[str]] = {}
     for field in fields:
         queries: dict[str, list[str]] = {}
@@ -60,5 +66,5 @@ def _block_types(target: Target, document: Document | None) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def _outline(text: str) -> Outline:
-    """Return the outline of a text; cached, because many judgments point into one document."""
+    """Return the outline of a text; cached, because many judgments refer to the same document."""
     return outline(canonical(text))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.gate import Check, Compared, Decision, compare, differences, lower_is_better
+from karat.gate import Check, Comparison, Decision, compare, lower_is_better, pair_scores
 from karat.stats import Outcome, holm, permutation
 
 ACCEPTED, REJECTED = "ACCEPTED", "REJECTED"
@@ -48,7 +48,7 @@ class Claims:
     """The largest p of the tests that it is not worse; None where the policy asks for none."""
     gain: float | None = None
     """The p of the test for a gain on the objective; None without a baseline."""
-    change: Compared | None = None
+    change: Comparison | None = None
     """The objective beside the baseline's."""
 
 
@@ -92,7 +92,7 @@ def _not_worse(decision: Decision) -> float | None:
 def _gains(decision: Decision, measure: str) -> NDArray[np.float64]:
     """Return how much better each query became."""
     assert decision.baseline is not None
-    pairs = differences(decision.candidate, decision.baseline, measure)
+    pairs = pair_scores(decision.candidate, decision.baseline, measure)
     before, after = np.array(list(pairs.values()), float).reshape(-1, 2).T
     gains = before - after if lower_is_better(measure) else after - before
     return np.where(np.abs(gains) <= _TIE, 0.0, gains)
@@ -145,7 +145,7 @@ def _distinct(checks: Sequence[Check]) -> list[Check]:
     return list({(check.name, check.reason): check for check in checks}.values())
 
 
-def _describe_change(change: Compared | None) -> str:
+def _describe_change(change: Comparison | None) -> str:
     if change is None:
         return "the baseline has no scores for it"
     if abs(change.difference) <= _TIE:

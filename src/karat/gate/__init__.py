@@ -1,23 +1,23 @@
-"""The gate: may this change ship? Baselines, comparisons, policies and decisions."""
+"""The gate: whether a change may ship. Baselines, comparisons, policies and decisions."""
 
 from karat.gate._baseline import FIT, Baseline, is_baseline, read_baseline, write_baseline, write_fit
-from karat.gate._caveats import caveats
+from karat.gate._caveats import find_caveats
 from karat.gate._comparison import (
-    Compared,
+    Comparison,
     Correction,
     Pair,
     compare,
     compare_all,
-    differences,
-    generator,
     lower_is_better,
+    make_generator,
+    pair_scores,
 )
 from karat.gate._decision import Check, Decision, decide
 from karat.gate._document import compare_document
 from karat.gate._lists import compare_lists
-from karat.gate._movers import Mover, moved, movers
-from karat.gate._plans import SPREADS, Aim, Reach, reach, reach_of_repeats, reach_of_runs
-from karat.gate._policy import POLICIES, Must, Policy, Rule, policy, read_policy
+from karat.gate._movers import Mover, describe_moves, find_movers
+from karat.gate._plans import SPREADS, Aim, Reach, compute_reach, compute_reach_of_repeats, compute_reach_of_runs
+from karat.gate._policy import POLICIES, Must, Policy, Rule, named_policy, read_policy
 
 __all__ = [
     "FIT",
@@ -26,7 +26,7 @@ __all__ = [
     "Aim",
     "Baseline",
     "Check",
-    "Compared",
+    "Comparison",
     "Correction",
     "Decision",
     "Mover",
@@ -35,22 +35,22 @@ __all__ = [
     "Policy",
     "Reach",
     "Rule",
-    "caveats",
     "compare",
     "compare_all",
     "compare_document",
     "compare_lists",
+    "compute_reach",
+    "compute_reach_of_repeats",
+    "compute_reach_of_runs",
     "decide",
-    "differences",
-    "generator",
+    "describe_moves",
+    "find_caveats",
+    "find_movers",
     "is_baseline",
     "lower_is_better",
-    "moved",
-    "movers",
-    "policy",
-    "reach",
-    "reach_of_repeats",
-    "reach_of_runs",
+    "make_generator",
+    "named_policy",
+    "pair_scores",
     "read_baseline",
     "read_policy",
     "write_baseline",

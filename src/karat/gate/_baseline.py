@@ -1,6 +1,6 @@
-"""The baseline: a file in git with the scores of the run that was last accepted, query by query.
+"""The baseline: a file in git with the scores of the last accepted run, query by query.
 
-Format 2 has beside each null the reason why the value is missing. Format 1, which has bare nulls, is still read.
+Format 2 has the reason of each missing value. Format 1, which has only null for it, is still read.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ _NOT_MEASURES = ("hits", "missing")
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """A run that was accepted."""
+    """An accepted run."""
 
     evaluation: Evaluation
     recorded: str = ""
-    """The day, as YYYY-MM-DD."""
+    """The day on which it was recorded, as YYYY-MM-DD."""
     forced: str = ""
-    """Why it was accepted although it failed its gate."""
+    """Why it was accepted although it failed its gate; empty if it passed."""
 
 
 def write_baseline(baseline: Baseline, path: str | Path) -> None:
-    """Write a baseline, whole or not at all: one line for each query, so that a diff shows which of them moved."""
+    """Write a baseline, completely or not at all. Each query has its own line, so that a diff shows what changed."""
     write_file(path, _escape_surrogates("".join(_lines(baseline))))
 
 
 def _escape_surrogates(text: str) -> str:
-    """Escape half of a surrogate pair, which a file name may have and UTF-8 cannot encode, as JSON does."""
+    """Return text with half surrogate pairs, which file names may have and UTF-8 cannot encode, escaped as in JSON."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -82,7 +82,7 @@ def _lines(baseline: Baseline) -> Iterator[str]:
 
 
 def _row(evaluation: Evaluation, query: str) -> dict[str, Any]:
-    """Return the values of a query in each repeat, why those are missing that are, and its first documents."""
+    """Return the values of a query in each repeat, the reasons of missing ones, and its first documents."""
     scores, missing = evaluation.scores, {}
     row: dict[str, Any] = {}
     for measure in scores.measures if query in scores.rows else ():
@@ -101,9 +101,9 @@ def _null(value: float) -> float | None:
 
 
 def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
-    """Read a baseline of karat, or fit's ``baseline-metrics.json``, which has means only.
+    """Return the baseline in a file of karat, or in fit's ``baseline-metrics.json``, which has means only.
 
-    ``data`` is the content of the file, for a caller that has read it.
+    ``data`` is the content of the file, if the caller has read it already.
     """
     name = str(path)
     record = parse_json(decode(read_bytes(path) if data is None else data, name), name, None, strict=True)
@@ -237,7 +237,7 @@ def _mean(values: tuple[float, ...]) -> float:
 
 
 def _require_rows(evaluation: Evaluation) -> None:
-    """Refuse a baseline that lost rows, as in a bad merge: a query that is not in it could never be lost."""
+    """Refuse a baseline that lost rows, as in a bad merge: a query that is not in it could never get worse."""
     sample = evaluation.provenance.settings.get("sample")
     size, asked = len(evaluation.queries), sample if isinstance(sample, int) else evaluation.total
     if size < asked:
@@ -277,7 +277,7 @@ def _value(value: Any) -> float:
 
 
 def _read_fit(record: Mapping[str, Any], source: str) -> Baseline:
-    """Read fit's file: means of four measures, and three percentiles."""
+    """Return the baseline in fit's file: the means of four measures, and three percentiles of latency."""
     metrics = record["metrics"]
     try:
         latency = _numbers(metrics.get("latency", {}))
@@ -297,7 +297,7 @@ def _read_fit(record: Mapping[str, Any], source: str) -> Baseline:
 
 
 def write_fit(baseline: Baseline, path: str | Path) -> None:
-    """Write fit's ``baseline-metrics.json``; a measure that it needs and the run does not have is an error."""
+    """Write fit's ``baseline-metrics.json``. It is an error if the run lacks a measure that the file has."""
     evaluation = baseline.evaluation
     missing = [name for name in FIT if math.isnan(evaluation.mean(name))]
     missing += [f"latency.{name}" for name in _PERCENTILES if math.isnan(evaluation.latency_of(name))]

@@ -1,4 +1,4 @@
-"""What a gate cannot see: floors that nothing reaches, and drops below what the queries can show."""
+"""Caveats of a decision: failed queries, floors that no ranking reaches, and drops that the queries cannot show."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from collections.abc import Iterator, Sequence
 from statistics import stdev
 
 from karat.core import GoldenSet, KaratError, Unit, UsageError
-from karat.gate._comparison import differences, lower_is_better
+from karat.gate._comparison import lower_is_better, pair_scores
 from karat.gate._decision import Decision
 from karat.gate._policy import Rule
 from karat.golden import ceiling
 from karat.stats import Outcome, detectable, sample_size
 
 _SPREAD = 0.25
-"""Standard deviation of differences between two systems, where no baseline tells it: the middle of three guesses."""
-
-
+"""The standard deviation of differences to assume without a baseline: the middle one of ``SPREADS``."""
 _DECIDED = (
     ("non_inferior", Outcome.PASS),
     ("non_inferior", Outcome.FAIL),
@@ -24,32 +22,32 @@ _DECIDED = (
 )
 
 
-def caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
-    """Say what else to know: queries that failed, and rules that ask for more than the golden set can give."""
+def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
+    """Return what limits a decision: failed queries, and rules that ask for more than the golden set can show."""
     return [
-        *_failed(decision),
-        *_unasked(decision, golden),
-        *_floored(decision),
-        *_unreachable(decision, golden, unit),
-        *_unseen(decision),
+        *_find_failures(decision),
+        *_find_sample(decision, golden),
+        *_find_zeros(decision),
+        *_find_unreachable(decision, golden, unit),
+        *_find_undetectable(decision),
     ]
 
 
-def _failed(decision: Decision) -> Iterator[str]:
-    failed = decision.candidate.failures
-    if failed:
-        query, error = next(iter(failed.items()))
+def _find_failures(decision: Decision) -> Iterator[str]:
+    failures = decision.candidate.failures
+    if failures:
+        query, error = next(iter(failures.items()))
         asked = len(decision.candidate.queries)
-        yield f"{len(failed):,} of {asked:,} queries failed and count as 0, such as {query}: {error}"
+        yield f"{len(failures):,} of {asked:,} queries failed and count as 0, such as {query}: {error}"
 
 
-def _unasked(decision: Decision, golden: GoldenSet) -> Iterator[str]:
-    asked, there = len(decision.candidate.queries), len(golden.queries)
-    if asked < there:
-        yield f"the run is a sample: {asked:,} of the {there:,} queries were asked, and nothing is known of the others"
+def _find_sample(decision: Decision, golden: GoldenSet) -> Iterator[str]:
+    asked, total = len(decision.candidate.queries), len(golden.queries)
+    if asked < total:
+        yield f"the run is a sample: {asked:,} of the {total:,} queries were asked, and nothing is known of the others"
 
 
-def _floored(decision: Decision) -> Iterator[str]:
+def _find_zeros(decision: Decision) -> Iterator[str]:
     """Warn about measures whose baseline is 0: nothing can fall below it, so every run passes."""
     before = decision.baseline
     names = dict.fromkeys(rule.metric for rule in decision.policy.rules if rule.is_measure)
@@ -58,48 +56,51 @@ def _floored(decision: Decision) -> Iterator[str]:
             yield f"{name} is 0 in the baseline, and cannot fall: record a better one"
 
 
-def _unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[str]:
+def _find_unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[str]:
     for rule in decision.policy.rules:
         if rule.min is None or not rule.is_measure or rule.where is not None:
             continue
         try:
             (best,) = ceiling(golden, [rule.metric], unit=unit)
-        except KaratError:  # of some measures, or ways of judging, the best mean is not known
+        except KaratError:  # the best mean of some measures and units cannot be computed
             continue
         if best.best is not None and best.best < rule.min:
             why = f" ({best.because})" if best.because else ""
             yield f"{rule.name} >= {rule.min:g} cannot be reached: the best mean of any ranking is {best.best:.4f}{why}"
 
 
-def _unseen(decision: Decision) -> Iterator[str]:
-    shown = {(one.metric, one.where) for one in decision.checks if (one.kind, one.outcome) in _DECIDED}
+def _find_undetectable(decision: Decision) -> Iterator[str]:
+    """Warn about tolerances that are smaller than the smallest change that the queries can show."""
+    decided = {(check.metric, check.where) for check in decision.checks if (check.kind, check.outcome) in _DECIDED}
     for rule in decision.policy.rules:
-        tolerated = _tolerated(rule, decision)
-        if not tolerated or (rule.metric, rule.where) in shown:  # what is decided needs no more queries
+        tolerated = _find_tolerance(rule, decision)
+        if not tolerated or (rule.metric, rule.where) in decided:  # a decided rule needs no more queries
             continue
-        n, measured = _spread(rule, decision)
+        n, measured = _measure_spread(rule, decision)
         if not n:
             continue
         spread, move = measured or _SPREAD, "rise" if rule.lower_is_better else "drop"
         least = detectable(n, spread, sides=1) if n > 1 else math.inf
         if least > tolerated:
-            seen = f"the smallest {move} that {n:,} queries show is {least:.3g}" if n > 1 else "one query shows nothing"
+            limit = (
+                f"the smallest {move} that {n:,} queries show is {least:.3g}" if n > 1 else "one query shows nothing"
+            )
             guess = "" if measured else f", if differences spread by {_SPREAD:g}"
-            yield f"{rule.name}: {seen}; a {move} of {tolerated:.3g} needs {_needed(tolerated, spread)}{guess}"
+            yield f"{rule.name}: {limit}; a {move} of {tolerated:.3g} needs {_count_needed(tolerated, spread)}{guess}"
 
 
-def _needed(effect: float, spread: float) -> str:
+def _count_needed(effect: float, spread: float) -> str:
     try:
         return f"about {sample_size(effect, spread, sides=1):,}"
     except UsageError:  # sample_size() refuses effects this small
         return "more than anyone has"
 
 
-def _tolerated(rule: Rule, decision: Decision) -> float | None:
-    """Give the smallest fall, or rise where less is better, that a rule should catch; None where it looks for none."""
+def _find_tolerance(rule: Rule, decision: Decision) -> float | None:
+    """Return the smallest drop (or rise, if lower is better) that a rule should catch; None if it does not look."""
     if not rule.is_measure:
         return None
-    before = (decision.baseline or decision.candidate).mean(rule.metric, _queries(rule, decision))
+    before = (decision.baseline or decision.candidate).mean(rule.metric, _select_queries(rule, decision))
     limits = [rule.max_drop_abs, rule.max_rise_abs]
     limits += [share * abs(before) for share in (rule.max_drop_rel, rule.max_rise_rel) if share is not None]
     if rule.significant_drop or rule.non_inferior:
@@ -107,18 +108,18 @@ def _tolerated(rule: Rule, decision: Decision) -> float | None:
     return min((limit for limit in limits if limit is not None and math.isfinite(limit)), default=None)
 
 
-def _queries(rule: Rule, decision: Decision) -> Sequence[str] | None:
+def _select_queries(rule: Rule, decision: Decision) -> Sequence[str] | None:
     return decision.candidate.segments[rule.where] if rule.where else None
 
 
-def _spread(rule: Rule, decision: Decision) -> tuple[int, float]:
-    """Give the number of queries, and the standard deviation of their differences; 0 where that is not known."""
-    queries = _queries(rule, decision)
-    scored = decision.candidate.values(rule.metric, queries)
+def _measure_spread(rule: Rule, decision: Decision) -> tuple[int, float]:
+    """Return the number of queries, and the standard deviation of their differences, or 0 if it is unknown."""
+    queries = _select_queries(rule, decision)
+    values = decision.candidate.values(rule.metric, queries)
     if decision.baseline is None or not decision.baseline.has_queries:
-        return len(scored), 0.0
-    changed = [
+        return len(values), 0.0
+    changes = [
         after - before
-        for before, after in differences(decision.candidate, decision.baseline, rule.metric, queries).values()
+        for before, after in pair_scores(decision.candidate, decision.baseline, rule.metric, queries).values()
     ]
-    return len(changed), stdev(changed) if len(changed) > 1 else 0.0
+    return len(changes), stdev(changes) if len(changes) > 1 else 0.0

@@ -13,20 +13,20 @@ from karat.gate._comparison import (
     ALPHA,
     LEVEL,
     RESAMPLES,
-    Compared,
+    Comparison,
     Correction,
     Pair,
     compare_all,
-    differences,
+    pair_scores,
     shared_measures,
 )
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
-from karat.gate._movers import KEPT, moved, movers
+from karat.gate._movers import KEPT, describe_moves, find_movers
 from karat.schema import (
     ComparedMeasure,
     ComparedPair,
     ComparedRun,
-    Comparison,
+    ComparisonDocument,
     MovedQuery,
     QueryComparison,
     QueryValues,
@@ -48,7 +48,7 @@ def compare_document(
     seed: int = 0,
     per_query: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> Comparison:
+) -> ComparisonDocument:
     """Compare every run with every later one, and return all that is known about the differences.
 
     Whole ranked lists are compared; with a baseline file, which keeps no more, only the first ten documents.
@@ -57,7 +57,7 @@ def compare_document(
     names = list(measures) if measures is not None else shared_measures(evaluations)
     pairs = compare_all(evaluations, names, segments=segments, correction=correction, seed=seed, progress=progress)
     texts = {query.id: query.text for query in golden.queries}
-    return Comparison(
+    return ComparisonDocument(
         runs=tuple(_run(place, evaluation, names) for place, evaluation in enumerate(evaluations)),
         golden=dict(evaluations[-1].provenance.golden),
         measures=tuple(names),
@@ -117,7 +117,7 @@ def _pair(
     return replace(document, queries=_queries(candidate, baseline, measures, similarities))
 
 
-def _measure(test: Compared) -> ComparedMeasure:
+def _measure(test: Comparison) -> ComparedMeasure:
     return ComparedMeasure(
         measure=test.measure,
         segment=None if test.segment is None else dict([test.segment]),
@@ -158,9 +158,9 @@ def _movers(
             candidate=mover.candidate,
             gain=mover.gain,
             failed=candidate.failures.get(mover.query, ""),
-            moved=moved(candidate.lists.get(mover.query, ()), baseline.lists.get(mover.query, ())),
+            moved=describe_moves(candidate.lists.get(mover.query, ()), baseline.lists.get(mover.query, ())),
         )
-        for mover in movers(candidate, baseline, rated)
+        for mover in find_movers(candidate, baseline, rated)
     )
 
 
@@ -170,7 +170,7 @@ def _queries(
     """Return every query that has a value in both runs, those that changed most on any measure first."""
     values: dict[str, dict[str, QueryValues]] = {}
     for measure in measures:
-        for query, (before, after) in differences(candidate, baseline, measure).items():
+        for query, (before, after) in pair_scores(candidate, baseline, measure).items():
             row = QueryValues(baseline=before, candidate=after, difference=after - before)
             values.setdefault(query, {})[measure] = row
     rows = [
@@ -218,7 +218,7 @@ def _unshared(runs: Sequence[tuple[str, Evaluation]]) -> Iterator[str]:
             yield f"{count:,} {'query is' if count == 1 else 'queries are'} in {name} only and left out"
 
 
-def _weak(tests: Sequence[Compared]) -> Iterator[str]:
+def _weak(tests: Sequence[Comparison]) -> Iterator[str]:
     """Note where there is too little for a test to find anything."""
     most = max((test.n for test in tests), default=0)
     if 0 < most < _FEW:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from karat.core import Measure
 from karat.evaluation import Evaluation
-from karat.gate._comparison import differences
+from karat.gate._comparison import pair_scores
 from karat.schema import ListComparison, ListSummary
 from karat.stats import RankSimilarity, rank_similarity, summarise_ranks
 
@@ -39,7 +39,7 @@ def rr_deltas(candidate: Evaluation, baseline: Evaluation) -> dict[str, float]:
     names = sorted((name for name in shared if Measure.parse(name).definition.name == "RR"), key=len)
     if not names:
         return {}
-    return {query: after - before for query, (before, after) in differences(candidate, baseline, names[0]).items()}
+    return {query: after - before for query, (before, after) in pair_scores(candidate, baseline, names[0]).items()}
 
 
 def summarise_lists(similarities: Mapping[str, RankSimilarity]) -> ListSummary:

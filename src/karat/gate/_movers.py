@@ -1,4 +1,4 @@
-"""Which queries made the difference, and what moved in their results."""
+"""The queries whose scores changed, and how their results moved."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from karat.evaluation import Evaluation
-from karat.gate._comparison import differences, lower_is_better
+from karat.gate._comparison import lower_is_better, pair_scores
 from karat.stats import order_differences
 
 TIE = 1e-9
 KEPT = 10
-"""So many documents of each query are in a baseline file, and compared with it."""
+"""How many documents of each query a baseline file has, and are compared with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,32 +25,32 @@ class Mover:
 
     @property
     def gain(self) -> float:
-        """How much better it became; negative when worse, whichever way the measure points."""
+        """How much better it became; negative if it became worse, also for a measure where lower is better."""
         change = self.candidate - self.baseline
         return -change if lower_is_better(self.measure) else change
 
 
-def movers(candidate: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> list[Mover]:
-    """Give the queries that changed, by the measure on which each changed most, the greatest losses first."""
-    found: dict[str, Mover] = {}
+def find_movers(candidate: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> list[Mover]:
+    """Return the queries that changed, each on the measure on which it changed most, the greatest losses first."""
+    movers: dict[str, Mover] = {}
     for measure in measures:
-        for query, (before, after) in differences(candidate, baseline, measure).items():
-            one = Mover(query=query, measure=measure, baseline=before, candidate=after)
-            if abs(one.gain) > TIE and (query not in found or abs(one.gain) > abs(found[query].gain)):
-                found[query] = one
-    return sorted(found.values(), key=lambda one: (one.gain, one.query))
+        for query, (before, after) in pair_scores(candidate, baseline, measure).items():
+            mover = Mover(query=query, measure=measure, baseline=before, candidate=after)
+            if abs(mover.gain) > TIE and (query not in movers or abs(mover.gain) > abs(movers[query].gain)):
+                movers[query] = mover
+    return sorted(movers.values(), key=lambda mover: (mover.gain, mover.query))
 
 
-def moved(candidate: Sequence[str], baseline: Sequence[str]) -> tuple[str, ...]:
-    """Describe what became of the first documents of a query, the highest places first.
+def describe_moves(candidate: Sequence[str], baseline: Sequence[str]) -> tuple[str, ...]:
+    """Return a description of each change among the first documents of a query, the highest ranks first.
 
-    >>> moved(("wifi", "gym", "pool"), ("pool", "wifi", "spa"))
+    >>> describe_moves(("wifi", "gym", "pool"), ("pool", "wifi", "spa"))
     ('wifi 2 to 1', 'pool 1 to 3', 'gym in at 2', 'spa out, was 3')
     """
     changes = order_differences(baseline[:KEPT], candidate[:KEPT])
-    words = {"up": "{id} {before} to {after}", "down": "{id} {before} to {after}",
+    texts = {"up": "{id} {before} to {after}", "down": "{id} {before} to {after}",
              "entered": "{id} in at {after}", "left": "{id} out, was {before}"}  # fmt: skip
     return tuple(
-        words[one.direction].format(id=one.id, before=one.before, after=one.after)
-        for one in sorted(changes, key=lambda one: min(one.before or 99, one.after or 99))
+        texts[change.direction].format(id=change.id, before=change.before, after=change.after)
+        for change in sorted(changes, key=lambda change: min(change.before or 99, change.after or 99))
     )

@@ -1,4 +1,4 @@
-"""How many queries are needed, and what those that are there can see: by a given spread, or by that of two runs."""
+"""Planning: how many queries a difference needs, and which differences the existing queries can show."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from typing import Any
 
 from karat.core import UsageError
 from karat.evaluation import Evaluation
-from karat.gate._comparison import differences
+from karat.gate._comparison import pair_scores
 from karat.stats import detectable, power, sample_size
 
 SPREADS = (0.15, 0.25, 0.35)
-"""Standard deviations of differences, where none is known: two systems much alike, a usual change, two that differ."""
+"""Standard deviations of differences to assume if none was measured: two similar systems, a usual change, two that
+differ much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """What a test is to find, and how surely."""
+    """What a test should find, and how reliably."""
 
     effect: float = 0.05
-    """The difference of two means."""
+    """The difference of two means that should be found."""
     power: float = 0.8
-    """The share of such tests that find it when it is there."""
+    """The probability that a test finds such a difference."""
     alpha: float = 0.05
-    """The share of such tests that find something where nothing is."""
+    """The probability that a test finds a difference although there is none."""
     sides: int = 2
-    """1 where only a drop is looked for, as a gate does; 2 where either may be better."""
+    """1 if only a drop is tested for, as a gate does; 2 if either run may be better."""
 
     def __post_init__(self) -> None:
         if not 0 < self.effect < math.inf:
@@ -42,48 +43,50 @@ _AIM = Aim()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What queries with this spread can see, and how many are needed to see more."""
+    """Which differences a number of queries can show, and how many queries an effect needs."""
 
     sd: float | None
-    """Standard deviation of the differences, query by query; None where nothing differs, so that nothing follows."""
+    """The standard deviation of the differences by query; None if nothing differs, and then the rest is None, too."""
     n: int | None = None
-    """How many queries there are; None where no number was given."""
+    """The number of queries; None if none was given."""
     measure: str | None = None
     needed: int | None = None
-    """How many queries find the effect with the power that was asked for."""
+    """How many queries show the effect of the aim with its power."""
     power: float | None = None
-    """The chance that n queries find it."""
+    """The probability that n queries show the effect of the aim."""
     detectable: float | None = None
-    """The smallest difference that n queries find with the power that was asked for."""
+    """The smallest difference that n queries show with the power of the aim."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON has it."""
+        """Return it as plain data for JSON."""
         return asdict(self)
 
 
-def reach(sd: float | None, n: int | None = None, aim: Aim = _AIM, *, measure: str | None = None) -> Reach:
-    """Give what n queries can see, or without n how many are needed.
+def compute_reach(sd: float | None, n: int | None = None, aim: Aim = _AIM, *, measure: str | None = None) -> Reach:
+    """Return how many queries an aim needs, and with ``n`` what that number of queries can show.
 
-    >>> reach(0.15).needed
+    ``sd`` is the standard deviation of the differences between two runs, query by query.
+
+    >>> compute_reach(0.15).needed
     73
-    >>> found = reach(0.15, 15, Aim(effect=0.1))
-    >>> round(found.power, 2), round(found.detectable, 3), found.needed
+    >>> reach = compute_reach(0.15, 15, Aim(effect=0.1))
+    >>> round(reach.power, 2), round(reach.detectable, 3), reach.needed
     (0.67, 0.117, 20)
     """
     if sd is None or sd == 0:
         return Reach(sd=None, n=n, measure=measure)
-    how: dict[str, Any] = {"alpha": aim.alpha, "sides": aim.sides}
+    options: dict[str, Any] = {"alpha": aim.alpha, "sides": aim.sides}
     return Reach(
         sd=sd,
         n=n,
         measure=measure,
-        needed=sample_size(aim.effect, sd, power=aim.power, **how),
-        power=None if n is None or n < 2 else power(n, aim.effect, sd, **how),
-        detectable=None if n is None or n < 2 else detectable(n, sd, power=aim.power, **how),
+        needed=sample_size(aim.effect, sd, power=aim.power, **options),
+        power=None if n is None or n < 2 else power(n, aim.effect, sd, **options),
+        detectable=None if n is None or n < 2 else detectable(n, sd, power=aim.power, **options),
     )
 
 
-def reach_of_runs(
+def compute_reach_of_runs(
     candidate: Evaluation,
     baseline: Evaluation,
     measures: Iterable[str],
@@ -91,47 +94,47 @@ def reach_of_runs(
     *,
     n: int | None = None,
 ) -> tuple[Reach, ...]:
-    """Give for each measure what the queries of two runs can see, by the spread of their differences.
+    """Return for each measure what the queries of two runs can show, by the spread of their differences.
 
-    ``n`` asks for another number of queries of the same kind.
+    ``n`` is another number of queries to plan for; by default it is the number that both runs have.
     """
-    found = []
+    rows = []
     for measure in measures:
-        changes = [after - before for before, after in differences(candidate, baseline, measure).values()]
+        changes = [after - before for before, after in pair_scores(candidate, baseline, measure).values()]
         sd = stdev(changes) if len(changes) > 1 else None
-        found.append(reach(_spread(sd), n or len(changes), aim, measure=measure))
-    return tuple(found)
+        rows.append(compute_reach(_drop_rounding(sd), n or len(changes), aim, measure=measure))
+    return tuple(rows)
 
 
-def reach_of_repeats(
+def compute_reach_of_repeats(
     evaluation: Evaluation,
     measures: Iterable[str],
     aim: Aim = _AIM,
     *,
     n: int | None = None,
 ) -> tuple[Reach, ...]:
-    """Give for each measure what the queries of a run that was repeated could see at best.
+    """Return for each measure what the queries of a run with repeats could show at best.
 
-    The spread is that of two such runs of the same system: the noise from one asking to the next, without any change. A
-    real change comes on top, so that more queries are needed than this says.
+    The spread is that of two runs of the same system: only the noise between repeats. A real change adds to it, so
+    that more queries are needed than this says.
     """
     return tuple(
-        reach(_noise(evaluation, measure), n or len(evaluation.values(measure)), aim, measure=measure)
+        compute_reach(_measure_noise(evaluation, measure), n or len(evaluation.values(measure)), aim, measure=measure)
         for measure in measures
     )
 
 
-def _noise(evaluation: Evaluation, measure: str) -> float | None:
-    """Give the standard deviation of the difference of two means over the repeats; None without repeats or noise."""
-    spreads = []
+def _measure_noise(evaluation: Evaluation, measure: str) -> float | None:
+    """Return the standard deviation of the difference of two means over the repeats; None without repeats or noise."""
+    variances = []
     columns = [table.column(measure) for table in evaluation.repeats]
     for query in columns[0] if columns else ():
         values = [column[query] for column in columns if query in column]
         if len(values) > 1:
-            spreads.append(variance(values) / len(values))
-    return _spread(math.sqrt(2 * fmean(spreads))) if spreads else None
+            variances.append(variance(values) / len(values))
+    return _drop_rounding(math.sqrt(2 * fmean(variances))) if variances else None
 
 
-def _spread(sd: float | None) -> float | None:
-    """Give a standard deviation; what is smaller than rounding is none."""
+def _drop_rounding(sd: float | None) -> float | None:
+    """Return a standard deviation, or None if it is within rounding error."""
     return sd if sd is not None and sd > 1e-12 else None

@@ -10,7 +10,7 @@ from karat.evaluation import segment_queries
 from karat.gate import Correction, compare_document
 from karat.projects._evaluations import read_evaluations
 from karat.projects._project import Project
-from karat.schema import Comparison
+from karat.schema import ComparisonDocument
 
 
 def compare_runs(
@@ -24,7 +24,7 @@ def compare_runs(
     seed: int = 0,
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Comparison:
+) -> ComparisonDocument:
     """Compare run files and baseline files; the first is the baseline of the others.
 
     Without ``measures`` those of a baseline file count, or else those of the project, which is by default the one that

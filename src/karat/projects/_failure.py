@@ -10,9 +10,9 @@ from karat.projects._report import check_row, report_document
 from karat.reports import explain_checks, render_refusal, summarise_check
 
 
-def explain(gated: GateResult, checks: Iterable[Check]) -> str:
+def explain(result: GateResult, checks: Iterable[Check]) -> str:
     """Return what checks ask for, why they hold or not, their numbers, and the queries that they rest on."""
-    return explain_checks(report_document(gated), map(check_row, checks))
+    return explain_checks(report_document(result), map(check_row, checks))
 
 
 def summarise(check: Check) -> str:
@@ -20,6 +20,6 @@ def summarise(check: Check) -> str:
     return summarise_check(check_row(check))
 
 
-def describe_failure(gated: GateResult) -> str:
+def describe_failure(result: GateResult) -> str:
     """Return the outcome, and an explanation of the checks that did not pass."""
-    return render_refusal(report_document(gated))
+    return render_refusal(report_document(result))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Run, shorten
 from karat.evaluation import MEASURES, Evaluation, score_run
-from karat.gate import Baseline, Decision, Policy, caveats, decide, read_baseline, read_policy
+from karat.gate import Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
 from karat.golden import sample
 from karat.projects._project import Project, open_project
 from karat.runs import require_golden
@@ -141,7 +141,7 @@ def gate_evaluation(
         project=project,
         decision=decision,
         baseline=baseline,
-        caveats=(*notes, *caveats(decision, project.golden, unit=project.unit)),
+        caveats=(*notes, *find_caveats(decision, project.golden, unit=project.unit)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from karat.core import InputError, UsageError
 from karat.evaluation import require_comparable
-from karat.gate import SPREADS, Aim, Reach, reach, reach_of_repeats, reach_of_runs
+from karat.gate import SPREADS, Aim, Reach, compute_reach, compute_reach_of_repeats, compute_reach_of_runs
 from karat.projects._evaluations import read_evaluations
 from karat.projects._gating import baseline_path, find_project
 from karat.projects._project import open_project
@@ -45,7 +45,7 @@ def plan_power(
     for name, value in (("against", against), ("golden", golden), ("measures", measures)):
         if value:
             raise UsageError(f"{name} is of use with a run only; name one")
-    return _plan(aim, [reach(spread, n, aim) for spread in (SPREADS if sd is None else (sd,))], "given", [])
+    return _plan(aim, [compute_reach(spread, n, aim) for spread in (SPREADS if sd is None else (sd,))], "given", [])
 
 
 def _plan_by_runs(
@@ -59,7 +59,7 @@ def _plan_by_runs(
     runs = read_evaluations([run] if against is None else [against, run], measures, project=project, say=say)
     names = [evaluation.name for evaluation in runs.evaluations]
     if against is None:
-        rows = reach_of_repeats(runs.evaluations[0], runs.measures, aim, n=n)
+        rows = compute_reach_of_repeats(runs.evaluations[0], runs.measures, aim, n=n)
         if all(row.sd is None for row in rows):
             raise InputError(
                 "there is nothing to compare the run with",
@@ -71,7 +71,7 @@ def _plan_by_runs(
     require_comparable(candidate, baseline)
     if not (baseline.has_queries and candidate.has_queries):
         raise InputError("has means only, and no spread", source=baseline.name, hint="name a run with --against")
-    return _plan(aim, reach_of_runs(candidate, baseline, runs.measures, aim, n=n), "runs", names)
+    return _plan(aim, compute_reach_of_runs(candidate, baseline, runs.measures, aim, n=n), "runs", names)
 
 
 def _plan(aim: Aim, rows: Sequence[Reach], source: _Source, runs: Sequence[str]) -> PowerPlan:

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from karat.core import GoldenSet, Hit, Trace
 from karat.evaluation import Evaluation, segment_queries, system_changes
-from karat.gate import Check, Compared, compare, generator, lower_is_better, moved, movers
+from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
 from karat.reports import add_conclusions
 from karat.schema import (
@@ -47,15 +47,15 @@ _TIE = 1e-9
 
 
 def report_document(
-    gated: GateResult, *, created: str | None = None, lint: GoldenReport | None = None
+    result: GateResult, *, created: str | None = None, lint: GoldenReport | None = None
 ) -> DecisionDocument:
     """Return the decision on a run, with everything that a report may show of it.
 
     Two identical runs have the same document, apart from ``created``, the day. ``lint`` is what the linter reports
     about the golden set, as plain data.
     """
-    candidate, golden, decision = gated.evaluation, gated.project.golden, gated.decision
-    before = gated.baseline.evaluation if gated.baseline else None
+    candidate, golden, decision = result.evaluation, result.project.golden, result.decision
+    before = result.baseline.evaluation if result.baseline else None
     comparisons = _compare(candidate, before)
     return add_conclusions(
         DecisionDocument(
@@ -63,18 +63,18 @@ def report_document(
             kind="eval.retrieval_report",
             format=DECISION_FORMAT,
             created=created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
-            verdict=_verdict(gated),
+            verdict=_verdict(result),
             run=_run(candidate),
             golden=_golden(candidate, golden),
-            baseline=_baseline(gated),
-            measures=tuple(_measure(gated, name, comparisons.get(name)) for name in candidate.means),
+            baseline=_baseline(result),
+            measures=tuple(_measure(result, name, comparisons.get(name)) for name in candidate.means),
             checks=tuple(map(check_row, decision.checks)),
-            caveats=tuple(gated.caveats),
-            movers=_movers(gated),
+            caveats=tuple(result.caveats),
+            movers=_movers(result),
             segments=_segments(golden, candidate, before),
-            latency=_latency(gated),
-            queries=_queries(gated),
-            passages=_passages(gated),
+            latency=_latency(result),
+            queries=_queries(result),
+            passages=_passages(result),
             failures=(),
             recommendations=(),
             lint=UNSET if lint is None else lint,
@@ -87,8 +87,8 @@ def check_row(check: Check) -> CheckRow:
     return from_plain(check.to_dict(), CheckRow)
 
 
-def _verdict(gated: GateResult) -> Verdict:
-    decision, policy = gated.decision, gated.decision.policy
+def _verdict(result: GateResult) -> Verdict:
+    decision, policy = result.decision, result.decision.policy
     return from_plain(
         {
             "outcome": decision.outcome.value,
@@ -145,15 +145,15 @@ def _golden(candidate: Evaluation, golden: GoldenSet) -> GoldenFacts:
     )
 
 
-def _baseline(gated: GateResult) -> BaselineFacts | None:
-    if gated.baseline is None:
+def _baseline(result: GateResult) -> BaselineFacts | None:
+    if result.baseline is None:
         return None
-    candidate, before = gated.evaluation, gated.baseline.evaluation
+    candidate, before = result.evaluation, result.baseline.evaluation
     return BaselineFacts(
         name=before.name,
         fingerprint=before.provenance.fingerprint,
-        recorded=gated.baseline.recorded,
-        forced=gated.baseline.forced,
+        recorded=result.baseline.recorded,
+        forced=result.baseline.forced,
         changes=tuple(
             SystemChange(key=key, now=now, was=was)
             for key, now, was in system_changes(candidate.provenance.system, before.provenance.system)
@@ -161,34 +161,34 @@ def _baseline(gated: GateResult) -> BaselineFacts | None:
     )
 
 
-def _movers(gated: GateResult) -> tuple[MoverRow, ...]:
-    if gated.baseline is None:
+def _movers(result: GateResult) -> tuple[MoverRow, ...]:
+    if result.baseline is None:
         return ()
-    candidate, before = gated.evaluation, gated.baseline.evaluation
+    candidate, before = result.evaluation, result.baseline.evaluation
     return tuple(
         MoverRow(
             query=mover.query,
             measure=mover.measure,
             baseline=mover.baseline,
             candidate=mover.candidate,
-            moved=tuple(moved(candidate.lists.get(mover.query, ()), before.lists.get(mover.query, ()))),
+            moved=tuple(describe_moves(candidate.lists.get(mover.query, ()), before.lists.get(mover.query, ()))),
         )
-        for mover in movers(candidate, before, gated.decision.policy.measures)
+        for mover in find_movers(candidate, before, result.decision.policy.measures)
     )
 
 
-def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Compared]:
+def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Comparison]:
     if before is None or not before.has_queries:
         return {}
     shared = [name for name in candidate.scores.measures if name in before.scores.measures]
     return {comparison.measure: comparison for comparison in compare(candidate, before, shared)}
 
 
-def _measure(gated: GateResult, name: str, comparison: Compared | None) -> MeasureRow:
+def _measure(result: GateResult, name: str, comparison: Comparison | None) -> MeasureRow:
     """Return a measure with what it is held against, and how it compares with the baseline."""
-    candidate, before = gated.evaluation, gated.baseline.evaluation if gated.baseline else None
+    candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
     checks = [
-        check for check in gated.decision.checks if check.metric == name and check.where is None and not check.query
+        check for check in result.decision.checks if check.metric == name and check.where is None and not check.query
     ]
     scores = sorted(candidate.values(name).values())
     plain = {} if comparison is None else comparison.to_dict()
@@ -213,12 +213,12 @@ def _interval(name: str, scores: Sequence[float]) -> tuple[float, float] | None:
     """Return the 95 % interval of a mean; None for fewer than two scores."""
     if len(scores) < 2:
         return None
-    interval = bootstrap(scores, rng=generator(0, name), method="bca")
+    interval = bootstrap(scores, rng=make_generator(0, name), method="bca")
     return interval.low, interval.high
 
 
 def _status(
-    checks: Sequence[Check], comparison: Compared | None
+    checks: Sequence[Check], comparison: Comparison | None
 ) -> Literal["FAIL", "DEGRADED", "INCONCLUSIVE", "PASS", "UNCHECKED"]:
     """Return what became of a measure; without a check that passed it is not called a pass."""
     if any(check.outcome is Outcome.FAIL for check in checks):
@@ -248,8 +248,8 @@ def _means(evaluation: Evaluation, queries: Sequence[str]) -> dict[str, float | 
     return {name: _number(evaluation.mean(name, queries)) for name in evaluation.scores.measures}
 
 
-def _latency(gated: GateResult) -> LatencyFacts:
-    candidate, before = gated.evaluation, gated.baseline.evaluation if gated.baseline else None
+def _latency(result: GateResult) -> LatencyFacts:
+    candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
     times = [trace.timings["total"] for trace in candidate.traces if "total" in trace.timings and not trace.error]
     counts, edges = np.histogram(times, bins=_BINS) if times else (np.zeros(0, int), np.zeros(0))
     return LatencyFacts(
@@ -271,9 +271,9 @@ def _stages(evaluation: Evaluation) -> dict[str, StageTimes]:
     }
 
 
-def _queries(gated: GateResult) -> tuple[QueryRow, ...]:
-    golden, candidate = gated.project.golden, gated.evaluation
-    before = gated.baseline.evaluation if gated.baseline else None
+def _queries(result: GateResult) -> tuple[QueryRow, ...]:
+    golden, candidate = result.project.golden, result.evaluation
+    before = result.baseline.evaluation if result.baseline else None
     grades: dict[str, dict[str, int]] = {}
     for (id_, target), grade in golden.decided.items():
         of_query = grades.setdefault(id_, {})
@@ -333,9 +333,9 @@ def _left(
     )
 
 
-def _passages(gated: GateResult) -> dict[str, Passage]:
+def _passages(result: GateResult) -> dict[str, Passage]:
     """Return title and beginning of everything that was found, by the id of the hit."""
-    golden, candidate = gated.project.golden, gated.evaluation
+    golden, candidate = result.project.golden, result.evaluation
     passages: dict[str, Passage] = {}
     for trace in candidate.traces:
         for hit in trace.hits if not trace.paraphrase and not trace.repeat else ():

@@ -61,7 +61,7 @@ def find_runs(paths: Sequence[str | Path], *, golden: str | Path | None = None) 
 def read_saved_run(file: RunFile) -> Run:
     """Read a run; refuse one that was not finished, and a pipe, which might block forever."""
     if file.path.suffix == ".part":
-        raise InputError("the run was not finished", hint="run 'karat eval' again to go on")
+        raise InputError("the run was not finished", hint="run 'karat eval' again to continue it")
     if file.path.is_fifo():
         raise InputError("is a pipe, not a file")
     return read_run_file(file.path)

@@ -1,4 +1,4 @@
-"""The pytest plugin: hooks only, so that a test suite that does not use karat pays nothing for it."""
+"""The pytest plugin. It imports only its hooks, so that a test suite that does not use karat pays nothing for it."""
 
 from karat.pytest_plugin._hooks import (
     karat_fixture,

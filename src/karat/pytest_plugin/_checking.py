@@ -1,4 +1,4 @@
-"""From a marked test to the verdict on one rule; the system is asked once, however many rules there are."""
+"""Checking the rules of a marked test. The system is asked once, however many rules there are."""
 
 from __future__ import annotations
 
@@ -27,84 +27,87 @@ from karat.projects import (
     summarise,
 )
 from karat.pytest_plugin._names import PROPERTY
-from karat.pytest_plugin._rules import Asked, Rule, item_id, name_of, names_of, rule_of, told
+from karat.pytest_plugin._rules import Request, Rule, describe_error, find_rule, list_names, make_id, name_rule
 from karat.runs import read_answers
 from karat.stats import Outcome
 from karat.systems import adapt
 
 _GATE = ("baseline", "policy", "seed")
 _RANK = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
-_GATED: pytest.StashKey[dict[str, GateResult | str]] = pytest.StashKey()
-"""By test: the answers and what the gate says of them, or why there are none."""
+_RESULTS: pytest.StashKey[dict[str, GateResult | str]] = pytest.StashKey()
+"""By the key of the test: the result of the gate, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Test:
-    """A test that gives a system."""
+    """A test that returns a system."""
 
     key: str
-    """What no other test is called."""
+    """The unique name of the test."""
     name: str
-    """What people call it."""
+    """The readable name of the test."""
 
     @property
     def stem(self) -> str:
-        """What its files are called on any system; a hash tells apart what would be alike."""
+        """The name of its files, which every file system accepts; it ends with a hash, so that it is unique."""
         safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in self.name)
         short = "-".join(part for part in safe.split("-") if part)[-80:].strip("-.")
         return f"{short}-{_digest(self.key)[:8]}"
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()  # a path may hold what is no UTF-8
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()  # a path may not be valid UTF-8
 
 
-def checking(item: pytest.Function) -> Callable[..., None]:
-    """Give what is called in place of a marked test: it asks the system that the test returns, once, and judges."""
-    given, rule = item.obj, rule_of(item)
+def make_check(item: pytest.Function) -> Callable[..., None]:
+    """Return the function to call instead of a marked test: it asks the test's system, once, and checks the rule."""
+    function, rule = item.obj, find_rule(item)
     assert rule is not None
 
-    @functools.wraps(given)
-    def judge(*arguments: Any, **fixtures: Any) -> None:
+    @functools.wraps(function)
+    def check(*arguments: Any, **fixtures: Any) -> None:
         __tracebackhide__ = True
-        known, test = item.config.stash.setdefault(_GATED, {}), _test(item, rule)
-        if test.key not in known:
-            known[test.key] = _evaluated(item.config, test, rule.asked, lambda: given(*arguments, **fixtures))
-        found = known[test.key]
-        if isinstance(found, str):
-            pytest.fail(found, pytrace=False)
-        _judge(item, rule, found)
+        results, test = item.config.stash.setdefault(_RESULTS, {}), _name_test(item, rule)
+        if test.key not in results:
+            results[test.key] = _gate(item.config, test, rule.request, lambda: function(*arguments, **fixtures))
+        result = results[test.key]
+        if isinstance(result, str):
+            pytest.fail(result, pytrace=False)
+        _check_rule(item, rule, result)
 
-    return judge
+    return check
 
 
-def _test(item: pytest.Function, rule: Rule) -> Test:
-    """Name a test and its other parameters, which make other systems, but not its rule; all workers name it alike."""
-    own = item_id(rule.name)
-    # pytest's private list tells a-b and c from a and b-c, which are both a-b-c in the name of an item.
+def _name_test(item: pytest.Function, rule: Rule) -> Test:
+    """Return the test of an item, with its other parameters, which make other systems, but without its rule.
+
+    The names are the same in all workers.
+    """
+    own = make_id(rule.name)
+    # pytest's private list distinguishes a-b and c from a and b-c, which are both a-b-c in the name of an item.
     ids = list(getattr(item.callspec, "_idlist", ())) or [item.callspec.id.removesuffix(own), own]
-    others = [one for place, one in enumerate(ids) if place != len(ids) - 1 - ids[::-1].index(own)]
+    others = [id_ for i, id_ in enumerate(ids) if i != len(ids) - 1 - ids[::-1].index(own)]
     name = f"{item.parent.nodeid if item.parent else ''}::{item.originalname}"
     return Test(key=f"{name}{others}", name="-".join([name, *others]))
 
 
-def _evaluated(config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object]) -> GateResult | str:
-    """Ask the system, or take what another worker has asked; give the reason where it cannot be asked.
+def _gate(config: pytest.Config, test: Test, request: Request, system: Callable[[], object]) -> GateResult | str:
+    """Return the result of the gate, or the message of an error. The system is asked unless another worker did.
 
-    What a test itself raises is its own, with its traceback.
+    An exception of the test itself is not caught, and has its traceback.
     """
     try:
-        folder = _shared(config, test.key)
+        folder = _make_shared_folder(config, test.key)
         if folder is None:
-            return ask(config, test, asked, _returned(system()))
+            return ask(config, test, request, _require_system(system()))
         with lock_folder(folder):
-            return _asked_once(config, test, asked, system, folder)
+            return _gate_shared(config, test, request, system, folder)
     except KaratError as error:
-        return told(error)
+        return describe_error(error)
 
 
-def _shared(config: pytest.Config, key: str) -> Path | None:
-    """Give the folder in which xdist's workers share what is known by a key; without workers there is none."""
+def _make_shared_folder(config: pytest.Config, key: str) -> Path | None:
+    """Return the folder in which the workers of xdist share files under a key; None without workers."""
     shared = getattr(config, "workerinput", {}).get("karat_shared")
     if shared is None:
         return None
@@ -113,23 +116,24 @@ def _shared(config: pytest.Config, key: str) -> Path | None:
     return folder
 
 
-def _asked_once(
-    config: pytest.Config, test: Test, asked: Asked, system: Callable[[], object], folder: Path
+def _gate_shared(
+    config: pytest.Config, test: Test, request: Request, system: Callable[[], object], folder: Path
 ) -> GateResult | str:
-    run, failed = folder / "run.jsonl", folder / "failed.txt"
-    if failed.exists():
-        return failed.read_text("utf-8")
+    """Gate the run in a shared folder, or make it; an error is written there, too, so that no worker asks again."""
+    run, failure = folder / "run.jsonl", folder / "failed.txt"
+    if failure.exists():
+        return failure.read_text("utf-8")
     if run.exists():
-        choices: dict[str, Any] = {name: asked.choices[name] for name in _GATE if name in asked.choices}
-        return gate_run(asked.project, read_answers(run, asked.project.golden), **choices)
+        choices: dict[str, Any] = {name: request.choices[name] for name in _GATE if name in request.choices}
+        return gate_run(request.project, read_answers(run, request.project.golden), **choices)
     try:
-        return ask(config, test, asked, _returned(system()), run)
+        return ask(config, test, request, _require_system(system()), run)
     except KaratError as error:
-        failed.write_text(told(error), "utf-8")
+        failure.write_text(describe_error(error), "utf-8")
         raise
 
 
-def _returned(system: object) -> object:
+def _require_system(system: object) -> object:
     if inspect.iscoroutine(system):
         system.close()
         raise UsageError("a test marked with karat cannot be async; its retriever can")
@@ -138,28 +142,28 @@ def _returned(system: object) -> object:
     return system
 
 
-def ask(config: pytest.Config, test: Test, asked: Asked, system: object, run: Path | None = None) -> GateResult:
-    """Ask a system and gate its answers; keep the run and write the reports where the command line says so."""
-    project, kept, reports = asked.project, config.getoption("--karat-runs"), _reports(config)
-    # What a test gives is its own to close: fixtures do that, and the next test may need it.
-    own = project.system() if system is None else replace(adapt(system), close=None)
-    if kept is None:
-        gated = check_project(project, own, output=run, **asked.choices)
+def ask(config: pytest.Config, test: Test, request: Request, system: object, run: Path | None = None) -> GateResult:
+    """Ask a system and return the result of the gate; save the run and the reports if pytest's options say so."""
+    project, runs, reports = request.project, config.getoption("--karat-runs"), _make_report_folder(config)
+    # The system of a test is not closed here: its fixture does that, and the next test may need it.
+    subject = project.system() if system is None else replace(adapt(system), close=None)
+    if runs is None:
+        result = check_project(project, subject, output=run, **request.choices)
     else:
-        with _alone(config, own.name):
-            path = run_path(Path(kept), project.golden, own, choose_settings(project, **asked.choices))
-            gated = check_project(project, own, output=path, **asked.choices)
+        with _locking(config, subject.name):
+            path = run_path(Path(runs), project.golden, subject, choose_settings(project, **request.choices))
+            result = check_project(project, subject, output=path, **request.choices)
         if run is not None:
             shutil.copy(path, run)
     if reports is not None:
-        _write(reports / test.stem, gated)
-    return gated
+        _write_reports(reports / test.stem, result)
+    return result
 
 
 @contextmanager
-def _alone(config: pytest.Config, system: str) -> Iterator[None]:
-    """Let no other worker ask a system of that name: two runs of the same system would want the same file."""
-    folder = _shared(config, f"\n{system}")
+def _locking(config: pytest.Config, system: str) -> Iterator[None]:
+    """Keep other workers from asking a system of the same name, whose run might have the same file."""
+    folder = _make_shared_folder(config, f"\n{system}")
     if folder is None:
         yield
         return
@@ -167,8 +171,8 @@ def _alone(config: pytest.Config, system: str) -> Iterator[None]:
         yield
 
 
-def _reports(config: pytest.Config) -> Path | None:
-    """Give the folder of the reports; that there can be none is better known before a system is asked than after."""
+def _make_report_folder(config: pytest.Config) -> Path | None:
+    """Make the folder of the reports before a system is asked, so that an error is reported early."""
     if (folder := config.getoption("--karat-reports")) is None:
         return None
     try:
@@ -178,27 +182,29 @@ def _reports(config: pytest.Config) -> Path | None:
     return Path(folder)
 
 
-def _write(stem: Path, gated: GateResult) -> None:
+def _write_reports(stem: Path, result: GateResult) -> None:
     """Write the reports that ``karat check`` writes."""
     from karat.reports import render_html, render_json, render_markdown
 
-    document = report_document(gated)
+    document = report_document(result)
     for suffix, render in (("html", render_html), ("md", render_markdown), ("json", render_json)):
         write_file(f"{stem}.{suffix}", render(document))
 
 
-def _judge(item: pytest.Function, rule: Rule, gated: GateResult) -> None:
-    """Pass or fail by the checks of the item's rule; those that belong to no rule are the first item's."""
+def _check_rule(item: pytest.Function, rule: Rule, result: GateResult) -> None:
+    """Pass or fail by the checks of the item's rule. Checks that belong to no rule count for the first item."""
     __tracebackhide__ = True
-    names = names_of(gated.decision.policy)
-    checks = [
-        one for one in gated.decision.checks if (name_of(one) if name_of(one) in names else names[0]) == rule.name
+    names = list_names(result.decision.policy)
+    own = [
+        check
+        for check in result.decision.checks
+        if (name_rule(check) if name_rule(check) in names else names[0]) == rule.name
     ]
-    worst = next(one for one in _RANK if one is Outcome.PASS or any(check.outcome is one for check in checks))
-    of_it = [check for check in checks if check.outcome is worst]
-    reasons = "; ".join(map(summarise, of_it))
-    item.user_properties.append((PROPERTY, f"{worst.value}: {reasons}"))
+    outcomes = {check.outcome for check in own}
+    worst = next((outcome for outcome in _RANK if outcome in outcomes), Outcome.PASS)
+    checks = [check for check in own if check.outcome is worst]
+    item.user_properties.append((PROPERTY, f"{worst.value}: {'; '.join(map(summarise, checks))}"))
     if worst is Outcome.FAIL:
-        pytest.fail(explain(gated, of_it), pytrace=False)
-    if worst is Outcome.INCONCLUSIVE and gated.decision.policy.on_inconclusive == "fail":
-        pytest.fail(f"inconclusive, which the policy does not let pass\n{explain(gated, of_it)}", pytrace=False)
+        pytest.fail(explain(result, checks), pytrace=False)
+    if worst is Outcome.INCONCLUSIVE and result.decision.policy.on_inconclusive == "fail":
+        pytest.fail(f"inconclusive, which the policy does not let pass\n{explain(result, checks)}", pytrace=False)

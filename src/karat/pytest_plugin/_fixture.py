@@ -1,4 +1,4 @@
-"""The ``karat`` fixture: everything in one test."""
+"""The fixture ``karat``, which checks all rules in one test."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from karat.core import KaratError
 from karat.projects import GateResult, describe_failure
 from karat.pytest_plugin._checking import Test, ask
-from karat.pytest_plugin._rules import read_asked, told
+from karat.pytest_plugin._rules import describe_error, read_request
 
 
 class Fixture:
-    """What a test gets as ``karat``."""
+    """The value of the fixture ``karat``."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -24,32 +24,32 @@ class Fixture:
 
     def check(
         self,
-        system: object = None,
         golden: str | Path = ".",
+        system: object = None,
         *,
         baseline: str | Path | None = None,
         policy: str | Path | None = None,
         seed: int = 0,
         **settings: Any,
     ) -> GateResult:
-        """Ask a system every question and fail the test by the gate; give the scores and the decision if it passes.
+        """Ask a system every question, and return the scores and the decision; fail the test if the gate does not pass.
 
-        As :func:`karat.check`, with paths relative to the root of the test suite.
+        This is :func:`karat.check`, with paths relative to the root of the test suite.
         """
         __tracebackhide__ = True
-        said = {"golden": golden, "baseline": baseline, "policy": policy, "seed": seed, **settings}
+        arguments = {"golden": golden, "baseline": baseline, "policy": policy, "seed": seed, **settings}
         try:
-            gated = ask(self._config, self._test(), read_asked(self._config.rootpath, said, {}), system)
+            result = ask(self._config, self._name_test(), read_request(self._config.rootpath, arguments, {}), system)
         except KaratError as error:
-            wrong = told(error)
+            message = describe_error(error)
         else:
-            if not gated.decision.exit_code:
-                return gated
-            wrong = describe_failure(gated)
-        pytest.fail(wrong, pytrace=False)
+            if not result.decision.exit_code:
+                return result
+            message = describe_failure(result)
+        pytest.fail(message, pytrace=False)
 
-    def _test(self) -> Test:
-        """Name the test that calls; pytest tells it as ``test_it.py::test_search (call)``."""
+    def _name_test(self) -> Test:
+        """Return the test that calls, which pytest names as in ``test_it.py::test_search (call)``."""
         name = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
         self._calls[name] += 1
         number = "" if self._calls[name] == 1 else f"-{self._calls[name]}"

@@ -1,4 +1,4 @@
-"""What pytest calls. It loads this module in every test suite of an environment with karat: nothing heavy here."""
+"""The hooks. pytest imports this module in every test suite of an environment with karat, so it has to be light."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _SHARED: pytest.StashKey[str] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that keep what was found."""
+    """Add the options that save runs and reports."""
     group = parser.getgroup("karat", "retrieval quality (karat)")
     for name, text in FOLDERS.items():
         group.addoption(name, metavar="DIR", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark; folders of the command line are from where pytest was started, in its workers too."""
+    """Register the mark, and make folders absolute: they are relative to where pytest was started, in workers, too."""
     for name in FOLDERS:
         if (folder := config.getoption(name)) is not None:
             setattr(config.option, name[2:].replace("-", "_"), str(config.invocation_params.dir / folder))
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell each of xdist's workers where they share what one of them has asked; it is made when it is needed."""
+    """Pass to each worker of xdist the folder in which the workers share runs; it is created when it is needed."""
     if _SHARED not in node.config.stash:
         import secrets
         import tempfile
@@ -46,65 +46,65 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove what the workers shared."""
+    """Remove the folder that the workers shared."""
     if _SHARED in config.stash:
         import shutil
 
         shutil.rmtree(config.stash[_SHARED], ignore_errors=True)
 
 
-@pytest.hookimpl(trylast=True)  # so that the rule stands last in the name of an item
+@pytest.hookimpl(trylast=True)  # so that the rule comes last in the name of an item
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item of each rule and of each query that must pass."""
+    """Make one item for each rule, and for each query that must pass."""
     if metafunc.definition.get_closest_marker(MARK) is None:
         return
-    from karat.pytest_plugin._rules import item_id, rules_of
+    from karat.pytest_plugin._rules import make_id, read_rules
 
-    rules = rules_of(metafunc.definition)
+    rules = read_rules(metafunc.definition)
     metafunc.fixturenames.append(PARAMETER)
-    metafunc.parametrize(PARAMETER, rules, ids=[item_id(rule.name) for rule in rules])
+    metafunc.parametrize(PARAMETER, rules, ids=[make_id(rule.name) for rule in rules])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let no marked test pass that was not made into its rules."""
+    """Fail a marked test that has no rule, which would pass whatever it returns."""
     if isinstance(item, pytest.Function) and item.get_closest_marker(MARK) is not None:
-        from karat.pytest_plugin._rules import refuse_unmade
+        from karat.pytest_plugin._rules import require_rule
 
-        refuse_unmade(item)
+        require_rule(item)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Let a marked test give its system instead of a verdict, and hold the answers against the rule of the item."""
+    """Replace a marked test, which returns a system, by a function that checks the rule of the item."""
     if pyfuncitem.get_closest_marker(MARK) is None:
         return (yield)
-    from karat.pytest_plugin._checking import checking
+    from karat.pytest_plugin._checking import make_check
 
-    given = pyfuncitem.obj
-    pyfuncitem.obj = checking(pyfuncitem)
+    function = pyfuncitem.obj
+    pyfuncitem.obj = make_check(pyfuncitem)
     try:
         return (yield)
     finally:
-        pyfuncitem.obj = given
+        pyfuncitem.obj = function
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """List what passed without being decided, since a passing test shows nothing of it."""
-    found = [
+    """List the rules that passed although they are inconclusive, because a passing test shows no reason."""
+    lines = [
         f"{report.nodeid}: {str(value).partition(': ')[2]}"
         for report in terminalreporter.stats.get("passed", ())
         for name, value in getattr(report, "user_properties", ())
         if name == PROPERTY and str(value).startswith("inconclusive")
     ]
-    if found:
+    if lines:
         terminalreporter.section("karat: inconclusive, which the policy lets pass")
-        for line in found:
+        for line in lines:
             terminalreporter.write_line(line)
 
 
 @pytest.fixture(name=MARK, scope="session")
 def karat_fixture(request: pytest.FixtureRequest) -> Fixture:
-    """``karat.check(system=..., golden=...)``: ask a retriever all questions, and fail by the rules of the gate."""
+    """``karat.check(golden, system)``: ask a retriever every question, and fail the test if the gate does not pass."""
     from karat.pytest_plugin._fixture import Fixture
 
     return Fixture(request.config)

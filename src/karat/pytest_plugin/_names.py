@@ -1,15 +1,15 @@
-"""What the hooks and the checking of rules call things."""
+"""Names that the hooks share with the modules that they import when they need them."""
 
 from __future__ import annotations
 
 MARK = "karat"
-"""The mark, and the fixture."""
+"""The name of the mark and of the fixture."""
 PARAMETER = "karat_rule"
-"""The parameter of an item that holds its rule."""
+"""The parameter of an item that has its rule."""
 PROPERTY = "karat"
-"""The property of a report that holds what became of the rule."""
+"""The property of a report that has the outcome of the rule."""
 FOLDERS = {
     "--karat-runs": "Keep the runs of tests that use karat in this folder.",
     "--karat-reports": "Write a report of each test that uses karat into this folder, as HTML, Markdown and JSON.",
 }
-"""The options that name a folder, with their help."""
+"""The options of pytest that name a folder, and their help."""

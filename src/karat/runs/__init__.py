@@ -1,7 +1,7 @@
-"""Runs: a system asked every question of a golden set, what it answered as a file, and answers from elsewhere."""
+"""Runs: ask a system every question of a golden set, write and read run files, and read runs from other programs."""
 
 from karat.config import Settings
-from karat.runs._evaluate import describe_run, make_run, require_golden
+from karat.runs._making import describe_run, make_run, require_golden
 from karat.runs._runfile import RunWriter, make_header, read_begun, read_run_file
 from karat.runs._traces import read_answers
 

@@ -1,4 +1,4 @@
-"""Asking many questions: bounded concurrency, time limits, answers in the order of the questions."""
+"""Asking many questions: bounded concurrency, time limits, responses in the order of the questions."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from karat.core import Hit, SystemFailed, UsageError, shorten
 from karat.net import describe_error, resolve
 from karat.systems import System, read_hits
 
-_POLL = 0.02  # seconds between looks at a job whose worker has not begun it
-_DIGITS = 4  # of milliseconds; rounded here, so that a run is the same before and after it was a file
+_POLL = 0.02  # seconds between checks of a job that no worker has started
+_DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
 
 
 @dataclass(slots=True)
-class Answer:
-    """What came back for a question, and how long it took."""
+class Response:
+    """What a system returned for a question, and how long it took."""
 
     hits: tuple[Hit, ...] = ()
     milliseconds: float = 0.0
     stages: Mapping[str, float] = field(default_factory=dict)
-    """Milliseconds by stage, where the system tells them."""
+    """Milliseconds by stage, if the system reports them."""
     error: str = ""
     failure: BaseException | None = None
+    """The exception behind the error."""
 
 
 Texts = tuple[str, ...]
-"""The questions of one call: one, or as many as a batch has."""
+"""The questions of one call: a single question, or a batch."""
 
 
 @dataclass(slots=True)
 class _Job:
     texts: Texts
-    answers: Sequence[Answer] = ()
+    responses: Sequence[Response] = ()
     done: threading.Event = field(default_factory=threading.Event)
-    begun: float = 0.0
+    started: float = 0.0
 
 
 def ask_all(
@@ -53,12 +54,12 @@ def ask_all(
     concurrency: int = 1,
     timeout: float | None = None,
     batch: int = 1,
-) -> Iterator[Answer]:
-    """Ask every text, at most ``concurrency`` at once, and give the answers in the order of the texts.
+) -> Iterator[Response]:
+    """Ask a system every text, at most ``concurrency`` at a time, and yield the responses in the order of the texts.
 
-    A failure is an answer with an error. One that does not come within ``timeout`` seconds is given up: a coroutine is
-    cancelled; a thread is left behind, and another takes its place. With ``batch`` a system that takes several
-    questions in one call gets so many; they share its time, and its failure.
+    A question that fails has a response with an error, and so has one that takes longer than ``timeout`` seconds: its
+    coroutine is cancelled; its thread is abandoned and replaced. With ``batch`` the system gets that many questions in
+    one call of ``retrieve_many``; they share its time, and its error if it fails.
     """
     if batch > 1 and system.retrieve_many is None:
         raise UsageError(f"batch={batch}, but {system.name} has no retrieve_many(queries, k)")
@@ -67,155 +68,158 @@ def ask_all(
     def call(texts: Texts) -> Any:
         return resolve(many(list(texts), k) if batch > 1 else system.retrieve(texts[0], k), timeout)
 
-    def ask(texts: Texts) -> Sequence[Answer]:
-        return _asked_together(call, texts, k, system.tenant) if batch > 1 else (_asked(call, texts, k, system.tenant),)
+    def ask(texts: Texts) -> Sequence[Response]:
+        return _ask_batch(call, texts, k, system.tenant) if batch > 1 else (_ask(call, texts, k, system.tenant),)
 
-    calls = _batches(texts, batch)
+    calls = _split(texts, batch)
     if concurrency <= 1 and timeout is None:
-        for one in calls:
-            yield from ask(one)
+        for batch_texts in calls:
+            yield from ask(batch_texts)
         return
     yield from _Workers(ask, max(1, concurrency), timeout).run(calls)
 
 
-def _batches(texts: Iterable[str], size: int) -> Iterator[Texts]:
-    waiting = iter(texts)
-    while batch := tuple(islice(waiting, size)):
+def _split(texts: Iterable[str], size: int) -> Iterator[Texts]:
+    remaining = iter(texts)
+    while batch := tuple(islice(remaining, size)):
         yield batch
 
 
-def _asked(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> Answer:
-    """Ask one question; the clock runs around the system only, not around the checks."""
-    answer = Answer()
-    with _failing_in([answer]):
-        given = _timed(call, texts, answer, k)
-        answer.hits = read_hits(given, k, tenant)
-        answer.stages = _stages(given)
-    return answer
+def _ask(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> Response:
+    """Ask one question. Only the system is timed, not the check of its hits."""
+    response = Response()
+    with _recording_failure([response]):
+        result = _time(call, texts, response, k)
+        response.hits = read_hits(result, k, tenant)
+        response.stages = _read_timings(result)
+    return response
 
 
-def _asked_together(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> list[Answer]:
-    """Ask several questions in one call; each has its share of the time."""
-    whole, answers = Answer(), [Answer() for _ in texts]
-    with _failing_in(answers):
+def _ask_batch(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> list[Response]:
+    """Ask several questions in one call; each response has an equal share of the time."""
+    total, responses = Response(), [Response() for _ in texts]
+    with _recording_failure(responses):
         try:
-            given = _timed(call, texts, whole, len(texts) + 1)
+            result = _time(call, texts, total, len(texts) + 1)
         finally:
-            for answer in answers:
-                answer.milliseconds = round(whole.milliseconds / len(texts), _DIGITS)
-        lists = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else None
+            for response in responses:
+                response.milliseconds = round(total.milliseconds / len(texts), _DIGITS)
+        is_list = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping)
+        lists = list(result) if is_list else None
         if lists is None or len(lists) != len(texts):
             raise SystemFailed(
-                f"retrieve_many returned {shorten(given)} for {len(texts)} questions, not a list for each"
+                f"retrieve_many returned {shorten(result)} for {len(texts)} questions, not a list for each"
             )
-        for answer, one in zip(answers, lists, strict=True):
-            with _failing_in([answer]):
-                answer.hits = read_hits(one, k, tenant)
-                answer.stages = _stages(one)
-    return answers
+        for response, hits in zip(responses, lists, strict=True):
+            with _recording_failure([response]):
+                response.hits = read_hits(hits, k, tenant)
+                response.stages = _read_timings(hits)
+    return responses
 
 
-def _timed(call: Callable[[Texts], Any], texts: Texts, answer: Answer, most: int) -> Any:
+def _time(call: Callable[[Texts], Any], texts: Texts, response: Response, most: int) -> Any:
+    """Call a system, and record in the response how long it took."""
     start = time.perf_counter()
     try:
-        given = call(texts)
-        # A generator works while it is read.
-        return list(islice(given, most)) if isinstance(given, Iterator) else given
+        result = call(texts)
+        # A generator does its work while it is read, so that belongs to its time.
+        return list(islice(result, most)) if isinstance(result, Iterator) else result
     finally:
-        answer.milliseconds = round((time.perf_counter() - start) * 1000, _DIGITS)
+        response.milliseconds = round((time.perf_counter() - start) * 1000, _DIGITS)
 
 
 @contextmanager
-def _failing_in(answers: Sequence[Answer]) -> Iterator[None]:
-    """Whatever a system raises is its answer, in its own words."""
+def _recording_failure(responses: Sequence[Response]) -> Iterator[None]:
+    """Record whatever a system raises as the error of its responses."""
     try:
         yield
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
-            raise  # not the system's: Ctrl-C, which only the main thread hears
-        for answer in answers:
-            answer.hits = ()
-            answer.error = str(error) if isinstance(error, SystemFailed) and str(error) else describe_error(error)
-            answer.failure = error
+            raise  # Ctrl-C, which only the main thread gets; the system did not raise it
+        for response in responses:
+            response.hits = ()
+            response.error = str(error) if isinstance(error, SystemFailed) and str(error) else describe_error(error)
+            response.failure = error
 
 
-def _stages(given: object) -> dict[str, float]:
-    timings = getattr(given, "timings", {})
+def _read_timings(result: object) -> dict[str, float]:
+    timings = getattr(result, "timings", {})
     try:
         stages = {str(stage): round(float(value), _DIGITS) for stage, value in timings.items()}
     except (AttributeError, TypeError, ValueError):
         stages = {"": math.nan}
     if not all(map(math.isfinite, stages.values())):
-        raise SystemFailed(f"the system tells {shorten(timings)} as its timings, not milliseconds by stage")
+        raise SystemFailed(f"the system reports {shorten(timings)} as its timings, not milliseconds by stage")
     return stages
 
 
 class _Workers:
-    """Threads that take jobs; those that hang are replaced."""
+    """Threads that work on jobs. A thread that exceeds the timeout is abandoned and replaced."""
 
-    def __init__(self, ask: Callable[[Texts], Sequence[Answer]], concurrency: int, timeout: float | None) -> None:
+    def __init__(self, ask: Callable[[Texts], Sequence[Response]], concurrency: int, timeout: float | None) -> None:
         self._ask, self._concurrency, self._timeout = ask, concurrency, timeout
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._settling = threading.Lock()
         self._stopped = False
 
-    def run(self, calls: Iterable[Texts]) -> Iterator[Answer]:
-        waiting = iter(calls)
+    def run(self, calls: Iterable[Texts]) -> Iterator[Response]:
+        remaining = iter(calls)
         for _ in range(self._concurrency):
             self._start()
         window: deque[_Job] = deque()
         try:
-            self._fill(window, waiting, 2 * self._concurrency)
+            self._fill(window, remaining, 2 * self._concurrency)
             while window:
                 job = window.popleft()
                 self._wait(job)
-                yield from job.answers
-                self._fill(window, waiting, 1)
+                yield from job.responses
+                self._fill(window, remaining, 1)
         finally:
-            self._stopped = True  # what is still waiting is not asked
+            self._stopped = True  # jobs that are still in the queue are not asked
             for _ in range(self._concurrency):
                 self._jobs.put(None)
 
-    def _fill(self, window: deque[_Job], waiting: Iterator[Texts], count: int) -> None:
-        for texts in islice(waiting, count):
+    def _fill(self, window: deque[_Job], remaining: Iterator[Texts], count: int) -> None:
+        for texts in islice(remaining, count):
             job = _Job(texts)
             window.append(job)
             self._jobs.put(job)
 
     def _start(self) -> None:
-        # Daemons: a system that hangs must not keep karat from ending.
+        # A daemon, so that a system that hangs does not keep karat from exiting.
         threading.Thread(target=self._work, name="karat-ask", daemon=True).start()
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None and not self._stopped:
-            job.begun = time.perf_counter()
-            answers = self._ask(job.texts)
-            late = self._timeout is not None and sum(one.milliseconds for one in answers) > self._timeout * 1000
-            if not self._settle(job, self._given_up(job) if late else answers):
-                return  # given up meanwhile, and replaced
+            job.started = time.perf_counter()
+            responses = self._ask(job.texts)
+            total = sum(response.milliseconds for response in responses)
+            late = self._timeout is not None and total > self._timeout * 1000
+            if not self._settle(job, self._make_timeouts(job) if late else responses):
+                return  # the job timed out, and another thread has replaced this one
 
     def _wait(self, job: _Job) -> None:
         if self._timeout is None:
             job.done.wait()
             return
         while not job.done.is_set():
-            begun = job.begun
-            left = begun + self._timeout - time.perf_counter() if begun else _POLL
-            if job.done.wait(min(max(left, 0.0), threading.TIMEOUT_MAX)) or not begun:
+            started = job.started
+            seconds = started + self._timeout - time.perf_counter() if started else _POLL
+            if job.done.wait(min(max(seconds, 0.0), threading.TIMEOUT_MAX)) or not started:
                 continue
-            if self._settle(job, self._given_up(job)):
+            if self._settle(job, self._make_timeouts(job)):
                 self._start()
 
-    def _settle(self, job: _Job, answers: Sequence[Answer]) -> bool:
-        """Give a job its answers, unless it has them."""
+    def _settle(self, job: _Job, responses: Sequence[Response]) -> bool:
+        """Set the responses of a job, and return whether they were not set before."""
         with self._settling:
             if job.done.is_set():
                 return False
-            job.answers = answers
+            job.responses = responses
             job.done.set()
             return True
 
-    def _given_up(self, job: _Job) -> list[Answer]:
+    def _make_timeouts(self, job: _Job) -> list[Response]:
         assert self._timeout is not None
         share = self._timeout * 1000 / len(job.texts)
-        return [Answer(milliseconds=share, error=f"no answer within {self._timeout:g} s") for _ in job.texts]
+        return [Response(milliseconds=share, error=f"no answer within {self._timeout:g} s") for _ in job.texts]

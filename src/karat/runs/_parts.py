@@ -1,4 +1,4 @@
-"""Which part of which document the id of a hit names, seen from a golden set."""
+"""Which document of a golden set, and which part of it, the id of a hit names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Part(NamedTuple):
 
 
 class Parts:
-    """Reads ids as the documents and blocks of a golden set.
+    """The documents and blocks of a golden set, by which ids of hits are resolved.
 
     >>> from karat.core import Judgment
     >>> target = Target(document="manual", block="S.4.2.p.Bk011a")
@@ -44,10 +44,11 @@ class Parts:
                 self._of_query.setdefault((query, target.block), {})[target.document] = None
 
     def of(self, id: str, query: str, document: str = "") -> Part:
-        """Give what an id names in an answer to a query; ``document`` is what the system says it belongs to.
+        """Return the part that an id names among the hits of a query.
 
-        An id that is no document of the set, and no chunk of one, may be that of a block. It is taken as the block that
-        was judged for the query, or that the set has at all; where several documents have it, nobody can tell.
+        ``document`` is the document that the system names, if it does. An id that is neither a document of the set
+        nor a chunk of one may be the id of a block: of the block that was judged for the query, or else of one that
+        was judged for any query. If several documents have such a block, the id is ambiguous, which is an error.
         """
         if document:
             return self._within(document, "" if id == document else id)
@@ -56,27 +57,27 @@ class Parts:
         for scheme in SCHEMES:
             name = document_of(id, scheme)
             if name != id and name in self.documents:
-                return self._within(name, _rest(id, name, scheme))
-        if id in self._blocks or _section(id):
+                return self._within(name, _part_of(id, name, scheme))
+        if id in self._blocks or _section_of(id):
             return self._within(self._document(id, query), id)
-        if len(self.documents) == 1 and self._blocks:  # a set on the blocks of one document: what else could it be?
+        if len(self.documents) == 1 and self._blocks:  # the set is about the blocks of one document
             return Part(next(iter(self.documents)), block=id)
         return Part(document_of(id))
 
     def _within(self, document: str, part: str) -> Part:
-        if part in self._blocks or _section(part):
-            return Part(document, _section(part), part)
+        if part in self._blocks or _section_of(part):
+            return Part(document, _section_of(part), part)
         return Part(document, part if _SECTION.fullmatch(part) else "")
 
     def _document(self, block: str, query: str) -> str:
-        found: Mapping[str, None] = self._of_query.get((query, block)) or self._blocks.get(block) or self.documents
-        if len(found) > 1:
-            one, other, *_ = found
+        documents: Mapping[str, None] = self._of_query.get((query, block)) or self._blocks.get(block) or self.documents
+        if len(documents) > 1:
+            first, second, *_ = documents
             raise InputError(
-                f"block {shorten(block)} could be in document {shorten(one)} or {shorten(other)}",
-                hint=f"write its id as {shorten(f'{one}#{block}')}, or give it a 'document'",
+                f"block {shorten(block)} could be in document {shorten(first)} or {shorten(second)}",
+                hint=f"write its id as {shorten(f'{first}#{block}')}, or give it a 'document'",
             )
-        return next(iter(found), block)
+        return next(iter(documents), block)
 
 
 def _targets(golden: GoldenSet) -> Iterator[tuple[str, Target]]:
@@ -85,16 +86,16 @@ def _targets(golden: GoldenSet) -> Iterator[tuple[str, Target]]:
         yield from ((query.id, target) for target in (*query.negatives, *query.anchors))
 
 
-def _rest(id: str, document: str, scheme: str) -> str:
-    """Give what an id says of the part, where it does."""
+def _part_of(id: str, document: str, scheme: str) -> str:
+    """Return the section or block that an id names after its document, or ``""`` if it names none."""
     if scheme == "canonical":
-        numbered = _CANONICAL.search(id)
-        return f"S.{numbered[1]}" if numbered else ""
+        section = _CANONICAL.search(id)
+        return f"S.{section[1]}" if section else ""
     return id[len(document) + 1 :] if scheme == "path" else ""
 
 
-def _section(block: str) -> str:
-    """Give the section in a block's id; nothing where the id is not written like one."""
+def _section_of(block: str) -> str:
+    """Return the section that the id of a block names, or ``""`` if the id does not have that form."""
     try:
         return section_of_block(block)
     except InputError:

@@ -1,8 +1,8 @@
-"""Runs as files: a header, one trace a line, an end; written as the answers come, and finished all at once.
+"""Run files: a header, one line per trace, and a last line that marks the end.
 
-A run in the making is called ``NAME.part``. Each trace is handed to the system before the next is asked for, so that a
-run that was killed goes on where it was: what is complete in the file is not asked again. Whoever makes a run holds a
-lock on that file, so that two at once do not write into each other's.
+An unfinished run is called ``NAME.part``, and is renamed when it is complete. Each trace is passed to the operating
+system before the next question is asked, so that a run that was killed continues where it stopped. The process that
+makes a run holds a lock on its file, so that no other process writes into it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from karat.files import decode, parse_json, read_bytes
 
 try:
     import fcntl
-except ImportError:  # not on Windows; there a file that is open cannot be replaced, so that two at once fail too
+except ImportError:  # Windows, where an open file cannot be replaced, so that two processes cannot finish one run
     fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
@@ -34,13 +34,13 @@ T = TypeVar("T")
 VERSION = 1
 _END = {"end": True}
 _BEGUN = "begun"
-_HEAD = 1_000_000  # bytes that a header may take, where only that is read
+_HEAD = 1_000_000  # bytes of a header, if nothing else is read
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant", "locator")
 
 
 def make_header(provenance: Provenance) -> dict[str, Any]:
-    """Return the header of a run file. The file also has the time of its start, which does not identify the run."""
+    """Return the header of a run file, without the time of its start, which does not identify the run."""
     return {
         "karat": "run",
         "format": VERSION,
@@ -54,7 +54,7 @@ def make_header(provenance: Provenance) -> dict[str, Any]:
 
 
 def trace_record(trace: Trace) -> dict[str, Any]:
-    """Give a trace as JSON has it, without what is empty."""
+    """Return a trace as a record of a run file, without its empty fields."""
     record: dict[str, Any] = {"query": trace.query, "text": trace.text}
     if trace.paraphrase:
         record["paraphrase"] = trace.paraphrase
@@ -82,40 +82,44 @@ def _hit_record(hit: Hit) -> dict[str, Any]:
 
 
 class RunWriter:
-    """Writes a run trace by trace; as a context manager it finishes the file, or leaves it to be taken up again."""
+    """Writes a run trace by trace.
+
+    As a context manager it completes the file at the end; after an error it leaves the unfinished file, which the next
+    writer of the same run continues.
+    """
 
     def __init__(self, path: Path, provenance: Provenance) -> None:
         self._name = str(path)
-        self.path = Path(os.path.abspath(path))  # noqa: PTH100 (a system may change the folder; links stay what they are)
+        self.path = Path(os.path.abspath(path))  # noqa: PTH100 (a system may change the current folder; links are kept)
         self.part = self.path.with_name(self.path.name + ".part")
         self._header = _line(make_header(provenance))
         self._file: FileIO | None = None
-        self._answers = 0
+        self._count = 0
         self.done: tuple[Trace, ...] = ()
-        """What was answered before, when this run was begun already."""
+        """The traces of the unfinished run that this writer continues."""
 
     def __enter__(self) -> RunWriter:
         try:
             if self.path.is_dir():
                 raise InputError("is a folder, not a file", source=self._name)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._opened()
-            kept = self._kept(self._file.read())
-            self._file.truncate(kept)
-            self._file.seek(kept)
-            if not kept:
+            self._file = self._open()
+            size = self._recover(self._file.read())
+            self._file.truncate(size)
+            self._file.seek(size)
+            if not size:
                 self._put(_line({**json.loads(self._header), _BEGUN: f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%SZ}"}))
         except OSError as error:
             self._close()
-            raise _unwritable(error, self._name) from None
+            raise _describe_failure(error, self._name) from None
         except KaratError:
             self._close()
             raise
-        self._answers = len(self.done)
+        self._count = len(self.done)
         return self
 
-    def _opened(self) -> FileIO:
-        """Open the file for this process alone."""
+    def _open(self) -> FileIO:
+        """Open the unfinished file, and lock it for this process."""
         while True:
             file = FileIO(os.open(self.part, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666), "r+")
             try:
@@ -129,30 +133,30 @@ class RunWriter:
             except OSError as error:
                 if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL):
                     raise
-                # A file system without locks: there is nothing to hold.
-            if self._is_the_part(file):
+                # The file system has no locks.
+            if self._is_part(file):
                 return file
-            file.close()  # somebody finished it between the two steps
+            file.close()  # another process completed the run between opening and locking
 
-    def _is_the_part(self, file: FileIO) -> bool:
+    def _is_part(self, file: FileIO) -> bool:
         try:
             return os.path.samestat(os.fstat(file.fileno()), self.part.stat())
         except FileNotFoundError:
             return False
 
-    def _kept(self, data: bytes) -> int:
-        """Find how much of a run that was begun can be kept."""
-        end = data.rfind(b"\n") + 1  # a line that was cut off is asked again
+    def _recover(self, data: bytes) -> int:
+        """Read the traces of an unfinished run, and return how many bytes of its file can be kept."""
+        end = data.rfind(b"\n") + 1  # the question of an incomplete line is asked again
         first, *lines = data[:end].splitlines(keepends=True) or [b""]
-        if _timeless(first) != self._header:
+        if _remove_time(first) != self._header:
             if lines:
                 raise InputError(
-                    "another run was begun there, and not finished",
+                    "has an unfinished run of another kind",
                     source=str(self.part),
                     hint="finish it, choose another file, or remove it",
                 )
             return 0
-        if lines and lines[-1] == _line(_END):  # all was answered, and only the last step is missing
+        if lines and lines[-1] == _line(_END):  # complete, but not renamed yet
             end -= len(lines.pop())
         self.done = tuple(self._read(line, number) for number, line in enumerate(lines, 2))
         return end
@@ -160,24 +164,24 @@ class RunWriter:
     def _read(self, line: bytes, number: int) -> Trace:
         source = str(self.part)
         try:
-            return _trace(parse_json(line.decode(), source, number), source, number)
+            return _read_trace(parse_json(line.decode(), source, number), source, number)
         except UnicodeDecodeError:
-            what = "is no UTF-8"
+            reason = "is not UTF-8"
         except InputError as error:
-            what = error.what
-        raise InputError(f"the file is damaged: {what}", source=source, line=number, hint="remove it to begin anew")
+            reason = error.what
+        raise InputError(f"the file is damaged: {reason}", source=source, line=number, hint="remove it to start again")
 
     def write(self, trace: Trace) -> None:
-        """Add a trace, and hand it to the operating system."""
+        """Append a trace, and pass it to the operating system."""
         line = _line(trace_record(trace))
         try:
             self._put(line)
         except OSError as error:
             raise SystemFailed(
                 f"{self._name}: cannot be written: {error.strerror}; "
-                f"{self._answers:,} answers are kept, and the same call goes on from there"
+                f"{self._count:,} answers are saved, and the same call continues from there"
             ) from None
-        self._answers += 1
+        self._count += 1
 
     def _put(self, line: bytes) -> None:
         assert self._file is not None
@@ -186,7 +190,7 @@ class RunWriter:
             rest = rest[self._file.write(rest) :]
 
     def forget(self) -> None:
-        """Remove what was begun, so that it is not taken up again."""
+        """Remove the unfinished run, so that it is not continued."""
         self.part.unlink(missing_ok=True)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -195,8 +199,8 @@ class RunWriter:
             if error is None:
                 self._put(_line(_END))
                 os.fsync(self._file.fileno())
-                self.part.replace(self.path)  # still locked: nobody takes it for one to go on with
-            elif not self._answers:
+                self.part.replace(self.path)  # still locked, so that no other process continues it
+            elif not self._count:
                 self.forget()
         except OSError as failure:
             if error is None:
@@ -209,56 +213,57 @@ class RunWriter:
             self._file.close()
 
 
-def _unwritable(error: OSError, name: str) -> KaratError:
-    """Tell a full disk, which is no mistake of the user's, from a path at which nothing can be written."""
-    what = f"cannot be written: {error.strerror}"
-    return SystemFailed(f"{name}: {what}") if error.errno in _FULL else InputError(what, source=name)
+def _describe_failure(error: OSError, name: str) -> KaratError:
+    """Return SystemFailed for a full or broken disk, and InputError for a path that cannot be written."""
+    message = f"cannot be written: {error.strerror}"
+    return SystemFailed(f"{name}: {message}") if error.errno in _FULL else InputError(message, source=name)
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    except UnicodeEncodeError:  # half of a surrogate pair, in what a system wrote
+    except UnicodeEncodeError:  # half of a surrogate pair in a text of the system
         return json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _timeless(line: bytes) -> bytes:
-    """Give a header without the time at which the run was begun."""
+def _remove_time(line: bytes) -> bytes:
+    """Return the line of a header without the time at which the run was started."""
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError):  # it is no header, and so that of another run
+    except (ValueError, RecursionError):  # not a header, so it cannot be that of this run
         return line
     return _line({key: value for key, value in record.items() if key != _BEGUN}) if isinstance(record, dict) else line
 
 
 def read_begun(path: Path) -> datetime | None:
-    """Read when a run was begun, and nothing else of it; None of one that does not say it, and of what is no run."""
-    said = _head(path).get(_BEGUN) if path.is_file() else None  # of a pipe nothing would be left for who reads the run
-    if not isinstance(said, str) or not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z", said):
+    """Return when a run was started, without reading the rest of its file; None if the file does not say so."""
+    # Reading the header of a pipe would take it from the reader of the run.
+    text = _read_header(path).get(_BEGUN) if path.is_file() else None
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z", text):
         return None
     try:
-        return datetime.fromisoformat(said)
+        return datetime.fromisoformat(text)
     except ValueError:  # such as the 30th of February
         return None
 
 
-def _head(path: Path) -> dict[str, Any]:
-    """Read the first line of a file; nothing if that is no record, of which who reads all of it is told."""
+def _read_header(path: Path) -> dict[str, Any]:
+    """Return the header of a file, or {} if its first line is not one; :func:`read_run_file` reports the error."""
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             with gzip.open(file) if packed else file as lines:
-                head = json.loads(lines.readline(_HEAD))
+                header = json.loads(lines.readline(_HEAD))
     except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         return {}
-    return head if isinstance(head, dict) else {}
+    return header if isinstance(header, dict) else {}
 
 
 def read_run_file(path: str | Path, data: bytes | None = None) -> Run:
-    """Read a run that karat wrote; an unfinished one is an error.
+    """Return the run of a file that karat wrote. An unfinished run is an error.
 
-    ``data`` is the content of the file, for a caller that has read it.
+    ``data`` is the content of the file, if the caller has read it already.
     """
     name = str(path)
     lines = decode(read_bytes(path) if data is None else data, name).split("\n")
@@ -267,15 +272,15 @@ def read_run_file(path: str | Path, data: bytes | None = None) -> Run:
     records = [parse_json(line, name, number, strict=True) for number, line in enumerate(lines, 1)]
     head = records[0] if records else None
     if not isinstance(head, dict) or head.get("karat") != "run":
-        raise InputError("is no run of karat", source=name, hint='its first line says {"karat": "run", ...}')
+        raise InputError("is not a run of karat", source=name, hint='its first line would be {"karat": "run", ...}')
     if head.get("format") != VERSION:
         raise InputError(f"is a run of format {head.get('format')!r}, and this karat reads {VERSION}", source=name)
     if len(records) < 2 or records[-1] != _END:
         raise InputError(
-            "the run was not finished", source=name, line=len(records), hint="run 'karat eval' again to go on"
+            "the run was not finished", source=name, line=len(records), hint="run 'karat eval' again to continue it"
         )
-    traces = tuple(_trace(record, name, number) for number, record in enumerate(records[1:-1], 2))
-    _check_once(traces, name)
+    traces = tuple(_read_trace(record, name, number) for number, record in enumerate(records[1:-1], 2))
+    _require_unique(traces, name)
     return Run(provenance=_read_provenance(head, name), traces=traces)
 
 
@@ -283,15 +288,15 @@ def _read_provenance(head: Mapping[str, Any], source: str) -> Provenance:
     kinds = {"name": str, "golden": dict, "system": dict, "fingerprint": str, "settings": dict, "versions": dict}
     for key, kind in kinds.items():
         if not isinstance(head.get(key), kind):
-            what = f"has {key!r} as {shorten(head[key])}" if key in head else f"lacks {key!r}"
-            raise InputError(f"the header {what}", source=source, line=1)
+            problem = f"has {key!r} as {shorten(head[key])}" if key in head else f"lacks {key!r}"
+            raise InputError(f"the header {problem}", source=source, line=1)
     k = head["settings"].get("k", 1)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InputError(f"the header has k as {shorten(k)}", source=source, line=1)
     return Provenance(**{key: head[key] for key in kinds})
 
 
-def _check_once(traces: Sequence[Trace], source: str) -> None:
+def _require_unique(traces: Sequence[Trace], source: str) -> None:
     seen: set[tuple[str, int, int]] = set()
     for number, trace in enumerate(traces, 2):
         key = (trace.query, trace.paraphrase, trace.repeat)
@@ -300,43 +305,44 @@ def _check_once(traces: Sequence[Trace], source: str) -> None:
         seen.add(key)
 
 
-def _trace(record: Any, source: str, line: int) -> Trace:
+def _read_trace(record: Any, source: str, line: int) -> Trace:
     try:
         return Trace(
-            query=_of(str, record["query"]),
-            text=_of(str, record["text"]),
-            hits=tuple(map(_hit, record["hits"])),
-            timings={stage: _finite(value) for stage, value in record.get("ms", {}).items()},
-            error=_of(str, record.get("error", "")),
-            paraphrase=_of(int, record.get("paraphrase", 0)),
-            repeat=_of(int, record.get("repeat", 0)),
+            query=_require(str, record["query"]),
+            text=_require(str, record["text"]),
+            hits=tuple(map(_read_hit, record["hits"])),
+            timings={stage: _require_finite(value) for stage, value in record.get("ms", {}).items()},
+            error=_require(str, record.get("error", "")),
+            paraphrase=_require(int, record.get("paraphrase", 0)),
+            repeat=_require(int, record.get("repeat", 0)),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError) as error:
-        raise InputError(f"is no trace: {error!r}", source=source, line=line) from None
+        raise InputError(f"is not a trace: {error!r}", source=source, line=line) from None
 
 
-def _of(kind: type[T], value: object) -> T:
+def _require(kind: type[T], value: object) -> T:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"{shorten(value)} is of the wrong type")
     return value
 
 
-def _finite(value: Any) -> float:
+def _require_finite(value: Any) -> float:
     if isinstance(value, bool | str) or not math.isfinite(number := float(value)):
-        raise ValueError(f"{shorten(value)} is no finite number")
+        raise ValueError(f"{shorten(value)} is not a finite number")
     return number
 
 
-def _hit(record: Mapping[str, Any]) -> Hit:
+def _read_hit(record: Mapping[str, Any]) -> Hit:
     span = record.get("span")
     return Hit(
-        _of(str, record["id"]),
-        _finite(record["score"]),
-        _of(str, record.get("document", record["id"])),
-        None if span is None else Span(*(_of(int, place) for place in span)),
+        _require(str, record["id"]),
+        _require_finite(record["score"]),
+        _require(str, record.get("document", record["id"])),
+        None if span is None else Span(*(_require(int, offset) for offset in span)),
         channels={
-            name: Place(_of(int, rank), _finite(score)) for name, (rank, score) in record.get("channels", {}).items()
+            name: Place(_require(int, rank), _require_finite(score))
+            for name, (rank, score) in record.get("channels", {}).items()
         },
-        stages={name: _finite(value) for name, value in record.get("stages", {}).items()},
-        **{name: _of(str, record[name]) for name in _HIT_TEXTS if name in record},
+        stages={name: _require_finite(value) for name, value in record.get("stages", {}).items()},
+        **{name: _require(str, record[name]) for name in _HIT_TEXTS if name in record},
     )

@@ -127,7 +127,7 @@ class ComparedPair(Struct, frozen=True, kw_only=True):
     """Every query, those that changed most first; only where asked for."""
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
+class ComparisonDocument(Struct, frozen=True, kw_only=True):
     """Runs side by side: every run against every later one."""
 
     karat: Literal["comparison"] = "comparison"

@@ -9,8 +9,9 @@ from typing import Any
 from karat.core import UsageError, did_you_mean
 
 DOCUMENTS: Mapping[str, tuple[str, str]] = {
-    "comparison": ("_comparison", "Comparison"),
+    "comparison": ("_comparison", "ComparisonDocument"),
     "decision": ("_decision", "DecisionDocument"),
+    "evaluation": ("_evaluation", "EvaluationReport"),
     "experiment": ("_experiment", "ExperimentEntry"),
     "experiment-diff": ("_experiment", "ExperimentDiff"),
     "experiments": ("_experiment", "ExperimentLog"),
@@ -28,6 +29,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "golden-synth": ("_golden", "GoldenSynthesis"),
     "golden-tag": ("_golden", "GoldenTag"),
     "power": ("_power", "PowerPlan"),
+    "scores": ("_scores", "ScoreReport"),
     "sweep": ("_sweep", "SweepReport"),
     "sweep-entry": ("_experiment", "SweepEntry"),
     "sweep-plan": ("_sweep", "SweepPlan"),

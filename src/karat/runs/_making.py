@@ -1,0 +1,204 @@
+"""Making a run: ask a system every question of a golden set."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from karat.config import Settings
+from karat.core import GoldenSet, InputError, Provenance, Run, SystemFailed, Trace, UsageError, __version__, shorten
+from karat.golden import fingerprint, identify, sample
+from karat.net import Unreachable
+from karat.runs._ask import Response, ask_all
+from karat.runs._runfile import RunWriter
+from karat.systems import System, TenantMixed, adapt
+
+_PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
+_READY_POLL = 0.2
+_FATAL = TenantMixed | UsageError
+"""Errors that end the run: a hit of another tenant voids it, and a configuration mistake fails every question."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    query: str
+    text: str
+    paraphrase: int
+    repeat: int
+
+
+def make_run(
+    golden: GoldenSet,
+    system: object,
+    settings: Settings = Settings(),  # noqa: B008 (a frozen value)
+    *,
+    name: str = "",
+    output: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Run:
+    """Ask a system every question of a golden set, and return the run.
+
+    With ``output`` the run is written to that file as it grows. If the file has an unfinished run of the same kind, it
+    is continued, and no question is asked twice. ``progress`` is called with the number of questions that were asked
+    and the number of all questions.
+
+    >>> from karat.core import Query
+    >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),))
+    >>> run = make_run(golden, lambda query, k: ["pool", "wifi"], Settings(k=1))
+    >>> [hit.id for hit in run.traces[0].hits]
+    ['pool']
+    """
+    subject = adapt(system, name=name)
+    sampled = golden if settings.sample is None else sample(golden, settings.sample, seed=settings.seed)
+    provenance = describe_run(golden, subject, settings)
+    questions = list(_list_questions(sampled, settings))
+    if not questions:
+        raise InputError(f"golden set {shorten(golden.name)} has no queries")
+    # The file is opened first, so that an unwritable one is reported before the documents are ingested.
+    with _closing(subject), nullcontext() if output is None else RunWriter(output, provenance) as writer:
+        traces = _match(writer.done, questions) if writer else []
+        if len(traces) < len(questions):
+            _prepare(subject, golden, settings)
+            _warm_up(subject, questions, settings)
+        for trace in _ask(subject, questions[len(traces) :], settings):
+            traces.append(trace)
+            if writer:
+                writer.write(trace)
+            if progress:
+                progress(len(traces), len(questions))
+        if all(trace.error for trace in traces):
+            if writer:
+                writer.forget()
+            errors = "; ".join(dict.fromkeys(trace.error for trace in traces[:3]))
+            raise SystemFailed(f"every one of {len(traces):,} queries failed: {errors}")
+    return Run(provenance=provenance, traces=tuple(traces))
+
+
+@contextmanager
+def _closing(system: System) -> Iterator[None]:
+    """Close the system at the end, also after an error."""
+    try:
+        yield
+    finally:
+        if system.close is not None:
+            system.close()
+
+
+def _prepare(system: System, golden: GoldenSet, settings: Settings) -> None:
+    """Let the system ingest the documents, and wait until it is ready."""
+    if system.ingest is not None:
+        system.ingest(golden.documents)
+    deadline = time.monotonic() + settings.ready_timeout
+    while system.ready is not None and not system.ready():
+        if time.monotonic() > deadline:
+            raise SystemFailed(f"{system.name} is not ready after {settings.ready_timeout:g} s")
+        time.sleep(_READY_POLL)
+    if system.document_ids is not None:
+        _check_ids(golden, set(system.document_ids()))
+
+
+def _check_ids(golden: GoldenSet, indexed: set[str]) -> None:
+    """Refuse an index that lacks relevant documents: they would be scored as missed."""
+    relevant = {target.document for (_, target), grade in golden.decided.items() if grade >= golden.relevant}
+    missing = sorted(relevant - indexed)
+    if missing:
+        examples = ", ".join(map(shorten, missing[:3]))
+        present = ", ".join(map(shorten, sorted(indexed)[:3])) or "nothing"
+        raise InputError(
+            f"the index lacks {len(missing):,} of {len(relevant):,} relevant documents, such as {examples}",
+            source=golden.name,
+            hint=f"it has {present}; ingest what is missing, or correct the ids",
+        )
+
+
+def describe_run(golden: GoldenSet, system: System, settings: Settings) -> Provenance:
+    """Return the provenance of a run before any question is asked."""
+    description = json.dumps(system.description, sort_keys=True, default=str)
+    return Provenance(
+        name=system.name,
+        golden=identify(golden),
+        system=json.loads(description),
+        fingerprint=f"sha256:{hashlib.sha256(description.encode()).hexdigest()}",
+        settings=settings.identity(),
+        versions=_list_versions(),
+    )
+
+
+def _list_versions() -> dict[str, str]:
+    versions = {"karat": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:  # not installed, so the run does not depend on it
+            continue
+    return versions
+
+
+def _list_questions(golden: GoldenSet, settings: Settings) -> Iterator[_Question]:
+    """Yield the questions in the order of the set, each query before its paraphrases, once for each repeat."""
+    for repeat in range(settings.repeat):
+        for query in golden.queries:
+            texts = (query.text, *query.paraphrases) if settings.paraphrases else (query.text,)
+            for i, text in enumerate(texts):
+                yield _Question(query.id, text, i, repeat)
+
+
+def _match(done: Sequence[Trace], questions: Sequence[_Question]) -> list[Trace]:
+    """Return the traces of an unfinished run; refuse a run whose questions are not the first of these."""
+    traces = []
+    for trace, question in zip(done, questions, strict=False):
+        if (trace.query, trace.text, trace.paraphrase, trace.repeat) != (
+            question.query, question.text, question.paraphrase, question.repeat,
+        ):  # fmt: skip
+            raise InputError("the unfinished run asked other questions", hint="remove its .part file to start again")
+        traces.append(trace)
+    return traces
+
+
+def _warm_up(system: System, questions: Sequence[_Question], settings: Settings) -> None:
+    """Ask the first questions without counting them, and stop if no later question can be answered either."""
+    texts = [question.text for question in questions[: settings.warm_up]]
+    for response in ask_all(system, texts, settings.k, timeout=settings.timeout):
+        if isinstance(response.failure, _FATAL | Unreachable):
+            raise response.failure
+
+
+def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> Iterator[Trace]:
+    texts = (question.text for question in questions)
+    responses = ask_all(
+        system, texts, settings.k, concurrency=settings.concurrency, timeout=settings.timeout, batch=settings.batch
+    )
+    for number, (question, response) in enumerate(zip(questions, responses, strict=True)):
+        if isinstance(response.failure, _FATAL) or (number == 0 and isinstance(response.failure, Unreachable)):
+            raise response.failure
+        if response.error and settings.fail_fast:
+            raise SystemFailed(f"query {shorten(question.query)}: {response.error}") from response.failure
+        yield _make_trace(question, response)
+
+
+def _make_trace(question: _Question, response: Response) -> Trace:
+    return Trace(
+        query=question.query,
+        text=question.text,
+        hits=response.hits,
+        timings={**response.stages, "total": response.milliseconds},
+        error=response.error,
+        paraphrase=question.paraphrase,
+        repeat=question.repeat,
+    )
+
+
+def require_golden(golden: GoldenSet, provenance: Provenance) -> None:
+    """Refuse a run that was made on another golden set, or on another version of this one."""
+    if provenance.golden.get("fingerprint") != fingerprint(golden):
+        raise InputError(
+            f"run {provenance.name} was made on another golden set, or on another version of {golden.name}",
+            hint="run it again, or score it with the golden set that it was made on",
+        )
