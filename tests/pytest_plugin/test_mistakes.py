@@ -33,13 +33,13 @@ WRONG = {
     "'project', baseline=3": "baseline=3; name a file or folder",
     "'project', baseline='gone.json'": "{suite}/gone.json: no such file; 'karat baseline update RUN' records a "
     "baseline",
-    "'project', seed='x'": "seed='x'; it is a whole number",
-    "'project', seed=True": "seed=True; it is a whole number",
-    "'project', k='ten'": "k='ten'; it is a whole number",
+    "'project', seed='x'": "seed='x'; choose a whole number",
+    "'project', seed=True": "seed=True; choose a whole number",
+    "'project', k='ten'": "k='ten'; choose a whole number",
     "'project', k=0": "k=0; choose at least 1",
     "'project', sample=11": "sample=11; the golden set has 10 queries",
-    "'project', paraphrases='no'": "paraphrases='no'; it is True or False",
-    "'project', timeout='soon'": "timeout='soon'; it is a number of seconds",
+    "'project', paraphrases='no'": "paraphrases='no'; choose True or False",
+    "'project', timeout='soon'": "timeout='soon'; choose a number of seconds",
     "'project', timeout=float('nan')": "timeout=nan; choose a number of seconds above 0",
 }
 
@@ -89,7 +89,7 @@ def test_the_golden_set_is_checked_first(suite: Path, run_pytest: Pytest) -> Non
     assert done.returncode == 1
     told = f"karat: {suite / 'project'}: the golden set has errors: duplicate-query: "
     assert done.stdout.count(f"\n{told}") == 2, done.stdout
-    assert f"'karat golden check {suite / 'project'}' says how to mend them (test_it.py::test_search)\n" in done.stdout
+    assert f"'karat golden check {suite / 'project'}' says how to correct them (test_it.py::test_search)\n" in done.stdout
 
 
 def test_a_mark_that_does_not_make_rules_does_not_pass(suite: Path, run_pytest: Pytest) -> None:

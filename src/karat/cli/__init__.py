@@ -1,4 +1,4 @@
-"""The command line: one file per verb, each of which parses, calls one library function, and prints."""
+"""The command line: one file per verb, which parses the arguments, calls a function of the library, and prints."""
 
 from karat.cli._main import main
 

@@ -1,6 +1,13 @@
-"""Projects: a folder with karat.toml, and one function for each thing that people do with it."""
+"""Projects: a folder with karat.toml, and a function for each use case of the command line and the pytest plugin."""
 
 from karat.projects._acceptance import Acceptance, accept_run
+from karat.projects._baselines import (
+    ChosenRun,
+    choose_run,
+    diff_baseline,
+    read_project_baseline,
+    summarise_baseline,
+)
 from karat.projects._check import (
     CHOICES,
     ask_project,

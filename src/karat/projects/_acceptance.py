@@ -1,4 +1,4 @@
-"""Accepting a run: it becomes the baseline, if it passes its own gate or somebody says why it is accepted anyway."""
+"""Accepting a run as the baseline: it has to pass its own gate, unless a reason is given to accept it anyway."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _NAMED = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Acceptance:
-    """A baseline that was recorded, and the decision that it rests on."""
+    """A recorded baseline, and the decision on its run."""
 
     path: Path
     baseline: Baseline
     decision: Decision
-    """Against the baseline that was replaced, or without one."""
+    """The decision against the replaced baseline; if there was none, the one without a baseline."""
 
     @property
     def inconclusive(self) -> tuple[Check, ...]:
-        """The checks against the replaced baseline that decided nothing; nobody was asked about them."""
+        """The inconclusive checks against the replaced baseline, in spite of which the run was accepted."""
         if self.decision.baseline is None or self.baseline.forced:
             return ()
         return tuple(check for check in self.decision.checks if check.outcome is Outcome.INCONCLUSIVE)
@@ -44,10 +44,10 @@ def accept_run(
     force: str | None = None,
     format: Literal["karat", "fit"] = "karat",
 ) -> Acceptance:
-    """Record a run as the baseline of a project; refuse one that fails its gate, unless ``force`` says why not.
+    """Record a run as the baseline of a project. A run that fails its gate is refused unless ``force`` is a reason.
 
-    The run is held against the floors of the policy and against the baseline that it replaces. ``fit`` writes fit's
-    ``baseline-metrics.json``, which has means only.
+    The run is checked against the floors of the policy and against the baseline that it replaces. With
+    ``format="fit"`` the file is fit's ``baseline-metrics.json``, which has means only.
     """
     if force is not None and not force.strip():
         raise UsageError("--force needs a reason")
@@ -67,10 +67,10 @@ def accept_run(
 def _decide(
     project: Project, run: Run, path: Path, policy: str | None, measures: tuple[str, ...]
 ) -> tuple[Decision, KaratError | None]:
-    """Return the decision on a run, and the objection to recording it, which only force overrules.
+    """Return the decision on a run, and the objection to recording it, which only a forced update overrules.
 
-    A baseline that cannot be read is left alone, whatever is forced. One that the run cannot be compared with, because
-    the golden set has changed, can be replaced by force: then only floors are checked.
+    A baseline that cannot be read is never replaced. One that the run cannot be compared with, because the golden set
+    has changed, can be replaced by force; then only the floors are checked.
     """
     decision = gate_run(project, run, policy=policy, alone=True, measures=measures).decision
     if not os.path.lexists(path):
@@ -85,7 +85,7 @@ def _decide(
 
 
 def _object(decision: Decision) -> GateFailed | None:
-    """Return what the gate has against a run. Without a baseline it cannot be sure of much, which is no objection."""
+    """Return the gate's objection to a run, or None. Being inconclusive is an objection only against a baseline."""
     checks = tuple(check for check in decision.failures if not _is_new(check, decision))
     if not checks and decision.baseline is not None and decision.exit_code:
         checks = tuple(check for check in decision.checks if check.outcome is Outcome.INCONCLUSIVE)
@@ -101,10 +101,10 @@ def _object(decision: Decision) -> GateFailed | None:
 
 
 def _is_new(check: Check, decision: Decision) -> bool:
-    """Return whether a check failed only because the replaced baseline does not have the measure yet."""
+    """Return whether a check failed only because the replaced baseline does not have the measure."""
     return (
         decision.baseline is not None
-        and decision.baseline.has_queries  # one of means alone has no measure as a gate needs it
+        and decision.baseline.has_queries  # a baseline of means alone lacks what the tests need for every measure
         and check.metric not in decision.baseline.means
         and check.metric in decision.candidate.means
         and check.kind not in ("min", "max", "must_pass")

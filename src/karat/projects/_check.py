@@ -1,4 +1,4 @@
-"""Checking a project: lint the golden set, ask the system, score its answers, and decide by the gate."""
+"""Checking a project: lint the golden set, ask the system, score its answers, and apply the gate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from karat.runs import make_run
 from karat.systems import System
 
 CHOICES = tuple(name for name in setting_types() if name != "seed")
-"""The settings of a call; the seed is the gate's, too."""
+"""The settings of a call, without the seed, which the gate uses as well."""
 _KINDS = {int: "a whole number", float: "a number of seconds", bool: "True or False"}
 
 
@@ -31,12 +31,24 @@ def check(
     seed: int = 0,
     **settings: Any,
 ) -> GateResult:
-    """Ask a system every question of a project, gate its answers, and raise GateFailed if it may not ship.
+    """Ask a system every question of a project, and return the decision; raise GateFailed if it may not ship.
 
     ``golden`` is a folder with karat.toml, or a golden set. ``system`` is an object with ``retrieve(query, k)`` or such
-    a function, and by default the project's own. ``baseline`` and ``policy`` are those of the project unless others
-    are named. With ``output`` the run is kept in that file. ``seed`` draws the sample, if there is one, and is that of
-    the tests. The other ``settings`` are those of :class:`karat.config.Settings`.
+    a function; by default it is the project's own. ``baseline`` and ``policy`` override those of the project. With
+    ``output`` the run is saved as that file. ``seed`` is used for the sample, if there is one, and for the tests. The
+    other ``settings`` are those of :class:`karat.config.Settings`.
+
+    >>> import tempfile
+    >>> from karat.core import Document, GoldenSet, Judgment, Query, Target
+    >>> from karat.golden import write
+    >>> golden = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
+    ...                    queries=(Query(id="q", text="When does the pool open?"),),
+    ...                    judgments=(Judgment(query="q", target=Target(document="pool"), grade=3),),
+    ...                    gate={"RR@10": 0.5})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write(golden, folder)
+    ...     check(folder, lambda query, k: ["pool"]).evaluation.means["RR@10"]
+    1.0
     """
     __tracebackhide__ = True  # pytest shows the line of the test, not ours
     project = open_sound_project(parse_path("golden", golden))
@@ -50,12 +62,12 @@ def check(
 
 
 def open_sound_project(folder: str | Path) -> Project:
-    """Open a project; errors in its golden set are an error."""
+    """Return a project whose golden set has no errors; raise an error that lists them otherwise."""
     project = open_project(folder)
     if errors := check_configured(project.golden, project.config).errors:
         named = "; ".join(f"{finding.rule}: {finding.message}" for finding in errors[:3])
         more = f"; and {len(errors) - 3:,} more" if len(errors) > 3 else ""
-        hint = f"'karat golden check {folder}' says how to mend them"
+        hint = f"'karat golden check {folder}' says how to correct them"
         raise InputError(f"the golden set has errors: {named}{more}", source=str(folder), hint=hint)
     return project
 
@@ -70,10 +82,10 @@ def check_project(
     seed: int = 0,
     **settings: Any,
 ) -> GateResult:
-    """Ask a system every question of a project and gate its answers, whatever the decision is."""
-    asking = choose_settings(project, baseline=baseline, policy=policy, seed=seed, **settings)
+    """Ask a system every question of a project, and return the decision, whatever it is."""
+    chosen = choose_settings(project, baseline=baseline, policy=policy, seed=seed, **settings)
     subject = project.system() if system is None else system
-    run = make_run(project.golden, subject, asking, output=None if output is None else parse_path("output", output))
+    run = make_run(project.golden, subject, chosen, output=None if output is None else parse_path("output", output))
     return gate_run(project, run, policy=policy, baseline=baseline, seed=seed)
 
 
@@ -85,9 +97,9 @@ def ask_project(
     folder: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Run, Path]:
-    """Ask a project's system every question; return the run and its file, which is in ``folder`` or DIR/runs.
+    """Ask a project's system every question, and return the run and its file.
 
-    A run that was interrupted goes on where it stopped.
+    The file is in ``folder``, or in the folder ``runs`` of the project. An interrupted run is continued.
     """
     subject = project.system() if system is None else system
     path = run_path(Path(folder or project.config.folder / "runs"), project.golden, subject, settings)
@@ -95,19 +107,19 @@ def ask_project(
 
 
 def parse_path(name: str, value: object) -> Path:
-    """Return a path; anything else is an error that names the argument."""
+    """Return a value as a path. A value of another type is an error that names the argument."""
     if not isinstance(value, str | os.PathLike):
         raise UsageError(f"{name}={shorten(value)}; name a file or folder")
     return Path(value)
 
 
 def parse_policy(root: Path, value: object) -> str | None:
-    """Return the name of a policy as it is, and the path of a policy file relative to a folder."""
+    """Return the name of a policy unchanged, and the path of a policy file with ``root`` as its base."""
     if value is None or (isinstance(value, str) and not value.endswith(".toml") and "/" not in value):
         return value
     if not isinstance(value, str | os.PathLike):
         raise UsageError(f"policy={shorten(value)}; name a policy, or a file")
-    return os.path.join(root, value)  # noqa: PTH118 (./strict is a file; pathlib would make it strict, a name)
+    return os.path.join(root, value)  # noqa: PTH118 (pathlib would turn the file ./strict into the name strict)
 
 
 def choose_settings(
@@ -118,7 +130,7 @@ def choose_settings(
     seed: int = 0,
     **settings: Any,
 ) -> Settings:
-    """Return how the system is to be asked; whatever is wrong with the choices is an error before anything is asked."""
+    """Return the settings of a call, after checking all of its arguments, before anything is asked."""
     kinds = setting_types()
     _require_kind("seed", seed, int)
     for name, value in settings.items():
@@ -126,7 +138,7 @@ def choose_settings(
             raise UsageError(
                 f"there is no setting {name!r}{did_you_mean(name, CHOICES) or '; known: ' + ', '.join(CHOICES)}"
             )
-        if value is not None:  # None keeps the project's choice
+        if value is not None:  # None means the setting of the project
             _require_kind(name, value, kinds[name])
     project_policy(project, policy)
     find_baseline(project, None if baseline is None else parse_path("baseline", baseline))
@@ -138,4 +150,4 @@ def choose_settings(
 
 def _require_kind(name: str, value: object, kind: type) -> None:
     if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool) != (kind is bool):
-        raise UsageError(f"{name}={shorten(value)}; it is {_KINDS[kind]}")
+        raise UsageError(f"{name}={shorten(value)}; choose {_KINDS[kind]}")

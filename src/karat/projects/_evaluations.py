@@ -1,4 +1,4 @@
-"""Runs and baselines from files: read, checked against each other and scored alike."""
+"""Reading runs and baselines from files, so that their evaluations can be compared."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from karat.projects._gating import find_project
 from karat.projects._project import Project, open_project
 from karat.runs import read_answers, require_golden
 
-_CLASSES = "RR"  # the classes of changed lists need it, whatever was asked for
+_CLASSES = "RR"  # needed for the classes of changed lists, whatever the measures are
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluations:
-    """Evaluations that can be compared, with the project that they were scored by; each is named after its file."""
+    """Evaluations that can be compared, each named after its file, and their project."""
 
     project: Project
     measures: tuple[str, ...]
-    """The measures that were asked for, or that all of them have."""
+    """The requested measures, or those that all evaluations have."""
     evaluations: tuple[Evaluation, ...]
 
 
@@ -35,10 +35,10 @@ def read_evaluations(
     project: str | Path | Project | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Evaluations:
-    """Read runs and baselines, refuse those whose scores do not mean the same, and score the runs.
+    """Return the evaluations of runs and baselines; files whose scores cannot be compared are an error.
 
-    The project is that of the first file, unless one is named. Without ``measures`` they are those of the baselines,
-    or else those of the project.
+    The project is by default that of the first file. The measures are by default those of the baselines, or of the
+    project if no file is a baseline. ``say`` is called with each note about the files.
     """
     if not isinstance(project, Project):
         project = open_project(find_project(paths[0]) if project is None else project)
@@ -47,9 +47,9 @@ def read_evaluations(
         require_comparable(_golden_only(other, other_path), _golden_only(file, path))
     files = _align_depth(paths, files, say)
     baselines = [file for file in files if isinstance(file, Evaluation)]
-    wanted = _choose_measures(project, baselines, measures)
-    evaluations = [_evaluate(path, file, project, wanted) for path, file in zip(paths, files, strict=True)]
-    return Evaluations(project=project, measures=tuple(wanted), evaluations=tuple(evaluations))
+    names = _choose_measures(project, baselines, measures)
+    evaluations = [_evaluate(path, file, project, names) for path, file in zip(paths, files, strict=True)]
+    return Evaluations(project=project, measures=tuple(names), evaluations=tuple(evaluations))
 
 
 def _read(path: str | Path, project: Project, say: Callable[[str], None] | None) -> Run | Evaluation:
@@ -59,7 +59,7 @@ def _read(path: str | Path, project: Project, say: Callable[[str], None] | None)
 
 
 def _golden_only(file: Run | Evaluation, path: str | Path) -> Evaluation:
-    """Return what a file says about its golden set, so that two sets are refused before anything is scored."""
+    """Return an evaluation with only the golden set of a file, to refuse different sets before anything is scored."""
     name = Path(path).name
     provenance = Provenance(name=name, golden=file.provenance.golden)
     return Evaluation(provenance=provenance, scores=empty_scores(name))
@@ -68,9 +68,10 @@ def _golden_only(file: Run | Evaluation, path: str | Path) -> Evaluation:
 def _align_depth(
     paths: Sequence[str | Path], files: Sequence[Run | Evaluation], say: Callable[[str], None] | None
 ) -> list[Run | Evaluation]:
-    """Set the k of foreign runs to that of the others: they do not say how many hits were asked for.
+    """Return the files, with the k of foreign runs set to that of the others.
 
-    Their k is the length of the longest list, and of a system that was asked for 1,000 that may be 998.
+    A foreign run does not record how many hits were requested. Its k is the length of its longest list, which may be
+    998 if 1,000 hits were requested.
     """
     settings = [file.provenance.settings for file in files]
     own = [
@@ -85,7 +86,7 @@ def _align_depth(
             continue
         if say is not None:
             say(
-                f"{path}: its longest list has {longest:,} hits, those of the others {k:,}; it is taken to have no more"
+                f"{path}: its longest list has {longest:,} hits, those of the others {k:,}; it is taken as complete"
             )
         changed = replace(file.provenance, settings={**file.provenance.settings, "k": k})
         aligned.append(replace(file, provenance=changed))
@@ -93,15 +94,15 @@ def _align_depth(
 
 
 def _choose_measures(project: Project, baselines: Sequence[Evaluation], measures: Sequence[str]) -> list[str]:
-    wanted = list(dict.fromkeys(str(Measure.parse(measure)) for measure in measures))
+    names = list(dict.fromkeys(str(Measure.parse(measure)) for measure in measures))
     for baseline in baselines:
-        lacking = [measure for measure in wanted if measure not in baseline.means]
-        if lacking:
+        missing = [measure for measure in names if measure not in baseline.means]
+        if missing:
             raise InputError(
-                f"has no {', '.join(lacking)}", source=baseline.name, hint=f"it has {', '.join(baseline.means)}"
+                f"has no {', '.join(missing)}", source=baseline.name, hint=f"it has {', '.join(baseline.means)}"
             )
-    if wanted:
-        return wanted
+    if names:
+        return names
     if baselines:
         shared = [name for name in baselines[0].means if all(name in baseline.means for baseline in baselines)]
         if not shared:

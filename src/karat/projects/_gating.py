@@ -21,17 +21,18 @@ _DOCUMENTS_CHANGED = (
     "the documents changed since the baseline: a difference may come from them, and judgments be out of date"
 )
 _Question = tuple[str, int, int]
-"""A query, its wording and the repeat."""
+"""A query, and the numbers of its wording and repeat."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateResult:
-    """The decision on a run of a project, and everything that it rests on."""
+    """The decision on a run of a project, and everything that it is based on."""
 
     project: Project
     decision: Decision
     baseline: Baseline | None = None
     caveats: tuple[str, ...] = ()
+    """What limits the decision, such as failed queries or too few of them."""
 
     @property
     def evaluation(self) -> Evaluation:
@@ -40,9 +41,9 @@ class GateResult:
 
 
 def find_project(path: str | Path) -> Path:
-    """Return the project that a run belongs to: the nearest folder above it with a configuration, or the current one.
+    """Return the project of a run: the nearest folder above it that is one, or else the current folder.
 
-    A golden set without a configuration is a project, too, and so is a pyproject.toml with [tool.karat].
+    A project is a folder with karat.toml, with golden.toml, or with [tool.karat] in pyproject.toml.
     """
     file = Path(path)
     if not os.path.lexists(file) and str(path) != "-":
@@ -64,13 +65,13 @@ def _is_project(folder: Path) -> bool:
 def _configures(path: Path) -> bool:
     try:
         tools = tomllib.loads(path.read_text("utf-8")).get("tool", {})
-    except (OSError, ValueError):  # none, or one that other tools may complain of
+    except (OSError, ValueError):  # missing or damaged; other tools report that
         return False
     return isinstance(tools, Mapping) and "karat" in tools
 
 
 def project_policy(project: Project, chosen: str | None = None) -> Policy:
-    """Return the policy that was chosen, or that of the configuration, for the measures of the project."""
+    """Return the chosen policy, or that of the configuration, for the measures of the project."""
     config = project.config
     floors = dict(project.golden.gate)
     measures = () if floors else config.eval.measures or tuple(name for name in MEASURES if name != "Judged@10")
@@ -78,7 +79,7 @@ def project_policy(project: Project, chosen: str | None = None) -> Policy:
 
 
 def baseline_path(project: Project, chosen: str | Path | None = None) -> Path:
-    """Return the path of the baseline: the one that was chosen, or named in ``[gate]``, or baseline.json."""
+    """Return the path of the baseline: the chosen one, the one that ``[gate]`` names, or baseline.json."""
     if chosen is not None:
         return Path(chosen)
     name = project.config.gate.get("baseline", BASELINE)
@@ -88,9 +89,9 @@ def baseline_path(project: Project, chosen: str | Path | None = None) -> Path:
 
 
 def find_baseline(project: Project, chosen: str | Path | None = None) -> Baseline | None:
-    """Read the baseline; None if there is none yet. One that was named and does not exist is an error."""
+    """Return the baseline, or None if there is none yet. A baseline that is named and does not exist is an error."""
     path = baseline_path(project, chosen)
-    if os.path.lexists(path):  # a link to nothing is there, and a mistake
+    if os.path.lexists(path):  # a broken link exists, and is an error
         return read_baseline(path)
     if chosen is None and "baseline" not in project.config.gate:
         return None
@@ -107,10 +108,10 @@ def gate_run(
     measures: Iterable[str] = (),
     seed: int = 0,
 ) -> GateResult:
-    """Score a run with the measures of the policy, and decide on it against the baseline.
+    """Return the decision on a run, scored with the measures of the policy, against the baseline.
 
-    With ``alone`` no baseline is looked for, as when the first one is recorded. ``measures`` are scored as well. A run
-    that lacks answers to some questions is refused, because they might be those that it would lose by.
+    With ``alone`` no baseline is used, as when the first one is recorded. ``measures`` are scored in addition. A run
+    that lacks answers to some questions is an error, because it might have failed by them.
     """
     if not isinstance(project, Project):
         project = open_project(project)
@@ -121,7 +122,7 @@ def gate_run(
 
 
 def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Evaluation:
-    """Score a run of a project; refuse one on another golden set, and one that lacks answers."""
+    """Return the evaluation of a run of a project; a run on another golden set, or without all answers, is an error."""
     require_golden(project.golden, run.provenance)
     require_complete(project.golden, run)
     return score_run(project.golden, run, dict.fromkeys(measures) or None, unit=project.unit)
@@ -130,7 +131,7 @@ def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Ev
 def gate_evaluation(
     project: Project, evaluation: Evaluation, policy: Policy, baseline: Baseline | None, *, seed: int = 0
 ) -> GateResult:
-    """Decide on a scored run against a baseline, or without one."""
+    """Return the decision on a scored run against a baseline, or without one."""
     notes = []
     if baseline is not None:
         before = carry_over(baseline.evaluation, evaluation, policy)
@@ -146,9 +147,9 @@ def gate_evaluation(
 
 
 def carry_over(baseline: Evaluation, candidate: Evaluation, policy: Policy) -> Evaluation:
-    """Return a baseline as one on the candidate's golden set, if only documents changed and the policy allows it.
+    """Return a baseline with the candidate's golden set, if only documents changed and the policy allows it.
 
-    Any other baseline is returned unchanged, as it is where gold points inside of documents, which may have moved.
+    Otherwise it is returned unchanged; so it is if parts of documents are judged, because they may have moved.
     """
     then, now = baseline.provenance.golden, candidate.provenance.golden
     same_questions = now.get("questions") is not None and now["questions"] == then.get("questions")
@@ -159,23 +160,24 @@ def carry_over(baseline: Evaluation, candidate: Evaluation, policy: Policy) -> E
 
 
 def require_complete(golden: GoldenSet, run: Run) -> None:
-    """Refuse a run unless it has exactly one answer to each question that its settings say it asked."""
-    found = Counter((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
-    asked = dict.fromkeys(_questions(golden, run))
-    if missing := list(dict.fromkeys(question[0] for question in asked if question not in found)):
-        shown = ", ".join(map(shorten, missing[:3])) + (" ..." if len(missing) > 3 else "")
-        what = f"lacks answers to {len(missing):,} of the queries that it should have asked: {shown}"
-    elif more := [question[0] for question in found.elements() if question not in asked]:
-        what = f"has answers to questions that it should not have asked, on query {shorten(more[0])}"
-    elif twice := [question[0] for question, times in found.items() if times > 1]:
-        what = f"has two answers to the same question of query {shorten(twice[0])}"
+    """Refuse a run unless it has exactly one answer to each question that its settings say were asked."""
+    answers = Counter((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
+    questions = dict.fromkeys(_list_questions(golden, run))
+    if missing := list(dict.fromkeys(question[0] for question in questions if question not in answers)):
+        examples = ", ".join(map(shorten, missing[:3])) + (" ..." if len(missing) > 3 else "")
+        problem = f"lacks answers to {len(missing):,} of the queries that it should have asked: {examples}"
+    elif extra := [question[0] for question in answers.elements() if question not in questions]:
+        problem = f"has answers to questions that it should not have asked, on query {shorten(extra[0])}"
+    elif repeated := [question[0] for question, times in answers.items() if times > 1]:
+        problem = f"has two answers to the same question of query {shorten(repeated[0])}"
     else:
         return
-    raise InputError(f"run {shorten(run.provenance.name)} {what}", hint="the file was changed; run 'karat eval' again")
+    hint = "the file was changed; run 'karat eval' again"
+    raise InputError(f"run {shorten(run.provenance.name)} {problem}", hint=hint)
 
 
-def _questions(golden: GoldenSet, run: Run) -> Iterator[_Question]:
-    """Give the questions that a run says it asked; one that was made elsewhere asked each query in its own way."""
+def _list_questions(golden: GoldenSet, run: Run) -> Iterator[_Question]:
+    """Yield the questions that a run should have asked; for a foreign run, those it asked and all other queries."""
     settings = {"k": 0, "seed": 0, "repeat": 1, "paraphrases": False, **run.provenance.settings}
     size, repeats = settings.get("sample"), settings["repeat"]
     numbers = (settings["k"], settings["seed"], repeats, 0 if size is None else size)
@@ -184,11 +186,11 @@ def _questions(golden: GoldenSet, run: Run) -> Iterator[_Question]:
             f"run {shorten(run.provenance.name)} has wrong settings: {shorten(dict(run.provenance.settings))}"
         )
     if "sample" not in settings:
-        there = dict.fromkeys(trace.query for trace in run.traces)
+        asked = dict.fromkeys(trace.query for trace in run.traces)
         yield from ((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
-        yield from ((query.id, 0, 0) for query in golden.queries if query.id not in there)
+        yield from ((query.id, 0, 0) for query in golden.queries if query.id not in asked)
         return
     for query in (golden if size is None else sample(golden, size, seed=settings["seed"])).queries:
         texts = 1 + len(query.paraphrases) if settings["paraphrases"] else 1
-        for repeat in range(min(repeats, len(run.traces) + 1)):  # a number that is too large is missed soon enough
+        for repeat in range(min(repeats, len(run.traces) + 1)):  # one more than the run can have is enough
             yield from ((query.id, text, repeat) for text in range(texts))

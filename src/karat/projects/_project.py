@@ -1,4 +1,4 @@
-"""A project: a folder with a golden set, and a configuration that says what is to be asked and how."""
+"""A project: a folder with a golden set, and a configuration of the system and of how it is asked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HITS = Settings().k
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """What a folder says, read and checked."""
+    """A configuration and its golden set."""
 
     config: Config
     golden: GoldenSet
@@ -34,9 +34,9 @@ class Project:
         return self.config.eval.unit
 
     def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
-        """Return how to ask: what is chosen here, else what the configuration says, else the defaults.
+        """Return the settings: those chosen here, then those of the configuration, then the defaults.
 
-        Without a choice of k it is 10, or as many hits as the measures look at.
+        The default of k is 10, or the highest cut-off of the measures.
         """
         settings = {**self.config.eval.settings, **{name: value for name, value in chosen.items() if value is not None}}
         settings.setdefault("k", max(_HITS, deepest_cutoff(measures or self.config.eval.measures)))
@@ -51,7 +51,10 @@ class Project:
         say: Callable[[str], None] | None = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> System:
-        """Return the system under test: ``package.module:name``, or that of the configuration, or the pipeline."""
+        """Return the system under test: ``package.module:name``, that of the configuration, or the built-in pipeline.
+
+        ``cache`` keeps embeddings on disk. ``say`` and ``progress`` get notes and the progress of the pipeline.
+        """
         config = self.config
         path = path or config.eval.system
         tenant = config.eval.tenant if tenant is None else tenant
@@ -66,7 +69,7 @@ class Project:
 
 
 def open_project(folder: str | Path) -> Project:
-    """Read a folder with karat.toml, or any golden set; then the defaults hold."""
+    """Return the project in a folder with karat.toml, or of a golden set, with all defaults."""
     if not Path(folder).exists():
         raise InputError("no such file or folder", source=str(folder))
     config = read_config(Path(folder))
@@ -83,47 +86,47 @@ def evaluate(
     tenant: str = "",
     **settings: Any,
 ) -> Scores:
-    """Ask a system every question of a golden set, and score what it answers.
+    """Ask a system every question of a golden set, and return the scores.
 
-    ``golden`` is a set, or the path of one, or of a project with karat.toml, whose choices hold unless others are made
-    here. ``system`` is an object with ``retrieve(query, k)`` or such a function, plain or async, and without one the
-    built-in pipeline over the set's documents. ``settings`` are those of :class:`Settings`: k, paraphrases, repeat,
-    sample, seed, concurrency, batch, timeout, warm_up, fail_fast. With ``output`` the run is kept there. ``tenant`` is
-    given to the system as ``company_id``.
+    ``golden`` is a golden set, the path of one, or a project with karat.toml, whose settings are used unless they are
+    overridden here. ``system`` is an object with ``retrieve(query, k)`` or such a function, plain or async; by default
+    it is the built-in pipeline over the documents of the set. ``settings`` are those of :class:`Settings`: k,
+    paraphrases, repeat, sample, seed, concurrency, batch, timeout, warm_up, fail_fast. With ``output`` the run is saved
+    as that file. ``tenant`` is passed to the system as ``company_id``.
 
     >>> from karat.core import Document, Judgment, Query, Target
-    >>> made = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
-    ...                  queries=(Query(id="q", text="When does the pool open?"),),
-    ...                  judgments=(Judgment(query="q", target=Target(document="pool"), grade=3),))
-    >>> evaluate(made, lambda query, k: ["pool"], ["RR@10"]).mean()
+    >>> golden = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
+    ...                    queries=(Query(id="q", text="When does the pool open?"),),
+    ...                    judgments=(Judgment(query="q", target=Target(document="pool"), grade=3),))
+    >>> evaluate(golden, lambda query, k: ["pool"], ["RR@10"]).mean()
     {'RR@10': 1.0}
     """
     if isinstance(golden, GoldenSet):
         project = Project(config=Config(folder=Path(), golden=Path()), golden=golden)
     else:
         project = open_project(golden)
-    asked = (
+    subject = (
         project.system(cache=not isinstance(golden, GoldenSet), tenant=tenant or None)
         if system is None
         else adapt(system, tenant=tenant)
     )
     run = make_run(
-        project.golden, asked, project.settings(measures, **settings), output=None if output is None else Path(output)
+        project.golden, subject, project.settings(measures, **settings), output=None if output is None else Path(output)
     )
     return score_run(project.golden, run, measures or project.config.eval.measures, unit=unit or project.unit).scores
 
 
 def run_identity(golden: GoldenSet, system: System, settings: Settings) -> str:
-    """Give a short hash of all that decides what is in a run; it is part of the file's name."""
+    """Return a short hash of everything that decides what is in a run, which is part of the name of its file."""
     record = json.dumps(make_header(describe_run(golden, system, settings)), sort_keys=True)
     return hashlib.sha256(record.encode()).hexdigest()[:8]
 
 
 def run_path(folder: Path, golden: GoldenSet, system: System, settings: Settings) -> Path:
-    """Name the file of a run: by its system, the day, and a hash of all that decides what is in it.
+    """Return the file of a run: named by its system, the day, and a hash of everything that decides what is in it.
 
-    Whatever is changed gives another file, and the same again one with a number, so that nothing is lost. A run that
-    was begun, on whatever day, is taken up.
+    A change of any of these gives another file, and a second run on the same day gets a number, so that no run is
+    overwritten. If there is an unfinished run with the same hash, of any day, its file is returned.
     """
     identity = run_identity(golden, system, settings)
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in system.name)[:80]

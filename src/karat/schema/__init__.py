@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from karat.schema._baseline import BaselineSummary
     from karat.schema._comparison import (
         ComparedMeasure,
         ComparedPair,
@@ -105,6 +106,7 @@ __all__ = [
     "AnnotatorAgreement",
     "AnnotatorKappa",
     "BaselineFacts",
+    "BaselineSummary",
     "Bump",
     "Bytes",
     "CheckRow",
@@ -214,6 +216,7 @@ _HOME = {
     "AnnotatorAgreement": "_golden",
     "AnnotatorKappa": "_golden",
     "BaselineFacts": "_decision",
+    "BaselineSummary": "_baseline",
     "Bump": "_golden",
     "Bytes": "_golden",
     "CheckRow": "_decision",

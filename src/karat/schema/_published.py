@@ -9,6 +9,7 @@ from typing import Any
 from karat.core import UsageError, did_you_mean
 
 DOCUMENTS: Mapping[str, tuple[str, str]] = {
+    "baseline": ("_baseline", "BaselineSummary"),
     "comparison": ("_comparison", "ComparisonDocument"),
     "decision": ("_decision", "DecisionDocument"),
     "evaluation": ("_evaluation", "EvaluationReport"),
