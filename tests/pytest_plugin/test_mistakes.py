@@ -89,7 +89,9 @@ def test_the_golden_set_is_checked_first(suite: Path, run_pytest: Pytest) -> Non
     assert done.returncode == 1
     told = f"karat: {suite / 'project'}: the golden set has errors: duplicate-query: "
     assert done.stdout.count(f"\n{told}") == 2, done.stdout
-    assert f"'karat golden check {suite / 'project'}' says how to correct them (test_it.py::test_search)\n" in done.stdout
+    assert (
+        f"'karat golden check {suite / 'project'}' says how to correct them (test_it.py::test_search)\n" in done.stdout
+    )
 
 
 def test_a_mark_that_does_not_make_rules_does_not_pass(suite: Path, run_pytest: Pytest) -> None:

@@ -68,4 +68,6 @@ def _write_reports(folder: Path, document: DecisionDocument) -> None:
 
 def _errors(report: Report, folder: str) -> str:
     lines = [f"{bold('error')} {finding.rule}: {escaped(finding.message)}" for finding in report.errors]
-    return "\n".join([*lines, f"the golden set has errors; karat golden check {escaped(folder)} says how to correct them"])
+    return "\n".join(
+        [*lines, f"the golden set has errors; karat golden check {escaped(folder)} says how to correct them"]
+    )

@@ -85,9 +85,7 @@ def _align_depth(
             aligned.append(file)
             continue
         if say is not None:
-            say(
-                f"{path}: its longest list has {longest:,} hits, those of the others {k:,}; it is taken as complete"
-            )
+            say(f"{path}: its longest list has {longest:,} hits, those of the others {k:,}; it is taken as complete")
         changed = replace(file.provenance, settings={**file.provenance.settings, "k": k})
         aligned.append(replace(file, provenance=changed))
     return aligned
