@@ -71,7 +71,7 @@ def test_a_commit_with_a_broken_set_is_refused(
 
     queries = shop / "golden" / "queries.jsonl"
     written = queries.read_text()
-    queries.write_text(f"{written}{json.dumps({'id': 'gym_q0', 'text': 'again'})}\n")
+    queries.write_text(f"{written}{json.dumps({'id': 'q001', 'text': 'again'})}\n")
     bad = call(shop, "git", "commit", "--all", "--message", "second")
     assert bad.returncode == 1
     assert "error duplicate-query: 1 query id used more than once" in bad.stderr

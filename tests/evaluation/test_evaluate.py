@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import subprocess
@@ -25,9 +24,9 @@ from karat.core import (
     Trace,
     UsageError,
 )
-from karat.evaluation import evaluation_document, score_run, summarise_latency
+from karat.evaluation import evaluation_report, score_run, summarise_latency
 from karat.runs import Settings, make_run, read_run_file
-from karat.schema import FailedQuestion, to_json
+from karat.schema import to_json, to_plain
 
 SET = GoldenSet(
     name="tiny",
@@ -71,8 +70,9 @@ def test_a_failed_query_counts_as_zero_and_is_told():
     assert evaluation.scores.mean() == {"P@1": pytest.approx(2 / 3)}
     assert evaluation.scores.count("P@1") == 3
     assert evaluation.failures == {"qb": "RuntimeError: shard down"}
-    (run,) = evaluation_document(evaluation).runs
-    assert run.failed == (FailedQuestion(query="qb", error="RuntimeError: shard down"),)
+    assert to_plain(evaluation_report(evaluation))["runs"][0]["failed"] == [
+        {"query": "qb", "error": "RuntimeError: shard down"}
+    ]
     with pytest.raises(SystemFailed, match="query 'qb': RuntimeError: shard down"):
         make_run(SET, flaky, Settings(fail_fast=True))
 
@@ -283,7 +283,7 @@ def test_the_order_of_the_system_counts_not_its_scores():
     """A re-ranker may give scores of two kinds; what it put first is first."""
     evaluation = score_run(SET, make_run(SET, lambda q, k: [Hit("z", 0.1), Hit(q[0], 0.9)]), ["RR@10"])
     assert evaluation.scores.mean() == {"RR@10": 0.5}
-    assert json.loads(to_json(evaluation_document(evaluation)))["runs"][0]["measures"]["RR@10"]["mean"] == 0.5
+    assert to_json(evaluation_report(evaluation))
     assert isinstance(evaluation.traces[0], Trace)
 
 
@@ -293,3 +293,16 @@ def test_a_measure_is_taken_as_it_was_written():
     run = make_run(low, lambda query, k: ["a"])
     with pytest.raises(UsageError, match="relevant means grade 2 and above"):
         score_run(low, run, ["R(rel=1)@5"])
+
+
+def test_the_rates_of_repeats_without_a_value_are_null():
+    """A measure that is undefined for every query has no rate, which JSON writes as null."""
+    golden = GoldenSet(
+        documents=SET.documents,
+        queries=SET.queries,
+        judgments=tuple(Judgment(query=query.id, target=Target(document="a"), grade=0) for query in SET.queries),
+    )
+    evaluation = score_run(golden, make_run(golden, lambda q, k: [Hit("a", 1.0)], Settings(repeat=2)), ["R@5"])
+    run = to_plain(evaluation_report(evaluation))["runs"][0]
+    assert (run["noise"], run["trials"]["measures"]) == ({"R@5": None}, {"R@5": [None, None]})
+    assert to_json(evaluation_report(evaluation))

@@ -169,7 +169,7 @@ def test_combinations_of_a_grid_that_make_no_sense_are_left_out(folder: Path) ->
     found = sweep('[grid]\n"pipeline.chunk.size" = [32, 128]\n"pipeline.chunk.overlap" = [4, 50]\n', said=said)
     errors = [one.error for one in found.outcomes]
     assert [bool(error) for error in errors] == [False, True, False, False]
-    assert errors[1] == "sentence: overlap = 50; give at most 16, half of size = 32"
+    assert errors[1] == "sentence: overlap = 50; choose at most 16, half of size = 32"
     assert said[0] == f"size=32 overlap=50 cannot be tried: {errors[1]}"
     assert len(list((folder / "runs").iterdir())) == 3
 

@@ -10,7 +10,7 @@ import pytest
 
 from karat.core import Document, GoldenSet, InputError, UsageError
 from karat.golden import check, needles, synthesise
-from karat.start._golden import starter
+from karat.start._golden import make_starter
 from karat.text import sentences
 
 NAMES = ("billing", "audit", "search", "login", "export", "mail")
@@ -200,20 +200,20 @@ class TestStarter:
 
     def test_few_documents(self, tmp_path):
         """All are asked for, and there is nothing to say."""
-        gold = starter(self.write(tmp_path, [page(n) for n in range(30)]), "shop")
+        gold = make_starter(self.write(tmp_path, [page(n) for n in range(30)]), "shop")
         assert (len(gold.golden.queries), gold.notes) == (60, ())
 
     def test_many_documents(self, tmp_path):
         """Two hundred are asked for, one query each, and that is said; who says nothing is not listed."""
-        gold = starter(self.write(tmp_path, [*(page(n) for n in range(1_100)), ""]), "shop")
+        gold = make_starter(self.write(tmp_path, [*(page(n) for n in range(1_100)), ""]), "shop")
         assert len({judgment.target.document for judgment in gold.golden.judgments}) == len(gold.golden.queries) == 200
         assert gold.notes == ("200 of 1,101 documents are asked for",)
 
     def test_copies(self, tmp_path):
         """A document that stands twice gives no query, and a folder of copies alone is refused with the reason."""
-        gold = starter(self.write(tmp_path, [page(1), page(2), page(2)]), "shop")
+        gold = make_starter(self.write(tmp_path, [page(1), page(2), page(2)]), "shop")
         assert {judgment.target.document for judgment in gold.golden.judgments} == {"p00000"}
         assert gold.notes == ("no sentence to ask for in p00001, p00002",)
         (tmp_path / "p00000.md").unlink()
         with pytest.raises(InputError, match="or only such as stand in several documents; write a few"):
-            starter(tmp_path, "shop")
+            make_starter(tmp_path, "shop")

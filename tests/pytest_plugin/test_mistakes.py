@@ -148,7 +148,7 @@ def test_what_a_test_gives_instead_of_a_system(suite: Path, run_pytest: Pytest) 
     bodies = {
         "def test_0():\n    pass": "karat: the test returned nothing; ",
         "async def test_1():\n    pass": "karat: a test marked with karat cannot be async",
-        "def test_2():\n    return 7": "karat: 7 is no system: ",
+        "def test_2():\n    return 7": "karat: 7 is not a system; ",
         "def test_3():\n    return lambda query: []": "karat: test_it:test_3.<locals>.<lambda>(query) cannot be ",
         "def test_4():\n    return 1 / 0": "E       ZeroDivisionError: division by zero",
         "def test_5():\n    raise SystemExit(3)": "E       SystemExit: 3",

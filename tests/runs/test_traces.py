@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 import karat
 from karat import golden
 from karat.core import Document, GoldenSet, Hit, InputError, Judgment, KaratError, Query, Span, Target
-from karat.evaluation import evaluation_document, score_run
+from karat.evaluation import evaluation_report, score_run
 from karat.runs import Settings, make_run, read_run_file
 from karat.runs._parts import Part, Parts
 from karat.runs._traces import read_answers
+from karat.schema import to_plain
 from public_data import DATA, skip_without
 from strategies import GRADES, quick, tables
 
@@ -317,8 +318,9 @@ def test_queries_that_the_run_does_not_have_count_as_zero(tmp_path: Path) -> Non
         evaluation = score_run(HOTEL, read_answers(tmp_path / name, HOTEL), ["P@1", "RR@10"])
         assert evaluation.scores.mean() == {"P@1": pytest.approx(1 / 3), "RR@10": pytest.approx(1 / 3)}
         assert evaluation.scores.count("P@1") == 3
-        (run,) = evaluation_document(evaluation).runs
-        assert [(row.query, row.error) for row in run.failed] == [("q3", "not in the run")]
+        assert to_plain(evaluation_report(evaluation))["runs"][0]["failed"] == [
+            {"query": "q3", "error": "not in the run"}
+        ]
 
 
 def test_a_missing_query_adds_no_variant(tmp_path: Path) -> None:

@@ -115,7 +115,9 @@ def closed_port() -> int:
 
 
 @pytest.mark.parametrize(
-    ("host", "message"), [(f"127.0.0.1:{closed_port()}", "refused"), ("no-such-host.invalid", "ConnectError")]
+    ("host", "message"),
+    [(f"127.0.0.1:{closed_port()}", "refused"), ("no-such-host.invalid", "ConnectError")],
+    ids=["refused", "unknown"],
 )
 def test_a_service_that_cannot_be_reached_is_unreachable(host: str, message: str) -> None:
     """A refused connection and a host name that does not exist are told apart from a service that answers badly."""

@@ -19,7 +19,7 @@ from karat.systems._chunk import Chunk
 from karat.systems.rerank import CrossEncoder
 
 ROOT = Path(__file__).resolve().parents[2]
-HINT = "karat downloads nothing: give a folder, or fetch it with 'hf download' first"
+HINT = "karat downloads nothing: name a folder, or fetch the model with 'hf download' first"
 slow = pytest.mark.slow
 
 
@@ -60,7 +60,7 @@ def test_a_model_of_classes_is_no_cross_encoder(told: dict[str, Any]) -> None:
     """Two scores a pair are no score, and are refused with what would do."""
     kind, words = told["two labels"]
     assert kind == "SystemFailed"
-    assert words.endswith("gives 2 scores a pair; choose one of one")
+    assert words.endswith("returns 2 scores for each pair; choose a model with one")
 
 
 @slow

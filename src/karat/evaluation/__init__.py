@@ -8,7 +8,7 @@ from karat.evaluation._comparable import (
     require_comparable,
     system_changes,
 )
-from karat.evaluation._document import evaluation_document
+from karat.evaluation._document import evaluation_report
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._scoring import MEASURES, deepest_cutoff, pass_rates, score_run
@@ -24,7 +24,7 @@ __all__ = [
     "comparison_key",
     "deepest_cutoff",
     "empty_scores",
-    "evaluation_document",
+    "evaluation_report",
     "flatten",
     "name_parts",
     "pass_rates",

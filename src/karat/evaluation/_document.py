@@ -9,10 +9,10 @@ from msgspec import UNSET
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._scoring import pass_rates, rated_measures
 from karat.measures import run_scores
-from karat.schema import EvaluationReport, FailedQuestion, RepeatRates, RunEvaluation, SegmentScores
+from karat.schema import EvaluatedRun, EvaluationReport, FailedQuestion, SegmentScores, TrialRates
 
 
-def evaluation_document(evaluation: Evaluation, *, per_query: bool = False, success: float = 1.0) -> EvaluationReport:
+def evaluation_report(evaluation: Evaluation, *, per_query: bool = False, success: float = 1.0) -> EvaluationReport:
     """Return the document of an evaluation: that of ``karat score --json``, with latency, failures and segments.
 
     If queries were asked several times, ``trials`` has for each measure the share of queries that reached ``success``
@@ -21,27 +21,25 @@ def evaluation_document(evaluation: Evaluation, *, per_query: bool = False, succ
     scores = run_scores(evaluation.scores, per_query)
     left_out = evaluation.failures.keys() | evaluation.unanswerable
     noise = {name: _replace_nan(value) for name, value in evaluation.noise.items()}
-    run = RunEvaluation(
+    run = EvaluatedRun(
         name=scores.name,
         measures=scores.measures,
-        not_in_run=tuple(scores.not_in_run),
+        not_in_run=scores.not_in_run,
         not_judged=scores.not_judged,
         queries=scores.queries,
-        by=_list_segments(evaluation) or UNSET,
-        latency=evaluation.latency,
-        failed=tuple(
-            FailedQuestion(query=trace.query, error=trace.error) for trace in evaluation.traces if trace.error
-        ),
-        unfound=tuple(query for query in evaluation.queries if query in evaluation.unfound and query not in left_out),
+        by=_segments(evaluation) or UNSET,
+        latency={stage: dict(times) for stage, times in evaluation.latency.items()},
+        failed=[FailedQuestion(query=trace.query, error=trace.error) for trace in evaluation.traces if trace.error],
+        unfound=[query for query in evaluation.queries if query in evaluation.unfound and query not in left_out],
         noise=noise or UNSET,
-        trials=_rate_repeats(evaluation, success) if noise else UNSET,
-        wordings=tuple(run_scores(table).measures for table in evaluation.wordings) or UNSET,
+        trials=_trials(evaluation, success) if noise else UNSET,
+        wordings=[run_scores(table).measures for table in evaluation.wordings] or UNSET,
     )
     provenance = evaluation.provenance
-    return EvaluationReport(golden=provenance.golden, fingerprint=provenance.fingerprint, runs=(run,))
+    return EvaluationReport(golden=dict(provenance.golden), fingerprint=provenance.fingerprint, runs=[run])
 
 
-def _list_segments(evaluation: Evaluation) -> dict[str, dict[str, SegmentScores]]:
+def _segments(evaluation: Evaluation) -> dict[str, dict[str, SegmentScores]]:
     """Return the measures of each segment by field. A field with a single value is left out: it divides nothing."""
     fields: dict[str, dict[str, SegmentScores]] = {}
     for (field, value), queries in evaluation.segments.items():
@@ -51,13 +49,13 @@ def _list_segments(evaluation: Evaluation) -> dict[str, dict[str, SegmentScores]
     return {field: values for field, values in fields.items() if len(values) > 1}
 
 
-def _rate_repeats(evaluation: Evaluation, success: float) -> RepeatRates:
+def _trials(evaluation: Evaluation, success: float) -> TrialRates:
     n = len(evaluation.repeats)
-    rates = [_replace_nan(mean) for mean in pass_rates(evaluation, n, success).mean().values()]
-    return RepeatRates(
+    means = [_replace_nan(mean) for mean in pass_rates(evaluation, n, success).mean().values()]
+    return TrialRates(
         success=success,
-        columns=(f"pass@{n}", f"pass^{n}"),
-        measures={name: tuple(rates[2 * i : 2 * i + 2]) for i, name in enumerate(rated_measures(evaluation.scores))},
+        columns=[f"pass@{n}", f"pass^{n}"],
+        measures={name: means[2 * i : 2 * i + 2] for i, name in enumerate(rated_measures(evaluation.scores))},
     )
 
 

@@ -21,7 +21,7 @@ from karat.measures._score import (
 from karat.measures._trials import pass_at_k
 
 if TYPE_CHECKING:
-    from karat.measures._document import document, run_scores, score_report
+    from karat.measures._document import run_scores, score_report
     from karat.measures._hits import Overlap, score_hits
     from karat.measures._trec_eval import trec_eval
 
@@ -35,7 +35,6 @@ __all__ = [
     "Judgments",
     "Overlap",
     "Rankings",
-    "document",
     "measure",
     "name_of",
     "pass_at_k",
@@ -58,7 +57,6 @@ del _binary, _experimental, _graded, _incomplete, _sets, _spans
 # Loaded at first use: scoring plain files does not need them.
 _HOME = {
     "Overlap": "_hits",
-    "document": "_document",
     "run_scores": "_document",
     "score_hits": "_hits",
     "score_report": "_document",

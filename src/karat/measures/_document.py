@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from msgspec import UNSET, to_builtins
+from msgspec import UNSET
 
 from karat.core import InputError, Scores, shorten
 from karat.schema import MeasureScore, RunScores, ScoreReport, SegmentScores
@@ -47,16 +46,6 @@ def run_scores(
         by=UNSET if by is None else {by: _segments(scores, groups or {})},
         queries={row.pop("query_id"): row for row in scores.to_dicts()} if per_query else UNSET,
     )
-
-
-def document(runs: Sequence[Scores], *, per_query: bool = False) -> dict[str, Any]:
-    """Return ``{"runs": [...]}`` as plain dicts and lists.
-
-    >>> import karat
-    >>> document([karat.score({"q": {"a": 1}}, {"q": {"a": 1}}, ["P@1"])])["runs"][0]["measures"]
-    {'P@1': {'mean': 1.0, 'n': 1, 'total': 1, 'missing': {}}}
-    """
-    return {"runs": [to_builtins(run_scores(scores, per_query)) for scores in runs]}
 
 
 def _segments(scores: Scores, groups: Mapping[str, str]) -> dict[str, SegmentScores]:

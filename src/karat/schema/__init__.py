@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         VerdictFailure,
     )
     from karat.schema._encoding import to_json
-    from karat.schema._evaluation import EvaluationReport, FailedQuestion, RepeatRates, RunEvaluation
+    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, TrialRates
     from karat.schema._experiment import (
         ExperimentDiff,
         ExperimentEntry,
@@ -117,6 +117,7 @@ __all__ = [
     "DecisionDocument",
     "DisputedPair",
     "Document",
+    "EvaluatedRun",
     "EvaluationReport",
     "ExpectedRow",
     "ExperimentDiff",
@@ -174,9 +175,7 @@ __all__ = [
     "QueryValues",
     "Recommendation",
     "RegradedPair",
-    "RepeatRates",
     "ResultDifference",
-    "RunEvaluation",
     "RunFacts",
     "RunScores",
     "ScoreReport",
@@ -198,6 +197,7 @@ __all__ = [
     "TrendReport",
     "TrendRun",
     "TrendSkippedFile",
+    "TrialRates",
     "ValueDifference",
     "VariantResult",
     "Verdict",
@@ -227,6 +227,7 @@ _HOME = {
     "DecisionDocument": "_decision",
     "DisputedPair": "_golden",
     "Document": "_read",
+    "EvaluatedRun": "_evaluation",
     "EvaluationReport": "_evaluation",
     "ExpectedRow": "_queries",
     "ExperimentDiff": "_experiment",
@@ -284,9 +285,7 @@ _HOME = {
     "QueryValues": "_comparison",
     "Recommendation": "_decision",
     "RegradedPair": "_golden",
-    "RepeatRates": "_evaluation",
     "ResultDifference": "_experiment",
-    "RunEvaluation": "_evaluation",
     "RunFacts": "_decision",
     "RunScores": "_scores",
     "ScoreReport": "_scores",
@@ -308,6 +307,7 @@ _HOME = {
     "TrendReport": "_trend",
     "TrendRun": "_trend",
     "TrendSkippedFile": "_trend",
+    "TrialRates": "_evaluation",
     "ValueDifference": "_experiment",
     "VariantResult": "_sweep",
     "Verdict": "_decision",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from karat.core import InputError
-from karat.files import decode, folder_lock, read_bytes, write_file
+from karat.files import decode, lock_folder, read_bytes, write_file
 from karat.start._golden import Starter, is_same_set, write_set
 
 State = Literal["written", "extended", "same", "kept"]
@@ -81,7 +81,7 @@ def place_lines(path: Path, lines: Sequence[str]) -> FileResult:
     """Append the lines that a file lacks, or write a new file; what is in the file stays as it is."""
     if not os.path.lexists(path):
         return place_file(path, "".join(f"{line}\n" for line in lines))
-    with folder_lock(path.parent):  # of two processes, the second finds the lines of the first
+    with lock_folder(path.parent):  # of two processes, the second finds the lines of the first
         existing = read_text(path)
         missing = [] if existing is None else _missing_lines(existing, lines)
         if existing is not None and not missing:

@@ -1,0 +1,108 @@
+"""The document of ``karat eval`` as a terminal shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from karat.cli._table import bold, escaped, number, printable, render
+from karat.evaluation import deepest_cutoff, evaluation_report
+from karat.reports import hints
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from karat.evaluation import Evaluation
+    from karat.schema import EvaluatedRun, SegmentScores
+
+_SHOWN = 5
+
+
+def evaluation_text(evaluation: Evaluation, *, by: str | None, per_query: bool, success: float) -> str:
+    """Return means, latency and notes as tables and lines; with ``by`` the means of a field's segments, too."""
+    run = evaluation_report(evaluation, per_query=per_query, success=success).runs[0]
+    parts = [_summary(run), _wordings(run), _latency(run)]
+    if by and run.by is not UNSET and by in run.by:
+        parts.append(_segments(run.by[by], by))
+    if run.queries is not UNSET:
+        measures = list(run.measures)
+        rows = [["query", *measures]]
+        rows += [[printable(query), *(number(row[name]) for name in measures)] for query, row in run.queries.items()]
+        parts.append(render(rows))
+    notes = _notes(evaluation, run)
+    return "\n\n".join([part for part in parts if part] + (["\n".join(notes)] if notes else []))
+
+
+def _summary(run: EvaluatedRun) -> str:
+    noise, trials = run.noise, run.trials
+    repeated = ["noise", *trials.columns] if trials is not UNSET else []
+    rows = [["measure", "mean", *repeated, "queries"]]
+    for name, cell in run.measures.items():
+        extra: list[str] = []
+        if noise is not UNSET and trials is not UNSET:
+            extra = [number(noise[name]), *map(number, trials.measures.get(name, [None, None]))]
+        rows.append([name, number(cell.mean), *extra, f"{cell.n}/{cell.total}"])
+    return render(rows)
+
+
+def _wordings(run: EvaluatedRun) -> str:
+    if run.wordings is UNSET:
+        return ""
+    rows = [["wording", *run.measures, "queries"]]
+    for place, cells in enumerate(run.wordings):
+        means = [number(cell.mean) for cell in cells.values()]
+        asked = str(max(cell.total for cell in cells.values()))
+        rows.append([f"paraphrase {place}" if place else "query", *means, asked])
+    return render(rows)
+
+
+def _latency(run: EvaluatedRun) -> str:
+    statistics = ("p50", "p95", "p99", "mean")
+    rows = [["latency (ms)", *statistics]]
+    for stage, times in run.latency.items():
+        rows.append([printable(stage), *(f"{times[name]:.2f}" for name in statistics)])
+    return render(rows) if len(rows) > 1 else ""
+
+
+def _segments(segments: Mapping[str, SegmentScores], field: str) -> str:
+    measures = list(next(iter(segments.values())).measures)
+    rows = [[field, *measures, "queries"]]
+    for value, segment in segments.items():
+        cells = segment.measures
+        rows.append([printable(value), *(number(cells[name].mean) for name in measures), str(cells[measures[0]].total)])
+    return render(rows)
+
+
+def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
+    total = evaluation.scores.total
+    notes = []
+    if run.failed:
+        notes.append(bold(f"{len(run.failed):,} of {len(evaluation.traces):,} questions failed, and count as 0:"))
+        notes += [f"  {printable(row.query)}: {escaped(row.error)[:200]}" for row in run.failed[:_SHOWN]]
+        notes += ["  ..."] if len(run.failed) > _SHOWN else []
+    if run.unfound:
+        shown = ", ".join(map(printable, run.unfound[:_SHOWN]))
+        more = ", ..." if len(run.unfound) > _SHOWN else ""
+        notes.append(f"{len(run.unfound):,} of {total:,} found nothing relevant: {shown}{more}")
+    notes += hints(evaluation.scores.mean(), len({*run.unfound, *evaluation.failures}), total)
+    for name, cell in run.measures.items():
+        notes += _depth(evaluation, name)
+        notes += [f"{name}: {count} without a value ({reason})" for reason, count in cell.missing.items()]
+    definitions = [cell.definition for cell in run.measures.values() if cell.definition is not UNSET]
+    if definitions:
+        notes.append("computed as " + ", ".join(definitions))
+    if run.latency and evaluation.provenance.versions:  # the times of a run from elsewhere may mean anything
+        notes.append("latency is around the system only, after a warm-up that is not counted")
+    return notes
+
+
+def _depth(evaluation: Evaluation, measure: str) -> list[str]:
+    """Warn about a measure that looks deeper than the lists go."""
+    k: Any = evaluation.provenance.settings.get("k")
+    depth = deepest_cutoff([measure])
+    if not k or depth <= k:
+        return []
+    asked = f"{k} were asked for: --k {depth}"  # a run from elsewhere does not say how many
+    reason = asked if evaluation.provenance.versions else f"the longest list of the run has {k}"
+    return [f"{measure} looks at {depth} hits, but {reason}"]
