@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from karat.projects import Project
 
 
-@click.command("eval", short_help="Ask a retrieval system the queries of a golden set, and score it.")
+@click.command("eval", short_help="Ask a system the queries of a golden set, and score it.")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
