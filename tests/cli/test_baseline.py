@@ -151,7 +151,7 @@ class TestNewest:
 
     @pytest.fixture
     def dated(self, folder: Path) -> Path:
-        """Give the runs of the project days in their names, the good one the newest of those on its golden set."""
+        """Add days to the names of the runs of the project; the good run is the newest on its golden set."""
         for day, name in enumerate(("bad", "few", "good"), 1):
             (folder / "runs" / f"{name}.jsonl").rename(folder / "runs" / f"{name}-2026-11-0{day}-00000000.jsonl")
         return folder
@@ -185,12 +185,12 @@ class TestNewest:
         make_run(dated, other, GOOD, "new-2026-11-06-00000000")
         make_run(dated, make_set(), GOOD[:5], "new-2026-11-07-00000000")
         _, err = run("update", ".")
-        told = [line.removeprefix("karat: passed over: runs/new-2026-11-0") for line in err.splitlines()[:-2]]
-        assert len(told) == 4
-        assert "6-00000000.jsonl: is on another golden set" in told
-        assert "4-00000000.jsonl.part: the run was not finished; run 'karat eval' again to continue it" in told
-        assert any(line.startswith("7-00000000.jsonl: run ") and "lacks answers to 7 of" in line for line in told)
-        assert any(line.startswith("5-00000000.jsonl") for line in told)
+        notes = [line.removeprefix("karat: passed over: runs/new-2026-11-0") for line in err.splitlines()[:-2]]
+        assert len(notes) == 4
+        assert "6-00000000.jsonl: is on another golden set" in notes
+        assert "4-00000000.jsonl.part: the run was not finished; run 'karat eval' again to continue it" in notes
+        assert any(line.startswith("7-00000000.jsonl: run ") and "lacks answers to 7 of" in line for line in notes)
+        assert any(line.startswith("5-00000000.jsonl") for line in notes)
         assert read_baseline("baseline.json").evaluation.name == "good"
 
     def test_none_that_can_be_taken(self, run: Run, dated: Path) -> None:
@@ -308,7 +308,7 @@ class TestOtherBaselines:
 
 
 class TestFit:
-    """000's baseline-metrics.json."""
+    """fit's baseline-metrics.json."""
 
     def test_written_and_gated_with(self, run: Run, folder: Path) -> None:
         """With the measures that it holds, though karat.toml names others; then `fit` gates with it."""
@@ -332,7 +332,7 @@ class TestFit:
         run("update", "runs/good.jsonl", "--format", "fit")
         _, err = run("update", "runs/good.jsonl", code=1)
         assert "RR@10: the baseline has no scores of single queries: record it again" in err
-        run("update", "runs/good.jsonl", "--force", "from 000's file to karat's")
+        run("update", "runs/good.jsonl", "--force", "from fit's file to karat's")
         assert read_baseline("baseline.json").evaluation.values("RR@10")
 
     def test_without_times_it_is_not_written(self, run: Run, folder: Path) -> None:

@@ -47,7 +47,7 @@ def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def imported(*arguments: str, cwd: Path | None = None) -> set[str]:
-    """Give the top-level packages that a command imports."""
+    """Return the top-level packages that a command imports."""
     code = f"import sys; sys.argv = {['karat', *arguments]!r}\nfrom karat.cli import main\n"
     code += "try: main()\nexcept SystemExit: pass\nprint('MODULES', *{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run(
@@ -224,7 +224,7 @@ def test_any_encoding_of_the_terminal_will_do(files: Path) -> None:
 
 
 def on_a_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
-    """Give what karat writes when its standard output is a terminal."""
+    """Return what karat writes if its standard output is a terminal."""
     ours, theirs = pty.openpty()
     try:
         clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}

@@ -42,7 +42,7 @@ FULL = Baseline(
     recorded="2026-11-16",
     forced="the first one",
 )
-SOURCE_000 = {
+FIT_FILE = {
     "version": "1.0.0",
     "embedding_model": "text-embedding-3-large",
     "chunking_strategy": "semantic_512_overlap_50",
@@ -59,7 +59,7 @@ SOURCE_000 = {
 
 
 def same(one: Baseline, other: Baseline) -> bool:
-    """Say whether two are equal, where NaN equals NaN."""
+    """Return whether two evaluations are equal, with NaN equal to NaN."""
     return repr(_plain(one)) == repr(_plain(other))
 
 
@@ -286,7 +286,7 @@ def _read_only(folder: Path) -> Iterator[Path]:
 
 
 def record() -> dict[str, Any]:
-    """Give a baseline as JSON has it."""
+    """Return a baseline as plain data."""
     with tempfile.TemporaryDirectory() as folder:
         return json.loads(written(Path(folder, "b.json")).read_text())  # type: ignore[no-any-return]
 
@@ -295,7 +295,7 @@ class TestWhatIsNone:
     """Files that are no baseline, or were one: a clear message with the name of the file, which is left alone."""
 
     @pytest.mark.parametrize(
-        ("data", "told"),
+        ("data", "message"),
         [
             (b"", "is not valid JSON: Expecting value"),
             (b"\n\n", "is not valid JSON: Expecting value"),
@@ -321,13 +321,13 @@ class TestWhatIsNone:
             (b'{"metrics": []}', "is not a baseline"),
         ],
     )
-    def test_other_files(self, tmp_path: Path, data: bytes, told: str) -> None:
+    def test_other_files(self, tmp_path: Path, data: bytes, message: str) -> None:
         """Empty, of another kind or version, no UTF-8, no JSON."""
         path = tmp_path / "baseline.json"
         path.write_bytes(data)
         with pytest.raises(InputError, match=r"baseline\.json") as caught:
             read_baseline(path)
-        assert told in str(caught.value)
+        assert message in str(caught.value)
         assert path.read_bytes() == data
 
     def test_every_truncation(self, tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ class TestWhatIsNone:
             assert path.read_bytes() == data
 
     @pytest.mark.parametrize(
-        ("row", "told"),
+        ("row", "message"),
         [
             ([], "query 'q1' is [], which is of the wrong type"),
             ("RR", "query 'q1' is 'RR'"),
@@ -374,13 +374,13 @@ class TestWhatIsNone:
             ({"hits": [""]}, "an id is empty"),
         ],
     )
-    def test_wrong_rows(self, tmp_path: Path, row: Any, told: str) -> None:
+    def test_wrong_rows(self, tmp_path: Path, row: Any, message: str) -> None:
         """The scores of a query are lists of numbers, and its hits ids."""
         path = tmp_path / "baseline.json"
         path.write_text(json.dumps({**record(), "queries": {"q1": row}}))
         with pytest.raises(InputError, match=r"baseline\.json: ") as caught:
             read_baseline(path)
-        assert told in str(caught.value)
+        assert message in str(caught.value)
 
     def test_lost_rows(self, tmp_path: Path) -> None:
         """A conflict was merged by dropping lines: the queries that are gone could not be lost any more."""
@@ -419,13 +419,13 @@ class TestWhatIsNone:
             read_baseline(tmp_path)
 
 
-class TestSource000:
-    """The baseline-metrics.json of source 000."""
+class TestFit:
+    """The baseline-metrics.json of fit."""
 
     def test_it_is_read(self, tmp_path: Path) -> None:
         """The example of the source: means under karat's names, percentiles, and what the system was made of."""
         path = tmp_path / "baseline-metrics.json"
-        path.write_text(json.dumps(SOURCE_000))
+        path.write_text(json.dumps(FIT_FILE))
         found = read_baseline(path)
         assert found.evaluation.means == {"R@5": 0.82, "P@5": 0.68, "RR": 0.74, "nDCG@5": 0.78}
         assert [found.evaluation.latency_of(name) for name in ("p50", "p95", "p99")] == [180.0, 420.0, 850.0]
@@ -435,7 +435,7 @@ class TestSource000:
     def test_it_gates(self, tmp_path: Path) -> None:
         """At 5 %: P@5 of 0.68 may fall to 0.646, RR of 0.74 to 0.703; R@5 and nDCG@5 meet their floors first."""
         path = tmp_path / "baseline-metrics.json"
-        path.write_text(json.dumps(SOURCE_000))
+        path.write_text(json.dumps(FIT_FILE))
         old = read_baseline(path).evaluation
         latency = {"total": {"p50": 180.0, "p95": 420.0, "p99": 850.0}}
         new = run_of({"R@5": [0.80], "P@5": [0.646], "RR": [0.703], "nDCG@5": [0.75]}, latency=latency)
@@ -459,7 +459,7 @@ class TestSource000:
         )
         path = tmp_path / "baseline-metrics.json"
         write_fit(Baseline(evaluation=evaluation, recorded="2026-01-04T12:00:00Z"), path)
-        assert json.loads(path.read_text()) == SOURCE_000
+        assert json.loads(path.read_text()) == FIT_FILE
         assert read_baseline(path).evaluation.means == evaluation.means
 
     def test_what_it_needs_is_named(self, tmp_path: Path) -> None:
@@ -474,7 +474,7 @@ class TestSource000:
     def test_the_parts_are_compared_by_their_names(self, tmp_path: Path) -> None:
         """H19: chunking, embedding and reranking, as the source names them."""
         path = tmp_path / "baseline-metrics.json"
-        path.write_text(json.dumps(SOURCE_000))
+        path.write_text(json.dumps(FIT_FILE))
         new = run_of(
             {"RR": [1.0]},
             system={"embedder": {"model": "text-embedding-3-large"}, "chunk": {"chunker": "sentence", "size": 256},

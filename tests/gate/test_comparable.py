@@ -18,8 +18,8 @@ BASE = run_of({"RR": [1.0, 0.5], "P@5": [0.2, 0.2]}, definitions={"RR": "RR(rel=
 
 
 def refused(candidate: Evaluation, baseline: Evaluation = BASE) -> str:
-    """Give the words with which every way to compare two runs refuses it; they are the same."""
-    told = set()
+    """Return the message with which every way to compare two runs refuses it; it is always the same."""
+    messages = set()
     for way in (
         lambda: require_comparable(candidate, baseline),
         lambda: decide(candidate, baseline, named_policy("beluga")),
@@ -28,13 +28,13 @@ def refused(candidate: Evaluation, baseline: Evaluation = BASE) -> str:
         with pytest.raises(InputError) as caught:
             way()
         assert caught.value.exit_code == 2
-        told.add(str(caught.value))
-    (words,) = told
-    return words
+        messages.add(str(caught.value))
+    (message,) = messages
+    return message
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("golden", {"name": "tiny", "version": "2", "fingerprint": "sha256:cc"},
          "golden set (tiny 2 sha256:cc, was tiny 1 sha256:aa)"),
@@ -49,11 +49,11 @@ def refused(candidate: Evaluation, baseline: Evaluation = BASE) -> str:
         ("definitions", {"RR": "RR(rel=2)", "P@5": "P(rel=2)@5"}, "P@5 (P(rel=2)@5, was P@5)"),
     ],
 )  # fmt: skip
-def test_what_differs_is_listed(field: str, value: Any, told: str) -> None:
+def test_what_differs_is_listed(field: str, value: Any, message: str) -> None:
     """Another golden set, k, unit, normaliser, wording, sample, judge or definition of a measure, either way round."""
     other = run_of({"RR": [1.0, 0.5], "P@5": [0.2, 0.2]}, **{"definitions": {"RR": "RR(rel=2)"}, field: value})
     words = refused(other)
-    assert words.startswith(f"'mine' and 'mine' cannot be compared: they differ in {told}; evaluate both")
+    assert words.startswith(f"'mine' and 'mine' cannot be compared: they differ in {message}; evaluate both")
     assert "they differ in" in refused(BASE, other)
 
 
@@ -89,7 +89,7 @@ def test_repeats_and_versions_do_not_matter() -> None:
 
 
 def test_means_alone_are_compared_with_anything() -> None:
-    """000's file knows no golden set; that it is the right one is the word of whoever uses it."""
+    """fit's file does not name a golden set, so the caller has to know that it is the right one."""
     known = make_evaluation(name="1.0.0", means={"RR": 0.7})
     require_comparable(BASE, known)
     assert decide(BASE, known, named_policy("beluga")).outcome.value == "pass"
@@ -157,10 +157,10 @@ class TestCaveats:
     """What the gate says of its own limits."""
 
     def test_a_floor_that_nothing_reaches(self) -> None:
-        """One relevant document a query: P@5 is at most 0.2, and 000's floor is 0.60 (ERR-05)."""
+        """One relevant document a query: P@5 is at most 0.2, and fit's floor is 0.60 (ERR-05)."""
         decision = gate(run_of({"P@5": [0.2] * 4}), None, Rule(metric="P@5", min=0.6))
-        (told,) = find_caveats(decision, golden_of(4))
-        assert told == (
+        (message,) = find_caveats(decision, golden_of(4))
+        assert message == (
             "P@5 >= 0.6 cannot be reached: the best mean of any ranking is 0.2000 "
             "(each query has one relevant document)"
         )
@@ -196,7 +196,7 @@ class TestCaveats:
 
     def test_rises_and_segments_have_a_resolution_too(self) -> None:
         """A segment is judged by its own queries, and less of DupRate is better."""
-        groups = {("category", "a"): ["q1", "q2"], ("category", "b"): ["q3"]}
+        segments = {("category", "a"): ["q1", "q2"], ("category", "b"): ["q3"]}
         run = run_of({"RR": [0.9, 0.5, 0.1, 0.1], "DupRate@10": [0.2] * 4})
         rules = (
             Rule(metric="RR", where=("category", "a"), max_drop_rel=0.1),
@@ -204,9 +204,9 @@ class TestCaveats:
             Rule(metric="DupRate@10", max_rise_rel=0.1),
             Rule(metric="DupRate@10", where=("category", "a"), max_rise_abs=0.1),
         )
-        told = [one.removesuffix(", if differences spread by 0.25") for one in
-                find_caveats(gate(run, None, *rules, segments=groups), golden_of(4))]  # fmt: skip
-        assert told == [
+        caveats = [caveat.removesuffix(", if differences spread by 0.25") for caveat in
+                find_caveats(gate(run, None, *rules, segments=segments), golden_of(4))]  # fmt: skip
+        assert caveats == [
             f"RR category=a: the smallest drop that 2 queries show is {smallest(2, 0.25):.3g}; "
             f"a drop of 0.07 needs about {enough(0.07, 0.25)}",
             f"RR category=b: one query shows nothing; a drop of 0.1 needs about {enough(0.1, 0.25)}",

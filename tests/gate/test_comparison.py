@@ -36,7 +36,7 @@ def made(name: str = "run", **columns: Rows) -> Evaluation:
 
 
 def drawn(n: int, seed: int, *, shift: float = 0.0, changed: float = 0.6) -> tuple[NDArray[np.float64], ...]:
-    """Give the scores of two runs on n queries: multiples of 1/64, so that sums are exact."""
+    """Return the scores of two runs on n queries: multiples of 1/64, so that sums are exact."""
     rng = np.random.default_rng(seed)
     before = rng.integers(0, 65, n) / 64
     change = np.where(rng.random(n) < changed, rng.integers(-20, 21, n) / 64 + shift, 0.0)
@@ -226,7 +226,7 @@ def test_progress_counts_every_test() -> None:
 
 
 def test_a_run_with_means_only_is_compared_without_tests() -> None:
-    """Of 000's baseline the means are known, and of segments nothing is."""
+    """fit's baseline has means only, and no segments."""
     means = make_evaluation(name="old", means={"RR": 0.5, "R@5": 0.75})
     now = made(RR=[1.0, 0.5])
     assert shared_measures([means, now]) == ["RR"]

@@ -18,7 +18,7 @@ FAST = {"total": {"n": 2, "mean": 90.0, "p50": 90.0, "p95": 420.0, "p99": 480.0}
 
 
 def outcomes(decision: Decision) -> dict[str, str]:
-    """Give what was decided, by number and kind of rule."""
+    """Return the outcome of each check, by metric and kind of rule."""
     return {f"{check.name} {check.kind}": check.outcome.value for check in decision.checks}
 
 
@@ -42,7 +42,7 @@ class TestNamed:
         ]
 
     def test_fit(self) -> None:
-        """000's floors and 5 %: P@5 0.70 may fall to 0.665; to 0.66 it fails, though that is above the floor."""
+        """fit's floors and 5 %: P@5 0.70 may fall to 0.665; to 0.66 it fails, though that is above the floor."""
         chosen = named_policy("fit")
         good = run_of(FIT, latency=FAST)
         assert decide(good, good, chosen).outcome.value == "pass"
@@ -54,7 +54,7 @@ class TestNamed:
 
     @pytest.mark.parametrize("missing", [*FIT, "latency.p95"])
     def test_fit_fails_by_name_on_what_is_missing(self, missing: str) -> None:
-        """In 000's code ``undefined < 0.8`` is false, and passes (ERR-13)."""
+        """In fit's code ``undefined < 0.8`` is false, and passes (ERR-13)."""
         columns = {name: column for name, column in FIT.items() if name != missing}
         found = run_of(columns, latency={} if missing == "latency.p95" else FAST)
         failures = decide(found, run_of(FIT, latency=FAST), named_policy("fit")).failures
@@ -62,7 +62,7 @@ class TestNamed:
         assert all("what is not measured does not pass" in check.reason for check in failures)
 
     def test_beluga(self) -> None:
-        """001: mean RR of at least 0.7; queries below 0.3 are listed."""
+        """beluga: mean RR of at least 0.7; queries below 0.3 are listed."""
         chosen = named_policy("beluga")
         assert decide(run_of({"RR": [0.4, 1.0]}), None, chosen).exit_code == 0
         assert decide(run_of({"RR": [0.2, 1.0]}), None, chosen).exit_code == 1
@@ -70,7 +70,7 @@ class TestNamed:
         assert chosen.measures == ("RR",)
 
     def test_rig(self) -> None:
-        """003: no mean may fall at all, nor that of a harm rise; a hair of 1e-10 is none."""
+        """rig: no mean may drop, or rise if lower is better; 1e-10 is within rounding."""
         chosen = named_policy("rig", measures=["RR", "DupRate@10"])
         old = run_of({"RR": [0.5, 0.5], "DupRate@10": [0.1, 0.1]})
         assert decide(old, old, chosen).outcome.value == "pass"
@@ -87,7 +87,7 @@ class TestNamed:
         assert [(rule.metric, rule.max_drop_abs) for rule in chosen.rules] == [("RR", 0.02), ("P@5", 0.0)]
 
     def test_blocks(self) -> None:
-        """004: recall at most two points below live, and what judges have to say."""
+        """blocks: recall at most two points below live, and what judges have to say."""
         judged = {"citation_coverage": 0.7, "citation_accuracy": 0.95, "delta_s.median": 0.4, "delta_s.p90": 0.55,
                   "lambda_convergent": 0.95}  # fmt: skip
         chosen = named_policy("blocks")
@@ -174,7 +174,7 @@ RULE = {"metric": "RR", "min": 0.5}
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         ({"polcy": "fit"}, "has no key 'polcy', did you mean 'policy'"),
         ({"gate": {}}, "has no key 'gate'"),
@@ -245,9 +245,9 @@ RULE = {"metric": "RR", "min": 0.5}
         ({"must_pass": [{"query": "q1", "metric": "RR", "mim": 1}]}, "write the id of a query, or"),
     ],
 )
-def test_a_malformed_table_is_a_mistake(table: dict[str, Any], told: str) -> None:
+def test_a_malformed_table_is_a_mistake(table: dict[str, Any], message: str) -> None:
     """Each is one message with its place, and none is ignored: a rule that is not read does not gate."""
-    with pytest.raises(InputError, match=f"^karat.toml: .*{told}"):
+    with pytest.raises(InputError, match=f"^karat.toml: .*{message}"):
         read_policy(None, {"policy": "beluga", **table}, source="karat.toml")
 
 
@@ -274,7 +274,7 @@ class TestFiles:
         assert [rule.metric for rule in read_policy(str(path), {}).rules] == ["RR", "R@5"]
 
     @pytest.mark.parametrize(
-        ("text", "told"),
+        ("text", "message"),
         [
             (b"[gate\n", "is not valid TOML"),
             (b"\xff\xfe", "byte 0xff is not UTF-8"),
@@ -286,11 +286,11 @@ class TestFiles:
             (b"[[rules]]\nmetric = 'RR'\nmin = nan\n", "min = nan; write a number"),
         ],
     )
-    def test_a_malformed_file_is_told_with_its_name(self, tmp_path: Path, text: bytes, told: str) -> None:
+    def test_a_malformed_file_is_told_with_its_name(self, tmp_path: Path, text: bytes, message: str) -> None:
         """Whatever is wrong."""
         path = tmp_path / "policy.toml"
         path.write_bytes(text)
-        with pytest.raises(InputError, match=f"^{path}.*{told}"):
+        with pytest.raises(InputError, match=f"^{path}.*{message}"):
             read_policy(str(path), {})
 
     def test_one_that_is_not_there(self, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class TestFloorsAndCeilings:
     @pytest.mark.parametrize("kind", ["min", "max"])
     @pytest.mark.parametrize("found", [run_of({"RR": [NAN, NAN]}), run_of({"P@5": [1.0]}), run_of()])
     def test_what_is_not_measured_fails_by_name(self, kind: str, found: Evaluation) -> None:
-        """Undefined for every query, not computed, no query at all: none of them passes, where 000's code lets it."""
+        """Undefined for every query, not computed, no query at all: none of them passes, where fit's code lets it."""
         check = gate(found, None, Rule(metric="RR", **{kind: 0.5})).checks[0]
         assert (check.name, *said(check)) == ("RR", "fail", MISSING)
         assert check.current is None
@@ -79,7 +79,7 @@ class TestChangesOfTheMean:
         assert said(check) == ("pass", "did not fall, within the 0.0400 that is tolerated")
 
     def test_from_nothing_nothing_falls(self) -> None:
-        """A baseline of 0, where 000's code divides by it, tolerates no fall, and there is none."""
+        """A baseline of 0, where fit's code divides by it, tolerates no fall, and there is none."""
         rule = Rule(metric="RR", max_drop_rel=0.05)
         assert only(run_of({"RR": [0.0]}), run_of({"RR": [0.0]}), rule).outcome.value == "pass"
 
@@ -182,8 +182,8 @@ class TestNonInferior:
     def test_few_losses_are_inconclusive(self) -> None:
         """Four losses in ten are never significant, and said to be too few."""
         check = only(run_of({"RR": [1.0] * 6 + [0.0] * 4}), run_of({"RR": [1.0] * 10}), self.RULE)
-        told = "too few changed to tell: 4 changed, and fewer than 5 cannot reach 0.05"
-        assert said(check) == ("inconclusive", told)
+        message = "too few changed to tell: 4 changed, and fewer than 5 cannot reach 0.05"
+        assert said(check) == ("inconclusive", message)
 
     def test_noise_is_inconclusive_with_the_number_of_queries(self) -> None:
         """Five fall and five rise by 1, two stay: sd^2 = 10 / 11, m = 0.05 * 7 / 12, and 6.18 sd^2 / m^2 is 6,604."""
@@ -241,8 +241,8 @@ class TestNonInferior:
         """Of DupRate 0 would be a reward, so the queries stay out and the reason counts them."""
         rule = Rule(metric="DupRate@10", non_inferior=True)
         check = only(run_of({"DupRate@10": [0.1] * 4 + [NAN] * 6}), run_of({"DupRate@10": [0.1] * 10}), rule)
-        told = "none of 4 queries changed; 6 that the baseline scored cannot be scored now"
-        assert said(check) == ("pass", told)
+        message = "none of 4 queries changed; 6 that the baseline scored cannot be scored now"
+        assert said(check) == ("pass", message)
 
 
 class TestMustPass:
@@ -305,11 +305,14 @@ class TestSegments:
 
     def test_tests(self) -> None:
         """Of 12 queries the six of one category fall: the test sees those only."""
-        groups = {("category", "a"): [f"q{i}" for i in range(1, 7)], ("category", "b"): [f"q{i}" for i in range(7, 13)]}
+        segments = {
+            ("category", "a"): [f"q{i}" for i in range(1, 7)],
+            ("category", "b"): [f"q{i}" for i in range(7, 13)],
+        }
         new, old = run_of({"RR": [0.0] * 6 + [1.0] * 6}), run_of({"RR": [1.0] * 12})
-        check = only(new, old, Rule(metric="RR", where=("category", "a"), non_inferior=True), segments=groups)
+        check = only(new, old, Rule(metric="RR", where=("category", "a"), non_inferior=True), segments=segments)
         assert (check.outcome.value, check.n, check.p) == ("fail", 6, 1 / 64)
-        check = only(new, old, Rule(metric="RR", where=("category", "b"), non_inferior=True), segments=groups)
+        check = only(new, old, Rule(metric="RR", where=("category", "b"), non_inferior=True), segments=segments)
         assert (check.outcome.value, check.n) == ("pass", 6)
 
     def test_too_few_are_inconclusive(self) -> None:
@@ -326,16 +329,16 @@ class TestSegments:
         assert (check.name, *said(check)) == ("RR category=times", "fail", MISSING)
 
     @pytest.mark.parametrize(
-        ("where", "told"),
+        ("where", "message"),
         [
             (("category", "price"), r"no query has category = 'price'; it has 'prices', 'times'"),
             (("kategory", "prices"), r"no query has kategory = 'prices'; no query has that field"),
         ],
     )
-    def test_an_unknown_segment_is_a_mistake(self, where: tuple[str, str], told: str) -> None:
+    def test_an_unknown_segment_is_a_mistake(self, where: tuple[str, str], message: str) -> None:
         """A typo must not switch the rule off."""
         for rule in (Rule(metric="RR", where=where, min=0.0), Rule(metric="RR", where=where, significant_drop=True)):
-            with pytest.raises(InputError, match=told):
+            with pytest.raises(InputError, match=message):
                 gate(self.NEW, self.OLD, rule, segments=self.GROUPS)
 
 
@@ -374,7 +377,7 @@ class TestLatency:
         assert said(check) == ("inconclusive", NO_BASELINE)
 
     @pytest.mark.parametrize(
-        ("metric", "told"),
+        ("metric", "message"),
         [
             ("latency.p96", "'latency.p96' is not a latency, did you mean 'p99' or 'p95'"),
             ("latency.embed", "'latency.embed' is not a latency; write one of p50, p95, p99, mean after the stage"),
@@ -382,9 +385,9 @@ class TestLatency:
             ("latency..p95", "is not a latency"),
         ],
     )
-    def test_a_statistic_that_is_none_is_a_mistake(self, metric: str, told: str) -> None:
+    def test_a_statistic_that_is_none_is_a_mistake(self, metric: str, message: str) -> None:
         """It would fail for ever, for want of a number."""
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=message):
             Rule(metric=metric, max=1)
 
 

@@ -1,4 +1,4 @@
-"""What the sources demand of an evaluation: 000's tests 1 to 4, and the floor and the list of 001's CI.
+"""What the sources demand of an evaluation: the tests of fit, and the floor and the list of the CI of beluga.
 
 Where a source contradicts itself the test says so, and holds to the numbers that can be counted.
 """

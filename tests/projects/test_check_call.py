@@ -29,7 +29,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def find(query: str, k: int) -> list[str]:
-    """Give the document that a query is about."""
+    """Return the document that a query is about."""
     return [word for word in WORDS if word in query][:k]
 
 

@@ -74,5 +74,5 @@ def call(
 
 @pytest.fixture
 def kept(folder: Path) -> Callable[[], list[Path]]:
-    """Give the files that runs left behind."""
+    """Return the files that runs left behind."""
     return lambda: sorted(folder.glob("runs/*"))

@@ -26,7 +26,7 @@ MEASURES = ("RR@10", "R@5", "P@5")
 
 
 def failing(body: str, head: str = "def find(query, k):") -> str:
-    """Give the code of a system that does something with question b, and answers all others."""
+    """Return the code of a system that does something with question b, and answers all others."""
     bad = indent(dedent(body).strip(), " " * 8)
     return f"{head}\n    if query == 'b?':\n{bad}\n    return [query[0]]\n"
 
@@ -138,12 +138,12 @@ def test_what_is_no_answer_is_a_failure(call: Call, module: Module, kept: Kept, 
     """Whatever it raises or returns, it is told by query, counts as 0 and stops nothing."""
     out, _ = call("--system", f"{module(failing(body))}:find", "--json", "--per-query")
     one = json.loads(out)["runs"][0]
-    ((query, told),) = [(failed["query"], failed["error"]) for failed in one["failed"]]
+    ((query, message),) = [(failed["query"], failed["error"]) for failed in one["failed"]]
     assert query == "qb"
-    assert error.encode().decode("unicode_escape") in told
+    assert error.encode().decode("unicode_escape") in message
     assert [one["queries"][f"q{name}"]["RR@10"] for name in NAMES] == [1.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     (file,) = kept()
-    assert [trace.error for trace in read_run_file(file).traces] == ["", told, "", "", "", ""]
+    assert [trace.error for trace in read_run_file(file).traces] == ["", message, "", "", "", ""]
 
 
 NUMPY = "from numpy import float32, int64\nfrom karat import Hit, Span\n"

@@ -73,12 +73,12 @@ def written(folder: Path, *rows: object, name: str = "traces.jsonl") -> Path:
 
 
 def answer(qid: str, /, *hits: object, **others: object) -> dict[str, object]:
-    """Give a row of a trace file."""
+    """Return a row of a trace file."""
     return {"qid": qid, "topk": list(hits), **others}
 
 
 def noticed(path: Path, found: GoldenSet = HOTEL) -> list[str]:
-    """Give what reading a file says."""
+    """Return the notes of reading a file."""
     notes: list[str] = []
     read_answers(path, found, say=notes.append)
     return notes
@@ -400,7 +400,7 @@ def test_a_document_may_look_like_a_chunk() -> None:
 
 
 def blocks(*judged: tuple[str, str, str]) -> GoldenSet:
-    """Give a set of (query, document, block)."""
+    """Return a golden set of (query, document, block)."""
     return GoldenSet(
         judgments=tuple(Judgment(query=q, target=Target(document=d, block=b), grade=3) for q, d, b in judged)
     )

@@ -75,7 +75,7 @@ def _run(arguments: list[str]) -> int:
     except KaratError as error:
         click.echo("karat: " + "\n".join(map(escaped, error.lines)), err=True)
         if arguments[:1] == ["check"] and os.environ.get("GITHUB_ACTIONS") == "true":
-            from karat.reports import annotation  # where there is no decision, no report tells why
+            from karat.reports import annotation  # without a decision there is no report that shows the reason
 
             click.echo(annotation("error", "karat", "\n".join(map(escaped, error.lines))), err=True)
         return error.exit_code

@@ -102,7 +102,7 @@ class TestComplete:
             assert result.evaluation.queries == ("qa", "qb", "qc")
 
     @pytest.mark.parametrize(
-        ("fields", "told"),
+        ("fields", "message"),
         [
             ({"traces": ()}, "lacks answers to 3 of the queries that it should have asked: 'qa', 'qb', 'qc';"),
             ({"traces": (), "settings": {}}, "lacks answers to 3 of the queries"),
@@ -120,13 +120,13 @@ class TestComplete:
              "has two answers to the same question of query 'qb'"),
         ],
     )  # fmt: skip
-    def test_not_whole(self, fields: dict[str, Any], told: str) -> None:
+    def test_not_whole(self, fields: dict[str, Any], message: str) -> None:
         """Some are missing, or there twice, or nothing says how many there should be."""
         from karat.core import KaratError
 
         with pytest.raises(KaratError) as caught:
             self.gate(**fields)
-        assert told in str(caught.value)
+        assert message in str(caught.value)
         assert caught.value.exit_code == 2
 
     def test_another_set(self) -> None:
