@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from karat.core import (
         Document,
+        GateFailed,
         GoldenSet,
         Hit,
         InputError,
@@ -38,11 +39,12 @@ if TYPE_CHECKING:
         score_hits,
         score_runs,
     )
-    from karat.projects import check, evaluate
-
+    from karat.projects import GateResult, check, evaluate
 
 __all__ = [
     "Document",
+    "GateFailed",
+    "GateResult",
     "GoldenSet",
     "Hit",
     "InputError",
@@ -85,14 +87,13 @@ _HOME = {
         ),
         "karat.measures",
     ),
-    "check": "karat.projects",
-    "evaluate": "karat.projects",
+    **dict.fromkeys(("GateResult", "check", "evaluate"), "karat.projects"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded at first use: `karat --help` needs none of it, and NumPy takes longer to import than to start Python.
-    if name in __all__ or name == "__version__":
+    # Imported at first use: `karat --help` needs none of it, and NumPy takes longer to import than Python to start.
+    if name in __all__:
         from importlib import import_module
 
         return getattr(import_module(_HOME.get(name, "karat.core")), name)

@@ -212,11 +212,11 @@ class TestNewest:
         found = sorted(path.relative_to(dated) for path in (dated / "runs").iterdir())
         good = "runs/good-2026-11-03-00000000.jsonl"
         assert run(verb, *found, code=2)[1] == (
-            f"karat: 3 runs were given, and one is wanted; the newest is {good}: karat baseline {verb} {good}\n"
+            f"karat: 3 runs were given, and one is expected; the newest is {good}: karat baseline {verb} {good}\n"
         )
         assert f"karat baseline {verb} {good} --golden .\n" in run(verb, *found, "--golden", ".", code=2)[1]
         _, err = run(verb, "karat.toml", "set/queries.jsonl", code=2)
-        assert err == "karat: 2 runs were given, and one is wanted; give its name, or its project for the newest\n"
+        assert err == "karat: 2 runs were given, and one is expected; name a run, or a project for its newest run\n"
         assert not (dated / "baseline.json").exists()
 
     def test_the_same_twice_is_one(self, run: Run, dated: Path) -> None:
@@ -325,7 +325,7 @@ class TestFit:
         }  # fmt: skip
         (folder / "karat.toml").write_text(TOML + "[gate]\npolicy = 'fit'\n")
         run("update", good, "--baseline", "baseline-metrics.json", "--format", "fit")
-        assert "means only: no test can be made with it" in run("show", "--baseline", "baseline-metrics.json")[0]
+        assert "means only, which cannot be tested" in run("show", "--baseline", "baseline-metrics.json")[0]
 
     def test_tests_cannot_be_made_with_it(self, run: Run, folder: Path) -> None:
         """The default policy needs scores of single queries, and says so."""

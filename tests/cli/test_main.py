@@ -19,7 +19,7 @@ import click
 import pytest
 
 import karat
-from karat.cli._main import _VERBS, cli
+from karat.cli._main import _SECTIONS, _VERBS, cli
 from karat.cli._table import escaped, printable, render
 
 KARAT = [sys.executable, "-m", "karat"]
@@ -108,6 +108,28 @@ def test_every_verb_has_help_and_a_summary(verb: str, overview: str) -> None:
     assert re.search(rf"^  {verb}  +[A-Z].*\.$", overview, re.MULTILINE)
 
 
+def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> None:
+    """Each section lists its verbs in their order, with all summaries in the same column."""
+    sections = re.findall(r"^(\w+):\n((?:  .+\n?)+)", overview.partition("Options:")[2], re.MULTILINE)
+    listed = {title: tuple(line.split()[0] for line in lines.splitlines()) for title, lines in sections}
+    assert listed == {
+        "Start": ("init", "golden"),
+        "Evaluate": ("eval", "score", "fuse", "sweep"),
+        "Decide": ("check", "gate", "baseline", "compare", "power"),
+        "Look": ("report", "trend", "experiments"),
+        "Toolbox": ("measures", "trec-eval", "export"),
+    }
+    assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1
+
+
+def test_every_file_of_a_verb_is_in_a_section() -> None:
+    """A new verb, which is a module with a command of its name, cannot be forgotten."""
+    folder = Path(karat.__file__).parent / "cli"
+    commands = [file.stem for file in folder.glob("_*.py") if "\ndef command(" in file.read_text()]
+    verbs = {stem[1:].replace("_", "-") for stem in commands if not stem.startswith("_golden_")}
+    assert verbs == {verb for section in _SECTIONS.values() for verb in section} == set(_VERBS)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -132,7 +154,7 @@ def test_without_arguments_the_help_is_shown() -> None:
     """``karat`` alone shows how it is used."""
     done = run()
     assert done.returncode == 2
-    assert "Example: karat score" in done.stderr
+    assert "Example: karat check" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["karat measures", "karat --help", "karat score qrels.txt run.txt --per-query"])
@@ -250,9 +272,7 @@ def test_a_bug_shows_its_traceback(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.returncode == 3
     assert "ZeroDivisionError" in done.stderr
-    assert done.stderr.endswith(
-        "karat: this is a defect of karat, and not of your input; please report what stands above\n"
-    )
+    assert done.stderr.endswith("karat: this is a bug in karat, not in your input; please report the traceback above\n")
 
 
 @pytest.mark.parametrize(

@@ -293,3 +293,16 @@ def test_a_measure_is_taken_as_it_was_written():
     run = make_run(low, lambda query, k: ["a"])
     with pytest.raises(UsageError, match="relevant means grade 2 and above"):
         score_run(low, run, ["R(rel=1)@5"])
+
+
+def test_the_rates_of_repeats_without_a_value_are_null():
+    """A measure that is undefined for every query has no rate, which JSON writes as null."""
+    golden = GoldenSet(
+        documents=SET.documents,
+        queries=SET.queries,
+        judgments=tuple(Judgment(query=query.id, target=Target(document="a"), grade=0) for query in SET.queries),
+    )
+    evaluation = score_run(golden, make_run(golden, lambda q, k: [Hit("a", 1.0)], Settings(repeat=2)), ["R@5"])
+    run = to_plain(evaluation_report(evaluation))["runs"][0]
+    assert (run["noise"], run["trials"]["measures"]) == ({"R@5": None}, {"R@5": [None, None]})
+    assert to_json(evaluation_report(evaluation))

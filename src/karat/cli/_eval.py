@@ -1,4 +1,4 @@
-"""``karat eval``: ask a system every question of a golden set, and score what it answers."""
+"""``karat eval``: ask a system every question of a golden set, and score its answers."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ if TYPE_CHECKING:
     from karat.core import Run
     from karat.projects import Project
 
-_SHOWN = 5
 
-
-@click.command("eval", short_help="Run a retrieval system on a golden set, and score it.")
+@click.command("eval", short_help="Ask a system the queries of a golden set, and score it.")
 @click.argument("folder", default=".", metavar="[DIR]")
 @click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; repeat."
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
 )
 @click.option("--system", metavar="MODULE:NAME", help="Your own retriever, instead of the built-in pipeline.")
 @click.option(
-    "--tenant", metavar="ID", help="Given to your retriever as company_id; a hit of another tenant is an error."
+    "--tenant", metavar="ID", help="Passed to your retriever as company_id; a hit of another tenant is an error."
 )
 @click.option(
-    "--run", "run_file", metavar="FILE", help="Score answers that are there: a run of karat, traces, or TREC."
+    "--run", "run_file", metavar="FILE", help="Score an existing run instead of asking: of karat, traces, or TREC."
 )
 @asking_options
 @click.option(
-    "--success", type=float, default=1.0, show_default=True, help="With --repeat: a query with so much succeeds."
+    "--success",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="With --repeat: the value from which on a query has succeeded.",
 )
 @click.option("--unit", type=click.Choice(["document", "target"]), help="What counts as found.  [default: document]")
 @click.option("--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by a field.")
-@click.option("--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
-@click.option("--no-cache", is_flag=True, help="Keep no embeddings on disk.")
-@click.option("--per-query", is_flag=True, help="Show every query's values too.")
+@click.option("--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
+@click.option("--no-cache", is_flag=True, help="Do not keep embeddings on disk.")
+@click.option("--per-query", is_flag=True, help="Show the values of every query, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of karat score --json.")
 def command(folder: str, **options: Any) -> None:
     """Evaluate retrieval in DIR: a project with karat.toml, or any golden set that karat reads.
 
-    Without --system the built-in pipeline indexes the documents of the set and answers. The run is saved as it grows;
-    one that was interrupted goes on where it was.
+    Without --system the built-in pipeline indexes the documents of the set and answers. The run is saved as it grows,
+    and an interrupted run is continued by the same command.
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
@@ -54,11 +56,10 @@ def command(folder: str, **options: Any) -> None:
 
     _check_options(options)
     project = open_project(folder)
-    wanted = options["measures"] or project.config.eval.measures
-    deepest_cutoff(wanted or ())  # a measure that does not exist is told before anything is asked
-    run = _answers(project, options["run_file"]) if options["run_file"] else _ask(project, options)
-    unit = options["unit"] or project.unit
-    evaluation = score_run(project.golden, run, wanted, unit=unit)
+    measures = options["measures"] or project.config.eval.measures
+    deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
+    run = _read_run(project, options["run_file"]) if options["run_file"] else _ask(project, options)
+    evaluation = score_run(project.golden, run, measures, unit=options["unit"] or project.unit)
     shown = {"per_query": options["per_query"], "success": options["success"]}
     if options["as_json"]:
         emit(to_json(evaluation_report(evaluation, **shown)))
@@ -67,17 +68,17 @@ def command(folder: str, **options: Any) -> None:
 
 
 def _check_options(options: dict[str, Any]) -> None:
-    """Refuse the options of asking when nothing is asked."""
+    """Refuse options that say how to ask if nothing is asked."""
     from karat.core import UsageError
 
-    given = [*given_settings(options), *(name for name in ("system", "tenant", "output", "no_cache") if options[name])]
-    if options["run_file"] and given:
-        named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise UsageError(f"{named} with --run: the answers are there already, and nothing is asked")
+    names = [*given_settings(options), *(name for name in ("system", "tenant", "output", "no_cache") if options[name])]
+    if options["run_file"] and names:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+        raise UsageError(f"{flags} with --run: the run exists already, and nothing is asked")
 
 
-def _answers(project: Project, path: str) -> Run:
-    """Read what was answered before, on this golden set."""
+def _read_run(project: Project, path: str) -> Run:
+    """Return an existing run, which has to be on the golden set of the project."""
     from karat.runs import read_answers, require_golden
 
     run = read_answers(path, project.golden, say=say)

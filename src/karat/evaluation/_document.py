@@ -20,7 +20,7 @@ def evaluation_report(evaluation: Evaluation, *, per_query: bool = False, succes
     """
     scores = run_scores(evaluation.scores, per_query)
     left_out = evaluation.failures.keys() | evaluation.unanswerable
-    noise = {name: None if math.isnan(value) else value for name, value in evaluation.noise.items()}
+    noise = {name: _replace_nan(value) for name, value in evaluation.noise.items()}
     run = EvaluatedRun(
         name=scores.name,
         measures=scores.measures,
@@ -51,9 +51,13 @@ def _segments(evaluation: Evaluation) -> dict[str, dict[str, SegmentScores]]:
 
 def _trials(evaluation: Evaluation, success: float) -> TrialRates:
     n = len(evaluation.repeats)
-    means = list(pass_rates(evaluation, n, success).mean().values())
+    means = [_replace_nan(mean) for mean in pass_rates(evaluation, n, success).mean().values()]
     return TrialRates(
         success=success,
         columns=[f"pass@{n}", f"pass^{n}"],
         measures={name: means[2 * i : 2 * i + 2] for i, name in enumerate(rated_measures(evaluation.scores))},
     )
+
+
+def _replace_nan(value: float) -> float | None:
+    return None if math.isnan(value) else value

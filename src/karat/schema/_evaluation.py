@@ -23,8 +23,8 @@ class TrialRates(Struct, frozen=True, kw_only=True):
     """The value from which on a query succeeds."""
     columns: list[str]
     """``pass@n`` and ``pass^n``: in any of the n repeats, and in all of them."""
-    measures: dict[str, list[float]]
-    """The share of queries for each column."""
+    measures: dict[str, list[float | None]]
+    """The share of queries for each column; null if no query has a value."""
 
 
 class EvaluatedRun(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     unfound: list[str]
     """Queries with nothing relevant among their hits, although nothing failed."""
     noise: dict[str, float | None] | UnsetType = UNSET
-    """The standard deviation of each mean from repeat to repeat."""
+    """The standard deviation of each mean over the repeats; null if no query has a value."""
     trials: TrialRates | UnsetType = UNSET
     wordings: list[dict[str, MeasureScore]] | UnsetType = UNSET
     """The measures of the queries as they are, then of each paraphrase."""
