@@ -50,7 +50,9 @@ def imported(*arguments: str, cwd: Path | None = None) -> set[str]:
     """Give the top-level packages that a command imports."""
     code = f"import sys; sys.argv = {['karat', *arguments]!r}\nfrom karat.cli import main\n"
     code += "try: main()\nexcept SystemExit: pass\nprint('MODULES', *{name.split('.')[0] for name in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=600, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=600, check=True
+    )
     return set(done.stdout.rsplit("MODULES", 1)[1].split())
 
 
@@ -223,6 +225,7 @@ def on_a_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
     return written.decode()
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals(files: Path) -> None:
     """Colours appear on a terminal, and neither under NO_COLOR, nor in a pipe, nor in a file."""
     command = ["score", "qrels.txt", "run.txt"]
