@@ -23,23 +23,32 @@ settings.register_profile("karat", settings.default, deadline=None, suppress_hea
 settings.load_profile("karat")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave drawn examples out of the coverage, and begin with the slow tests.
+SLOW_FIXTURES = {"actionlint", "browser", "clone", "index", "pdflatex", "python_of", "run_pytest", "warm"}
+"""They install, start a browser or a compiler, copy the repository, or run a test suite of their own."""
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what is slow, which ``./scripts/test quick`` leaves out, and leave drawn examples out of the coverage.
 
     To trace hundreds of examples takes as long as to run them. What no other test covers is then reported as not
     covered, which asks for an example by hand.
-
-    No worker should have a slow test left when the others are done. Those that need an environment beside .venv come
-    after those that need none: pip may still be making it.
     """
-    for item in items:
-        if is_hypothesis_test(getattr(item, "obj", None)):
-            item.add_marker(pytest.mark.no_cover)
+    if item.get_closest_marker("calibration") or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.slow)
+    if is_hypothesis_test(getattr(item, "obj", None)):
+        item.add_marker(pytest.mark.no_cover)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slow tests: no worker should have one left when the others are done.
+
+    Those that need an environment beside .venv come after those that need none: pip may still be making it.
+    """
 
     def turn(item: pytest.Item) -> int:
         if "python_of" in getattr(item, "fixturenames", ()):
             return 1
-        return 0 if item.get_closest_marker("slow") else 2
+        return 0 if item.get_closest_marker("slow") or item.path.parent.name == "quality" else 2
 
     items.sort(key=turn)
 

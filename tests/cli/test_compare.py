@@ -365,6 +365,7 @@ def test_failures_are_told(run: Run, folder: Path) -> None:
     assert "with hits in one run only: 1" in out
 
 
+@pytest.mark.slow
 def test_the_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
     """JSON is the same in every process, with one thread and with four; another seed gives other intervals and p."""
     golden.write(golden_set(60), tmp_path / "set")

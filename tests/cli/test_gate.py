@@ -547,6 +547,7 @@ def damaged(value: Any, random: Random) -> Any:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["run", "baseline"])
 def test_damaged_files_are_refused_or_gated(run: Run, folder: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """150 ways to damage each: an answer or one message, never a traceback, and the baseline is left alone."""
@@ -604,6 +605,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, st
 class TestSameBytes:
     """The same inputs and seed give the same bytes: on one thread and on four, and whatever the hashes of strings."""
 
+    @pytest.mark.slow
     def test_across_processes_and_threads(self, outputs: dict[tuple[str, str, str], bytes]) -> None:
         """Byte by byte, the order of what changed and of the movers included."""
         one, other, third, _ = outputs.values()

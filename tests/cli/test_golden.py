@@ -198,6 +198,7 @@ def test_in_place_keeps_what_it_does_not_know(run: Run, folder: Path) -> None:
     assert "unknown key 'comment'" in err
 
 
+@pytest.mark.slow
 def test_merges_at_once_lose_nothing(folder: Path) -> None:
     """Several annotators may merge into one set at the same time."""
     (folder / "add.jsonl").write_text('{"query": "q1", "document": "pool", "grade": 2}\n')

@@ -261,6 +261,7 @@ def test_no_id_can_act_on_the_terminal(cli: Cli, tmp_path: Path) -> None:
     assert "\\x1b[31m" in text
 
 
+@pytest.mark.slow
 def test_a_large_set_says_on_a_terminal_that_it_is_being_checked(tmp_path: Path) -> None:
     """The note goes to a terminal's standard error, and to nothing else; a small set has none."""
     notes = {}

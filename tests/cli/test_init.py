@@ -97,6 +97,7 @@ def test_without_documents_there_is_an_example(run: Run, repository: Path) -> No
     assert open_project(repository).golden.name == "example"
 
 
+@pytest.mark.slow
 def test_three_questions_at_most(repository: Path, environment: dict[str, str]) -> None:
     """What the options leave open is asked for, on standard error; each question has a default."""
 
@@ -305,6 +306,7 @@ def fresh(repository: Path) -> None:
         shutil.rmtree(repository / name, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_a_repository_from_scratch_is_gated(run: Run, repository: Path, environment: dict[str, str]) -> None:
     """Init, a baseline, a green run; then the retriever breaks, and the workflow's own commands fail with 1."""
     run("--documents", "docs", "--system", "search:find", "--yes")
@@ -361,6 +363,7 @@ def test_a_retriever_in_a_folder_of_the_repository(run: Run, repository: Path, e
     assert "INCONCLUSIVE" in gate.stdout
 
 
+@pytest.mark.slow
 def test_the_reports_of_a_broken_retriever(run: Run, repository: Path, environment: dict[str, str]) -> None:
     """The comment has verdict, measures with their numbers and queries by name; the others are of the same decision."""
     run("--documents", "docs", "--system", "search:find", "--yes")
@@ -488,6 +491,7 @@ def test_a_comment_that_cannot_be_looked_for_is_not_posted_twice(
     assert (steps[-1]["continue-on-error"], steps[-1]["shell"]) == (True, "bash"), "pipefail comes with the shell"
 
 
+@pytest.mark.slow
 def test_a_retriever_that_ends_the_process_has_not_passed(
     run: Run, repository: Path, environment: dict[str, str]
 ) -> None:
@@ -508,6 +512,7 @@ def test_a_retriever_that_ends_the_process_has_not_passed(
     assert done.returncode != 0
 
 
+@pytest.mark.slow
 def test_gitlab_does_the_same(run: Run, repository: Path, environment: dict[str, str]) -> None:
     """The job's script gates, and what comes after it writes the reports, as its artefacts name them."""
     run("--documents", "docs", "--system", "search:find", "--ci", "gitlab", "--yes")
@@ -538,6 +543,7 @@ def test_a_changed_document_is_measured(run: Run, repository: Path, environment:
     assert "docs/**" in workflow[True]["pull_request"]["paths"]
 
 
+@pytest.mark.slow
 def test_a_retriever_of_ones_own_reads_the_documents_itself(
     run: Run, repository: Path, environment: dict[str, str]
 ) -> None:

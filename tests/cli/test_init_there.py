@@ -257,6 +257,7 @@ print(start_project(Start(folder=Path("."), documents=Path("docs"), karat="1"))[
 """
 
 
+@pytest.mark.slow
 def test_several_at_once(repository: Path, environment: dict[str, str]) -> None:
     """All end well, whoever was first, and the golden set is whole."""
     options = {
@@ -462,6 +463,7 @@ def test_without_anybody_to_ask(repository: Path, environment: dict[str, str], s
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_documents_that_say_nothing_are_named(run: Run, repository: Path) -> None:
     """An empty file, one of blanks and one of markup only give no query; a very long one is slow."""
     (repository / "docs" / "empty.md").write_text("")

@@ -247,6 +247,7 @@ def on_a_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
     return written.decode()
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals(files: Path) -> None:
     """Colours appear on a terminal, and neither under NO_COLOR, nor in a pipe, nor in a file."""
     command = ["score", "qrels.txt", "run.txt"]

@@ -158,6 +158,7 @@ def test_nothing_is_marked_for_one_run(cli: Cli, files: Path) -> None:
     assert "*" not in cli("score", "qrels.txt", "good.txt")
 
 
+@pytest.mark.slow
 def test_large_counts_are_printed_in_full(cli: Cli, files: Path) -> None:
     """A count of seven digits is not rounded to six."""
     numbers = np.arange(1_234_569)
@@ -350,6 +351,7 @@ def test_a_kill_while_writing_leaves_the_old_file(files: Path, event: str, targe
     assert Path("out.json").read_text() == "old"
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_time_leaves_the_old_file_or_the_new_one(files: Path) -> None:
     """Whenever a process is killed, its output is whole: the old or the new."""
     Path("qrels.json").write_text(json.dumps({f"q{i}": {"d1": 1} for i in range(10_000)}))

@@ -206,6 +206,7 @@ def wait_for(folder: Path, questions: int) -> None:
     raise AssertionError(f"no {questions} questions within ten minutes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_is_stopped_goes_on(folder: Path, environment: dict[str, str], how: signal.Signals) -> None:
     """Killed in the middle of the second variant: nothing that was answered is asked again, and the log is whole."""
@@ -229,6 +230,7 @@ def test_a_sweep_that_is_stopped_goes_on(folder: Path, environment: dict[str, st
     assert len(read_log(folder / "experiments.json")) == 2
 
 
+@pytest.mark.slow
 def test_two_sweeps_at_once_lose_nothing(folder: Path, environment: dict[str, str]) -> None:
     """The second waits while the first asks, and both are in the log."""
     (folder / "sweep.toml").write_text(NO_LIMIT + systems("same", "better"))

@@ -101,6 +101,7 @@ def test_the_official_measures(files: tuple[Path, Path]) -> None:
     assert len(lines) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bundled", "apart"),
     [
@@ -131,6 +132,7 @@ def test_the_version_is_that_of_trec_eval(option: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"trec_eval version 9.0.8\n")
 
 
+@pytest.mark.slow
 def test_flags_do_what_they_say(files: tuple[Path, Path]) -> None:
     """-q adds queries, -c counts missing ones, -n leaves out averages, -l, -M and -J change what is seen."""
     start = "map                   \t"
@@ -142,6 +144,7 @@ def test_flags_do_what_they_say(files: tuple[Path, Path]) -> None:
     assert output("-Jmmap", *files) == f"{start}all\t1.0000\n"
 
 
+@pytest.mark.slow
 def test_a_run_may_come_through_a_pipe_or_gzipped(files: tuple[Path, Path], tmp_path: Path) -> None:
     """Standard input, a device that is a pipe, and a gzipped file give the same bytes as the file."""
     qrels, results = files

@@ -183,6 +183,7 @@ def test_the_action_is_a_composite_one() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str]) -> None:
     """Its commands as the runner runs them: undecided without a baseline, failed by a floor, an error without a set.
 
@@ -231,6 +232,7 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
     assert outcome() == (3, {"outcome": "error"}), "nothing was decided, whatever the exit code"
 
 
+@pytest.mark.slow
 def test_the_hook_runs_and_looks_at_the_files_of_a_set(tmp_path: Path, environment: dict[str, str]) -> None:
     """Its command finds nothing wrong with a good set, and ends with an error on a bad one."""
     (hook,) = yaml.safe_load(HOOKS.read_text())

@@ -21,6 +21,7 @@ def wrong(kind: str, path: Path) -> str:
     return done.stdout if done.returncode else ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name", "good", "bad"),
     [

@@ -333,6 +333,7 @@ class _Assets(HTMLParser):
             self.loaded.append(str(given[loads[tag]]))
 
 
+@pytest.mark.slow
 def test_the_pages_build_strictly_and_load_nothing_from_elsewhere(tmp_path: Path, environment: dict[str, str]) -> None:
     """mkdocs finds no broken link and no page outside the menu, and a browser needs no other host for the result."""
     site = tmp_path / "site"

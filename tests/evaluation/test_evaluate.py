@@ -249,6 +249,7 @@ make_run(golden.read("set"), find, Settings(concurrency=3), output=Path("run.jso
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path):
     """SIGKILL at random points, resumed until it ends: but for the times it is the uninterrupted run."""
     many = replace(SET, queries=tuple(Query(id=f"q{i:03d}", text=f"{i:03d}?") for i in range(120)), judgments=())

@@ -139,6 +139,7 @@ def _add(path: str, who: int) -> None:
         append_log(path, [{"description": f"{who} {number}"}, {"description": f"{who} {number} more"}])
 
 
+@pytest.mark.slow
 def test_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     """Four that add twenty each leave eighty entries with eighty ids."""
     path = tmp_path / "experiments.json"
@@ -155,6 +156,7 @@ def test_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["experiments.json"]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_adds_leaves_a_whole_file(tmp_path: Path) -> None:
     """Whatever the moment, the log can be read, and the next one can add to it."""
     path = tmp_path / "experiments.json"

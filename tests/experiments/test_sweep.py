@@ -368,6 +368,7 @@ def embedder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_the_same_chunks_are_embedded_once(folder: Path, embedder: Counting) -> None:
     """Variants that differ in fusion or BM25 share the embeddings; another chunk size needs its own, once."""
     url = f"http://127.0.0.1:{embedder.server_port}/v1"

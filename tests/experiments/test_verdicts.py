@@ -178,6 +178,7 @@ def test_a_baseline_of_means_alone_shows_nothing() -> None:
     assert (found.not_worse, found.gain, found.change) == (1.0, None, None)
 
 
+@pytest.mark.slow
 def test_trying_many_does_not_accept_by_luck() -> None:
     """Ten variants without any effect: one by one some gain is found in a third of all sweeps, corrected in few."""
     rng = np.random.default_rng(5)
@@ -208,6 +209,7 @@ def test_the_flips_of_many_variants_stop_growing() -> None:
     assert found.gain == 1e-6
 
 
+@pytest.mark.slow
 def test_the_front_of_many_points_is_a_sort() -> None:
     """Half a million points on one line take a moment, where all pairs would take days."""
     points = [(float(i), float(i)) for i in range(500_000)]

@@ -31,6 +31,7 @@ from karat.measures._input import load_judgments, load_run
 pytestmark = pytest.mark.no_cover
 
 SEEDS = range(10)
+seeds = pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])
 FILES = 1000  # for each seed
 SECONDS = 5.0  # for each file, which takes some milliseconds
 
@@ -447,7 +448,7 @@ def test_the_reference_reads_the_right_files(tmp_path: Path) -> None:
             assert reference(data, kind, find(tmp_path / name).format) == read
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@seeds
 def test_damaged_files_are_refused_or_read_as_the_reference_reads_them(tmp_path: Path, seed: int) -> None:
     """Whatever is done to a file, karat explains what is wrong or reads what stands there, and in no time."""
     taken = 0
@@ -464,7 +465,7 @@ def test_damaged_files_are_refused_or_read_as_the_reference_reads_them(tmp_path:
     assert taken > FILES / 20, "too few files are read for the comparison to mean anything"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@seeds
 def test_what_the_reference_reads_is_read(tmp_path: Path, seed: int) -> None:
     """No file that the strict reference reads is refused."""
     for _, _, path, kind, named in damaged_files(1000 + seed, tmp_path, FILES // 4):
@@ -475,7 +476,7 @@ def test_what_the_reference_reads_is_read(tmp_path: Path, seed: int) -> None:
         assert table_or_none(path, kind, named) == wanted, path.read_bytes()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@seeds
 def test_damaged_files_are_streamed_as_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -501,6 +502,7 @@ def check_parquet(seed: int, folder: Path) -> None:
             assert sum(map(len, table.values())) == pl.scan_parquet(path).select(pl.len()).collect().item()
 
 
+@pytest.mark.slow
 def test_damaged_parquet_files_are_refused_or_read_in_full(tmp_path: Path, environment: dict[str, str]) -> None:
     """A damaged Parquet file is never read in part; in a process of its own, since Polars may abort it.
 

@@ -190,6 +190,7 @@ def baselines(draw: st.DrawFn) -> Baseline:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @quick
 @given(baselines())
 def test_any_baseline_is_read_as_it_was_written(baseline: Baseline) -> None:

@@ -155,6 +155,7 @@ def test_the_lattice_counts_what_scipy_tries(size: int) -> None:
     assert check.p == counted_flips(changed)
 
 
+@pytest.mark.slow
 def test_both_agree_on_many_worlds() -> None:
     """In 250 drawn worlds, in which each outcome comes up often, and few are left to chance."""
     rng = np.random.default_rng(20261116)
@@ -178,6 +179,7 @@ def families(draw: st.DrawFn) -> list[Pairs]:
     return [draw(st.lists(kind, min_size=n, max_size=n)) for kind in kinds]
 
 
+@pytest.mark.slow
 @thorough
 @given(families())
 def test_both_agree_whatever_the_scores(columns: list[Pairs]) -> None:
@@ -186,6 +188,7 @@ def test_both_agree_whatever_the_scores(columns: list[Pairs]) -> None:
     assume(not any(one.near for one in wanted))
 
 
+@pytest.mark.slow
 @quick
 @given(families())
 def test_a_significant_drop_fails_exactly_where_section_1_does(columns: list[Pairs]) -> None:
@@ -197,6 +200,7 @@ def test_a_significant_drop_fails_exactly_where_section_1_does(columns: list[Pai
             assert check.outcome.value in ("pass", "fail")
 
 
+@pytest.mark.slow
 @quick
 @given(families(), st.randoms(use_true_random=False))
 def test_the_order_of_the_queries_does_not_matter(columns: list[Pairs], random: object) -> None:
@@ -210,6 +214,7 @@ def test_the_order_of_the_queries_does_not_matter(columns: list[Pairs], random: 
         assert one.difference == pytest.approx(other.difference, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_number_of_queries_needed_is_that_of_statsmodels() -> None:
     """One-sided, 5 %, 80 %; for many queries 6.18 s^2 / m^2."""
     rng, seen = np.random.default_rng(7), 0

@@ -148,6 +148,7 @@ def exact_measures(rel: int) -> list[Measure]:
     return measures
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(grades=st.lists(st.integers(0, 3), min_size=1, max_size=4), unjudged=st.integers(0, 1), rel=st.integers(1, 3))
 def test_no_list_of_documents_beats_the_ceiling(grades: list[int], unjudged: int, rel: int) -> None:

@@ -251,6 +251,7 @@ def test_every_rule_has_a_reference() -> None:
         assert [rule.text.count(f"\n{part}: ") for part in ("Why", "Example", "Fix")] == [1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 @pytest.mark.parametrize(
     ("name", "expected"),

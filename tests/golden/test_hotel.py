@@ -176,6 +176,7 @@ def perfect(chunker: Callable[[bytes], Iterator[Span]]) -> dict[str, list[Hit]]:
     return hits_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunker", CHUNKERS)
 def test_document_scores_survive_rechunking(chunker: Callable[[bytes], Iterator[Span]]) -> None:
     """A perfect retriever scores 1.0 on documents, however the texts are cut."""
@@ -184,6 +185,7 @@ def test_document_scores_survive_rechunking(chunker: Callable[[bytes], Iterator[
     assert scores.count("AP") == len(hotel().queries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunker", CHUNKERS)
 def test_judged_spans_survive_rechunking(chunker: Callable[[bytes], Iterator[Span]]) -> None:
     """Every judged span is found again in some chunk, and all of its bytes are retrieved."""

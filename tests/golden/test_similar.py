@@ -97,6 +97,7 @@ def test_letters_find_queries_in_another_order() -> None:
     assert pairs[0].similarity == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("length", "most"), [(30, 2), (80, 6), (200, 14)])
 def test_pairs_are_those_of_brute_force(length: int, most: int) -> None:
     """Against all pairs compared one by one: 99 in 100 are found, none is invented, every similarity is exact."""
@@ -108,6 +109,7 @@ def test_pairs_are_those_of_brute_force(length: int, most: int) -> None:
     assert len(pairs) >= 0.99 * len(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 def test_pairs_at_the_threshold_itself_are_found(threshold: float) -> None:
     """The hardest case: of 2,000 pairs just at the threshold 99 in 100 are found, whatever the threshold."""

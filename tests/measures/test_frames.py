@@ -407,6 +407,7 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
             frame.write_parquet(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["one giant query", "many queries", "interleaved", "all tied", "few long lines"])
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzipped"])
 def test_a_file_beyond_the_threshold_gives_the_same(tmp_path: Path, shape: str, packed: bool) -> None:

@@ -223,6 +223,7 @@ def test_order_is_score_then_as_given() -> None:
     assert means(ours, {"q": ranked}, ["RR"]) == [1 / 3]
 
 
+@pytest.mark.slow
 @quick
 @given(
     grades=st.dictionaries(st.sampled_from("abcde"), st.integers(0, 3), min_size=1),

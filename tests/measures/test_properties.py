@@ -96,6 +96,7 @@ def test_a_perfect_ranking_is_exactly_one(qrels: dict[str, int], rest: int) -> N
     assert {name: value for name, value in _values(qrels, run, PERFECT).items() if value != 1.0} == {}
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), steps=st.lists(st.floats(0.001, 1e6), min_size=60, max_size=60), shift=st.floats(-1e6, 1e6))
 def test_only_the_order_of_scores_counts(tables: tuple[Table, Table], steps: list[float], shift: float) -> None:
@@ -109,6 +110,7 @@ def test_only_the_order_of_scores_counts(tables: tuple[Table, Table], steps: lis
     same_bits(karat.score(qrels, run, ALL), karat.score(qrels, other, ALL))
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), seed=seeds)
 def test_the_order_of_the_input_does_not_count(tables: tuple[Table, Table], seed: int) -> None:
@@ -119,6 +121,7 @@ def test_the_order_of_the_input_does_not_count(tables: tuple[Table, Table], seed
     same_bits(scores, karat.score(frame(qrels, "relevance", seed=seed), frame(run, "score", seed=seed), ALL))
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables())
 def test_a_query_is_scored_on_its_own(tables: tuple[Table, Table]) -> None:
@@ -132,6 +135,7 @@ def test_a_query_is_scored_on_its_own(tables: tuple[Table, Table]) -> None:
         assert _reasons(alone) == _reasons(row)
 
 
+@pytest.mark.slow
 @thorough
 @given(qrels=judged(), run=ranking())
 def test_values_stay_in_the_documented_range(qrels: dict[str, int], run: dict[str, float]) -> None:
@@ -153,6 +157,7 @@ def test_rounding_does_not_push_rbp_over_one(p: float, documents: int) -> None:
     assert values.sum() == pytest.approx(1, rel=1e-12)
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables())
 def test_judged_only_is_the_ranking_without_the_unjudged(tables: tuple[Table, Table]) -> None:
@@ -169,6 +174,7 @@ def test_judged_only_is_the_ranking_without_the_unjudged(tables: tuple[Table, Ta
             np.testing.assert_array_equal(karat.score(qrels, run, [only]).values, removed, str(only))
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), rel=st.integers(2, 4))
 def test_a_threshold_is_a_binary_grade(tables: tuple[Table, Table], rel: int) -> None:
@@ -197,6 +203,7 @@ def test_a_cut_off_is_a_shorter_list(qrels: dict[str, int], run: dict[str, float
     np.testing.assert_array_equal(karat.score({"q": qrels}, {"q": run}, optional).values, beyond.values)
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), conventions=st.sampled_from(["karat", "trec", "beluga", "agent"]))
 def test_dicts_are_not_changed(tables: tuple[Table, Table], conventions: str) -> None:

@@ -302,6 +302,7 @@ def retrieved(chunker: str) -> list[Spans]:
     return [search(question.text)[:10] for question in questions()]
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 @needs_chroma
 @pytest.mark.parametrize("k", [1, 5, 10])

@@ -457,6 +457,7 @@ def expected(values: dict[str, dict[str, float]], averaged_over: int) -> dict[tu
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(collections(), st.sampled_from([1, 2, 3]), st.booleans(), st.booleans(), st.sampled_from(sorted(PARAMETERS)))
 def test_every_value_is_that_of_the_compiled_trec_eval(
@@ -482,6 +483,7 @@ def test_every_value_is_that_of_the_compiled_trec_eval(
     assert ours == compiled
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(collections(), st.integers(1, 6), st.integers(0, 3))
 def test_cutting_a_run_is_cutting_its_ranking(collection: Collection, depth: int, level: int) -> None:

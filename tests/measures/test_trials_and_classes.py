@@ -189,6 +189,7 @@ def test_pooled_members_do_not_unjudge_a_class() -> None:
     assert dict(zip(collapsed.documents, collapsed.grades.tolist(), strict=True)) == {"P": 0, "s": -1}
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), seed=st.integers(0, 2**32))
 def test_classes_of_one_change_nothing(tables: tuple[Table, Table], seed: int) -> None:
@@ -203,6 +204,7 @@ def test_classes_of_one_change_nothing(tables: tuple[Table, Table], seed: int) -
     same_bits(plain, karat.score(*frames, measures, classes={"nobody": "nothing"}))
 
 
+@pytest.mark.slow
 @quick
 @given(
     tables=tables(),

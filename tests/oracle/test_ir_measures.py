@@ -74,6 +74,7 @@ def test_insq_differs_from_cwl_eval_by_its_normaliser_only(
     assert _ours(f"INSQ(T={target}, max_grade=4)", qrels, run) == pytest.approx(theirs, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_gdeval_gives_the_same_to_its_five_decimals() -> None:
     """ERR@k and exponential nDCG@k agree with TREC's own script on 300 random topics, ties and pooled ones included."""
     draw = random.Random(20)
@@ -98,6 +99,7 @@ def test_gdeval_gives_the_same_to_its_five_decimals() -> None:
     assert compared > 2000
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(GRADES), run=untied_rankings(), k=st.integers(1, 14), rel=st.integers(1, 3))
 def test_shared_spellings_mean_the_same(qrels: dict[str, int], run: dict[str, float], k: int, rel: int) -> None:

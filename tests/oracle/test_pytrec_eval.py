@@ -76,6 +76,7 @@ def test_every_measure_of_pytrec_eval_is_compared() -> None:
     assert compared == pytrec_eval.supported_measures - NOT_A_NUMBER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @thorough
 @given(tables=tables(), level=levels, judged_only=st.booleans(), seed=seeds)
@@ -100,6 +101,7 @@ def test_every_query_has_the_same_bits(
                 _check(values[name], ours.value(query, str(measure)), (query, name, measure))
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), level=levels, seed=seeds)
 def test_geometric_measures_have_the_same_logarithms_and_means(
@@ -119,6 +121,7 @@ def test_geometric_measures_have_the_same_logarithms_and_means(
         assert ours.mean()[str(measure)] == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), seed=seeds)
 def test_means_and_sums_are_trec_evals(tables: tuple[Table, Table], seed: int) -> None:
@@ -134,6 +137,7 @@ def test_means_and_sums_are_trec_evals(tables: tuple[Table, Table], seed: int) -
         assert got == pytest.approx(expected, abs=1e-12), name
 
 
+@pytest.mark.slow
 @quick
 @given(
     tables=tables(grades=GRADES),
@@ -155,6 +159,7 @@ def test_custom_gains_have_the_same_bits(tables: tuple[Table, Table], gains: dic
             _check(values[name], ours.value(query, str(measure)), (query, name))
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), a=levels, b=st.integers(-3, 0), c=st.integers(-2, 2), d=st.integers(-2, 2), seed=seeds)
 def test_utility_has_the_same_bits_for_every_weight(
@@ -169,6 +174,7 @@ def test_utility_has_the_same_bits_for_every_weight(
         assert ours.value(query, str(measure)) == values["utility"]
 
 
+@pytest.mark.slow
 @quick
 @given(tables=tables(), beta=st.sampled_from([0.0, 0.25, 0.5, 2.0, 9.0]), level=levels, seed=seeds)
 def test_set_f_has_the_same_bits_for_every_weight(

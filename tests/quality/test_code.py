@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
 
@@ -42,7 +40,6 @@ def test_imports_keep_the_contracts() -> None:
     assert complaints("lint-imports", "--no-cache", paths=("src", "tests")) == ""
 
 
-@pytest.mark.slow
 def test_the_types_are_right() -> None:
-    """``mypy --strict``, which remembers what has not changed; the first time it takes twenty seconds."""
+    """``mypy --strict``; it remembers what has not changed, and takes twenty seconds the first time."""
     assert complaints("mypy") == ""

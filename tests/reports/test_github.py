@@ -102,6 +102,7 @@ def test_no_content_begins_a_command_of_its_own(attack: str) -> None:
     assert len(lines) == len(render_github(typed(attacked("calm"))).splitlines())
 
 
+@pytest.mark.slow
 def test_the_summary_is_the_report_as_long_as_it_fits() -> None:
     """A small one is the Markdown itself; of a large one so much is left out that GitHub shows it."""
     assert render_summary(typed(make_document())) == render_markdown(typed(make_document()))

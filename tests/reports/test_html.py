@@ -177,6 +177,7 @@ NAMES = st.sampled_from(("__proto__", "constructor", "toString", "</script>", "\
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(NAMES, min_size=1, max_size=4, unique=True), st.data())
 def test_any_name_is_a_name(names: list[str], draw: st.DataObject) -> None:
@@ -198,6 +199,7 @@ def test_any_name_is_a_name(names: list[str], draw: st.DataObject) -> None:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text_survives(text: str) -> None:
@@ -256,6 +258,7 @@ def test_three_hundred_queries_stay_below_two_megabytes(text: str) -> None:
     assert len(render_html(typed(document)).encode()) < 2_000_000
 
 
+@pytest.mark.slow
 def test_snippets_are_whole_where_there_is_room() -> None:
     """Only a report that would grow too large shortens its snippets, and a cut one shows that it is."""
     few, many, cut = sample(3, snippet=200), sample(1500, hits=4), sample(3, snippet=300)

@@ -91,6 +91,7 @@ def parsed(schema: XMLSchema) -> Parsed:
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "harm",
     [

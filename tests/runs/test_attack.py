@@ -98,6 +98,7 @@ def evaluated(project: Path) -> tuple[dict[str, Any], Path]:
     return json.loads(ended.stdout)["runs"][0], kept
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 def test_all_of_attack_is_ingested_and_asked(evaluated: tuple[dict[str, Any], Path]) -> None:
     """Every live node is a document; each group of five techniques or more asks; nothing fails."""
@@ -114,6 +115,7 @@ def test_all_of_attack_is_ingested_and_asked(evaluated: tuple[dict[str, Any], Pa
     assert {hit.document for trace in traces for hit in trace.hits} <= found.document_by_id.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 def test_the_measures_are_those_of_trec_eval(evaluated: tuple[dict[str, Any], Path]) -> None:
     """Every value of every query, computed by trec_eval from the run file and the judgments."""
@@ -143,6 +145,7 @@ def test_the_lexical_channel_reaches_what_it_reached(evaluated: tuple[dict[str, 
     assert measures["Success@10"] == pytest.approx(0.0403, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 def test_a_store_that_breaks_on_one_record(project: Path) -> None:
     """Exit code 3, the backend's own error word for word, no numbers, and no run."""

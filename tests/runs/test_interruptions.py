@@ -66,6 +66,7 @@ def complete(path: Path) -> bool:
     return found == [(query.id, [query.text[0], "z"]) for query in MANY.queries]
 
 
+@pytest.mark.slow
 def test_ctrl_c_and_again(many: Many) -> None:
     """Exit code 130 without a traceback; the same command goes on, and asks again only what had no answer yet."""
     folder, command = many
@@ -82,6 +83,7 @@ def test_ctrl_c_and_again(many: Many) -> None:
     assert asked(folder) == texts[:21] + texts[20:]
 
 
+@pytest.mark.slow
 def test_two_at_once(many: Many) -> None:
     """The second is told so, and changes nothing; the first finishes as if it were alone."""
     folder, command = many
@@ -98,6 +100,7 @@ def test_two_at_once(many: Many) -> None:
     assert asked(folder) == [query.text for query in MANY.queries]
 
 
+@pytest.mark.slow
 def test_many_at_once(folder: Path) -> None:
     """However they meet, whoever gets through leaves a whole run, and the others say why they did not."""
     golden.write(MANY, folder / "set60")
@@ -135,6 +138,7 @@ BARE = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Python itself would keep half of a compiled module where no more can be written."""
 
 
+@pytest.mark.slow
 def test_no_room_left(many: Many, environment: dict[str, str]) -> None:
     """Exit code 3 that says how much is kept, nothing that looks finished; with room again it goes on."""
     folder, command = many

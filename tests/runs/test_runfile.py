@@ -38,6 +38,7 @@ TRACES = st.builds(
 EMPTY = Provenance(name="r")
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TRACES, max_size=4, unique_by=lambda trace: (trace.query, trace.paraphrase, trace.repeat)))
 def test_what_is_written_is_what_is_read(tmp_path_factory: pytest.TempPathFactory, traces: list[Trace]) -> None:
@@ -117,6 +118,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(ANYTHING)
 def test_any_answer_is_hits_that_can_be_kept_or_a_failure(answer: object) -> None:

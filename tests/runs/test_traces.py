@@ -646,6 +646,7 @@ def test_nists_run_scores_as_in_trec_eval(tmp_path: Path, without: set[str]) -> 
     assert evaluation.provenance.settings["k"] == 500
 
 
+@pytest.mark.slow
 @quick
 @given(tables(grades=GRADES))
 def test_a_run_scores_as_karat_score_has_it(

@@ -219,6 +219,7 @@ def wheel(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listed", [False, True])
 def test_pip_takes_what_is_written(tmp_path: Path, environment: dict[str, str], listed: bool) -> None:
     """A wheel of the repository and its extra, told or in the list: pip reads the line as it is meant."""

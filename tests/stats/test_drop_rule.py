@@ -184,6 +184,7 @@ def test_the_rule_is_the_specification(pairs: list[tuple[float, float]], alpha: 
     assert found.outcome is expected
 
 
+@pytest.mark.slow
 @thorough
 @given(st.lists(scores, min_size=1, max_size=5))
 def test_measures_are_corrected_together(measures: list[list[tuple[float, float]]]) -> None:

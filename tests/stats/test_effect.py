@@ -105,6 +105,7 @@ def test_probability_better_by_hand() -> None:
     assert probability_better(none, Successes(good=1, tried=1)) == pytest.approx(1 / 3)
 
 
+@pytest.mark.slow
 @quick
 @given(st.tuples(*[st.integers(0, 60)] * 4))
 def test_probability_better_is_the_integral(counts: tuple[int, int, int, int]) -> None:

@@ -29,6 +29,7 @@ def test_by_hand() -> None:
     assert bonferroni([0.03, 0.01, 0.5]) == pytest.approx([0.09, 0.03, 1.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", THEIRS)
 @settings(quick, max_examples=25)  # statsmodels takes a tenth of a second
 @given(values)

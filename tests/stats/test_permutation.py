@@ -178,6 +178,7 @@ def test_small_differences_beside_large_ones_have_changed() -> None:
     assert permutation([1e-8] + [1.0] * 1_000, rng=rng(), resamples=9).changed == 1_001
 
 
+@pytest.mark.slow
 def test_memory_is_bounded() -> None:
     """A million differences use no more than 64 MB beyond what was given."""
     values = drawn(1_000_000, zeros=0.0)

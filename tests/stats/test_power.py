@@ -84,6 +84,7 @@ def test_power_is_how_often_the_test_finds_the_effect() -> None:
     assert np.mean(p <= 0.05) == pytest.approx(power(12, 0.1, 0.15), abs=0.012)
 
 
+@pytest.mark.slow
 @quick
 @given(
     n=st.integers(2, 3000),

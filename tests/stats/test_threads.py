@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import dataclasses, json
 import numpy as np
@@ -41,6 +43,7 @@ def run(threads: int) -> bytes:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_one_thread_and_four_give_the_same_bytes() -> None:
     """Every statistic, written as JSON, is the same with one thread and with four, and holds no NaN."""
     one, four = run(1), run(4)

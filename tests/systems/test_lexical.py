@@ -270,6 +270,7 @@ def test_scores_equal_those_of_bm25s() -> None:
     assert dict(ours.search("cc bb cc", 40)) == pytest.approx({i: s for i, s in enumerate(expected) if s})
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 @pytest.mark.parametrize(("name", "wanted"), [("scifact", 0.679), ("cranfield", 0.331), ("attack", 0.476)])
 def test_quality_on_public_data(name: str, wanted: float) -> None:

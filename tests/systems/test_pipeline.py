@@ -151,6 +151,7 @@ def test_variety_puts_twins_apart() -> None:
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", [{"mmr": {"depth": 3}}, {"rerank": True}], ids=str)
 def test_stages_with_little_depth_leave_enough_hits(stages: dict[str, Any], reranker: Any) -> None:
     """Where the first candidates are chunks of few documents, more are looked at, until there are k hits."""
@@ -288,6 +289,7 @@ def test_progress_counts_to_the_end(tmp_path: Path) -> None:
     assert told == [("cutting", 4, 4), ("embedding", 0, 4), ("embedding", 4, 4)]
 
 
+@pytest.mark.slow
 def test_every_stage_is_in_the_description(reranker: Any) -> None:
     """Two pipelines that may find different things describe themselves differently."""
     url, _ = reranker

@@ -227,6 +227,7 @@ def test_canonical_text_is_what_the_specification_promises(text: str) -> None:
     assert normal == "" or (normal.strip() and normal[0] != "\n" and normal[-1] == "\n" != normal[-2])
 
 
+@pytest.mark.slow
 @thorough
 @given(TEXTS)
 def test_no_letter_is_lost(text: str) -> None:

@@ -439,6 +439,7 @@ def test_unknown_ids(ids: dict[str, str], message: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 def test_near_misses_of_a_long_text_take_no_time() -> None:
     """Looking for near misses does not compare an id with each of a hundred thousand."""
@@ -621,6 +622,7 @@ ADVERSARIAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=list(ADVERSARIAL))
 def test_time_is_linear(text: str) -> None:

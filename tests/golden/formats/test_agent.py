@@ -227,6 +227,7 @@ def test_unknown_keys_are_notes(tmp_path: Path) -> None:
     assert sorted(keys) == ["'annotater'", "'intend'", "'turn'", "'versoin'"]
 
 
+@pytest.mark.slow
 @given(golden_sets(KEEPS))
 @quick
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:
@@ -234,6 +235,7 @@ def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     assert sent_round(original, "agent") == (original, ())
 
 
+@pytest.mark.slow
 @given(golden_sets())
 @quick
 def test_what_is_lost_is_reported(original: GoldenSet) -> None:

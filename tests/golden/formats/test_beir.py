@@ -185,6 +185,7 @@ def test_an_id_that_breaks_a_row_is_refused(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @quick
 @given(original=golden_sets(metadata=True))
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:

@@ -164,6 +164,7 @@ def test_a_scale_is_declared_only_where_it_cannot_be_seen(
     assert replace(golden.read(tmp_path / "a.json"), name="golden") == original
 
 
+@pytest.mark.slow
 @given(golden_sets())
 @quick
 def test_what_is_lost_is_reported(original: GoldenSet) -> None:

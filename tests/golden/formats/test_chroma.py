@@ -244,6 +244,7 @@ def marked_sets(draw: st.DrawFn) -> GoldenSet:
     return GoldenSet(documents=original.documents, queries=original.queries, judgments=tuple(judgments))
 
 
+@pytest.mark.slow
 @quick
 @given(original=marked_sets())
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:

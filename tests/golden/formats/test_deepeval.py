@@ -166,6 +166,7 @@ def test_metadata_that_would_be_taken_for_ids_is_refused(tmp_path: Path) -> None
         golden.write(original, tmp_path / "a.json", "deepeval")
 
 
+@pytest.mark.slow
 @quick
 @given(original=golden_sets(metadata=True))
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:

@@ -315,6 +315,7 @@ def test_metadata_of_queries_survives() -> None:
     assert sent_round(plain, "fit")[0] == plain
 
 
+@pytest.mark.slow
 @given(golden_sets(KEEPS, document__domain=TEXTS.map(str.lower)))
 @quick
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:
@@ -322,6 +323,7 @@ def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     assert sent_round(original, "fit") == (original, ())
 
 
+@pytest.mark.slow
 @given(golden_sets())
 @quick
 def test_what_is_lost_is_reported(original: GoldenSet) -> None:

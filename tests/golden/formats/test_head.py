@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 
 from golden.formats.golden_strategies import mappings, quick
@@ -53,6 +54,7 @@ def test_lines_leave_out_the_last_where_it_may_be_cut(tmp_path: Path) -> None:
     assert Head(text="a\r\n\nb").lines == ("a", "b")
 
 
+@pytest.mark.slow
 @quick
 @given(value=mappings)
 def test_keys_are_those_of_the_parser(value: dict[str, object]) -> None:

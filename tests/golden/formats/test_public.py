@@ -65,6 +65,7 @@ def test_attack_procedures() -> None:
     assert known(result)
 
 
+@pytest.mark.slow
 def test_attack_bundle() -> None:
     """691 live techniques among 1,757 live objects; of 17,270 uses, 4,312 make the judgments of 149 groups."""
     path = find_collection(BUNDLE)
@@ -92,6 +93,7 @@ def test_attack_bundle() -> None:
     assert sum(count for count in used.values() if count >= 5) == 4312
 
 
+@pytest.mark.slow
 def test_techniques_of_the_bundle_are_those_of_the_corpus() -> None:
     """The same 691 ids and names, and the same words, with citations and links taken out by someone else."""
     bundle = golden.read(find_collection(BUNDLE)).document_by_id
@@ -138,6 +140,7 @@ def test_nist() -> None:
     assert any("results.test: neither topics" in note for note in whole.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scifact", "attack", "chunking"])
 @pytest.mark.parametrize("format", ["beir", "trec"])
 def test_public_sets_go_round(tmp_path: Path, name: str, format: str) -> None:

@@ -205,6 +205,7 @@ def test_documents_that_the_set_does_not_have_stay_ids(tmp_path: Path) -> None:
     assert golden.read(tmp_path / "a.jsonl").qrels() == {"q": {"d": 1}}
 
 
+@pytest.mark.slow
 @quick
 @given(original=golden_sets())
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:

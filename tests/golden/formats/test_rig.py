@@ -120,6 +120,7 @@ def test_what_is_kept_goes_round(original: GoldenSet) -> None:
     assert sent_round(original, "rig", "golden.jsonl") == (wanted, lost)
 
 
+@pytest.mark.slow
 @given(golden_sets())
 @quick
 def test_what_is_lost_is_reported(original: GoldenSet) -> None:

@@ -225,6 +225,7 @@ def test_sgml_gives_back_what_it_was_given(text: str) -> None:
 bare_ids = ids.filter(lambda name: split_fields(name) == [name] and "\0" not in name and name[0] != "\ufeff")
 
 
+@pytest.mark.slow
 @quick
 @given(original=golden_sets(bare_ids))
 @example(

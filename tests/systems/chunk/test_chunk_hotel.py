@@ -29,6 +29,7 @@ def chunks(name: str, context: str = "none") -> dict[str, list[Chunk]]:
     return {document.id: list(made(document)) for document in hotel().documents}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHUNKERS)
 @pytest.mark.parametrize("context", ["none", "title", "headings"])
 def test_every_document_is_covered(name: str, context: str) -> None:
@@ -89,6 +90,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", CHUNKERS)
 @pytest.mark.parametrize("text", LONG.values(), ids=list(LONG))
@@ -101,6 +103,7 @@ def test_time_is_linear(text: str, name: str) -> None:
     assert found
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 def test_short_documents_take_microseconds() -> None:
     """Five thousand short documents take less than a second or two, and so 100,000 a fraction of a minute."""

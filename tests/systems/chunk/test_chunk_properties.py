@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from karat.core import Document
 from karat.systems._chunk import Chunk, Chunker
 from karat.systems.chunk import WORDS, Blocks, Fixed, Heading, Recursive, Sentence, Whole, make_chunker
 from karat.text import canonical, outline, sentence_places
+
+pytestmark = pytest.mark.slow
 
 FRAGMENTS = [
     *("# T", "## 1 A", "## 2 B", "### 1.1 C", "1. Scope", "2. Bar", "T\n===", "###### deep"),

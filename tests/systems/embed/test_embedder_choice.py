@@ -11,6 +11,7 @@ from karat.core import UsageError
 from karat.systems.embed import Endpoint, Granite, ModelMissing, make_embedder
 
 
+@pytest.mark.slow
 def test_granite_is_the_default():
     """No name, its name, and a table mean the same."""
     try:

@@ -119,6 +119,7 @@ def test_texts_that_are_odd(path):
     assert again.asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 def test_the_second_pass_is_twenty_times_faster(path):
     """With the real model, reading vectors costs less than a twentieth of computing them (CPU time)."""
@@ -151,6 +152,7 @@ def test_a_killed_process_leaves_what_it_finished(path):
     assert len(toy.asked) == max(0, 700 - saved)
 
 
+@pytest.mark.slow
 def test_several_processes_fill_one_file(path):
     """Four at once, with texts that overlap, from a file that does not exist yet: nobody fails, nothing is lost."""
     code = "assert np.array_equal(with_cache(Toy(), path)(TEXTS), Toy()(TEXTS))"

@@ -97,6 +97,7 @@ def slow(weights, ids):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
+@pytest.mark.slow
 def test_vectors_equal_those_of_a_slow_forward_pass(granite, reference):
     """Whatever the text, every number is that of the double-precision pass to 1e-5, ten times better than promised."""
     found = granite(TEXTS)
@@ -106,6 +107,7 @@ def test_vectors_equal_those_of_a_slow_forward_pass(granite, reference):
     assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_runtimes_have_one_name_and_the_same_vectors():
     """A cache filled with one runtime serves the other: names are equal, and vectors to 1e-4 (here, 1e-5)."""
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -114,6 +116,7 @@ def test_runtimes_have_one_name_and_the_same_vectors():
     assert np.abs(numpy(TEXTS) - onnx(TEXTS)).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_company_does_not_matter(granite):
     """A text has the same vector alone and among others, in any order, up to the last digits of single precision."""
     texts = [f"{'room ' * (number % 40)}{number}" for number in range(200)]
@@ -123,6 +126,7 @@ def test_company_does_not_matter(granite):
         assert np.abs(granite([texts[place]])[0] - together[place]).max() < 2e-6
 
 
+@pytest.mark.slow
 def test_the_same_call_gives_the_same_bytes(granite):
     """Threads share the work, but which thread does what changes no digit."""
     texts = [f"{'room ' * (number % 90)}{number}" for number in range(60)]
