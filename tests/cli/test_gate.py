@@ -19,7 +19,8 @@ import pytest
 from cli.gate_project import TOML, accept, edited, make_project, make_run, make_set
 from karat import golden
 from karat.cli import main
-from karat.core import Document, Judgment, Query, Target
+from karat.core import Document, InputError, Judgment, Query, Target
+from karat.measures import read_run
 
 VERB = "gate"
 Run = Callable[..., tuple[str, str]]
