@@ -270,6 +270,7 @@ max_drop_rel = 0.05
     assert "PASS by policy beluga" in out
 
 
+@pytest.mark.slow
 def test_the_gate_writes_nothing(run: Run, folder: Path) -> None:
     """Neither the baseline nor anything else, whatever the outcome; nor does eval touch the baseline."""
     new = make_run(folder, make_set(), [0] * 12)

@@ -351,6 +351,7 @@ def test_a_repository_from_scratch_is_gated(run: Run, repository: Path, environm
     assert "FAIL" in (job.outside / "summary.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_retriever_in_a_folder_of_the_repository(run: Run, repository: Path, environment: dict[str, str]) -> None:
     """Its module lies beside karat.toml, and the workflow calls karat from the root."""
     folder = repository / "services" / "search"
@@ -388,6 +389,7 @@ def test_the_reports_of_a_broken_retriever(run: Run, repository: Path, environme
     assert sum("dropped by 1" in (one.get("message") or "") for one in failures) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("broken", "code"), [("queries.jsonl", 2), ("search.py", 3)])
 def test_where_nothing_is_decided_nothing_is_reported(
     run: Run, repository: Path, environment: dict[str, str], broken: str, code: int

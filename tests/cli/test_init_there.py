@@ -449,6 +449,7 @@ def test_only_its_own_folders_are_ignored(run: Run, repository: Path) -> None:
     assert states(run)[".gitignore"] == "same"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stdin", ["closed", "empty"])
 def test_without_anybody_to_ask(repository: Path, environment: dict[str, str], stdin: str) -> None:
     """--yes asks nothing; without it, what to do is said, and nothing is written."""

@@ -157,6 +157,7 @@ def test_without_arguments_the_help_is_shown() -> None:
     assert "Example: karat check" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["karat measures", "karat --help", "karat score qrels.txt run.txt --per-query"])
 def test_a_closed_pipe_is_silent(files: Path, command: str) -> None:
     """``| head`` and a reader that is gone at once cause no message, and no failure of a gate."""
@@ -276,6 +277,7 @@ def test_a_bug_shows_its_traceback(tmp_path: Path) -> None:
     assert done.stderr.endswith("karat: this is a bug in karat, not in your input; please report the traceback above\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

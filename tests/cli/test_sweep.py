@@ -72,6 +72,7 @@ def test_json_has_everything(run: Run, folder: Path) -> None:
     assert (folder / better["run"]).is_file()
 
 
+@pytest.mark.slow
 def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
     """The plan, the report with and without a baseline, and every entry of the log."""
     validate(json.loads(run("sweep.toml", "--dry-run", "--json")[0]), json_schema("sweep-plan"))

@@ -222,6 +222,7 @@ def test_what_trec_eval_would_misread(tmp_path: Path, qrels: str, results: str, 
     assert message in done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_missing_files(files: tuple[Path, Path]) -> None:
     """A file that is not there, a file too few, and standard input twice are said to be so."""
     assert b"nowhere: no such file" in run(files[0], "nowhere").stderr

@@ -235,10 +235,12 @@ def test_names_that_are_no_unicode(tmp_path: Path) -> None:
 class TestWriting:
     """The file is written whole or not at all."""
 
+    @pytest.mark.slow
     def test_a_write_that_fails_leaves_the_old_one(self, tmp_path: Path) -> None:
         """The disk is full, in the middle of the new file (as a limit to the size of files): the old one stays."""
         self._interrupted(tmp_path, "signal.SIG_IGN", code=7)
 
+    @pytest.mark.slow
     def test_a_process_that_is_killed_leaves_the_old_one(self, tmp_path: Path) -> None:
         """The kernel ends the process in the middle of the new file."""
         self._interrupted(tmp_path, "signal.SIG_DFL", code=-signal.SIGXFSZ)

@@ -138,6 +138,7 @@ def five_measures(seed: int) -> tuple[Evaluation, Evaluation]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correction", _THEIRS)
 def test_statsmodels_corrects_in_the_same_way(correction: Correction) -> None:
     """Over all measures of two runs, and over all pairs and measures of four."""
@@ -206,6 +207,7 @@ def test_the_seed_decides_and_nothing_else_does() -> None:
     assert (other.low, other.high) != (alone.low, alone.high)
 
 
+@pytest.mark.slow
 def test_many_tests_can_still_find_something() -> None:
     """Of fifteen runs there are 105 pairs: a p corrected for all of them can be far below 0.05."""
     rng = np.random.default_rng(2)
@@ -274,6 +276,7 @@ def test_nothing_tested_is_nothing_corrected() -> None:
 SCORES = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 1.0])] * 2), min_size=2, max_size=14)
 
 
+@pytest.mark.slow
 @quick
 @given(SCORES)
 def test_the_other_way_round_is_the_mirror(pairs: list[tuple[float, float]]) -> None:

@@ -145,6 +145,7 @@ def world(rng: np.random.Generator) -> list[Pairs]:
     return columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 5, 9, 13, 16])
 def test_the_lattice_counts_what_scipy_tries(size: int) -> None:
     """Both ways to the exact p are the same, up to all 65,536 ways of 16 differences, and karat's is too."""

@@ -35,6 +35,7 @@ def test_every_rule_is_in_a_group() -> None:
     assert all((group.__doc__ or "").startswith("Rules ") for group in GROUPS)
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_table_of_rules_gives() -> None:
     """docs/golden-linter.md is generated: it has every rule, and was written after the last change of one."""
     page = PAGE.read_text(encoding="utf-8")

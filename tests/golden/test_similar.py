@@ -125,6 +125,7 @@ def test_pairs_at_the_threshold_itself_are_found(threshold: float) -> None:
     assert len(pairs) >= 0.99 * 2_000
 
 
+@pytest.mark.slow
 def test_a_crowd_hangs_together_without_all_pairs() -> None:
     """Of 2,000 fillings of one template each has some pairs, not 1,999, and together they are one group."""
     rng = random.Random(5)
@@ -156,6 +157,7 @@ def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(together) > 20
 
 
+@pytest.mark.slow
 def test_every_process_finds_the_same() -> None:
     """Python's own hashes are salted in each process; the pairs do not depend on them."""
     code = (

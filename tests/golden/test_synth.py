@@ -203,6 +203,7 @@ class TestStarter:
         gold = make_starter(self.write(tmp_path, [page(n) for n in range(30)]), "shop")
         assert (len(gold.golden.queries), gold.notes) == (60, ())
 
+    @pytest.mark.slow
     def test_many_documents(self, tmp_path):
         """Two hundred are asked for, one query each, and that is said; who says nothing is not listed."""
         gold = make_starter(self.write(tmp_path, [*(page(n) for n in range(1_100)), ""]), "shop")

@@ -512,6 +512,7 @@ any_hits = st.builds(
 )
 
 
+@pytest.mark.slow
 @quick
 @given(
     judged=st.dictionaries(targets, st.integers(0, 3), min_size=1, max_size=6),

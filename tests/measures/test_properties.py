@@ -57,6 +57,7 @@ def _range(measure: Measure) -> tuple[float, float]:
 RANGES = {str(measure): _range(measure) for measure in ALL}
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(GRADES), run=untied_rankings())
 def test_an_irrelevant_document_at_the_bottom_raises_nothing(qrels: dict[str, int], run: dict[str, float]) -> None:
@@ -68,6 +69,7 @@ def test_an_irrelevant_document_at_the_bottom_raises_nothing(qrels: dict[str, in
         assert {name for name, value in after.items() if value > before[name]} == set()
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(GRADES), run=untied_rankings(), data=st.data())
 def test_a_better_document_moving_up_lowers_nothing(
@@ -87,6 +89,7 @@ def test_a_better_document_moving_up_lowers_nothing(
     assert {name for name, value in after.items() if value < before[name] * (1 - 1e-12)} == set()
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(GRADES).filter(lambda one: max(one.values()) > 0), rest=st.integers(0, 5))
 def test_a_perfect_ranking_is_exactly_one(qrels: dict[str, int], rest: int) -> None:
@@ -188,6 +191,7 @@ def test_a_threshold_is_a_binary_grade(tables: tuple[Table, Table], rel: int) ->
             np.testing.assert_array_equal(karat.score(qrels, run, [at_level]).values, expected, str(at_level))
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(), run=untied_rankings(), k=st.integers(1, 12))
 def test_a_cut_off_is_a_shorter_list(qrels: dict[str, int], run: dict[str, float], k: int) -> None:

@@ -317,6 +317,7 @@ def test_recall_precision_and_iou_are_chroma_s(chunker: str, k: int) -> None:
     assert 0.2 < ours[:, 0].mean() < 1  # the retriever finds some, and not all
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 @needs_chroma
 def test_in_bytes_the_values_are_nearly_the_same() -> None:

@@ -26,6 +26,7 @@ CWL_DEPTH = 1000
 persistence = st.sampled_from([0.1, 0.5, 0.8, 0.95, 0.99])
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(GRADES), run=untied_rankings(), k=st.integers(1, 14))
 def test_judged_is_the_same(qrels: dict[str, int], run: dict[str, float], k: int) -> None:
@@ -50,6 +51,7 @@ def test_rank_biased_precision_is_the_same(qrels: dict[str, int], run: dict[str,
     assert _ours(f"RBP(rel={rel}, p={p})", qrels, run) == pytest.approx(theirs, rel=1e-12)
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(GRADES), run=untied_rankings(), p=st.sampled_from([0.1, 0.5, 0.8, 0.95]))
 def test_residual_of_rank_biased_precision_is_the_same(qrels: dict[str, int], run: dict[str, float], p: float) -> None:
@@ -61,6 +63,7 @@ def test_residual_of_rank_biased_precision_is_the_same(qrels: dict[str, int], ru
     assert _ours(f"RBPres(p={p})", qrels, run) == pytest.approx(metric.residual_expected_utility, rel=1e-12)
 
 
+@pytest.mark.slow
 @quick
 @given(qrels=judged(GRADES), run=untied_rankings(), target=st.sampled_from([0.5, 1.0, 2.5, 10.0]))
 def test_insq_differs_from_cwl_eval_by_its_normaliser_only(

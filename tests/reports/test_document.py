@@ -234,6 +234,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 DAMAGE = st.sampled_from([None, True, 0, -1, 0.5, 10**30, "", "x", "pass", "\x1b[2J", "\udc80", [], {}, [[]], {"x": 1}])
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["replace", "remove", "add"]), DAMAGE, st.sampled_from(["x", "", "low"]))
 def test_the_type_and_the_schema_refuse_the_same(place: int, change: str, value: Any, name: str) -> None:
@@ -275,6 +276,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.fixed_dictionaries({}, optional=ODD))
 def test_every_document_that_fits_can_be_rendered(changes: dict[str, Any]) -> None:

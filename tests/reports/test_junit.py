@@ -177,6 +177,7 @@ def test_content_is_text_only(parsed: Parsed, attack: str) -> None:
     assert [element.tag for element in root.iter()] == [element.tag for element in calm.iter()]
 
 
+@pytest.mark.slow
 @given(text=st.text(st.characters(), max_size=20))
 def test_any_text_is_as_the_schema_says(parsed: Parsed, text: str) -> None:
     """Also halves of surrogate pairs, control characters and what is no character."""

@@ -182,6 +182,7 @@ def test_a_long_name_is_cut_where_it_is_drawn_and_whole_in_the_title() -> None:
     assert "検" * 10 + "…" in [one.text for one in drawn(1.0, name="検" * 12).iter(f"{SVG}text")]
 
 
+@pytest.mark.slow
 @given(VALUES, st.text(), st.text())
 def test_any_numbers_and_names_give_a_file(values: list[float | None], name: str, label: str) -> None:
     """What is drawn stays in the picture, and the same numbers give the same bytes."""

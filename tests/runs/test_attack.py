@@ -157,6 +157,7 @@ def test_a_store_that_breaks_on_one_record(project: Path) -> None:
     assert not list(project.glob("broken/*"))
 
 
+@pytest.mark.slow
 def test_uses_and_detects_are_both_asked(tmp_path: Path) -> None:
     """A bundle with detection strategies, as MITRE publishes it: every kind of node, both kinds of judgments."""
     (tmp_path / "enterprise.json").write_text(json.dumps({"type": "bundle", "id": "bundle--1", "objects": SMALL}))

@@ -184,6 +184,7 @@ def test_ids_that_are_all_unknown(call: Call, module: Module) -> None:
 # What hangs
 
 
+@pytest.mark.slow
 def test_a_function_that_hangs(folder: Path, module: Module) -> None:
     """It is given up after the timeout, the others are answered, and the process ends though the thread does not."""
     name = module(failing("time.sleep(100_000)"))

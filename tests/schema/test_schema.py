@@ -68,6 +68,7 @@ def test_nan_never_leaves_memory() -> None:
         to_json(SystemChange(key="a", now=object(), was=None))
 
 
+@pytest.mark.slow
 def test_a_document_is_read_back_as_it_was() -> None:
     """The type decodes what it encodes, so that the server's clients can use it too."""
     from karat.projects import plan_power

@@ -39,6 +39,7 @@ def test_kappa_agrees_with_statsmodels(pairs, weights):
     assert ours == pytest.approx(cohens_kappa(table, wt=wt, return_results=False), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=6, max_size=6), min_size=2, max_size=5),
     st.sampled_from(["nominal", "ordinal", "interval"]),

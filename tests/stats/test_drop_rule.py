@@ -165,6 +165,7 @@ def test_the_plain_rule() -> None:
     assert threshold([], []).outcome is Outcome.FAIL
 
 
+@pytest.mark.slow
 @thorough
 @given(scores, st.sampled_from([0.01, 0.05, 0.1]))
 def test_the_rule_is_the_specification(pairs: list[tuple[float, float]], alpha: float) -> None:
@@ -200,6 +201,7 @@ def test_measures_are_corrected_together(measures: list[list[tuple[float, float]
             assert alone.outcome is Outcome.FAIL
 
 
+@pytest.mark.slow
 @thorough
 @given(scores)
 def test_a_drop_and_its_opposite_never_both_fail(pairs: list[tuple[float, float]]) -> None:

@@ -37,6 +37,7 @@ def test_effect_size_is_t_over_the_root_of_n(values: list[float]) -> None:
         assert found.g_z is None
 
 
+@pytest.mark.slow
 def test_effect_size_is_unbiased() -> None:
     """Over 40,000 experiments with five queries g_z is right on average, and d_z a quarter too large."""
     draws = np.random.default_rng(1).normal(0.5, 1.0, (40_000, 5))

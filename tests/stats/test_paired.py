@@ -30,6 +30,7 @@ def test_t_by_hand() -> None:
     assert (found.df, found.n, found.clusters) == (2, 3, None)
 
 
+@pytest.mark.slow
 @thorough
 @given(spread, st.sampled_from(ALTERNATIVES), st.sampled_from([0.5, 0.8, 0.95, 0.99]))
 def test_t_is_that_of_scipy(values: list[float], alternative: Alternative, level: float) -> None:

@@ -155,6 +155,7 @@ def test_the_stated_size_decides() -> None:
     assert Dense(limit=10).build(clustered(11, 1)[0]).describe()["kind"] == "hnsw"
 
 
+@pytest.mark.slow
 def test_the_graph_finds_nearly_all() -> None:
     """Of the ten best of 5,000 vectors the graph finds at least 98 %, with exact scores in exact order."""
     pytest.importorskip("hnswlib", reason="hnswlib is not installed: the graph is UNTESTED")

@@ -232,6 +232,7 @@ def test_one_channel_keeps_its_order(ranking: Any, method: Method, norm: Norm) -
     assert [hit.id for hit in Fusion(method=method, norm=norm)({"only": ranking})] == [key for key, _ in ranking]
 
 
+@pytest.mark.slow
 @quick
 @given(CHANNELS, RANKING, st.sampled_from(METHODS), st.sampled_from(NORM))
 def test_to_be_found_never_hurts(channels: Any, more: Any, method: Method, norm: Norm) -> None:

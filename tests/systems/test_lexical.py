@@ -57,6 +57,7 @@ def test_scores_by_hand() -> None:
 WORDS = st.lists(st.sampled_from(["aa", "bb", "cc", "dd", "ee"]), max_size=12)
 
 
+@pytest.mark.slow
 @quick
 @given(st.lists(WORDS, min_size=1, max_size=8).filter(any), WORDS, st.floats(0, 3), st.floats(0, 1))
 def test_scores_equal_another_implementation(texts: list[list[str]], query: list[str], k1: float, b: float) -> None:

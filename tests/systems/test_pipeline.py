@@ -119,6 +119,7 @@ def test_the_reranker_has_half_a_say_and_drops_what_it_does_not_like(reranker: A
     assert kept[0].score == pytest.approx(0.5 * 1.0 + 0.5 * 0.2)
 
 
+@pytest.mark.slow
 def test_a_cosine_is_mixed_as_it_is(reranker: Any) -> None:
     """With the dense channel alone, similarity is the cosine itself, as FIT-RAG-PIPELINE-001 has it."""
     url, _ = reranker
@@ -136,6 +137,7 @@ def test_the_reranker_reads_as_many_as_are_asked_for(reranker: Any) -> None:
     assert [len(body["documents"]) for body in seen.seen] == [2]
 
 
+@pytest.mark.slow
 def test_variety_puts_twins_apart() -> None:
     """Of two documents that say the same, the second comes after one that says something else."""
     twins = [
@@ -186,6 +188,7 @@ def test_a_hundred_hits_can_be_had() -> None:
     assert len(list(pipeline.retrieve("pool", 100))) == 100
 
 
+@pytest.mark.slow
 def test_indexes_are_kept_and_used_again(tmp_path: Path) -> None:
     """A second pipeline over the same documents chunks and embeds nothing, and finds the same."""
     first = ask({}, "swim", 4, tmp_path)
@@ -199,6 +202,7 @@ def test_indexes_are_kept_and_used_again(tmp_path: Path) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.index")} == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [{"lexical": {"k1": 2.0}}, {"chunk": "whole"}, {"dense": {"method": "hnsw"}}], ids=str
 )

@@ -202,6 +202,7 @@ def test_a_word_broken_by_a_page_stays_broken() -> None:
     assert canonical("check-\fout") == "check-\n\nout\n"
 
 
+@pytest.mark.slow
 @thorough
 @given(TEXTS)
 @example("a\tb  \nc-\nd\te")
@@ -215,6 +216,7 @@ def test_canonical_text_is_its_own_canonical_form(text: str) -> None:
     assert canonical(once) == once
 
 
+@pytest.mark.slow
 @thorough
 @given(TEXTS)
 def test_canonical_text_is_what_the_specification_promises(text: str) -> None:
@@ -237,6 +239,7 @@ def test_no_letter_is_lost(text: str) -> None:
     assert [c for c in canonical(text) if c.isalnum()] == letters
 
 
+@pytest.mark.slow
 @thorough
 @given(TEXTS)
 def test_the_short_way_is_the_long_way(text: str) -> None:
@@ -250,6 +253,7 @@ def test_the_short_way_is_the_long_way(text: str) -> None:
 PLAIN = [fragment for fragment in FRAGMENTS if fragment.isascii() and not set(fragment) & set("\f\r\x00\x0b\x7f")]
 
 
+@pytest.mark.slow
 @thorough
 @given(st.lists(st.sampled_from(PLAIN), max_size=25).map("".join))
 def test_what_is_code_stays_code(text: str) -> None:

@@ -541,6 +541,7 @@ def check_sections(text: str, shape: Outline) -> None:
             assert section.body.start <= section.anchor.start < section.anchor.end <= section.body.end
 
 
+@pytest.mark.slow
 @thorough
 @given(TEXTS)
 @example("---\na: b\n---\n# T\n## 1 A\n## 2 B\n")
@@ -553,6 +554,7 @@ def test_every_byte_is_in_one_block_or_heading(text: str) -> None:
         check_sections(form, check(form))
 
 
+@pytest.mark.slow
 @thorough
 @given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
 def test_line_ends_do_not_matter(text: str, line_end: str) -> None:
@@ -561,6 +563,7 @@ def test_line_ends_do_not_matter(text: str, line_end: str) -> None:
     assert outline(canonical(text.replace("\n", line_end))) == outline(text)
 
 
+@pytest.mark.slow
 @thorough
 @given(
     st.lists(

@@ -143,6 +143,7 @@ def test_unknown_keys_are_notes(tmp_path: Path) -> None:
     assert [note.rsplit(", ", 1)[-1] for note in notes] == ["did you mean 'graded_relevance'?", "ignored"]
 
 
+@pytest.mark.slow
 @given(golden_sets(KEEPS))
 @quick
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:

@@ -209,6 +209,7 @@ def block_sets(draw: st.DrawFn) -> GoldenSet:
     return replace(original, normaliser=rules)
 
 
+@pytest.mark.slow
 @given(block_sets())
 @quick
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:

@@ -88,6 +88,7 @@ def test_white_space_alone_is_nowhere() -> None:
     assert Offsets("a \r\n b").to_bytes(1, 4) is None
 
 
+@pytest.mark.slow
 @quick
 @given(text=texts.filter(lambda text: canonical(text).startswith(text)), data=st.data())
 def test_offsets_of_canonical_text_are_exact(text: str, data: st.DataObject) -> None:
@@ -101,6 +102,7 @@ def test_offsets_of_canonical_text_are_exact(text: str, data: st.DataObject) -> 
     assert offsets.to_characters(span) == (start, end)
 
 
+@pytest.mark.slow
 @quick
 @given(before=texts, words=st.text("abcde\u00e9\u65e5", min_size=6, max_size=12), after=texts)
 def test_words_are_found_in_any_text(before: str, words: str, after: str) -> None:

@@ -30,6 +30,7 @@ def known(result: GoldenSet) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_scifact() -> None:
     """5,183 documents, 300 queries and 339 judgments, all of them 1."""
     result = golden.read(find_collection("scifact"))
@@ -154,6 +155,7 @@ def test_public_sets_go_round(tmp_path: Path, name: str, format: str) -> None:
     assert again.qrels() == result.qrels()
 
 
+@pytest.mark.slow
 def test_chunking_goes_round(tmp_path: Path) -> None:
     """Bytes become characters, and bytes again: the same spans."""
     result = golden.read(find_collection("chunking"))

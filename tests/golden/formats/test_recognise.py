@@ -179,6 +179,7 @@ def test_two_formats_in_one_folder_are_asked_about(tmp_path: Path) -> None:
         golden.read(tmp_path)
 
 
+@pytest.mark.slow
 @quick
 @given(data=st.binary(max_size=200) | st.text(max_size=100).map(str.encode), packed=st.booleans())
 def test_no_recogniser_falls_over_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes, packed: bool) -> None:

@@ -108,6 +108,7 @@ def test_unknown_keys_are_notes(tmp_path: Path) -> None:
     assert note.endswith("(and in 2 more rows), ignored, did you mean 'reference_answer'?")
 
 
+@pytest.mark.slow
 @given(golden_sets(KEEPS))
 @quick
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:

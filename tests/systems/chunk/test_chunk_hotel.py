@@ -45,6 +45,7 @@ def test_every_document_is_covered(name: str, context: str) -> None:
         assert not rest.decode().strip()
 
 
+@pytest.mark.slow
 def test_every_judged_place_is_found() -> None:
     """For each judged part there is a chunk that counts for it by the default rule, whatever the chunker."""
     resolve = resolver(hotel())

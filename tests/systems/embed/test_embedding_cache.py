@@ -138,6 +138,7 @@ def test_the_second_pass_is_twenty_times_faster(path):
     assert seconds[1] * 20 < seconds[0]
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_what_it_finished(path):
     """SIGKILL in the middle: slices that were written are there, whole, and the rest is embedded by the next."""
     with running(path, "with_cache(Toy(pause=0.2), path)(TEXTS + [f'more {n}' for n in range(20_000)])") as process:
@@ -196,6 +197,7 @@ def test_threads_share_one_cache(path):
     assert count(path) == 650
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_process_opens_the_file_itself(path):
     """SQLite forbids a child to use its parent's connection; both write, and the file stays whole."""

@@ -148,6 +148,7 @@ def test_no_texts(granite):
     assert granite([]).shape == (0, 384)
 
 
+@pytest.mark.slow
 def test_a_long_text_is_cut_before_it_is_read(granite):
     """What lies far beyond 512 tokens is not even tokenised, and changes nothing."""
     start = "Guests may use the pool until 22:00. " * 10_000
@@ -277,6 +278,7 @@ def test_a_package_without_its_file_is_told(tmp_path, monkeypatch):
         make_embedder("granite")
 
 
+@pytest.mark.slow
 def test_no_code_of_the_package_is_imported(granite):
     """In a fresh process, the model's package is read as data, and never run."""
     code = (
