@@ -378,7 +378,7 @@ class TestShow:
         record: dict[str, Any] = json.loads(path.read_text())
         rude = "\x1b]0;owned\x07\u202e\n"  # click takes plain colours out, where there is no terminal; not this
         record |= {"name": f"n{rude}", "forced": f"f{rude}", "recorded": f"r{rude}", "system": {f"k{rude}": f"v{rude}"}}
-        record["means"] = {f"RR@10{rude}": None}
+        record["means"][f"RR@10{rude}"] = None
         record["latency"] = {"total": {"p50": None}}
         path.write_text(json.dumps(record))
         out, _ = run("show")

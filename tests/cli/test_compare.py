@@ -346,7 +346,7 @@ def test_answers_from_elsewhere(run: Run, folder: Path) -> None:
         (folder / f"{name}.txt").write_text(text)
     out, err = run("long.txt", "short.txt", "-m", "RR@10")
     assert "A and B score the same on every query" in out
-    assert "short.txt: its longest list has 2 hits, those of the others 3" in err
+    assert "short.txt: its lists have at most 2 hits, and the others were asked for 3" in err
     assert "latency" not in out
 
 
@@ -424,3 +424,10 @@ def test_reading_says_nothing_if_nobody_listens(folder: Path) -> None:
     assert [evaluation.name for evaluation in found.evaluations] == ["a.jsonl", "short.txt"]
     assert found.evaluations[1].lists == {f"q{i:02}": (f"d{i:02}",) for i in range(N)}
     assert found.measures == ("RR@10",)
+
+
+def test_a_run_that_lacks_answers_is_refused(run: Run, folder: Path) -> None:
+    """Half of a run would be averaged over the half that is there."""
+    head, *traces, end = (folder / "a.jsonl").read_text().splitlines()
+    (folder / "half.jsonl").write_text("\n".join([head, *traces[: len(traces) // 2], end]) + "\n")
+    assert "lacks answers to" in run("half.jsonl", "a.jsonl", code=2)[1]

@@ -19,7 +19,8 @@ import pytest
 from cli.gate_project import TOML, accept, edited, make_project, make_run, make_set
 from karat import golden
 from karat.cli import main
-from karat.core import Document, Judgment, Query, Target
+from karat.core import Document, InputError, Judgment, Query, Target
+from karat.measures import read_run
 
 VERB = "gate"
 Run = Callable[..., tuple[str, str]]
@@ -439,6 +440,21 @@ class TestAttacks:
         """A rule that is not understood is not skipped."""
         rules(folder, toml)
         assert told in run("runs/old.jsonl", code=2)[1]
+
+    def test_a_failed_query_with_hits_is_refused(self, run: Run, folder: Path) -> None:
+        """Its hits must not count: whoever wrote the file says that the query failed."""
+        path = folder / "runs" / "old.jsonl"
+        head, first, *rest = path.read_text().splitlines()
+        path.write_text("\n".join([head, json.dumps({**json.loads(first), "error": "boom"}), *rest]) + "\n")
+        assert "line 2: is not a trace: ValueError('it has an error and hits')" in run("runs/old.jsonl", code=2)[1]
+        with pytest.raises(InputError, match="has an error and hits"):
+            read_run(path)
+
+    def test_a_project_stands_for_its_newest_run(self, run: Run, folder: Path) -> None:
+        """A folder is as good as the file."""
+        out, err = run(".")
+        assert "the newest complete run is runs/" in err
+        assert "by policy" in out
 
     def test_a_policy_that_checks_nothing(self, run: Run, folder: Path) -> None:
         """Without a rule everything would pass: it is a mistake in the configuration."""

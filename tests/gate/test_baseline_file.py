@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from gating import run_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluations import make_evaluation
+from evaluations import make_evaluation, mean
 from karat.core import InputError, Scores
 from karat.evaluation import Evaluation, system_changes
 from karat.gate import Baseline, decide, named_policy, read_baseline, write_baseline, write_fit
@@ -114,6 +115,25 @@ def test_a_missing_value_keeps_its_reason(tmp_path: Path) -> None:
     assert read_baseline(tmp_path / "baseline.json").evaluation.scores.reason("q2", "RR") == "no gold"
 
 
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda record: record.pop("total"), "it lacks 'total'"),
+        (lambda record: record["means"].clear(), "the mean of RR is nan, and that of its queries 0.75"),
+        (lambda record: record["queries"]["q2"].pop("missing"), "query 'q2' has no value of nDCG@5, and no reason why"),
+        (lambda record: record["queries"]["q1"].clear(), "the mean of RR is 0.75, and that of its queries 0.5"),
+    ],
+)
+def test_what_was_lost_is_damage(tmp_path: Path, damage: Callable[[Any], object], message: str) -> None:
+    """A count, a mean, a reason or a row that is gone must not make the baseline easier to reach."""
+    path = written(tmp_path / "baseline.json")
+    record = json.loads(path.read_text())
+    damage(record)
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=f"is a damaged baseline: {re.escape(message)}"):
+        read_baseline(path)
+
+
 def test_a_diff_shows_one_line_for_each_query(tmp_path: Path) -> None:
     """Readable JSON with a line for each query: another score of one changes its line and the mean, and no more."""
     path = written(tmp_path / "baseline.json")
@@ -178,7 +198,8 @@ def baselines(draw: st.DrawFn) -> Baseline:
             name=draw(texts), golden=draw(tables), system=draw(tables), fingerprint=draw(texts), settings=draw(tables),
             versions=draw(st.dictionaries(texts, texts, max_size=2)), values=values,
             definitions=draw(st.dictionaries(texts, texts, max_size=2)),
-            means=draw(st.dictionaries(texts.filter(lambda name: name not in measures), numbers, max_size=3)),
+            means=draw(st.dictionaries(texts.filter(lambda name: name not in measures), numbers, max_size=3))
+            | {name: mean([mean(value) for value in column.values()]) for name, column in values.items()},
             latency=draw(st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=3), max_size=2)),
             queries=tuple(queries), total=draw(st.integers(0, len(queries))),
             lists={query: tuple(draw(st.lists(ids, max_size=3))) for query in draw(some)},

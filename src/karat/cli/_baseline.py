@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped, printable, quantity, render
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from karat.gate import Baseline
     from karat.projects import ChosenRun
 
-_NAMED = 5
 _GOLDEN = click.option(
     "--golden", "folder", metavar="DIR", help="The project.  [default: that of RUN, or the current folder]"
 )
@@ -74,19 +74,11 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
 def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
     """Return the run to use; for a folder it is the newest, and a note says which one that is."""
     from karat.core import UsageError
-    from karat.projects import choose_run
 
     path, *others = dict.fromkeys(runs)
     if others:
         raise UsageError(_suggest(verb, (path, *others), folder))
-    run = choose_run(path, golden=folder)
-    for reason in run.passed_over[:_NAMED]:
-        say(f"passed over: {reason}")
-    if len(run.passed_over) > _NAMED:
-        say(f"passed over: {len(run.passed_over) - _NAMED:,} more")
-    if run.newest:
-        say(f"the newest complete run is {run.path}")
-    return run
+    return choose_run(path, folder)
 
 
 def _suggest(verb: str, runs: tuple[str, ...], folder: str | None) -> str:

@@ -79,10 +79,12 @@ def _check_options(options: dict[str, Any]) -> None:
 
 def _read_run(project: Project, path: str) -> Run:
     """Return an existing run, which has to be on the golden set of the project."""
+    from karat.projects import require_complete
     from karat.runs import read_answers, require_golden
 
     run = read_answers(path, project.golden, say=say)
     require_golden(project.golden, run.provenance)
+    require_complete(project.golden, run)
     return run
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._table import emit, style
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("gate", short_help="Decide whether a run may ship: pass, fail or inconclusive.")
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="RUN|DIR")
 @click.option(
     "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
 )
@@ -28,16 +29,19 @@ if TYPE_CHECKING:
 def command(context: click.Context, /, run: str, **options: Any) -> None:
     """Decide on RUN, a file that karat eval wrote, by the rules of a policy and against a baseline.
 
+    Of a project DIR it is the newest complete run.
+
     Exits with 0 for pass, 1 for fail, and for inconclusive with 0 or 4, as the policy says. Policies with a name:
     default, fit, beluga, rig, blocks, threshold.
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
     """
-    from karat.projects import find_project, gate_run, open_project, report_document
+    from karat.projects import gate_run, open_project, report_document
     from karat.runs import read_answers
 
-    project = open_project(options["folder"] or find_project(run))
-    answers = read_answers(run, project.golden, say=say)
+    chosen = choose_run(run, options["folder"])
+    project = open_project(chosen.project)
+    answers = read_answers(chosen.path, project.golden, say=say)
     result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     document = report_document(result)
     emit_decision(document, project.config.folder, as_json=options["as_json"])

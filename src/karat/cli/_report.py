@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._table import emit
 
@@ -68,7 +69,7 @@ def command(path: str, **options: Any) -> None:
     chosen, day = _format(options), _day(options["date"])
     if options["output"] == "":
         raise UsageError("--output is empty; name a file, or - for standard output")
-    document = read_document(path)
+    document = None if Path(path).is_dir() else read_document(path)
     if document is None:
         document, folder, inputs = _decide(path, day, options)
     else:
@@ -90,14 +91,15 @@ def command(path: str, **options: Any) -> None:
 
 def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[DecisionDocument, Path, list[Path]]:
     """Decide on a run; return the document, the folder of its reports, and the files that it is made from."""
-    from karat.projects import baseline_path, find_project, gate_run, open_project, report_document
+    from karat.projects import baseline_path, gate_run, open_project, report_document
     from karat.runs import read_answers
 
-    project = open_project(options["folder"] or find_project(run))
-    answers = read_answers(run, project.golden, say=say)
+    chosen = choose_run(run, options["folder"])
+    project = open_project(chosen.project)
+    answers = read_answers(chosen.path, project.golden, say=say)
     result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
     config = project.config
-    inputs = [Path(run), baseline_path(project, options["baseline"])]
+    inputs = [chosen.path, baseline_path(project, options["baseline"])]
     inputs += [config.golden / document.path for document in project.golden.documents if document.path]
     inputs += [config.documents] if config.documents is not None else []
     if config.golden != config.folder:  # otherwise the reports lie there too, beside the files of the set

@@ -158,12 +158,14 @@ def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
             means=_numbers(_field(record, "means")),
             latency={stage: _numbers(values) for stage, values in _field(record, "latency").items()},
             queries=tuple(rows),
-            total=_field({"total": 0, **record}, "total", int),
+            total=_field(record if record["format"] > 1 else {"total": 0, **record}, "total", int),
             lists={query: _ids(row["hits"]) for query, row in rows.items() if "hits" in row},
             failures={query: _typed(why, str, "failed") for query, why in _field(record, "failed").items()},
             unfound=frozenset(_ids(_field(record, "unfound", list))),
         )
         _require_rows(evaluation)
+        if record["format"] > 1:
+            _require_reasons(rows, scores)
         notes = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced")}
     except (TypeError, ValueError, InputError) as error:
         raise InputError(
@@ -244,8 +246,17 @@ def _require_rows(evaluation: Evaluation) -> None:
         raise ValueError(f"it holds {size:,} of {asked:,} queries")
     for measure in evaluation.scores.measures:
         recorded, computed = evaluation.mean(measure), evaluation.mean(measure, evaluation.queries)
-        if abs(recorded - computed) > _SAME and _aggregate(measure) == "mean":
+        differ = math.isnan(recorded) != math.isnan(computed) or abs(recorded - computed) > _SAME
+        if differ and _aggregate(measure) == "mean":
             raise ValueError(f"the mean of {measure} is {recorded:g}, and that of its queries {computed:g}")
+
+
+def _require_reasons(rows: Mapping[str, Mapping[str, Any]], scores: Scores) -> None:
+    """Refuse a value that is missing without a reason, which format 2 always has: the row was damaged."""
+    for query, row in rows.items():
+        for measure in scores.measures:
+            if scores.reason(query, measure) is not None and measure not in row.get("missing", {}):
+                raise ValueError(f"query {shorten(query)} has no value of {measure}, and no reason why")
 
 
 def _field(record: Mapping[str, Any], name: str, kind: type = Mapping) -> Any:

@@ -93,6 +93,8 @@ def _is_first(record: Any) -> bool:
 
 
 def _ranking(record: Any) -> tuple[str, dict[str, float]]:
+    if record.get("error") and record["hits"]:
+        raise ValueError("it has an error and hits")
     hits = [(_text(hit.get("document", hit["id"])), check_score(hit["score"])) for hit in record["hits"]]
     return _text(record["query"]), rank_documents(hits)
 

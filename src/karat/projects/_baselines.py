@@ -10,7 +10,7 @@ from pathlib import Path
 from karat.core import InputError, Run
 from karat.evaluation import score_run
 from karat.gate import Baseline, compare_document
-from karat.projects._gating import baseline_path, find_baseline, find_project
+from karat.projects._gating import baseline_path, find_baseline, find_project, require_complete
 from karat.projects._project import Project
 from karat.projects._saved_runs import newest_run
 from karat.runs import require_golden
@@ -84,6 +84,7 @@ def diff_baseline(
     """
     path, recorded = read_project_baseline(project, baseline)
     require_golden(project.golden, run.provenance)
+    require_complete(project.golden, run)
     candidate = score_run(project.golden, run, list(recorded.evaluation.means), unit=project.unit)
     pair = [recorded.evaluation.renamed(path.name), candidate.renamed(name or candidate.name)]
     return compare_document(pair, project.golden)

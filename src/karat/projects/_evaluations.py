@@ -11,7 +11,7 @@ from karat.core import InputError, Measure, Provenance, Run
 from karat.evaluation import MEASURES, Evaluation, empty_scores, require_comparable, score_run
 from karat.files import read_bytes
 from karat.gate import is_baseline, read_baseline
-from karat.projects._gating import find_project
+from karat.projects._gating import find_project, require_complete
 from karat.projects._project import Project, open_project
 from karat.runs import read_answers, require_golden
 
@@ -85,7 +85,8 @@ def _align_depth(
             aligned.append(file)
             continue
         if say is not None:
-            say(f"{path}: its longest list has {longest:,} hits, those of the others {k:,}; it is taken as complete")
+            depths = f"its lists have at most {longest:,} hits, and the others were asked for {k:,}"
+            say(f"{path}: {depths}; it is taken as complete")
         changed = replace(file.provenance, settings={**file.provenance.settings, "k": k})
         aligned.append(replace(file, provenance=changed))
     return aligned
@@ -114,5 +115,6 @@ def _evaluate(path: str | Path, file: Run | Evaluation, project: Project, measur
     if isinstance(file, Evaluation):
         return file
     require_golden(project.golden, file.provenance)
+    require_complete(project.golden, file)
     evaluation = score_run(project.golden, file, dict.fromkeys((*measures, _CLASSES)), unit=project.unit)
     return evaluation.renamed(Path(path).name)

@@ -307,7 +307,7 @@ def _require_unique(traces: Sequence[Trace], source: str) -> None:
 
 def _read_trace(record: Any, source: str, line: int) -> Trace:
     try:
-        return Trace(
+        trace = Trace(
             query=_require(str, record["query"]),
             text=_require(str, record["text"]),
             hits=tuple(map(_read_hit, record["hits"])),
@@ -316,6 +316,11 @@ def _read_trace(record: Any, source: str, line: int) -> Trace:
             paraphrase=_require(int, record.get("paraphrase", 0)),
             repeat=_require(int, record.get("repeat", 0)),
         )
+        if trace.error and trace.hits:
+            raise ValueError("it has an error and hits")
+        if min(trace.paraphrase, trace.repeat) < 0:
+            raise ValueError("a paraphrase or repeat is below 0")
+        return trace
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError) as error:
         raise InputError(f"is not a trace: {error!r}", source=source, line=line) from None
 
