@@ -163,7 +163,7 @@ def test_no_room_left(many: Many, environment: dict[str, str]) -> None:
     (part,) = folder.glob("runs/*")
     assert part.name.endswith(".part")
     written = part.read_bytes().count(b"\n") - 1
-    assert f"{written} answers are kept" in full.stderr
+    assert f"{written} answers are saved" in full.stderr
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=600)
     (file,) = folder.glob("runs/*")
     assert complete(file)
