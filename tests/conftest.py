@@ -71,11 +71,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture(scope="session")
-def environment() -> dict[str, str]:
+def environment(user_cache: Path) -> dict[str, str]:
     """The environment of a user: without what pytest, coverage or an active virtual environment add to it."""
     ours = ("COVERAGE", "COV_", "PYTEST", "PYTHON", "VIRTUAL_ENV", "NO_COLOR", "FORCE_COLOR")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return kept | {"LC_ALL": "C.UTF-8"}
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return theirs | {"LC_ALL": "C.UTF-8"}
 
 
 @pytest.fixture(scope="session")
@@ -91,12 +91,12 @@ def warm(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) 
 
 @pytest.fixture(scope="session")
 def python_of(environment: dict[str, str]) -> Callable[[str], Path]:
-    """Give the Python of an environment beside .venv, such as ``bench``, and make that on first use.
+    """Return the Python of an environment beside .venv, such as ``bench``; the first use makes it.
 
-    Where pip cannot install what belongs into it there is nothing to test, which CI does not accept.
+    Where pip cannot install what belongs into it the test is skipped, and fails in CI.
     """
 
-    def made(name: str) -> Path:
+    def find(name: str) -> Path:
         done = subprocess.run(
             [ROOT / "scripts" / "setup", name], env=environment, capture_output=True, text=True, timeout=900
         )
@@ -105,4 +105,4 @@ def python_of(environment: dict[str, str]) -> Callable[[str], Path]:
         assert done.returncode == 0, done.stderr
         return ROOT / f".venv-{name}" / "bin" / "python"
 
-    return made
+    return find

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -139,22 +137,7 @@ def copy(
     return target
 
 
-@pytest.fixture
-def embeddings(copy: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The README's commands run as for the first time, and leave the hotel's embeddings to those of other pages."""
-    base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "embeddings"
-    made = copy / "examples" / "hotel" / ".karat"
-    first = request.node.callspec.params["page"] == README
-    if shared.exists() and not first:
-        shutil.copytree(shared, made)
-    yield
-    if made.exists() and first:
-        made.rename(shared)
-
-
 @pytest.mark.parametrize("page", with_code("sh"))
-@pytest.mark.usefixtures("embeddings")
 def test_every_shell_block_runs_and_prints_what_the_page_says(
     page: Path, copy: Path, environment: dict[str, str]
 ) -> None:
