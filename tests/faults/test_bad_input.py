@@ -113,7 +113,7 @@ BAD: dict[str, tuple[str | bytes, str | bytes, str, str]] = {
     "JSON keys": (QRELS, '{"q1":\n {"d1": 1, "d1": 2}}', "run.json", "run.json, line 2: key 'd1' appears twice in one"),
     "JSON type": (QRELS, '{"q1": {"d1": "1"}}', "run.json", "run.json, query 'q1', document 'd1': score '1' is text; "),
     "JSON deep": (QRELS, "[" * 200_000, "run.json", "run.json: is nested too deep"),
-    "JSON surrogate": (QRELS, '{"q1": {"\\ud800": 1}}', "run.json", "run.json, query 'q1': id '\\ud800' is no valid"),
+    "JSON surrogate": (QRELS, '{"q1": {"\\ud800": 1}}', "run.json", "run.json, query 'q1': id '\\ud800' is not valid"),
     "JSONL": (
         QRELS,
         '{"qid": "q1", "doc": "d1", "score": 1}\n5\n',

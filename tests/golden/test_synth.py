@@ -216,5 +216,5 @@ class TestStarter:
         assert {judgment.target.document for judgment in gold.golden.judgments} == {"p00000"}
         assert gold.notes == ("no sentence to ask for in p00001, p00002",)
         (tmp_path / "p00000.md").unlink()
-        with pytest.raises(InputError, match="or only such as stand in several documents; write a few"):
+        with pytest.raises(InputError, match="or only sentences that several documents share; write a few"):
             make_starter(tmp_path, "shop")

@@ -14,7 +14,10 @@ MOVERS = [
     {"query": "q3", "measure": "RR@10", "baseline": 0.75, "candidate": 0.5, "moved": ["d-q3 1 to 2", "x1 out, was 2"]},
     {"query": "q2", "measure": "RR@10", "baseline": 0.7, "candidate": 1.0, "moved": []},
 ]
-LINT = {"errors": 0, "warnings": 2}
+LINT = {
+    "name": "turns", "version": "1.0.0", "profile": None, "ok": True, "errors": 0, "warnings": 2, "findings": [],
+    "ignored": {}, "gate": {"declared": False, "floors": {}}, "ceilings": {}, "resolution": None,
+}  # fmt: skip
 
 
 def failed(**fields: Any) -> dict[str, Any]:

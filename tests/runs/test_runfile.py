@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,7 +35,7 @@ HITS = st.builds(
 TRACES = st.builds(
     Trace, query=TEXTS, text=TEXTS, hits=st.lists(HITS, max_size=3).map(tuple), error=TEXTS,
     timings=st.dictionaries(TEXTS, NUMBERS, max_size=2), paraphrase=st.integers(0, 3), repeat=st.integers(0, 3),
-)  # fmt: skip
+).map(lambda trace: replace(trace, hits=()) if trace.error else trace)  # fmt: skip
 EMPTY = Provenance(name="r")
 
 
