@@ -40,15 +40,18 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slow tests: no worker should have one left when the others are done.
+    """Begin with the slow tests, the longest first: no worker should have one left when the others are done.
 
     Those that need an environment beside .venv come after those that need none: pip may still be making it.
     """
 
     def turn(item: pytest.Item) -> int:
-        if "python_of" in getattr(item, "fixturenames", ()):
-            return 1
-        return 0 if item.get_closest_marker("slow") or item.path.parent.name == "quality" else 2
+        fixtures = getattr(item, "fixturenames", ())
+        if "python_of" in fixtures:
+            return 2
+        if "clone" in fixtures or item.path.parent.name == "quality":
+            return 0
+        return 1 if item.get_closest_marker("slow") else 3
 
     items.sort(key=turn)
 

@@ -19,21 +19,22 @@ pytestmark = [pytest.mark.calibration, pytest.mark.no_cover]
 
 
 def outcomes(runs: Scores, gated: tuple[str, ...]) -> list[set[str]]:
-    """Decide on each experiment; give the outcomes of its gated measures."""
+    """Decide on each experiment; return the outcomes of its gated measures."""
     rng = np.random.default_rng(12)
     columns = [zip(*runs[measure], strict=True) for measure in gated]
     rule = DropRule()
-    return [{one.outcome.value for one in decide(scores, rng=rng, rule=rule)} for scores in zip(*columns, strict=True)]
+    decided = (decide(scores, rng=rng, rule=rule) for scores in zip(*columns, strict=True))
+    return [{verdict.outcome.value for verdict in verdicts} for verdicts in decided]
 
 
-def share(found: list[set[str]], outcome: str) -> float:
-    """Give the share of experiments of which any measure has this outcome."""
-    return sum(outcome in one for one in found) / len(found)
+def share(experiments: list[set[str]], outcome: str) -> float:
+    """Return the share of experiments in which any measure has this outcome."""
+    return sum(outcome in seen for seen in experiments) / len(experiments)
 
 
 @cache
 def unchanged(noise: float) -> Scores:
-    """Give 6,000 experiments with 30 queries each in which nothing changed."""
+    """Return 6,000 experiments with 30 queries each in which nothing changed."""
     return worlds.runs(np.random.default_rng(int(100 * noise)), (6_000, 30), noise=noise)
 
 
@@ -59,7 +60,7 @@ def test_the_plain_rule_fires_at_nothing() -> None:
     """
     fired = {
         measure: np.array(
-            [threshold(one, other).outcome is Outcome.FAIL for one, other in zip(*unchanged(0.3)[measure], strict=True)]
+            [threshold(*pair).outcome is Outcome.FAIL for pair in zip(*unchanged(0.3)[measure], strict=True)]
         )
         for measure in MEASURES
     }
@@ -99,9 +100,9 @@ def test_the_number_of_queries_that_is_named_is_enough() -> None:
     one point.
     """
     before, after = (scores.ravel() for scores in worlds.runs(np.random.default_rng(5), (1, 30_000))["RR@10"])
-    (found,) = decide([(before, after)], rng=np.random.default_rng(6))
-    assert found.evidence is not None
-    needed = found.evidence.needed
+    (verdict,) = decide([(before, after)], rng=np.random.default_rng(6))
+    assert verdict.evidence is not None
+    needed = verdict.evidence.needed
     assert needed is not None
     runs = worlds.runs(np.random.default_rng(7), (1_500, needed))
     assert share(outcomes(runs, ("RR@10",)), "pass") == pytest.approx(0.80, abs=0.04)

@@ -25,19 +25,19 @@ Floats = NDArray[np.float64]
 
 
 def differences(seed: int, shape: tuple[int, ...], measure: str = "RR@10", **change: float) -> Floats:
-    """Give the differences of simulated runs."""
+    """Return the differences of simulated runs."""
     before, after = worlds.runs(np.random.default_rng(seed), shape, **change)[measure]
     return after - before
 
 
 @cache
 def truth() -> float:
-    """Give the true mean difference of RR@10 under harm, from two million queries; its standard error is 0.0002."""
+    """Return the true mean difference of RR@10 under harm, from two million queries; its standard error is 0.0002."""
     return float(np.mean([differences(seed, (100, 2_000), harm=HARM).mean() for seed in range(900, 910)]))
 
 
 def coverage(samples: Iterable[Floats], true: float, interval: Callable[[Floats], tuple[float, float]]) -> float:
-    """Give the share of samples whose interval holds the true mean."""
+    """Return the share of samples whose interval holds the true mean."""
     ends = [interval(sample) for sample in samples]
     return sum(low <= true <= high for low, high in ends) / len(ends)
 
@@ -46,17 +46,17 @@ def resampled(method: Method, **more: object) -> Callable[[Floats], tuple[float,
     rng = np.random.default_rng(11)
 
     def interval(sample: Floats) -> tuple[float, float]:
-        found = bootstrap(sample, rng=rng, resamples=1_000, method=method, **more)  # type: ignore[arg-type]
-        return found.low, found.high
+        estimate = bootstrap(sample, rng=rng, resamples=1_000, method=method, **more)  # type: ignore[arg-type]
+        return estimate.low, estimate.high
 
     return interval
 
 
 def by_t(sample: Floats) -> tuple[float, float]:
-    found = paired_t(sample)
-    assert found.low is not None
-    assert found.high is not None
-    return found.low, found.high
+    estimate = paired_t(sample)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return estimate.low, estimate.high
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca"])
@@ -78,13 +78,13 @@ def test_what_the_bootstrap_cannot_do() -> None:
     points. It is why the gate decides by t.
     """
     samples = differences(8, (2_000, 50))
-    found = [coverage(samples, 0.0, interval) for interval in (resampled("percentile"), resampled("bca"), by_t)]
-    assert found == pytest.approx([0.917, 0.878, 0.951], abs=0.025)
-    assert found[2] > found[0] > found[1]
+    rates = [coverage(samples, 0.0, interval) for interval in (resampled("percentile"), resampled("bca"), by_t)]
+    assert rates == pytest.approx([0.917, 0.878, 0.951], abs=0.025)
+    assert rates[2] > rates[0] > rates[1]
 
 
 def repeats(seed: int, experiments: int, queries: int, times: int = 5, **change: float) -> Floats:
-    """Give queries asked several times: a repeat has the difference of the first in 7 of 10 cases, else its own."""
+    """Return queries asked several times: a repeat has the difference of the first in 7 of 10 cases, else its own."""
     own = differences(seed, (experiments, queries, times), **change)
     same = np.random.default_rng(seed + 1).random(own.shape) < 0.7
     return np.where(same, own[..., :1], own).reshape(experiments, queries * times)
@@ -100,10 +100,10 @@ def test_clusters_hold_the_true_mean() -> None:
     labels = np.repeat(np.arange(50), 5)
 
     def by_cluster(sample: Floats) -> tuple[float, float]:
-        found = paired_t(sample, clusters=labels)
-        assert found.low is not None
-        assert found.high is not None
-        return found.low, found.high
+        estimate = paired_t(sample, clusters=labels)
+        assert estimate.low is not None
+        assert estimate.high is not None
+        return estimate.low, estimate.high
 
     assert 0.92 <= coverage(samples[:1_000], true, resampled("percentile", clusters=labels)) <= 0.97
     assert 0.93 <= coverage(samples, true, by_cluster) <= 0.97
@@ -117,8 +117,8 @@ def test_clustered_flips_keep_their_level() -> None:
     """
     samples, labels = repeats(30, 2_000, 30), np.repeat(np.arange(30), 5)
     rng = np.random.default_rng(31)
-    together = [permutation(one, rng=rng, resamples=499, clusters=labels).p <= 0.05 for one in samples]
-    apart = [permutation(one, rng=rng, resamples=499).p <= 0.05 for one in samples]
+    together = [permutation(sample, rng=rng, resamples=499, clusters=labels).p <= 0.05 for sample in samples]
+    apart = [permutation(sample, rng=rng, resamples=499).p <= 0.05 for sample in samples]
     assert np.mean(together) <= 0.065
     assert np.mean(apart) > 0.25
 
@@ -131,8 +131,8 @@ def test_drawn_p_values_are_uniform_where_nothing_changed() -> None:
     samples = np.random.default_rng(40).normal(0, 0.3, (5_000, 40)).clip(-1, 1)
     rng = np.random.default_rng(41)
     for alternative in ("less", "two-sided"):
-        found = [permutation(one, rng=rng, resamples=999, alternative=alternative).p for one in samples]  # type: ignore[arg-type]
-        assert stats.kstest(found, "uniform").pvalue > 0.001
+        p_values = [permutation(sample, rng=rng, resamples=999, alternative=alternative).p for sample in samples]  # type: ignore[arg-type]
+        assert stats.kstest(p_values, "uniform").pvalue > 0.001
 
 
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.2])
@@ -142,9 +142,9 @@ def test_a_p_is_never_below_a_level_more_often_than_the_level(level: float) -> N
     Of 8,000 experiments: four standard errors are the room.
     """
     samples, rng = differences(50, (8_000, 30)), np.random.default_rng(51)
-    found = np.mean([permutation(one, rng=rng, resamples=999, alternative="less").p <= level for one in samples])
-    assert found <= level + 4 * math.sqrt(level * (1 - level) / 8_000)
-    assert found > level / 4
+    rate = np.mean([permutation(sample, rng=rng, resamples=999, alternative="less").p <= level for sample in samples])
+    assert rate <= level + 4 * math.sqrt(level * (1 - level) / 8_000)
+    assert rate > level / 4
 
 
 @pytest.mark.parametrize(("sides", "alternative"), [(1, "less"), (2, "two-sided")])
@@ -154,7 +154,7 @@ def test_power_is_how_often_real_scores_show_the_drop(sides: int, alternative: s
     Of 4,000 experiments with 40 queries: the standard error is 0.8 points.
     """
     samples = differences(60, (4_000, 40), harm=0.3)
-    found = np.mean([paired_t(one, alternative=alternative).p <= 0.05 for one in samples])  # type: ignore[arg-type]
+    rate = np.mean([paired_t(sample, alternative=alternative).p <= 0.05 for sample in samples])  # type: ignore[arg-type]
     expected = power(40, float(samples.mean()), float(samples.std()), sides=sides)
     assert 0.3 < expected < 0.9
-    assert found == pytest.approx(expected, abs=0.05)
+    assert rate == pytest.approx(expected, abs=0.05)

@@ -28,7 +28,7 @@ HARM, HARM_BY_THE_MARGIN = 0.74, 0.205
 def runs(
     rng: np.random.Generator, shape: tuple[int, ...], *, noise: float = 0.3, harm: float = 0.0, lost: float = 0.0
 ) -> Scores:
-    """Give for each measure the scores of baseline and candidate, in arrays of this shape; the last axis is queries."""
+    """Return the scores of baseline and candidate by measure, in arrays of this shape; the last axis is queries."""
     own = rng.standard_normal((*shape, DOCUMENTS), dtype=np.float32)
     count = rng.choice([1, 2, 3], size=shape, p=[0.6, 0.25, 0.15])
     relevant = np.arange(RELEVANT) < count[..., None]
@@ -42,7 +42,7 @@ def runs(
 def _ranks(
     rng: np.random.Generator, own: NDArray[np.float32], relevant: NDArray[np.bool_], noise: float, harm: float
 ) -> Floats:
-    """Give the ranks of the relevant documents in one run; beyond the number of relevant ones, infinite."""
+    """Return the ranks of the relevant documents in one run; beyond the number of relevant ones, infinite."""
     scores = own + noise * rng.standard_normal(own.shape, dtype=np.float32)
     scores[..., :RELEVANT] -= np.where(relevant, np.float32(harm), np.float32(0))
     higher = np.stack([(scores > scores[..., i, None]).sum(axis=-1) for i in range(RELEVANT)], axis=-1)

@@ -170,15 +170,15 @@ def test_the_action_is_a_composite_one() -> None:
     action = yaml.safe_load(ACTION.read_text())
     assert set(action) == {"name", "description", "author", "branding", "inputs", "outputs", "runs"}
     assert set(action["inputs"]) == {"folder", "policy", "baseline"}
-    assert all(set(one) == {"description", "default"} for one in action["inputs"].values())
+    assert all(set(option) == {"description", "default"} for option in action["inputs"].values())
     assert action["runs"]["using"] == "composite"
     steps = action["runs"]["steps"]
     assert all(step["shell"] == "bash" for step in steps)
-    given = {name for step in steps for name in re.findall(r"inputs\.(\w+)", json.dumps(step["env"]))}
-    assert given == set(action["inputs"])
+    read = {name for step in steps for name in re.findall(r"inputs\.(\w+)", json.dumps(step["env"]))}
+    assert read == set(action["inputs"])
     written = set(re.findall(r'echo "(\w+)=', "".join(step["run"] for step in steps)))
     assert set(action["outputs"]) == written
-    assert {one["value"] for one in action["outputs"].values()} == {
+    assert {output["value"] for output in action["outputs"].values()} == {
         f"${{{{ steps.gate.outputs.{name} }}}}" for name in written
     }
 
@@ -189,8 +189,8 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
 
     Where nothing was decided there is nothing to report on, and no other message than that of the gate.
     """
-    made = golden.synthesise([Document(id=one, text=f"The {one} opens at six.") for one in ("pool", "gym")])
-    golden.write(made, tmp_path / "set")
+    golden_set = golden.synthesise([Document(id=page, text=f"The {page} opens at six.") for page in ("pool", "gym")])
+    golden.write(golden_set, tmp_path / "set")
     config = '[golden]\npath = "set"\n[pipeline]\ndense = false\n[eval]\nmeasures = ["RR@10"]\n'
     (tmp_path / "karat.toml").write_text(config)
     (tmp_path / "floor.toml").write_text('[gate]\n[[gate.rules]]\nmetric = "RR@10"\nmin = 1.01\n')
@@ -212,14 +212,14 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
         assert done.stderr.count("karat: ") <= 1 or done.returncode < 2, done.stderr
         return done.returncode, dict(line.split("=", 1) for line in output.read_text().splitlines())
 
-    code, found = outcome()
-    assert (code, found["outcome"]) == (0, "inconclusive")
-    assert Path(found["run"]).is_file()
-    reports = {re.sub(r"\d+-\d+-\d+", "DATE", path.name) for path in Path(found["reports"]).iterdir()}
+    code, outputs = outcome()
+    assert (code, outputs["outcome"]) == (0, "inconclusive")
+    assert Path(outputs["run"]).is_file()
+    reports = {re.sub(r"\d+-\d+-\d+", "DATE", path.name) for path in Path(outputs["reports"]).iterdir()}
     assert reports == {"comment.md", "junit.xml", "rag-eval-DATE.html", "rag-eval-DATE.json", "rag-eval-DATE.md"}
-    code, found = outcome(POLICY="./floor.toml")
-    assert (code, found["outcome"]) == (1, "fail")
-    comment = (Path(found["reports"]) / "comment.md").read_text()
+    code, outputs = outcome(POLICY="./floor.toml")
+    assert (code, outputs["outcome"]) == (1, "fail")
+    comment = (Path(outputs["reports"]) / "comment.md").read_text()
     assert "1.01" in comment, "the policy is said once, and every report is of its decision"
     assert outcome(FOLDER="nowhere") == (2, {"outcome": "error"})
     queries = tmp_path / "set" / "queries.jsonl"

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def wrong(kind: str, path: Path) -> str:
-    """Say what a schema has against a file; empty if nothing."""
+    """Return what a schema has against a file, or nothing."""
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{kind}", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode in (0, 1), done.stderr

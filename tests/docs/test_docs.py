@@ -32,7 +32,7 @@ PAGES = [
 
 
 def verbs(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Give every verb with its name, those of groups as in ``golden check``."""
+    """Return every verb with its name, those of groups as in ``golden check``."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -82,19 +82,19 @@ EXIT = re.compile(r"<!-- exit=(\d+) -->\s*")  # not in the fence's first line, w
 
 
 def blocks(page: Path) -> list[Block]:
-    """Give the fenced blocks of a page."""
+    """Return the fenced blocks of a page."""
     text = page.read_text(encoding="utf-8")
-    found: list[Block] = []
+    fences: list[Block] = []
     end = 0
     for match in FENCE.finditer(text):
         between, content = text[end : match.start()], textwrap.dedent(match[3])
-        if found and found[-1].info == "sh" and match[2] == "text" and not between.strip():
-            found[-1] = replace(found[-1], output=content)
+        if fences and fences[-1].info == "sh" and match[2] == "text" and not between.strip():
+            fences[-1] = replace(fences[-1], output=content)
         marked = EXIT.search(between)
         code = int(marked[1]) if marked and marked.end() == len(between) else 0
-        found.append(Block(line=text.count("\n", 0, match.start()) + 1, info=match[2], text=content, exit_code=code))
+        fences.append(Block(line=text.count("\n", 0, match.start()) + 1, info=match[2], text=content, exit_code=code))
         end = match.end()
-    return found
+    return fences
 
 
 def is_shortened(printed: str, shown: str) -> bool:
@@ -104,18 +104,13 @@ def is_shortened(printed: str, shown: str) -> bool:
 
 
 def code(page: Path, language: str) -> list[Block]:
-    """Give the blocks of a page that are in a language."""
+    """Return the blocks of a page that are in a language."""
     return [block for block in blocks(page) if block.info == language]
 
 
 def with_code(language: str) -> list[object]:
-    """Give the pages that have code in a language, as parameters of a test; the README's commands embed the hotel."""
-    slow = {("sh", README): pytest.mark.slow}
-    return [
-        pytest.param(page, id=str(page.relative_to(ROOT)), marks=slow.get((language, page), ()))
-        for page in PAGES
-        if code(page, language)
-    ]
+    """Return the pages that have code in a language, as parameters of a test."""
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if code(page, language)]
 
 
 @pytest.fixture(scope="session")
@@ -172,12 +167,12 @@ def test_every_python_block_runs_and_gives_what_the_page_says(
     page: Path, copy: Path, environment: dict[str, str]
 ) -> None:
     """Python blocks run in their order, and give the values that stand under them."""
-    given = json.dumps([(block.line, block.text) for block in code(page, "python")])
+    source = json.dumps([(block.line, block.text) for block in code(page, "python")])
     done = subprocess.run(
         [sys.executable, "-c", RUN_PYTHON],
         cwd=copy,
         env=environment,
-        input=given,
+        input=source,
         capture_output=True,
         text=True,
         timeout=600,
@@ -204,7 +199,7 @@ def test_no_shell_block_installs_with_pip() -> None:
 
 
 def options(command: click.Command) -> Iterator[click.Option]:
-    """Give the options of a verb, apart from its help."""
+    """Return the options of a verb, apart from its help."""
     return (p for p in command.params if isinstance(p, click.Option) and "--help" not in p.opts)
 
 
@@ -239,18 +234,18 @@ def test_every_public_name_is_described() -> None:
 
 
 def own_measures() -> list[Definition]:
-    """Give the measures of karat itself, without those of other packages that may be installed."""
+    """Return the measures of karat itself, without those of other packages that may be installed."""
     return [d for d in MEASURES if d.kernel.__module__.startswith("karat.")]
 
 
 @pytest.mark.parametrize("definition", own_measures(), ids=lambda d: d.name)
 def test_every_measure_says_all_that_the_reference_shows(definition: Definition) -> None:
     """A measure has a summary of one sentence, formula, range, convention, citation, and an example that uses it."""
-    said = sections(definition)
-    assert set(said) == {"Summary", "Example", *SECTIONS}
-    assert all(said.values())
-    assert said["Summary"].endswith(".")
-    assert any(word.lower() in said["Example"].lower() for word in (definition.name, *definition.aliases))
+    parts = sections(definition)
+    assert set(parts) == {"Summary", "Example", *SECTIONS}
+    assert all(parts.values())
+    assert parts["Summary"].endswith(".")
+    assert any(word.lower() in parts["Example"].lower() for word in (definition.name, *definition.aliases))
     assert all(parameter.help for parameter in definition.parameters)
 
 
@@ -280,12 +275,12 @@ def test_the_number_of_measures_in_the_readme_is_right() -> None:
 
 
 def prose(page: Path) -> str:
-    """Give a page without its code."""
+    """Return a page without its code."""
     return re.sub(r"`[^`\n]+`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
 
 
 def anchors(page: Path) -> set[str]:
-    """Give the fragments that can be linked to in a page."""
+    """Return the fragments that can be linked to in a page."""
     headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
@@ -310,10 +305,10 @@ class _Assets(HTMLParser):
         self.loaded: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        attributes = dict(attrs)
         loads = {"link": "href", "script": "src", "img": "src", "iframe": "src"}
-        if tag in loads and given.get(loads[tag]) and given.get("rel") != "canonical":
-            self.loaded.append(str(given[loads[tag]]))
+        if tag in loads and attributes.get(loads[tag]) and attributes.get("rel") != "canonical":
+            self.loaded.append(str(attributes[loads[tag]]))
 
 
 @pytest.mark.slow

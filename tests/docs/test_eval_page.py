@@ -22,17 +22,17 @@ WORDS = set(re.findall(r"`([^`\n]+)`", PAGE))
 def test_every_table_and_key_is_there() -> None:
     """A key that can be set is on the page."""
     assert {f"[{table}]" for table in _TABLES} <= WORDS
-    assert set(_GOLDEN) | set(_EVAL) | {one.name for one in fields(Stages)} <= WORDS
+    assert set(_GOLDEN) | set(_EVAL) | {field.name for field in fields(Stages)} <= WORDS
 
 
 def test_every_option_of_the_stages_is_there() -> None:
     """Chunkers, indexes, expansion, fusion and variety, with all that they can be told."""
     assert set(CHUNKERS) <= WORDS
     stages = (*CHUNKERS.values(), Lexical, Feedback, Dense, Fusion, Variety)
-    assert {one.name for stage in stages for one in fields(stage)} - {"tokens"} <= WORDS
+    assert {field.name for stage in stages for field in fields(stage)} - {"tokens"} <= WORDS
 
 
 def test_every_reranker_and_service_is_there() -> None:
     """Kinds of rerankers with their options, what follows them, and the keys of a service behind HTTP."""
     assert set(_KINDS) | set(_AFTERWARDS) | {option for _, types in _KINDS.values() for option in types} <= WORDS
-    assert {one.name for one in fields(HttpSystem) if one.init} <= WORDS
+    assert {field.name for field in fields(HttpSystem) if field.init} <= WORDS

@@ -42,17 +42,17 @@ def section(title: str) -> str:
     """Return the text under a heading, up to the next one that is not below it."""
     page = PAGE.read_text(encoding="utf-8")
     plain = FENCE.sub(lambda fence: re.sub(r"[^\n]", " ", fence[0]), page)  # where # begins no heading
-    found = re.search(rf"^(#+) {re.escape(title)}$", plain, re.MULTILINE)
-    assert found, f"no heading {title}"
-    following = re.compile(rf"^#{{1,{len(found[1])}}} ", re.MULTILINE).search(plain, found.end())
-    return page[found.end() : following.start() if following else len(page)]
+    heading = re.search(rf"^(#+) {re.escape(title)}$", plain, re.MULTILINE)
+    assert heading, f"no heading {title}"
+    following = re.compile(rf"^#{{1,{len(heading[1])}}} ", re.MULTILINE).search(plain, heading.end())
+    return page[heading.end() : following.start() if following else len(page)]
 
 
 def example(title: str, language: str) -> str:
     """Return the first block in a language under a heading."""
-    found = next((fence for fence in FENCE.finditer(section(title)) if fence[2] == language), None)
-    assert found, f"no {language} under {title}"
-    return found[3]
+    block = next((fence for fence in FENCE.finditer(section(title)) if fence[2] == language), None)
+    assert block, f"no {language} under {title}"
+    return block[3]
 
 
 def keys(title: str) -> set[str]:
@@ -163,10 +163,10 @@ def json_values(text: str, where: str) -> list[Any]:
         return [json.loads(text)]
     except json.JSONDecodeError:
         pass  # it may be JSONL
-    found = []
+    values = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            found.append(json.loads(line))
+            values.append(json.loads(line))
         except json.JSONDecodeError as error:
             pytest.fail(f"{where}, row {number}: {error}")
-    return found
+    return values

@@ -72,8 +72,8 @@ def first_use(
         )
         for _ in range(2)
     ]
-    given = [process.communicate(timeout=600) for process in started]
-    return root, [(process.returncode, *texts) for process, texts in zip(started, given, strict=True)]
+    outputs = [process.communicate(timeout=600) for process in started]
+    return root, [(process.returncode, *texts) for process, texts in zip(started, outputs, strict=True)]
 
 
 @pytest.fixture
@@ -86,17 +86,17 @@ def test_first_use_sets_up_and_says_so_on_stderr(first_use: tuple[Path, list[tup
     """The first call makes .venv and says what it does; standard output has the result and nothing else."""
     root, calls = first_use
     assert [(code, out) for code, out, _ in calls] == [(0, VERSION), (0, VERSION)], calls
-    said = "".join(err for _, _, err in calls)
-    assert MAKING in said
-    assert INSTALLING in said
+    messages = "".join(err for _, _, err in calls)
+    assert MAKING in messages
+    assert INSTALLING in messages
     assert (root / ".venv" / "bin" / "python").exists()
 
 
 def test_two_first_uses_at_once_make_one_environment(first_use: tuple[Path, list[tuple[int, str, str]]]) -> None:
     """Of two launchers that start together one sets up, and the other waits for it and says so."""
-    said = sorted((err for _, _, err in first_use[1]), key=len)
-    assert sum(MAKING in err for err in said) == 1
-    assert said[0] == "karat: waiting for another set-up to end\n"
+    messages = sorted((err for _, _, err in first_use[1]), key=len)
+    assert sum(MAKING in err for err in messages) == 1
+    assert messages[0] == "karat: waiting for another set-up to end\n"
 
 
 def test_the_readmes_command_works_in_the_fresh_clone(ready: Path, environment: dict[str, str]) -> None:
@@ -237,8 +237,8 @@ def test_changed_requirements_are_installed_into_the_same_environment(
     root = recovered[0]
     project = root / "pyproject.toml"
     before = project.read_text()
-    kept = root / ".venv" / "kept"
-    kept.touch()
+    witness = root / ".venv" / "witness"
+    witness.touch()
     project.write_text(before + "\n[tool.other]\n")
     calls = [launch(root / "karat", "--version", env=environment)]
     project.write_text("# changed\n" + before)
@@ -248,7 +248,7 @@ def test_changed_requirements_are_installed_into_the_same_environment(
     assert [(done.returncode, done.stdout) for done in calls] == [(0, VERSION), (3, ""), (0, VERSION), (0, VERSION)]
     assert [INSTALLING in done.stderr for done in calls] == [False, True, True, False]
     assert not any(MAKING in done.stderr for done in calls)
-    assert kept.exists()
+    assert witness.exists()
 
 
 @contextmanager
@@ -269,9 +269,9 @@ def poor(tmp_path: Path) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in TOOLS:
-        found = shutil.which(name)
-        if found:
-            (folder / name).symlink_to(found)
+        program = shutil.which(name)
+        if program:
+            (folder / name).symlink_to(program)
     return folder
 
 

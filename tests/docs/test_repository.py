@@ -20,12 +20,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def packages() -> list[str]:
-    """Give the names of karat's packages."""
-    return ["karat", *(f"karat.{found.name}" for found in pkgutil.iter_modules(karat.__path__) if found.ispkg)]
+    """Return the names of karat's packages."""
+    return ["karat", *(f"karat.{package.name}" for package in pkgutil.iter_modules(karat.__path__) if package.ispkg)]
 
 
 def constants_classes_functions(name: str) -> tuple[int, str]:
-    """Give the sort key of `__all__`: constants, then classes, then the rest, each by name."""
+    """Return the sort key of `__all__`: constants, then classes, then the rest, each by name."""
     return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)
 
 
@@ -47,7 +47,7 @@ def test_the_door_of_a_package_has_all_that_it_imports(name: str) -> None:
 
 
 def names_of_the_door(package: ModuleType) -> set[str]:
-    """Give the public names that the `__init__.py` of a package imports from karat, or defines."""
+    """Return the public names that the `__init__.py` of a package imports from karat, or defines."""
     tree = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8"))
     imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     names = {a.asname or a.name for node in imported if (node.module or "").startswith("karat") for a in node.names}
@@ -57,8 +57,8 @@ def names_of_the_door(package: ModuleType) -> set[str]:
 
 def test_modules_inside_packages_are_private() -> None:
     """`__init__.py` is the only door: every other module's name begins with an underscore, but for `__main__`."""
-    found = pkgutil.walk_packages(karat.__path__, "karat.")
-    assert [m.name for m in found if not m.ispkg and not m.name.rpartition(".")[2].startswith("_")] == []
+    modules = pkgutil.walk_packages(karat.__path__, "karat.")
+    assert [m.name for m in modules if not m.ispkg and not m.name.rpartition(".")[2].startswith("_")] == []
 
 
 def test_no_source_file_is_longer_than_400_lines(files: list[Path]) -> None:
@@ -68,10 +68,10 @@ def test_no_source_file_is_longer_than_400_lines(files: list[Path]) -> None:
 
 
 def sources(files: list[Path]) -> list[Path]:
-    """Give the Python files of the package."""
-    found = [name for name in files if name.parts[0] == "src" and name.suffix == ".py"]
-    assert found
-    return found
+    """Return the Python files of the package."""
+    names = [name for name in files if name.parts[0] == "src" and name.suffix == ".py"]
+    assert names
+    return names
 
 
 def test_every_extra_is_described() -> None:
@@ -87,13 +87,13 @@ def test_the_changelog_begins_with_this_version() -> None:
 
 
 def shell_scripts(files: list[Path]) -> list[Path]:
-    """Give the files that begin with a line for sh."""
-    found = []
+    """Return the files that begin with a line for sh."""
+    scripts = []
     for name in files:
         with (ROOT / name).open("rb") as file:
             if file.readline() == b"#!/bin/sh\n":
-                found.append(name)
-    return found
+                scripts.append(name)
+    return scripts
 
 
 def test_shell_scripts_parse_stop_at_errors_and_can_be_called(files: list[Path]) -> None:
@@ -120,11 +120,11 @@ MACHINE = re.compile(
 
 def test_no_file_names_this_machine_or_its_package_index(files: list[Path]) -> None:
     """Paths of a developer's machine and addresses of package indexes have no place in the repository."""
-    found = []
+    matches = []
     for name in files:
         text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
-        found += [f"{name}: {match[0]}" for match in MACHINE.finditer(text)]
-    assert found == []
+        matches += [f"{name}: {match[0]}" for match in MACHINE.finditer(text)]
+    assert matches == []
 
 
 @pytest.mark.parametrize("text", ["cd /" + "work/main", "'/" + "home/me/x'", "https://py" + "pi.org/simple"])

@@ -92,15 +92,15 @@ def table_of(rows: Iterator[tuple[str, str, float]] | list[tuple[str, str, float
 
 def trec(data: bytes, kind: str) -> Table:
     """Read columns between runs of blanks."""
-    found = []
+    rows = []
     for line in text_of(data).split("\n"):
         fields = [field for field in re.split("[ \t\r\v\f]+", line) if field]
         if not fields:
             continue
         if len(fields) != (4 if kind == "qrels" else 6):
             raise Refused
-        found.append((fields[0], fields[2], number_of(fields[3 if kind == "qrels" else 4], kind)))
-    return table_of(found)
+        rows.append((fields[0], fields[2], number_of(fields[3 if kind == "qrels" else 4], kind)))
+    return table_of(rows)
 
 
 NAMES = (
@@ -114,7 +114,7 @@ VALUES = {
 
 
 def fold(name: str) -> str:
-    """Give a column's name as it is compared."""
+    """Return a column's name as it is compared."""
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
@@ -260,7 +260,7 @@ REFERENCE: dict[str, Callable[[bytes, str], Table]] = {
 
 
 def reference(data: bytes, kind: str, format: str) -> Table:
-    """Give the table of a file whose format is known, unpacked if it is gzipped."""
+    """Return the table of a file whose format is known, unpacked if it is gzipped."""
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
@@ -273,7 +273,7 @@ def reference(data: bytes, kind: str, format: str) -> Table:
 
 
 def right_files(kind: str) -> list[tuple[str, bytes]]:
-    """Give names and contents of right files, in every format."""
+    """Return names and contents of right files, in every format."""
     table: dict[str, dict[str, Any]] = {"qrels": QRELS, "run": RUN}[kind]  # type: ignore[dict-item]
     rows = [(q, d, v) for q, documents in table.items() for d, v in documents.items()]
     value = {"qrels": "relevance", "run": "score"}[kind]
@@ -297,7 +297,7 @@ def right_files(kind: str) -> list[tuple[str, bytes]]:
 
 
 def right_parquet(kind: str) -> list[tuple[str, bytes]]:
-    """Give the same as Parquet, in one group of rows and in several."""
+    """Return the same files as Parquet, in one group of rows and in several."""
     table: dict[str, dict[str, Any]] = {"qrels": QRELS, "run": RUN}[kind]  # type: ignore[dict-item]
     rows = [(q, d, v) for q, documents in table.items() for d, v in documents.items()]
     frame = pl.DataFrame(rows, schema=["query_id", "doc_id", {"qrels": "rel", "run": "score"}[kind]], orient="row")
@@ -391,7 +391,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def table_or_none(path: Path, kind: Any, format: str | None) -> Table | None:
-    """Give the table that karat reads, or None if it refuses the file."""
+    """Return the table that karat reads, or None if it refuses the file."""
     try:
         table = load_run(path, format).table() if kind == "run" else load_judgments(path, format).table()
         return {query: dict(documents) for query, documents in table.items()}
@@ -451,7 +451,7 @@ def test_the_reference_reads_the_right_files(tmp_path: Path) -> None:
 @seeds
 def test_damaged_files_are_refused_or_read_as_the_reference_reads_them(tmp_path: Path, seed: int) -> None:
     """Whatever is done to a file, karat explains what is wrong or reads what stands there, and in no time."""
-    taken = 0
+    compared = 0
     for qrels, run, path, kind, named in damaged_files(seed, tmp_path, FILES):
         with time_limit(SECONDS):
             scored = accepted(qrels, run, named)
@@ -459,10 +459,10 @@ def test_damaged_files_are_refused_or_read_as_the_reference_reads_them(tmp_path:
         assert table is not None or not scored
         if table is None:
             continue
-        taken += 1
+        compared += 1
         data = path.read_bytes()
         assert reference(data, kind, named or find(path).format) == table, data
-    assert taken > FILES / 20, "too few files are read for the comparison to mean anything"
+    assert compared > FILES / 20, "too few files are read for the comparison to mean anything"
 
 
 @seeds
