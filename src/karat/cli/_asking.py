@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._ending import guard_exit
 from karat.cli._progress import Progress, say
 from karat.config import Settings, setting_types
 
@@ -50,20 +51,78 @@ def importable(folder: Path) -> None:
     sys.path[:0] = dict.fromkeys((str(Path.cwd()), str(folder.resolve())))
 
 
-def ask(project: Project, settings: Settings, *, output: str | None, system: str | None, **options: Any) -> Run:
+def naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name a run, and that set the parameters of the user's own system."""
+    command = click.option(
+        "--parameter",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Passed to your retriever, as [eval.parameters] in karat.toml; can be repeated.",
+    )(command)
+    return click.option("--label", metavar="TEXT", default="", help="A name for the run, shown instead of its commit.")(
+        command
+    )
+
+
+def set_parameters(project: Project, assignments: Sequence[str]) -> Project:
+    """Return the project with the parameters of the command line, such as ``alpha=0.5``."""
+    import tomllib
+
+    from karat.core import UsageError
+
+    parameters: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise UsageError(f"--parameter {assignment}: write NAME=VALUE, such as alpha=0.5")
+        try:
+            parameters[name.strip()] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:  # a text without quotes
+            parameters[name.strip()] = text
+    return project.with_parameters(parameters) if parameters else project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedRun:
+    """A run, and the file that it was saved as."""
+
+    run: Run
+    path: Path
+
+
+def ask(
+    project: Project,
+    settings: Settings,
+    *,
+    output: str | None,
+    system: str | None,
+    label: str = "",
+    resume: bool = True,
+    **options: Any,
+) -> SavedRun:
     """Make the run of a project; ``options`` are those of :meth:`Project.system`."""
     from karat.projects import ask_project
 
     importable(project.config.folder)
+    guard_exit()
     # Whatever the system prints is not part of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
         subject = project.system(system, say=say, progress=progress, **options)
         try:
             run, path = ask_project(
-                project, settings, system=subject, folder=output, progress=lambda *far: progress("asking", *far)
+                project,
+                settings,
+                system=subject,
+                folder=output,
+                label=label,
+                resume=resume,
+                say=progress.say,
+                progress=lambda *far: progress("asking", *far),
             )
         except KeyboardInterrupt:
-            say("interrupted; the same command goes on where this one was")
+            goes_on = "the same command goes on where this one was" if resume else "--resume goes on where this one was"
+            say(f"interrupted; {goes_on}")
             raise
     say(f"run saved as {path}")
-    return run
+    return SavedRun(run=run, path=path)

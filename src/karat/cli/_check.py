@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask
+from karat.cli._asking import ask, naming_options, set_parameters
 from karat.cli._gate import emit_decision
 from karat.cli._table import bold, emit, escaped
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @click.option("--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
 @click.option("--reports", metavar="DIR", help="Where the reports go.  [default: DIR/reports]")
 @click.option("--no-report", is_flag=True, help="Write no reports; else Markdown, HTML, and JSON for karat report.")
+@naming_options
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same code, instead of asking anew.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, and what the golden set lacks.")
 @click.pass_context
@@ -40,7 +42,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     from karat.projects import find_baseline, gate_run, open_project, project_policy, report_document
     from karat.schema import GoldenErrors, to_plain
 
-    project = open_project(folder)
+    project = set_parameters(open_project(folder), options["parameters"])
     report = check_configured(project.golden, project.config)
     if report.errors:
         errors = to_plain(GoldenErrors(lint=report.document()))
@@ -48,9 +50,16 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         context.exit(2)
     project_policy(project, options["policy"])  # a mistake in either is reported before anything is asked
     find_baseline(project, options["baseline"])
-    run = ask(project, project.settings(), output=options["output"], system=options["system"])
-    result = gate_run(project, run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    document = report_document(result, lint=report.document())
+    saved = ask(
+        project,
+        project.settings(),
+        output=options["output"],
+        system=options["system"],
+        label=options["label"],
+        resume=options["resume"],
+    )
+    result = gate_run(project, saved.run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    document = report_document(result, file=saved.path.name, lint=report.document())
     if not options["no_report"]:
         _write_reports(Path(options["reports"] or project.config.folder / "reports"), document)
     emit_decision(document, project.config.folder, as_json=options["as_json"])
@@ -59,11 +68,14 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
 
 def _write_reports(folder: Path, document: DecisionDocument) -> None:
     """Write the reports for people, and the decision, from which every other report is rendered."""
-    from karat.cli._report import report_path, write_report
+    from karat.cli._report import write_report
+    from karat.projects import name_reports
     from karat.reports import render_html, render_json, render_markdown
 
-    for suffix, render in (("md", render_markdown), ("html", render_html), ("json", render_json)):
-        write_report(report_path(folder, document, suffix), render(document))
+    renderers = {"md": render_markdown, "html": render_html, "json": render_json}
+    texts = {suffix: render(document) for suffix, render in renderers.items()}
+    for path, text in name_reports(folder, document, texts).items():
+        write_report(str(path), text)
 
 
 def _errors(report: Report, folder: str) -> str:

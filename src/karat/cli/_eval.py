@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._asking import ask, asking_options, given_settings
+from karat.cli._asking import ask, asking_options, given_settings, naming_options, set_parameters
 from karat.cli._progress import say
 from karat.cli._table import emit
 
 if TYPE_CHECKING:
     from karat.core import Run
     from karat.projects import Project
+
+
+_OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 
 
 @click.command("eval", short_help="Ask a system the queries of a golden set, and score it.")
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     "--run", "run_file", metavar="FILE", help="Score an existing run instead of asking: of karat, traces, or TREC."
 )
 @asking_options
+@naming_options
 @click.option(
     "--success",
     type=float,
@@ -45,7 +49,7 @@ def command(folder: str, **options: Any) -> None:
     """Evaluate retrieval in DIR: a project with karat.toml, or any golden set that karat reads.
 
     Without --system the built-in pipeline indexes the documents of the set and answers. The run is saved as it grows,
-    and an interrupted run is continued by the same command.
+    and an interrupted run is continued by the same command, as long as the code of the system is the same.
 
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
@@ -55,7 +59,7 @@ def command(folder: str, **options: Any) -> None:
     from karat.schema import to_json
 
     _check_options(options)
-    project = open_project(folder)
+    project = set_parameters(open_project(folder), options["parameters"])
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
     run = _read_run(project, options["run_file"]) if options["run_file"] else _ask(project, options)
@@ -71,9 +75,9 @@ def _check_options(options: dict[str, Any]) -> None:
     """Refuse options that say how to ask if nothing is asked."""
     from karat.core import UsageError
 
-    names = [*given_settings(options), *(name for name in ("system", "tenant", "output", "no_cache") if options[name])]
+    names = [*given_settings(options), *(name for name in _OF_ASKING if options[name])]
     if options["run_file"] and names:
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+        flags = ", ".join(f"--{name.replace('_', '-').removesuffix('s')}" for name in names)
         raise UsageError(f"{flags} with --run: the run exists already, and nothing is asked")
 
 
@@ -95,5 +99,6 @@ def _ask(project: Project, options: dict[str, Any]) -> Run:
         output=options["output"],
         system=options["system"],
         tenant=options["tenant"],
+        label=options["label"],
         cache=not options["no_cache"],
-    )
+    ).run

@@ -43,7 +43,7 @@ def command(context: click.Context, /, run: str, **options: Any) -> None:
     project = open_project(chosen.project)
     answers = read_answers(chosen.path, project.golden, say=say)
     result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    document = report_document(result)
+    document = report_document(result, file=chosen.path.name)
     emit_decision(document, project.config.folder, as_json=options["as_json"])
     context.exit(document.verdict.exit_code)
 

@@ -9,6 +9,7 @@ import traceback
 
 import click
 
+from karat.cli._ending import leave
 from karat.cli._table import escaped, silence
 from karat.cli._verbs import Verbs
 from karat.core import KaratError, __version__
@@ -17,10 +18,12 @@ _SECTIONS = {
     "Start": ("init", "golden"),
     "Evaluate": ("eval", "score", "fuse", "sweep"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
-    "Look": ("report", "trend", "experiments"),
+    "Look": ("report", "runs", "show", "trend", "experiments"),
     "Toolbox": ("measures", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""
+_DECIDING = ("check", "gate", "baseline", "sweep")
+"""The verbs whose exit code 0 says that something may ship."""
 _VERBS = {
     verb: f"karat.cli._{verb.replace('-', '_')}" for verbs in _SECTIONS.values() for verb in verbs
 }  # fmt: skip
@@ -44,14 +47,13 @@ def main() -> None:
     """Run the command line and exit: 0 pass, 1 gate failed, 2 usage or input, 3 infrastructure, 4 inconclusive."""
     if "_KARAT_COMPLETE" in os.environ:
         cli.main(prog_name="karat")  # a shell asks for completions; click prints them and exits
+    code = _run(sys.argv[1:])
     try:
-        code = _run(sys.argv[1:])
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        silence()  # the reader (head, less) has closed the pipe
-        code = 0
-    sys.exit(code)
+        silence()  # the reader (head, less) has closed the pipe, which does not change what was decided
+    leave(code)
 
 
 def _run(arguments: list[str]) -> int:
@@ -82,7 +84,8 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return 130
     except BrokenPipeError:
-        raise
+        silence()  # the reader of a help text has closed the pipe; whatever a verb prints goes through emit()
+        return 3 if arguments[:1] and arguments[0] in _DECIDING and not {"-h", "--help"} & {*arguments} else 0
     except Exception:
         # Python's own exit code would be 1, which a CI job would take for a failed gate.
         traceback.print_exc()

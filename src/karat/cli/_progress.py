@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -11,8 +12,9 @@ from karat.cli._table import escaped
 
 
 def say(text: str) -> None:
-    """Print a message on standard error."""
-    click.echo(f"karat: {escaped(text)}", err=True)
+    """Print a message on standard error, unless its reader has gone."""
+    with suppress(BrokenPipeError):
+        click.echo(f"karat: {escaped(text)}", err=True)
 
 
 class Progress:

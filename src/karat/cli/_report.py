@@ -39,7 +39,7 @@ def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option(
     "--output",
     metavar="FILE",
-    help="Where to.  [default: standard output; of html reports/rag-eval-DATE.html in the project]",
+    help="Where to.  [default: standard output; of html reports/rag-eval-RUN.html in the project]",
 )
 @click.option("--comment", is_flag=True, help="Markdown for a pull request: short, and with a mark to find it again.")
 @click.option(
@@ -53,7 +53,7 @@ def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 def command(path: str, **options: Any) -> None:
     """Report on RUN, a file that karat eval wrote: what the gate says of it, and all that it rests on.
 
-    Or on DECISION, which karat check wrote as reports/rag-eval-DATE.json, or karat gate RUN --json printed (- reads it
+    Or on DECISION, which karat check wrote as reports/rag-eval-RUN.json, or karat gate RUN --json printed (- reads it
     from standard input): it holds everything, and nothing is decided again.
 
     A report is not a gate: the exit code is 0 whatever the verdict. With --format github the annotations are printed,
@@ -64,12 +64,14 @@ def command(path: str, **options: Any) -> None:
     import msgspec
 
     from karat.core import UsageError
+    from karat.projects import name_reports
     from karat.reports import read_document
 
     chosen, day = _format(options), _day(options["date"])
     if options["output"] == "":
         raise UsageError("--output is empty; name a file, or - for standard output")
     document = None if Path(path).is_dir() else read_document(path)
+    path_is_run = document is None
     if document is None:
         document, folder, inputs = _decide(path, day, options)
     else:
@@ -79,7 +81,10 @@ def command(path: str, **options: Any) -> None:
     if chosen == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _spare("GITHUB_STEP_SUMMARY", summary, inputs)
     text = _renderer(chosen, comment=options["comment"])(document)
-    target = options["output"] or (report_path(folder, document, "html") if chosen == "html" else "-")
+    target = options["output"] or "-"
+    if options["output"] is None and chosen == "html":
+        own = "" if path == "-" or path_is_run else Path(path).name
+        target = str(next(iter(name_reports(folder, document, {"html": text}, decision=own))))
     if target == "-":
         emit(text, nl=False)
     else:
@@ -104,7 +109,7 @@ def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[Deci
     inputs += [config.documents] if config.documents is not None else []
     if config.golden != config.folder:  # otherwise the reports lie there too, beside the files of the set
         inputs.append(config.golden)
-    return report_document(result, created=day), config.folder / "reports", inputs
+    return report_document(result, created=day, file=chosen.path.name), config.folder / "reports", inputs
 
 
 def _refuse_gate(options: Mapping[str, Any]) -> None:
@@ -171,11 +176,6 @@ def _renderer(format: str, *, comment: bool) -> Callable[[DecisionDocument], str
         "md": reports.render_markdown,
     }
     return renderers[format]
-
-
-def report_path(folder: Path, document: DecisionDocument, suffix: str) -> str:
-    """Return the path of a report, named by its day as in fit."""
-    return str(folder / f"rag-eval-{document.created}.{suffix}")
 
 
 def write_report(path: str, text: str) -> None:

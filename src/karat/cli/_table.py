@@ -48,7 +48,7 @@ def emit(text: str | bytes, *, nl: bool = True) -> None:
     try:
         click.echo(text, nl=nl)
     except BrokenPipeError:
-        raise
+        silence()  # the reader (head, less) has closed the pipe; the exit code is that of the whole output
     except OSError as error:
         silence()
         raise InputError(f"cannot be written: {error.strerror}", source="standard output") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,16 @@ _GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
 _SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
-_EVAL: Mapping[str, type] = {**_SETTINGS, "measures": list, "system": str, "tenant": str, "unit": str}
+_EVAL: Mapping[str, type] = {
+    **_SETTINGS,
+    "measures": list,
+    "system": str,
+    "tenant": str,
+    "unit": str,
+    "parameters": dict,
+}
+RESERVED = ("query", "queries", "k", "company_id")
+"""The arguments that karat itself passes to a retriever."""
 ALIASES: Mapping[str, str] = {
     "chunking.max_tokens": "pipeline.chunk.size",
     "chunking.overlap_tokens": "pipeline.chunk.overlap",
@@ -38,6 +48,8 @@ class EvalConfig:
     """``package.module:name`` of the system under test."""
     tenant: str = ""
     unit: Unit = "document"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The table ``[eval.parameters]``: what is passed to the system by name."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The settings that the table has; the others have the defaults of :class:`Settings`."""
 
@@ -112,18 +124,34 @@ def _read_eval(table: Mapping[str, Any], system: Mapping[str, Any], source: str)
         raise InputError(f"[eval] unit is {shorten(table['unit'])}; choose document or target", source=source)
     if system and "system" in table:
         raise InputError("has both [system] and [eval] system", source=source, hint="remove one of them")
+    check_parameters(table.get("parameters", {}), source=f"{source}, [eval.parameters]" if source else "")
     return EvalConfig(
         measures=tuple(table.get("measures", ())),
+        parameters=dict(table.get("parameters", {})),
         **{name: table[name] for name in ("system", "tenant", "unit") if name in table},
         settings={name: value for name, value in table.items() if name in _SETTINGS},
     )
+
+
+def check_parameters(parameters: Mapping[str, Any], *, source: str = "") -> None:
+    """Refuse parameters that a system cannot be passed, or that no file can hold."""
+    for name, value in parameters.items():
+        if not name.isidentifier() or name in RESERVED:
+            why = "karat passes it itself" if name in RESERVED else "write the name of a Python parameter"
+            raise InputError(f"parameter {shorten(name)}: {why}", source=source)
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):  # dates and infinities
+            hint = "write texts, numbers, true, false, or lists and tables of them"
+            raise InputError(f"parameter {name} = {shorten(value)}", source=source, hint=hint) from None
 
 
 def _write_eval(config: EvalConfig) -> dict[str, Any]:
     """Return the table that a configuration was read from, without the keys that have their default."""
     table = {name: getattr(config, name) for name in ("system", "tenant", "unit")}
     changed = {name: value for name, value in table.items() if value != getattr(EvalConfig(), name)}
-    return {**({"measures": list(config.measures)} if config.measures else {}), **changed, **config.settings}
+    lists = {"measures": list(config.measures), "parameters": dict(config.parameters)}
+    return {**{name: value for name, value in lists.items() if value}, **changed, **config.settings}
 
 
 def resolve_key(key: str) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         Unit,
     )
     from karat.core._hit import SCHEMES, Hit, Place, document_of
-    from karat.core._run import Provenance, Run, Trace
+    from karat.core._run import Origin, Provenance, Run, Trace
     from karat.core._scores import Floats, Scores
     from karat.core._values import check_id, shorten, unwrap
 
@@ -46,6 +46,7 @@ __all__ = [
     "KaratError",
     "Measure",
     "MeasureError",
+    "Origin",
     "Parameter",
     "Place",
     "Provenance",
@@ -92,7 +93,7 @@ _HOME = {
         "_golden",
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Place", "document_of"), "_hit"),
-    **dict.fromkeys(("Provenance", "Run", "Trace"), "_run"),
+    **dict.fromkeys(("Origin", "Provenance", "Run", "Trace"), "_run"),
 }
 
 

@@ -59,8 +59,12 @@ class Evaluation:
         return self.provenance.name
 
     def renamed(self, name: str) -> Evaluation:
-        """Return the same evaluation under another name, such as its file's, to tell two runs of one system apart."""
-        return replace(self, provenance=replace(self.provenance, name=name))
+        """Return the same evaluation under another name, such as its file's, to tell two runs of one system apart.
+
+        Its title stays the same.
+        """
+        origin = replace(self.provenance.origin, label=self.provenance.title)
+        return replace(self, provenance=replace(self.provenance, name=name, origin=origin))
 
     @property
     def has_queries(self) -> bool:

@@ -21,7 +21,7 @@ from karat.files import lock_folder
 from karat.gate import Baseline, Decision, Policy, decide
 from karat.golden import fingerprint
 from karat.projects import Project, find_baseline, gate_run, open_project, project_policy, run_identity, run_path
-from karat.runs import Settings, describe_run, make_header, make_run, read_run_file
+from karat.runs import Settings, describe_run, find_origin, make_header, make_run, read_run_file
 from karat.systems import Stages, System
 
 Say = Callable[[str], None]
@@ -76,6 +76,7 @@ class Bench:
             raise InputError(f"cannot be made: {error.strerror}", source=str(self.runs)) from None
         self.finished = FinishedRuns(self.runs / f"sweep-{self._identity()}.part")
         self._index = RunIndex(self.runs)
+        self._origin = find_origin(self.project.config.folder)
 
     def _identity(self) -> str:
         """Return a short hash of what is swept: of the golden set, the base and the variants."""
@@ -182,6 +183,8 @@ class Bench:
                         system,
                         settings,
                         output=path,
+                        origin=self._origin,
+                        say=self._say,
                         progress=lambda *far: self._progress("asking", *far),
                     )
             answered_before = finished is not None and path.name not in self.finished

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, Measure, MeasureError, Provenance, Scores, check_id, shorten
+from karat.core import InputError, Measure, MeasureError, Origin, Provenance, Scores, check_id, shorten
 from karat.evaluation import FIT_PARTS, Evaluation, empty_scores, name_parts
 from karat.files import decode, parse_json, read_bytes, write_file
 from karat.gate._movers import KEPT
@@ -63,6 +63,7 @@ def _lines(baseline: Baseline) -> Iterator[str]:
         "system": dict(provenance.system),
         "settings": dict(provenance.settings),
         "versions": dict(provenance.versions),
+        **({"origin": origin} if (origin := provenance.origin.to_dict()) else {}),
         "definitions": dict(scores.definitions),
         "means": {name: _null(value) for name, value in evaluation.means.items()},
         "latency": {
@@ -148,6 +149,7 @@ def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
         provenance = Provenance(
             **{name: _field(record, name, str) for name in ("name", "fingerprint")},
             **{name: _field(record, name) for name in ("golden", "system", "settings", "versions")},
+            origin=Origin.from_dict(record.get("origin")),
         )
         repeats = _read_repeats(rows)
         scores = _read_scores(provenance.name, rows, repeats, _field(record, "definitions"))

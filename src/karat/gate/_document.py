@@ -84,6 +84,7 @@ def _run(place: int, evaluation: Evaluation, measures: Sequence[str]) -> Compare
     return ComparedRun(
         label=label(place),
         name=evaluation.name,
+        title=evaluation.provenance.title,
         fingerprint=evaluation.provenance.fingerprint,
         queries=len(evaluation.queries),
         failed=len(evaluation.failures),

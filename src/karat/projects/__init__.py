@@ -36,6 +36,7 @@ from karat.projects._gating import (
 from karat.projects._power import plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
 from karat.projects._report import check_row, report_document
+from karat.projects._report_files import name_reports
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "gate_evaluation",
     "gate_run",
     "name_file",
+    "name_reports",
     "newest_run",
     "open_project",
     "open_sound_project",

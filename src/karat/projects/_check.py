@@ -13,7 +13,7 @@ from karat.golden.lint import check_configured
 from karat.projects._failure import describe_failure
 from karat.projects._gating import GateResult, find_baseline, gate_run, project_policy
 from karat.projects._project import Project, open_project, run_path
-from karat.runs import make_run
+from karat.runs import find_origin, make_run
 from karat.systems import System
 
 CHOICES = tuple(name for name in setting_types() if name != "seed")
@@ -79,13 +79,24 @@ def check_project(
     baseline: str | Path | None = None,
     policy: str | None = None,
     output: str | Path | None = None,
+    label: str = "",
     seed: int = 0,
     **settings: Any,
 ) -> GateResult:
-    """Ask a system every question of a project, and return the decision, whatever it is."""
+    """Ask a system every question of a project, and return the decision, whatever it is.
+
+    It begins anew: answers of an interrupted run may be those of other code.
+    """
     chosen = choose_settings(project, baseline=baseline, policy=policy, seed=seed, **settings)
     subject = project.system() if system is None else system
-    run = make_run(project.golden, subject, chosen, output=None if output is None else parse_path("output", output))
+    run = make_run(
+        project.golden,
+        subject,
+        chosen,
+        output=None if output is None else parse_path("output", output),
+        origin=find_origin(project.config.folder, label=label),
+        resume=False,
+    )
     return gate_run(project, run, policy=policy, baseline=baseline, seed=seed)
 
 
@@ -95,15 +106,23 @@ def ask_project(
     *,
     system: System | None = None,
     folder: str | Path | None = None,
+    label: str = "",
+    resume: bool = True,
+    say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Run, Path]:
     """Ask a project's system every question, and return the run and its file.
 
-    The file is in ``folder``, or in the folder ``runs`` of the project. An interrupted run is continued.
+    The file is in ``folder``, or in the folder ``runs`` of the project. An interrupted run of the same code is
+    continued, and ``say`` called with a note on that; without ``resume`` it begins anew. ``label`` names the run.
     """
+    origin = find_origin(project.config.folder, label=label)
     subject = project.system() if system is None else system
     path = run_path(Path(folder or project.config.folder / "runs"), project.golden, subject, settings)
-    return make_run(project.golden, subject, settings, output=path, progress=progress), path
+    run = make_run(
+        project.golden, subject, settings, output=path, origin=origin, resume=resume, say=say, progress=progress
+    )
+    return run, path
 
 
 def parse_path(name: str, value: object) -> Path:

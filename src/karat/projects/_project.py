@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from karat import golden as sets
-from karat.config import Config, Settings, read_config
+from karat.config import Config, Settings, check_parameters, read_config
 from karat.core import GoldenSet, InputError, Measure, Scores, Unit, UsageError
 from karat.evaluation import deepest_cutoff, score_run
-from karat.runs import describe_run, make_header, make_run
-from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, build, load
+from karat.runs import describe_run, find_origin, make_header, make_run
+from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, build, load_system
 
 _HITS = Settings().k
 
@@ -32,6 +32,13 @@ class Project:
     def unit(self) -> Unit:
         """What is scored: whole documents, or the judged parts of them."""
         return self.config.eval.unit
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> Project:
+        """Return the project with some parameters of its system added or changed."""
+        check_parameters(parameters)
+        config = self.config.eval
+        changed = replace(config, parameters={**config.parameters, **parameters})
+        return replace(self, config=replace(self.config, eval=changed))
 
     def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
         """Return the settings: those chosen here, then those of the configuration, then the defaults.
@@ -59,7 +66,13 @@ class Project:
         path = path or config.eval.system
         tenant = config.eval.tenant if tenant is None else tenant
         if path:
-            return adapt(load(path), name=path, tenant=tenant)
+            return load_system(path, tenant=tenant, parameters=config.eval.parameters)
+        if config.eval.parameters:
+            named = ", ".join(config.eval.parameters)
+            raise UsageError(
+                f"[eval.parameters] {named}: they are for a retriever of your own; the stages of the built-in pipeline "
+                "are in [pipeline], and what a service is sent is in [system] body"
+            )
         if config.system:
             return adapt(build(HttpSystem, config.system, "system"), tenant=tenant)
         if tenant:
@@ -84,6 +97,7 @@ def evaluate(
     output: str | Path | None = None,
     unit: Unit | None = None,
     tenant: str = "",
+    label: str = "",
     **settings: Any,
 ) -> Scores:
     """Ask a system every question of a golden set, and return the scores.
@@ -92,7 +106,7 @@ def evaluate(
     overridden here. ``system`` is an object with ``retrieve(query, k)`` or such a function, plain or async; by default
     it is the built-in pipeline over the documents of the set. ``settings`` are those of :class:`Settings`: k,
     paraphrases, repeat, sample, seed, concurrency, batch, timeout, warm_up, fail_fast. With ``output`` the run is saved
-    as that file. ``tenant`` is passed to the system as ``company_id``.
+    as that file, and ``label`` names it. ``tenant`` is passed to the system as ``company_id``.
 
     >>> from karat.core import Document, Judgment, Query, Target
     >>> golden = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
@@ -111,7 +125,11 @@ def evaluate(
         else adapt(system, tenant=tenant)
     )
     run = make_run(
-        project.golden, subject, project.settings(measures, **settings), output=None if output is None else Path(output)
+        project.golden,
+        subject,
+        project.settings(measures, **settings),
+        output=None if output is None else Path(output),
+        origin=find_origin(project.config.folder, label=label),
     )
     return score_run(project.golden, run, measures or project.config.eval.measures, unit=unit or project.unit).scores
 

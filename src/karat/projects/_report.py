@@ -47,12 +47,12 @@ _TIE = 1e-9
 
 
 def report_document(
-    result: GateResult, *, created: str | None = None, lint: GoldenReport | None = None
+    result: GateResult, *, created: str | None = None, file: str = "", lint: GoldenReport | None = None
 ) -> DecisionDocument:
     """Return the decision on a run, with everything that a report may show of it.
 
-    Two identical runs have the same document, apart from ``created``, the day. ``lint`` is what the linter reports
-    about the golden set, as plain data.
+    Two identical runs have the same document, apart from ``created``, the day. ``file`` is the name of the run's
+    file, after which its reports are named. ``lint`` is what the linter reports about the golden set, as plain data.
     """
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
@@ -64,7 +64,7 @@ def report_document(
             format=DECISION_FORMAT,
             created=created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
             verdict=_verdict(result),
-            run=_run(candidate),
+            run=_run(candidate, file),
             golden=_golden(candidate, golden),
             baseline=_baseline(result),
             measures=tuple(_measure(result, name, comparisons.get(name)) for name in candidate.means),
@@ -119,9 +119,14 @@ def _failure(check: Check) -> VerdictFailure:
     )
 
 
-def _run(candidate: Evaluation) -> RunFacts:
+def _run(candidate: Evaluation, file: str) -> RunFacts:
+    origin = candidate.provenance.origin.to_dict()
+    origin.pop("begun", None)  # two identical runs have the same document
     return RunFacts(
         name=candidate.name,
+        title=candidate.provenance.title,
+        file=file or UNSET,
+        origin=origin or UNSET,
         fingerprint=candidate.provenance.fingerprint,
         system=dict(candidate.provenance.system),
         settings=dict(candidate.provenance.settings),
@@ -151,6 +156,7 @@ def _baseline(result: GateResult) -> BaselineFacts | None:
     candidate, before = result.evaluation, result.baseline.evaluation
     return BaselineFacts(
         name=before.name,
+        title=before.provenance.title,
         fingerprint=before.provenance.fingerprint,
         recorded=result.baseline.recorded,
         forced=result.baseline.forced,

@@ -2,17 +2,21 @@
 
 from karat.config import Settings
 from karat.runs._making import describe_run, make_run, require_golden
-from karat.runs._runfile import RunWriter, make_header, read_begun, read_run_file
+from karat.runs._origin import check_label, find_origin
+from karat.runs._runfile import RunWriter, make_header, read_begun, read_header, read_run_file
 from karat.runs._traces import read_answers
 
 __all__ = [
     "RunWriter",
     "Settings",
+    "check_label",
     "describe_run",
+    "find_origin",
     "make_header",
     "make_run",
     "read_answers",
     "read_begun",
+    "read_header",
     "read_run_file",
     "require_golden",
 ]

@@ -8,16 +8,27 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from karat.config import Settings
-from karat.core import GoldenSet, InputError, Provenance, Run, SystemFailed, Trace, UsageError, __version__, shorten
+from karat.core import (
+    GoldenSet,
+    InputError,
+    Origin,
+    Provenance,
+    Run,
+    SystemFailed,
+    Trace,
+    UsageError,
+    __version__,
+    shorten,
+)
 from karat.golden import fingerprint, identify, sample
 from karat.net import Unreachable
 from karat.runs._ask import Response, ask_all
-from karat.runs._runfile import RunWriter
+from karat.runs._runfile import RunWriter, timestamp
 from karat.systems import System, TenantMixed, adapt
 
 _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
@@ -41,13 +52,17 @@ def make_run(
     *,
     name: str = "",
     output: Path | None = None,
+    origin: Origin = Origin(),  # noqa: B008 (a frozen value)
+    resume: bool = True,
+    say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Run:
     """Ask a system every question of a golden set, and return the run.
 
     With ``output`` the run is written to that file as it grows. If the file has an unfinished run of the same kind, it
-    is continued, and no question is asked twice. ``progress`` is called with the number of questions that were asked
-    and the number of all questions.
+    is continued, and no question is asked twice; ``say`` is called with a note on how many answers are old. Without
+    ``resume`` it begins anew. ``origin`` is recorded in the run. ``progress`` is called with the number of questions
+    that were asked and the number of all questions.
 
     >>> from karat.core import Query
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),))
@@ -57,13 +72,18 @@ def make_run(
     """
     subject = adapt(system, name=name)
     sampled = golden if settings.sample is None else sample(golden, settings.sample, seed=settings.seed)
-    provenance = describe_run(golden, subject, settings)
+    origin = replace(origin, begun=origin.begun or timestamp())
+    provenance = replace(describe_run(golden, subject, settings), origin=origin)
     questions = list(_list_questions(sampled, settings))
     if not questions:
         raise InputError(f"golden set {shorten(golden.name)} has no queries")
     # The file is opened first, so that an unwritable one is reported before the documents are ingested.
-    with _closing(subject), nullcontext() if output is None else RunWriter(output, provenance) as writer:
+    with _closing(subject), nullcontext() if output is None else RunWriter(output, provenance, resume=resume) as writer:
         traces = _match(writer.done, questions) if writer else []
+        if writer:
+            provenance = replace(provenance, origin=writer.origin)
+            if traces and say:
+                say(_describe_resumption(len(traces), len(questions), writer.origin, origin))
         if len(traces) < len(questions):
             _prepare(subject, golden, settings)
             _warm_up(subject, questions, settings)
@@ -79,6 +99,13 @@ def make_run(
             errors = "; ".join(dict.fromkeys(trace.error for trace in traces[:3]))
             raise SystemFailed(f"every one of {len(traces):,} queries failed: {errors}")
     return Run(provenance=provenance, traces=tuple(traces))
+
+
+def _describe_resumption(old: int, total: int, then: Origin, now: Origin) -> str:
+    """Return how many answers of a continued run are old, from when, and from which code."""
+    code = f", of code {then.code}" if then.code else ""
+    today = f"; the code is now {now.code}" if now.code and now.code != then.code else ""
+    return f"continues an unfinished run: {old:,} of {total:,} answers are from {then.begun or 'before'}{code}{today}"
 
 
 @contextmanager

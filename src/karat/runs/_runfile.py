@@ -15,13 +15,14 @@ import os
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from karat.core import Hit, InputError, KaratError, Place, Provenance, Run, Span, SystemFailed, Trace, shorten
+from karat.core import Hit, InputError, KaratError, Origin, Place, Provenance, Run, Span, SystemFailed, Trace, shorten
 from karat.files import decode, parse_json, read_bytes
 
 try:
@@ -33,14 +34,14 @@ T = TypeVar("T")
 
 VERSION = 1
 _END = {"end": True}
-_BEGUN = "begun"
+_BEGUN, _ORIGIN = "begun", "origin"
 _HEAD = 1_000_000  # bytes of a header, if nothing else is read
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant", "locator")
 
 
 def make_header(provenance: Provenance) -> dict[str, Any]:
-    """Return the header of a run file, without the time of its start, which does not identify the run."""
+    """Return the header of a run file, without its origin, which does not identify the run."""
     return {
         "karat": "run",
         "format": VERSION,
@@ -85,18 +86,21 @@ class RunWriter:
     """Writes a run trace by trace.
 
     As a context manager it completes the file at the end; after an error it leaves the unfinished file, which the next
-    writer of the same run continues.
+    writer of the same run continues, unless it is told not to ``resume``: then it begins anew.
     """
 
-    def __init__(self, path: Path, provenance: Provenance) -> None:
+    def __init__(self, path: Path, provenance: Provenance, *, resume: bool = True) -> None:
         self._name = str(path)
         self.path = Path(os.path.abspath(path))  # noqa: PTH100 (a system may change the current folder; links are kept)
         self.part = self.path.with_name(self.path.name + ".part")
         self._header = _line(make_header(provenance))
+        self._resume = resume
         self._file: FileIO | None = None
         self._count = 0
         self.done: tuple[Trace, ...] = ()
         """The traces of the unfinished run that this writer continues."""
+        self.origin = provenance.origin
+        """The origin in the file: for a run that is continued, that of its beginning."""
 
     def __enter__(self) -> RunWriter:
         try:
@@ -108,7 +112,10 @@ class RunWriter:
             self._file.truncate(size)
             self._file.seek(size)
             if not size:
-                self._put(_line({**json.loads(self._header), _BEGUN: f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%SZ}"}))
+                self.origin = replace(self.origin, begun=self.origin.begun or timestamp())
+                facts = self.origin.to_dict()
+                times = {_BEGUN: facts.pop(_BEGUN)}
+                self._put(_line({**json.loads(self._header), **times, **({_ORIGIN: facts} if facts else {})}))
         except OSError as error:
             self._close()
             raise _describe_failure(error, self._name) from None
@@ -146,9 +153,11 @@ class RunWriter:
 
     def _recover(self, data: bytes) -> int:
         """Read the traces of an unfinished run, and return how many bytes of its file can be kept."""
+        if not self._resume:
+            return 0
         end = data.rfind(b"\n") + 1  # the question of an incomplete line is asked again
         first, *lines = data[:end].splitlines(keepends=True) or [b""]
-        if _remove_time(first) != self._header:
+        if _remove_origin(first) != self._header:
             if lines:
                 raise InputError(
                     "has an unfinished run of another kind",
@@ -159,6 +168,7 @@ class RunWriter:
         if lines and lines[-1] == _line(_END):  # complete, but not renamed yet
             end -= len(lines.pop())
         self.done = tuple(self._read(line, number) for number, line in enumerate(lines, 2))
+        self.origin = _read_origin(json.loads(first))
         return end
 
     def _read(self, line: bytes, number: int) -> Trace:
@@ -226,19 +236,45 @@ def _line(record: Mapping[str, Any]) -> bytes:
         return json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _remove_time(line: bytes) -> bytes:
-    """Return the line of a header without the time at which the run was started."""
+def timestamp() -> str:
+    """Return the time now, as run files have it."""
+    return f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _remove_origin(line: bytes) -> bytes:
+    """Return the line of a header without when, where and of which code the run was started."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):  # not a header, so it cannot be that of this run
         return line
-    return _line({key: value for key, value in record.items() if key != _BEGUN}) if isinstance(record, dict) else line
+    if not isinstance(record, dict):
+        return line
+    return _line({key: value for key, value in record.items() if key not in (_BEGUN, _ORIGIN)})
+
+
+def _read_origin(header: Mapping[str, Any]) -> Origin:
+    """Return the origin in a header; files of an older karat have only the time."""
+    origin = Origin.from_dict(header.get(_ORIGIN))
+    begun = header.get(_BEGUN)
+    return replace(origin, begun=begun if isinstance(begun, str) and _parse_time(begun) else "")
+
+
+def read_header(path: Path) -> Provenance | None:
+    """Return the provenance in the header of a run file, also of an unfinished one; None if it cannot be read."""
+    header = _read_header(path) if path.is_file() else {}
+    try:
+        return _read_provenance(header, str(path)) if header.get("karat") == "run" else None
+    except InputError:  # the reader of the whole file reports the error
+        return None
 
 
 def read_begun(path: Path) -> datetime | None:
     """Return when a run was started, without reading the rest of its file; None if the file does not say so."""
     # Reading the header of a pipe would take it from the reader of the run.
-    text = _read_header(path).get(_BEGUN) if path.is_file() else None
+    return _parse_time(_read_header(path).get(_BEGUN) if path.is_file() else None)
+
+
+def _parse_time(text: object) -> datetime | None:
     if not isinstance(text, str) or not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z", text):
         return None
     try:
@@ -293,7 +329,7 @@ def _read_provenance(head: Mapping[str, Any], source: str) -> Provenance:
     k = head["settings"].get("k", 1)
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InputError(f"the header has k as {shorten(k)}", source=source, line=1)
-    return Provenance(**{key: head[key] for key in kinds})
+    return Provenance(**{key: head[key] for key in kinds}, origin=_read_origin(head))
 
 
 def _require_unique(traces: Sequence[Trace], source: str) -> None:

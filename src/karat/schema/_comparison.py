@@ -103,6 +103,8 @@ class ComparedRun(Struct, frozen=True, kw_only=True):
     label: str
     """A, B, C ... in the order in which the runs were named."""
     name: str
+    title: str
+    """The label of the run, or its system and commit."""
     fingerprint: str
     queries: int
     failed: int

@@ -48,6 +48,12 @@ class RunFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The run that was decided on."""
 
     name: str
+    title: Annotated[str, Meta(description="The label of the run, or its system and commit.")] | UnsetType = UNSET
+    file: Annotated[str, Meta(description="The name of the run's file.")] | UnsetType = UNSET
+    origin: (
+        Annotated[dict[str, Any], Meta(description="Label, commit, branch, dirty, machine and ci, as far as known.")]
+        | UnsetType
+    ) = UNSET
     fingerprint: str
     system: Annotated[dict[str, Any], Meta(description="What the system reports about itself.")]
     settings: dict[str, Any]
@@ -79,6 +85,7 @@ class BaselineFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The baseline that the run was compared with."""
 
     name: str
+    title: Annotated[str, Meta(description="The label of its run, or its system and commit.")] | UnsetType = UNSET
     fingerprint: str
     recorded: str
     forced: Annotated[str, Meta(description="Why it was recorded although the gate failed; empty if it did not.")]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from karat.systems._hits import Retrieved, TenantMixed, read_hits
-from karat.systems._protocol import Retriever, System, adapt, load
+from karat.systems._loading import load, load_system
+from karat.systems._protocol import Retriever, System, adapt
 
 if TYPE_CHECKING:
     from karat.systems._fuse import Fused, Fusion, format_trec, fuse
@@ -28,6 +29,7 @@ __all__ = [
     "format_trec",
     "fuse",
     "load",
+    "load_system",
     "read_hits",
 ]
 

@@ -11,7 +11,6 @@ first question, ``ready()``, which is called until it returns true, ``describe()
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import re
@@ -20,12 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from importlib import import_module
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from karat.core import Document, KaratError, SystemFailed, UsageError, check_id, shorten
 from karat.net import describe_error, resolve
+from karat.systems._code import hash_code
 
 
 @runtime_checkable
@@ -65,8 +63,18 @@ class System:
     close: Callable[[], None] | None = None
 
 
-def adapt(thing: object, *, name: str = "", tenant: str = "") -> System:
+def adapt(
+    thing: object,
+    *,
+    name: str = "",
+    tenant: str = "",
+    module: str = "",
+    parameters: Mapping[str, Any] | None = None,
+) -> System:
     """Return the system for an object with ``retrieve``, or for a function.
+
+    ``tenant`` is passed to it as ``company_id``, and ``parameters`` by their names. ``module`` is the one that it was
+    loaded from, if that is another than the one it is defined in; the code of both is part of the description.
 
     >>> def find(query, k):
     ...     return ["wifi", "pool"][:k]
@@ -81,16 +89,17 @@ def adapt(thing: object, *, name: str = "", tenant: str = "") -> System:
         raise UsageError(
             f"{shorten(thing)} is not a system; pass an object with retrieve(query, k), or such a function"
         )
-    _check_signature(retrieve, {"query": "", "k": 10}, tenant)
+    passed = {**(parameters or {}), **({"company_id": tenant} if tenant else {})}
+    _check_signature(retrieve, {"query": "", "k": 10}, passed)
     label = name or str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)
     return System(
         name=label,
-        retrieve=_with_tenant(retrieve, tenant),
+        retrieve=_pass(retrieve, passed),
         is_async=inspect.iscoroutinefunction(retrieve)
         # The code of a callable object is in its class.
         or inspect.iscoroutinefunction(vars(type(retrieve)).get("__call__")),
-        retrieve_many=None if many is None else _with_tenant(many, tenant),
-        description=_describe(thing, label),
+        retrieve_many=None if many is None else _pass(many, passed),
+        description=_describe(thing, label, module) | ({"parameters": dict(parameters)} if parameters else {}),
         tenant=tenant,
         **{hook: _hook(thing, hook, label, tenant) for hook in _HOOKS},
     )
@@ -99,38 +108,31 @@ def adapt(thing: object, *, name: str = "", tenant: str = "") -> System:
 def _retrieve_by(many: Callable[..., Any]) -> Retrieve:
     """Return a ``retrieve`` that calls ``retrieve_many`` with one question."""
 
-    def retrieve(query: str, k: int, **tenant: str) -> Any:
-        lists = list(resolve(many([query], k, **tenant)))
+    def retrieve(query: str, k: int, **passed: Any) -> Any:
+        lists = list(resolve(many([query], k, **passed)))
         return lists[0] if lists else ()
 
     return retrieve
 
 
-def _describe(thing: object, label: str) -> dict[str, Any]:
-    """Return what a system's ``describe`` returns, as plain JSON values without memory addresses.
+def _describe(thing: object, label: str, module: str) -> dict[str, Any]:
+    """Return what a system's ``describe`` returns, as plain JSON values without memory addresses, and its code's hash.
 
-    A system without ``describe`` is described by its name and the hash of its source file.
+    A system without ``describe`` is described by its name and that hash: an interrupted run must not go on with changed
+    code.
     """
+    owner = thing if hasattr(thing, "__code__") or inspect.isclass(thing) else type(thing)
+    digest = hash_code(dict.fromkeys((module, getattr(owner, "__module__", None) or "")), owner)
+    source = {"source": digest} if digest else {}
     describe = getattr(thing, "describe", None)
     if not callable(describe):
-        return {"callable": _path(thing), **_hash_source(thing)}
-    with _failing_as(f"{label} failed to describe itself"):
+        return {"callable": describe_path(thing), **source}
+    with failing_as(f"{label} failed to describe itself"):
         description = dict(resolve(describe()))
         text = json.dumps(
             description, sort_keys=True, default=lambda value: _ADDRESS.sub("", str(value)), allow_nan=False
         )
-        return dict(json.loads(text))
-
-
-def _hash_source(thing: object) -> dict[str, str]:
-    """Return the hash of a retriever's source file: an interrupted run must not go on with changed code."""
-    owner = thing if hasattr(thing, "__code__") or inspect.isclass(thing) else type(thing)
-    try:
-        file = inspect.getsourcefile(owner)  # type: ignore[arg-type]
-        data = Path(file).read_bytes() if file else b""
-    except (TypeError, OSError):  # built in, or typed into a shell
-        return {}
-    return {"source": f"sha256:{hashlib.sha256(data).hexdigest()}"} if data else {}
+        return source | dict(json.loads(text))
 
 
 def _hook(thing: object, hook: str, label: str, tenant: str) -> Callable[..., Any] | None:
@@ -142,12 +144,13 @@ def _hook(thing: object, hook: str, label: str, tenant: str) -> Callable[..., An
         raise UsageError(f"{label}: {hook} is {shorten(function)}, not a method")
     timed = hook == "ingest" and _has_parameter(function, "timestamp")
     if hook == "ingest":
-        _check_signature(partial(function, timestamp="") if timed else function, {"documents": ()}, tenant)
-        function = _with_tenant(function, tenant)
+        passed = {"company_id": tenant} if tenant else {}
+        _check_signature(partial(function, timestamp="") if timed else function, {"documents": ()}, passed)
+        function = _pass(function, passed)
 
     def call(*arguments: Any) -> Any:
         now = {"timestamp": datetime.now(UTC).isoformat(timespec="seconds")} if timed else {}
-        with _failing_as(f"{label} {_HOOKS[hook]}"):
+        with failing_as(f"{label} {_HOOKS[hook]}"):
             result = resolve(function(*arguments, **now))
             return [check_id(document, "") for document in result] if hook == "document_ids" else result
 
@@ -162,7 +165,7 @@ def _has_parameter(function: Callable[..., Any], name: str) -> bool:
 
 
 @contextmanager
-def _failing_as(message: str) -> Iterator[None]:
+def failing_as(message: str) -> Iterator[None]:
     """Turn whatever a system raises into SystemFailed; SystemExit too, which would end karat with its exit code."""
     try:
         yield
@@ -172,72 +175,24 @@ def _failing_as(message: str) -> Iterator[None]:
         raise SystemFailed(f"{message}: {describe_error(error)}") from error
 
 
-def _path(thing: object) -> str:
+def describe_path(thing: object) -> str:
     owner = thing if hasattr(thing, "__qualname__") else type(thing)
     return f"{owner.__module__}:{owner.__qualname__}"
 
 
-def _check_signature(function: Callable[..., Any], arguments: Mapping[str, object], tenant: str) -> None:
+def _check_signature(
+    function: Callable[..., Any], arguments: Mapping[str, object], passed: Mapping[str, object]
+) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # written in C, without a signature
         return
     try:
-        signature.bind(*arguments.values(), **({"company_id": tenant} if tenant else {}))
+        signature.bind(*arguments.values(), **passed)
     except TypeError as error:
-        wanted = f"({', '.join(arguments)}{', company_id=...' if tenant else ''})"
-        raise UsageError(f"{_path(function)}{signature} cannot be called as {wanted}: {error}") from None
+        wanted = f"({', '.join((*arguments, *(f'{name}=...' for name in passed)))})"
+        raise UsageError(f"{describe_path(function)}{signature} cannot be called as {wanted}: {error}") from None
 
 
-def _with_tenant(function: Callable[..., Any], tenant: str) -> Callable[..., Any]:
-    return partial(function, company_id=tenant) if tenant else function
-
-
-def load(path: str) -> object:
-    """Return what ``package.module:name`` names; a class, or a function without parameters, is called.
-
-    >>> load("karat.systems:load").__name__
-    'load'
-    """
-    module, _, name = path.partition(":")
-    if not module or not name:
-        raise UsageError(f"system {path}: write package.module:name")
-    value = _import(module, path)
-    for part in name.split("."):
-        if not hasattr(value, part):
-            raise UsageError(f"system {path}: {module} has no {part!r}")
-        value = getattr(value, part)
-    if not _is_factory(value):
-        return value
-    with _failing_as(f"system {path}: {name}() failed"):
-        return resolve(value())
-
-
-def _import(module: str, path: str) -> Any:
-    with _failing_as(f"system {path}: {module} cannot be imported"):
-        try:
-            return import_module(module)
-        except ModuleNotFoundError as error:
-            hint = "is it installed, or in the current folder?" if error.name in (module, module.split(".")[0]) else ""
-            raise UsageError(f"system {path}: {error}{'; ' + hint if hint else ''}") from None
-
-
-def _is_factory(value: Any) -> bool:
-    """Whether a value makes a system: a class, or a function that takes no question."""
-    if not inspect.isclass(value) and (not inspect.isroutine(value) or _takes(value, "query", 10)):
-        return False
-    if not _takes(value):
-        if inspect.isclass(value):
-            raise UsageError(f"{_path(value)} needs arguments; name a function that makes it, or an object")
-        return False
-    return True
-
-
-def _takes(function: Callable[..., Any], *arguments: object) -> bool:
-    try:
-        inspect.signature(function).bind(*arguments)
-    except TypeError:
-        return False
-    except ValueError:  # written in C, without a signature
-        return True
-    return True
+def _pass(function: Callable[..., Any], passed: Mapping[str, object]) -> Callable[..., Any]:
+    return partial(function, **passed) if passed else function
