@@ -21,6 +21,8 @@ def choose_run(path: str, folder: str | None) -> ChosenRun:
         say(f"passed over: {reason}")
     if len(run.passed_over) > _NAMED:
         say(f"passed over: {len(run.passed_over) - _NAMED:,} more")
+    for note in run.future[:_NAMED]:
+        say(f"{note}, which is in the future; it is ordered by the time of its file")
     if run.newest:
         say(f"the newest complete run is {run.path}")
     return run

@@ -35,8 +35,10 @@ from karat.projects._gating import (
 )
 from karat.projects._power import plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
+from karat.projects._query import show_query
 from karat.projects._report import check_row, report_document
 from karat.projects._report_files import name_reports
+from karat.projects._runs import describe_saved_run, find_run, list_runs, prune_runs
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
 
 __all__ = [
@@ -58,15 +60,18 @@ __all__ = [
     "choose_settings",
     "compare_runs",
     "describe_failure",
+    "describe_saved_run",
     "diff_baseline",
     "evaluate",
     "evaluate_run",
     "explain",
     "find_baseline",
     "find_project",
+    "find_run",
     "find_runs",
     "gate_evaluation",
     "gate_run",
+    "list_runs",
     "name_file",
     "name_reports",
     "newest_run",
@@ -76,6 +81,7 @@ __all__ = [
     "parse_policy",
     "plan_power",
     "project_policy",
+    "prune_runs",
     "read_evaluations",
     "read_project_baseline",
     "read_saved_run",
@@ -83,6 +89,7 @@ __all__ = [
     "require_complete",
     "run_identity",
     "run_path",
+    "show_query",
     "summarise",
     "summarise_baseline",
 ]

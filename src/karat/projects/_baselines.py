@@ -12,7 +12,7 @@ from karat.evaluation import score_run
 from karat.gate import Baseline, compare_document
 from karat.projects._gating import baseline_path, find_baseline, find_project, require_complete
 from karat.projects._project import Project
-from karat.projects._saved_runs import newest_run
+from karat.projects._saved_runs import find_runs, newest_run
 from karat.runs import require_golden
 from karat.schema import BaselineSummary, ComparisonDocument
 
@@ -27,6 +27,8 @@ class ChosenRun:
     """Whether the file was chosen because it is the newest complete run of its project."""
     passed_over: tuple[str, ...] = ()
     """Newer files that are not complete runs on the golden set, each with the reason."""
+    future: tuple[str, ...] = ()
+    """Files that claim a date that is still to come, each with that date; they are dated by the time of their file."""
 
 
 def choose_run(path: str | Path, *, golden: str | Path | None = None) -> ChosenRun:
@@ -40,7 +42,9 @@ def choose_run(path: str | Path, *, golden: str | Path | None = None) -> ChosenR
     is_runs = folder.name == "runs" and not (folder / "runs").is_dir()
     project = golden or (folder.parent if is_runs else None)
     file, passed_over = newest_run([path], golden=project)
-    return ChosenRun(path=file.path, project=Path(project or path), newest=True, passed_over=passed_over)
+    _, files = find_runs([path], golden=project)
+    future = tuple(f"{other.path} is dated {other.future}" for other in files if other.future)
+    return ChosenRun(path=file.path, project=Path(project or path), newest=True, passed_over=passed_over, future=future)
 
 
 def read_project_baseline(project: Project, chosen: str | Path | None = None) -> tuple[Path, Baseline]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -73,8 +73,8 @@ def report_document(
             movers=_movers(result),
             segments=_segments(golden, candidate, before),
             latency=_latency(result),
-            queries=_queries(result),
-            passages=_passages(result),
+            queries=query_rows(golden, candidate, before),
+            passages=find_passages(golden, candidate.traces),
             failures=(),
             recommendations=(),
             lint=UNSET if lint is None else lint,
@@ -277,9 +277,8 @@ def _stages(evaluation: Evaluation) -> dict[str, StageTimes]:
     }
 
 
-def _queries(result: GateResult) -> tuple[QueryRow, ...]:
-    golden, candidate = result.project.golden, result.evaluation
-    before = result.baseline.evaluation if result.baseline else None
+def query_rows(golden: GoldenSet, candidate: Evaluation, before: Evaluation | None) -> tuple[QueryRow, ...]:
+    """Return the queries of a run with their scores, hits and relevant documents, beside those of the baseline."""
     grades: dict[str, dict[str, int]] = {}
     for (id_, target), grade in golden.decided.items():
         of_query = grades.setdefault(id_, {})
@@ -339,11 +338,10 @@ def _left(
     )
 
 
-def _passages(result: GateResult) -> dict[str, Passage]:
+def find_passages(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Passage]:
     """Return title and beginning of everything that was found, by the id of the hit."""
-    golden, candidate = result.project.golden, result.evaluation
     passages: dict[str, Passage] = {}
-    for trace in candidate.traces:
+    for trace in traces:
         for hit in trace.hits if not trace.paraphrase and not trace.repeat else ():
             if hit.id not in passages:
                 passages[hit.id] = Passage(title=_title(golden, hit.document), snippet=_snippet(golden, hit))

@@ -32,7 +32,7 @@ def name_reports(
 
 
 def _name(document: DecisionDocument, decision: str) -> str:
-    if decision:
+    if decision.startswith(_PREFIX):
         return _remove_ending(decision)
     file = document.run.file
     return f"{_PREFIX}{document.created if file is UNSET else _remove_ending(file)}"

@@ -18,6 +18,8 @@ from karat.runs import read_begun, read_run_file
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.part")
 _DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{8}(-[0-9]+)?\Z")
+_SKEW = timedelta(hours=1)  # by which the clocks of two machines may differ
+_EPOCH = datetime.fromtimestamp(0, tz=UTC)
 _NUMBERS = re.compile(r"([0-9]+)")
 
 
@@ -32,6 +34,8 @@ class RunFile:
     time: datetime | None = None
     """When the run began, or the file was last changed; None if that is on another day, as after a copy."""
     time_from: Literal["begun", "modified"] | None = None
+    future: str = ""
+    """The day or time that the run claims, if that is still to come; then it is dated by its file."""
 
     @property
     def order(self) -> tuple[date, datetime, list[str | int], str]:
@@ -111,13 +115,24 @@ def _list_runs(project: Path, *, bare: bool) -> list[RunFile]:
 
 
 def _date_run(path: Path) -> RunFile:
-    """Find when a run was made: by the day in its name, the time in its header, or the time of its file."""
-    begun = read_begun(path)
+    """Find when a run was made: by the day in its name, the time in its header, or the time of its file.
+
+    A day or time that is still to come does not count: such a run would be the newest for ever.
+    """
+    now = datetime.now(tz=UTC)
+    begun, named_day = read_begun(path), _named_day(path)
     # A link that leads nowhere has a time of its own.
     changed = access_file(str(path), lambda: path.stat() if path.exists() else path.lstat()).st_mtime
-    time = begun or datetime.fromtimestamp(changed, tz=UTC)
+    modified = datetime.fromtimestamp(changed, tz=UTC)
+    future = ""
+    if begun is not None and begun > now + _SKEW:
+        begun, future = None, f"{begun:%Y-%m-%d %H:%M}"
+    if named_day is not None and named_day > (now + _SKEW).date():
+        named_day, future = None, f"{named_day}"
+    if modified > now + _SKEW and begun is None and named_day is None:
+        modified, future = _EPOCH, future or f"{modified:%Y-%m-%d}"
+    time = begun or modified
     source: Literal["begun", "modified"] = "begun" if begun else "modified"
-    named_day = _named_day(path)
     day = named_day or time.date()
     near = timedelta() <= time.date() - day <= timedelta(days=1)  # a run that goes past midnight ends on the next day
     return RunFile(
@@ -126,6 +141,7 @@ def _date_run(path: Path) -> RunFile:
         day_from="name" if named_day else source,
         time=time if near else None,
         time_from=source if near else None,
+        future=future,
     )
 
 

@@ -24,6 +24,8 @@ _SPECIAL = re.compile(r"[*?+!\[\]{}$\\]|\A[~#]")
 _PYTHON = "3.12"
 # A retriever that ends the process would otherwise look like a gate that passed.
 _UNDECIDED = "echo '::error title=karat::karat check ended without a decision'; exit 3"
+# The exit code of the decision: code of the system may have ended the process with another one.
+_DECIDED = f'cat {_DECISION} | python -c \'import json, sys; sys.exit(json.load(sys.stdin)["verdict"]["exit_code"])\''
 
 _GITHUB = """\
 @head@name: @name@
@@ -74,9 +76,10 @@ jobs:
 @install@
       - name: Gate
         run: |
-          rm -rf karat-report # no decision of an earlier run
+          rm -rf karat-report @runs@ # no decision and no answers of an earlier run
           @check@
           ls @decision@ >/dev/null || { @undecided@; }
+          @decided@ # the job ends with the code of the decision
       - name: Report
         if: ${{ !cancelled() && hashFiles('@decision@') != '' }}
         run: |
@@ -146,9 +149,10 @@ _GITLAB = """\
   before_script:
 @install@
   script:
-    - rm -rf karat-report # no decision of an earlier run
+    - @clear@ # no decision and no answers of an earlier run
     - @check@
     - ls @decision@ # fails if karat ended without a decision
+    - @decided@ # the job ends with the code of the decision
   after_script: # also after a failed gate, whose exit code stays that of the job
     - |
       for decision in @decision@; do
@@ -234,6 +238,8 @@ class Workflow:
             install="\n".join(f"{' ' * 10}{line}" for line in self.install),
             check=self._check,
             undecided=_UNDECIDED,
+            decided=_DECIDED,
+            runs=shlex.quote(self._runs),
             decision=_DECISION,
             report="\n".join(f"{' ' * 10}karat report {_DECISION} {options}" for options in _REPORTS),
             kept=self._inside("runs"),
@@ -252,11 +258,18 @@ class Workflow:
             paths=_list((re.sub(r"(^|/)\*\*$", r"\1**/*", path) for path in (*self._paths, place)), 8, self.unwatched),
             cache=_quote(self._inside(".karat/")),
             install=_list(self.install, 4),
+            clear=_quote(f"rm -rf karat-report {shlex.quote(self._runs)}"),
             check=_quote(self._check),
+            decided=_quote(_DECIDED),
             decision=_DECISION,
             report="\n".join(f'{" " * 10}karat report "$decision" {options}' for options in _REPORTS),
             kept=_quote(self._inside("runs/")),
         )
+
+    @property
+    def _runs(self) -> str:
+        path = self._inside("runs")
+        return f"./{path}" if path.startswith("-") else path
 
     @property
     def _check(self) -> str:

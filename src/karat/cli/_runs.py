@@ -1,0 +1,97 @@
+"""``karat runs``: list the saved runs of a project, show one, and remove old ones."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from karat.cli._choosing import choose_run
+from karat.cli._progress import Progress
+from karat.cli._table import emit, escaped
+
+_MEASURE = click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group("runs", short_help="List, show or remove saved runs.")
+def command() -> None:
+    """The runs that karat eval and karat check saved in a project's folder runs.
+
+    Example: karat runs list examples/hotel
+    """
+
+
+@command.command("list", short_help="List the runs with their names, dates and means.")
+@click.argument("folder", default=".", metavar="[DIR]")
+@_MEASURE
+@click.option("--last", type=click.IntRange(min=1), default=20, show_default=True, help="Only the newest runs.")
+@_JSON
+def list_(folder: str, measures: tuple[str, ...], last: int, as_json: bool) -> None:
+    """List the runs of project DIR, the newest first, scored on its golden set as it is now.
+
+    A run is called by its label, or by its system and commit. * marks the run of the baseline.
+
+    Example: karat runs list examples/hotel --last 5 -m nDCG@5
+    """
+    from karat.cli._runs_text import listing_text
+    from karat.projects import list_runs
+    from karat.schema import to_json
+
+    with Progress() as progress:
+        listing = list_runs(folder, measures, last=last, progress=lambda *far: progress("scoring", *far))
+    emit(to_json(listing) if as_json else listing_text(listing))
+
+
+@command.command("show", short_help="Show one run: where it comes from, and its means.")
+@click.argument("run", metavar="RUN|DIR")
+@click.option("--golden", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]")
+@_MEASURE
+@_JSON
+def show(run: str, golden: str | None, measures: tuple[str, ...], as_json: bool) -> None:
+    """Show RUN: a file, or the label, title or commit of a run of the project in the current folder.
+
+    Of a project DIR it is the newest complete run.
+
+    Example: karat runs show examples/hotel
+    """
+    from karat.cli._runs_text import details_text
+    from karat.projects import describe_saved_run, find_run
+    from karat.schema import to_json
+
+    chosen = choose_run(str(find_run(run, golden=golden)), golden)
+    details = describe_saved_run(chosen.path, measures, golden=chosen.project)
+    emit(to_json(details) if as_json else details_text(details))
+
+
+@command.command("prune", short_help="Remove old runs.")
+@click.argument("folder", default=".", metavar="[DIR]")
+@click.option("--keep", type=click.IntRange(min=1), default=20, show_default=True, help="How many of the newest stay.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@_JSON
+def prune(folder: str, keep: int, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Remove the runs of project DIR except the newest.
+
+    The run of the baseline stays, too, and so do runs that experiments.json names, unfinished ones of the last day, and
+    files that are not runs of karat.
+
+    Example: karat runs prune examples/hotel --keep 10 --dry-run
+    """
+    from karat.cli._runs_text import pruning_text
+    from karat.core import UsageError
+    from karat.projects import prune_runs
+    from karat.schema import to_json
+
+    pruning = prune_runs(folder, keep=keep, dry_run=True)
+    if pruning.removed and not dry_run:
+        if not yes:
+            if sys.stdin is None or not sys.stdin.isatty():
+                raise UsageError(f"{len(pruning.removed):,} runs would be removed; add --yes, or --dry-run to see them")
+            for run in pruning.removed:
+                click.echo(escaped(run.file), err=True)
+            click.confirm(f"Remove these {len(pruning.removed):,} runs?", abort=True, err=True)
+        pruning = prune_runs(folder, keep=keep)
+    emit(to_json(pruning) if as_json else pruning_text(pruning))

@@ -1,0 +1,31 @@
+"""``karat show``: one query of a run, in the terminal."""
+
+from __future__ import annotations
+
+import click
+
+from karat.cli._choosing import choose_run
+from karat.cli._table import emit
+
+
+@click.command("show", short_help="Show one query of a run: expected, returned, moved and why.")
+@click.argument("run", metavar="RUN|DIR")
+@click.argument("query", metavar="QUERY")
+@click.option("--golden", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]")
+@click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run: str, query: str, golden: str | None, baseline: str | None, as_json: bool) -> None:
+    """Show what RUN returned for QUERY, the id of a query, beside what is judged and what the baseline had.
+
+    RUN is a file, or the label, title or commit of a run of the project in the current folder; of a project DIR it is
+    the newest complete run.
+
+    Example: karat show examples/hotel Q1
+    """
+    from karat.cli._show_text import query_text
+    from karat.projects import find_run, show_query
+    from karat.schema import to_json
+
+    chosen = choose_run(str(find_run(run, golden=golden)), golden)
+    shown = show_query(chosen.path, query, golden=chosen.project, baseline=baseline)
+    emit(to_json(shown) if as_json else query_text(shown))
