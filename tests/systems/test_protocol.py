@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -49,7 +50,8 @@ def find(query, k):
 def test_objects_and_functions_are_systems():
     """Both become one thing with a name, and what they tell of themselves."""
     shop = adapt(Shop())
-    assert (shop.name, shop.description, shop.is_async) == ("shop", {"index": "v3"}, False)
+    source = f"sha256:{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}"
+    assert (shop.name, shop.description, shop.is_async) == ("shop", {"source": source, "index": "v3"}, False)
     assert adapt(find).name == "find"
     assert adapt(Shop().later).is_async
     assert adapt(shop) is shop

@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from karat.config import Config, override
 from karat.core import InputError, KaratError, Measure, Provenance, Run, shorten
 from karat.evaluation import MEASURES, Evaluation, empty_scores, segment_queries
+from karat.experiments._effect import require_effect, require_read
 from karat.experiments._finished_runs import FinishedRuns
 from karat.experiments._run_index import RunIndex
 from karat.experiments._sweepfile import Sweep, Variant
@@ -125,8 +126,11 @@ class Bench:
         """Return each variant's project, or why it cannot be tried; refuse a sweep in which none can be."""
         variants = self._sweep.variants
         projects: list[Project | str] = []
+        systems: list[str | None] = []
         for number, variant in enumerate(variants, 1):
-            projects.append(_check_variant(self.project, variant, self._sweep.source))
+            project, system = _check_variant(self.project, variant, self._sweep.source)
+            projects.append(project)
+            systems.append(system)
             self._progress("checking", number, len(variants))
         wrong = [
             (variant.name, project)
@@ -136,6 +140,7 @@ class Bench:
         if wrong and (not self._sweep.grid or len(wrong) == len(variants)):
             name, error = wrong[0]
             raise InputError(f"variant {shorten(name)}: {error}", source=self._sweep.source)
+        require_effect(self._sweep, systems)
         for name, error in wrong:
             self._say(f"{name} cannot be tried: {error}")
         return projects
@@ -223,14 +228,19 @@ def _describe(error: Exception) -> str:
     return str(error) if isinstance(error, KaratError) else f"{type(error).__name__}: {error}"
 
 
-def _check_variant(project: Project, variant: Variant, source: str) -> Project | str:
-    """Return the project of a variant, or what is wrong with it; its system is made once to find out."""
+def _check_variant(project: Project, variant: Variant, source: str) -> tuple[Project | str, str | None]:
+    """Return the project of a variant, or what is wrong with it, and its system's description; the system is made once.
+
+    The description is that of the system and of how it is asked, as a text that two equal variants share.
+    """
     try:
         changed = _apply(project, variant.changes, source)
-        changed.system(cache=False)  # not closed: an object of the user's own may be asked later
+        require_read(changed.config, (*variant.changes,))
+        system = changed.system(cache=False)  # not closed: an object of the user's own may be asked later
     except Exception as error:  # also what the module of a system raises when it is imported
-        return error.what if isinstance(error, InputError) else _describe(error)
-    return changed
+        return error.what if isinstance(error, InputError) else _describe(error), None
+    asked = {name: str(value) for name, value in asdict(changed.settings()).items()}
+    return changed, json.dumps([system.description, system.tenant, asked], sort_keys=True, default=str)
 
 
 def _apply(project: Project, changes: Mapping[str, Any], source: str) -> Project:

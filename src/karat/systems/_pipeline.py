@@ -77,7 +77,7 @@ class Pipeline:
                 )
         self._lexical = build_stage(Lexical, self.stages.lexical, "lexical")
         self._expand = build_stage(Feedback, self.stages.expand, "expand")
-        self._dense = build_stage(Dense, self.stages.dense, "dense")
+        self._dense = build_stage(Dense, True if self.stages.dense is None else self.stages.dense, "dense")
         self._variety = build_stage(Variety, self.stages.mmr, "mmr")
         self._reranking = self._make_reranking()
         self._embedder: Any = self._make_embedder() if self._dense else None
@@ -92,13 +92,13 @@ class Pipeline:
         return make_reranking(self.stages.rerank, best_per_document=self.stages.per_document == 1)
 
     def _make_embedder(self) -> Any:
-        """Return the embedder, or None with a message if its model is missing and the lexical channel can go on."""
+        """Return the embedder; None, with a message, if its model is missing and nobody asked for the channel."""
         try:
             return make_embedder(self.stages.embedder)
         except ModelMissing as error:
-            if self._lexical is None or self._variety is not None:
+            if self.stages.dense is not None or self._lexical is None or self._variety is not None:
                 raise
-            self._say(f"lexical channel only: {error}")
+            self._say(f"lexical channel only: {error}; dense = false in [pipeline] turns the other one off for good")
             return None
 
     def describe(self) -> dict[str, Any]:

@@ -27,8 +27,9 @@ class Stages:
     """BM25, with k1, b, stemmer and stop_words."""
     expand: Choice = False
     """Pseudo-relevance feedback for the lexical channel, with hits, terms and original."""
-    dense: Choice = True
-    """The index of vectors, with method, limit and the options of the graph."""
+    dense: Choice | None = None
+    """The index of vectors, with method, limit and the options of the graph; None if it is on where its model is
+    installed, and True if it has to be."""
     embedder: str | Mapping[str, Any] = "granite"
     embedding_cache: bool | float = True
     """Gigabytes of the user's cache of embeddings, which all projects share; True for the default, False for none."""

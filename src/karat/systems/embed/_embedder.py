@@ -14,8 +14,11 @@ Matrix: TypeAlias = NDArray[np.float32]
 Real = TypeVar("Real", np.float32, np.float64)
 
 
-class ModelMissing(InputError):
-    """The model is not installed; the hint says how to install it. The pipeline can go on with the lexical channel."""
+class ModelMissing(InputError, UsageError):
+    """The model is not installed; the hint says how to install it.
+
+    As a UsageError it ends a run: otherwise every question would fail.
+    """
 
 
 class Embedder(Protocol):
