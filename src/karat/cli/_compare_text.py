@@ -18,7 +18,7 @@ _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": 
 def comparison_text(comparison: ComparisonDocument) -> str:
     """Render a comparison: of two runs all that is known, of more runs a matrix for each measure."""
     runs, pairs = comparison.runs, comparison.pairs
-    parts = ["\n".join(f"{run.label}  {printable(run.name, 80)}" for run in runs)]
+    parts = ["\n".join(f"{run.label}  {name}" for run, name in zip(runs, _names(runs), strict=True))]
     if len(runs) == 2:
         (pair,) = pairs
         correction = comparison.correction
@@ -32,6 +32,13 @@ def comparison_text(comparison: ComparisonDocument) -> str:
         parts += [_legend(comparison), _list_matrix(runs, by_labels)]
     parts += [_systems(comparison), _latency(runs), _notes(pairs)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _names(runs: Sequence[ComparedRun]) -> list[str]:
+    """Return the title of each run, with its file if that says more."""
+    files = [printable(run.name, 80) for run in runs]
+    titles = [printable(run.title, 80) for run in runs]
+    return [title if title == file else f"{title} ({file})" for title, file in zip(titles, files, strict=True)]
 
 
 def _columns(pair: ComparedPair, correction: str) -> list[str]:

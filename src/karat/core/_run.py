@@ -96,7 +96,10 @@ class Provenance:
         """The name of the system; for the built-in pipeline, its stages, such as ``bm25+dense``."""
         if self.system.get("kind") != "pipeline":
             return self.name
-        return "+".join(word for stage, word in _STAGES.items() if self.system.get(stage)) or self.name
+        return (
+            "+".join(word for stage, word in _STAGES.items() if self.system.get(stage) not in (None, False))
+            or self.name
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

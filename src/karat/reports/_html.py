@@ -107,7 +107,7 @@ def _sanitise(value: object) -> object:
 
 def _title(document: DecisionDocument) -> str:
     outcome = document.verdict.outcome.capitalize()
-    return f"{outcome}: {_text(document.run.name)} on {_text(document.golden.name)}"
+    return f"{outcome}: {_text(document.run.shown)} on {_text(document.golden.name)}"
 
 
 def _verdict(document: DecisionDocument) -> str:
@@ -143,8 +143,8 @@ def _lead(document: DecisionDocument) -> str:
 
 def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
     run, golden, baseline = document.run, document.golden, document.baseline
-    yield "Candidate", run.name
-    yield "Baseline", f"{baseline.name}, recorded {baseline.recorded}" if baseline else "none yet"
+    yield "Candidate", run.shown
+    yield "Baseline", f"{baseline.shown}, recorded {baseline.recorded}" if baseline else "none yet"
     size = f"{count(golden.queries, 'query', 'queries')}, {count(golden.documents, 'document')}"
     yield "Golden set", f"{golden.name} {golden.version or ''} ({size})".strip()
     yield "Answered", f"{run.queries - run.failed:,} of {count(run.queries, 'query', 'queries')}"

@@ -84,7 +84,7 @@ def _escape(character: str) -> str:
 
 
 def _subject(document: DecisionDocument) -> str:
-    return f"{latex(document.run.name, _NAME)} on {latex(document.golden.full_name, _NAME)}"
+    return f"{latex(document.run.shown, _NAME)} on {latex(document.golden.full_name, _NAME)}"
 
 
 def _label(document: DecisionDocument) -> str:
@@ -96,7 +96,7 @@ def _label(document: DecisionDocument) -> str:
 def _caption(document: DecisionDocument, subject: str, *, compared: bool) -> str:
     words = f"{subject}, {document.run.queries:,} queries."
     if compared and document.baseline:
-        name, day = latex(document.baseline.name, _NAME), latex(document.baseline.recorded)
+        name, day = latex(document.baseline.shown, _NAME), latex(document.baseline.recorded)
         words += (
             f" Baseline: {name}, recorded \\mbox{{{day}}}."
             " Marks: * $p \\le 0.05$, ** $p \\le 0.01$, *** $p \\le 0.001$ (paired sign-flip test, Holm)."

@@ -59,8 +59,7 @@ def _head(document: DecisionDocument) -> Iterator[str]:
         yield "**Baseline**: none yet  "
     else:
         forced = f", forced: {markdown(baseline.forced)}" if baseline.forced else ""
-        name = f"{markdown(baseline.name)} ({shorten_fingerprint(baseline.fingerprint)})"
-        yield f"**Baseline**: {name}, recorded {markdown(baseline.recorded)}{forced}  "
+        yield f"**Baseline**: {markdown(baseline.shown)}, recorded {markdown(baseline.recorded)}{forced}  "
     yield f"**Run**: {name_run(document)}\n"
 
 

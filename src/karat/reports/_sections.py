@@ -52,7 +52,7 @@ def name_run(document: DecisionDocument) -> str:
     """Return the name of the run, with the number of its queries."""
     run = document.run
     asked = count(run.queries, "query", "queries")
-    return f"{markdown(run.name)} ({shorten_fingerprint(run.fingerprint)}), {asked}, {run.failed:,} failed"
+    return f"{markdown(run.shown)}, {asked}, {run.failed:,} failed"
 
 
 def format_configuration(document: DecisionDocument) -> str:

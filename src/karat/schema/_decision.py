@@ -63,6 +63,11 @@ class RunFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unfound: Annotated[tuple[str, ...], Meta(description="Queries that found nothing relevant and did not fail.")]
     coverage: Score
 
+    @property
+    def shown(self) -> str:
+        """The name that people read; that of the system in a document of an older karat."""
+        return self.title or self.name
+
 
 class GoldenFacts(Struct, frozen=True, kw_only=True):
     """The golden set of the run, and its size."""
@@ -90,6 +95,11 @@ class BaselineFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     recorded: str
     forced: Annotated[str, Meta(description="Why it was recorded although the gate failed; empty if it did not.")]
     changes: Annotated[tuple[SystemChange, ...], Meta(description="What differs in the system.")]
+
+    @property
+    def shown(self) -> str:
+        """The name that people read; that of the system in a document of an older karat."""
+        return self.title or self.name
 
 
 class MeasureComparison(Struct, frozen=True, kw_only=True):
