@@ -93,7 +93,7 @@ def test_a_decision_is_not_made_again(run: Run, file: Path, tmp_path: Path) -> N
     assert "a part of what the report is made from" in run(decision, "--output", decision, code=2)[1]
     assert decision.read_bytes() == before
     _, err = run(decision, "--format", "html", "--date", "2026-11-16")
-    assert err == f"karat: report saved as {tmp_path / 'rag-eval-2026-11-16.html'}\n"
+    assert err == f"karat: report saved as {tmp_path / 'rag-eval-new.html'}\n"
 
 
 def test_a_decision_from_standard_input(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,13 +195,23 @@ def test_output_makes_its_folder(run: Run, file: Path, tmp_path: Path) -> None:
 
 
 def test_html_goes_into_the_project(run: Run, file: Path, tmp_path: Path) -> None:
-    """Into reports/, under the day; with --output - it is printed."""
+    """Into reports/, under the name of its run; with --output - it is printed."""
     out, err = run(file, "--format", "html", "--date", "2026-11-16")
     assert out == ""
-    target = tmp_path / "reports" / "rag-eval-2026-11-16.html"
+    target = tmp_path / "reports" / "rag-eval-new.html"
     assert err == f"karat: report saved as {target}\n"
     assert target.read_text("utf-8").lower().startswith("<!doctype html>")
     assert run(file, "--format", "html", "--date", "2026-11-16", "--output", "-")[0] == target.read_text("utf-8")
+
+
+def test_no_report_is_written_over_another(run: Run, file: Path, tmp_path: Path) -> None:
+    """The same report again is the same file; another one of the same run gets a number."""
+    texts = [run(file, "--format", "html", "--date", f"2026-11-{day}", "--output", "-")[0] for day in (16, 17)]
+    for day in (16, 17, 16, 17):
+        run(file, "--format", "html", "--date", f"2026-11-{day}")
+    names = ["rag-eval-new.html", "rag-eval-new-2.html"]
+    assert {path.name for path in (tmp_path / "reports").iterdir()} == set(names)
+    assert [(tmp_path / "reports" / name).read_text("utf-8") for name in names] == texts
 
 
 def test_baseline_policy_and_project_can_be_chosen(run: Run, file: Path, tmp_path: Path) -> None:

@@ -119,9 +119,8 @@ def karat(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     "code",
     [
         "import atexit, os\natexit.register(os._exit, 0)\n",
-        "import atexit\nfrom os import _exit\natexit.register(lambda: _exit(0))\n",
-        "import atexit, sys\natexit.register(sys.exit, 0)\n",
-        "import atexit, posix\natexit.register(posix._exit, 0)\n",
+        "import atexit, posix, sys\nfrom os import _exit\natexit.register(posix._exit, 0)\n"
+        "atexit.register(lambda: _exit(0))\natexit.register(sys.exit, 0)\n",
         "import os, threading, time\n\ndef end():\n    threading.main_thread().join()\n    os._exit(0)\n\n"
         "threading.Thread(target=end).start()\n",
     ],
@@ -139,8 +138,6 @@ def test_way_8_a_handler_at_exit_does_not_turn_a_failure_into_0(project: Path, c
     "code",
     [
         "import os\n\ndef find(query, k):\n    os._exit(0)\n",
-        "from os import _exit\n\ndef find(query, k):\n    _exit(0)\n",
-        "import sys\n\ndef find(query, k):\n    sys.exit(0)\n",
         "import os\nos._exit(0)\n",
     ],
 )
@@ -163,18 +160,24 @@ def test_way_8_a_process_that_the_system_starts_may_end_as_it_likes(project: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["gate", "."], ["gate", ".", "--json"], ["check", "--no-report"]])
-@pytest.mark.parametrize(("code", "expected"), [(BAD, 1), (GOOD, 0)])
+@pytest.mark.parametrize(
+    ("code", "words", "expected"),
+    [
+        (BAD, "gate . 2>/dev/null", 1),
+        (BAD, "gate . --json 2>&1", 1),
+        (BAD, "check --no-report 2>&1", 1),
+        (GOOD, "gate . 2>&1", 0),
+    ],
+)
 def test_way_9_a_closed_pipe_does_not_change_the_verdict(
-    project: Path, call: Call, arguments: list[str], code: str, expected: int
+    project: Path, call: Call, code: str, words: str, expected: int
 ) -> None:
     """``karat gate FAILING | true`` under pipefail is the gate's own code, and so is it with errors in the pipe."""
     (project / "whence_way.py").write_text(code)
     call("eval")
-    words = " ".join([sys.executable, "-m", "karat", *arguments])
-    for pipe in (f"{words} 2>/dev/null | true", f"{words} 2>&1 | true"):
-        done = subprocess.run(["bash", "-o", "pipefail", "-c", pipe], cwd=project, timeout=120)
-        assert done.returncode == expected
+    pipe = f"{sys.executable} -m karat {words} | true"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", pipe], cwd=project, timeout=120)
+    assert done.returncode == expected
 
 
 def dated(folder: Path, name: str, begun: str, modified: datetime) -> Path:

@@ -137,7 +137,8 @@ def test_a_hostile_repository_runs_nothing(repository: Path, git: Git, tmp_path:
         (
             {
                 "GITLAB_CI": "true", "CI": "true", "CI_JOB_NAME": "karat", "CI_JOB_ID": "8", "CI_COMMIT_SHA": "a" * 40,
-                "CI_JOB_URL": "https://user:secret@lab.example/8", "CI_COMMIT_REF_NAME": "topic", "CI_JOB_TOKEN": "secret",
+                "CI_JOB_URL": "https://user:secret@lab.example/8", "CI_COMMIT_REF_NAME": "topic",
+                "CI_JOB_TOKEN": "secret",
             },
             {"provider": "GitLab CI", "job": "karat", "run": "8", "url": "https://lab.example/8"},
         ),

@@ -27,7 +27,7 @@ BEFORE = [
     ("import no_such_thing_x", 2, "No module named 'no_such_thing_x'"),
     ("class it:\n    def __init__(self): raise OSError('no index')", 3, "it() failed: OSError: no index"),
     ("class it:\n    def __init__(self): sys.exit(0)", 3, "it() failed: SystemExit: 0"),
-    ("class it:\n    def __init__(self, url): ...", 2, "it needs arguments; name a function that makes it"),
+    ("class it:\n    def __init__(self, url): ...", 2, "it needs arguments; set them in [eval.parameters]"),
     ("it = 5", 2, "5 is not a system"),
     ("def it(query): ...", 2, "cannot be called as (query, k)"),
     (IT + "def describe(self): raise OSError('x')", 3, "describe itself: OSError: x"),

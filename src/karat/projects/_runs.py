@@ -138,7 +138,7 @@ def _keep_reason(
     """Return why a file is kept, or "" if it is not."""
     if provenance is None:
         return "not a run of karat"
-    if _is_baseline(provenance, baseline):
+    if file.path.suffix != ".part" and _is_baseline(provenance, baseline):
         return "the run of the baseline"
     if file.path.name in log:
         return "named in experiments.json"
@@ -216,7 +216,7 @@ def _score(project: Project, file: RunFile, measures: Sequence[str], baseline: B
         commit=origin.commit,
         branch=origin.branch,
         dirty=origin.dirty,
-        is_baseline=_is_baseline(provenance, baseline),
+        is_baseline=run is not None and _is_baseline(provenance, baseline),
         queries=len({trace.query for trace in run.traces}) if run else 0,
         failed=len({trace.query for trace in run.traces if trace.error}) if run else 0,
         measures={} if evaluation is None else _null({name: evaluation.mean(name) for name in measures}),
