@@ -124,7 +124,7 @@ def test_pruning_keeps_the_newest_the_baseline_and_what_is_named(run: Run, folde
     assert sorted(path.name for path in (folder / "runs").iterdir()) == before
     part.unlink()
     (folder / "experiments.json").write_text(json.dumps([{"run": "runs/find-2026-01-01-aaaaaaa1.jsonl"}]))
-    assert run("prune", "--keep", "1", "--yes")[0] == "nothing to remove; 4 runs are kept\n"
+    assert run("prune", "--keep", "1", "--yes")[0] == "nothing to remove; 4 files are kept\n"
     (folder / "experiments.json").unlink()
     out, _ = run("prune", "--keep", "1", "--yes")
     assert out.splitlines()[0] == "removed runs/find-2026-01-01-aaaaaaa1.jsonl (older than the newest 1)"

@@ -83,7 +83,8 @@ def pruning_text(pruning: RunPruning) -> str:
     """Return which runs were removed, and why others were kept."""
     verb = "would remove" if pruning.dry_run else "removed"
     if not pruning.removed:
-        return f"nothing to remove; {len(pruning.kept):,} runs are kept"
+        kept = "1 file is" if len(pruning.kept) == 1 else f"{len(pruning.kept):,} files are"
+        return f"nothing to remove; {kept} kept"
     lines = [f"{verb} {escaped(run.file)} ({run.reason})" for run in pruning.removed]
     reasons: dict[str, int] = {}
     for run in pruning.kept:
