@@ -108,6 +108,19 @@ def test_a_mean_of_nothing_is_null(cli: Cli, files: Path) -> None:
     assert cli("score", "qrels.txt", "good.txt", "-m", "AP").splitlines()[1].split() == ["AP", "-", "0/1"]
 
 
+def test_repeated_documents_are_noted(cli: Cli, files: Path) -> None:
+    """The note has the number of hits that were left out and of queries they are in; so has the JSON."""
+    Path("log.jsonl").write_text(
+        '{"qid": "q1", "topk": ["d1:chunk:0", "d1:chunk:1", "d2", "d1:chunk:2"]}\n'
+        '{"qid": "q2", "topk": ["d1"]}\n{"qid": "q3", "topk": ["d1"]}\n'
+    )
+    text = cli("score", "qrels.txt", "log.jsonl", "-m", "P@1")
+    note = "log.jsonl: 2 hits of documents that rank higher already, left out, in 1 query\n"
+    assert text.endswith(f"\n\n{note}")
+    assert cli.json("qrels.txt", "log.jsonl")["runs"][0]["repeated"] == {"hits": 2, "queries": 1}
+    assert "repeated" not in cli.json("qrels.txt", "good.txt")["runs"][0]
+
+
 def test_json_is_ascii_on_one_line(cli: Cli, files: Path) -> None:
     """JSON is escaped to ASCII, so that no encoding and no control character can spoil it."""
     Path("qrels.txt").write_text("\u95ee\x9b\x1b[31m 0 d1 1\n")
