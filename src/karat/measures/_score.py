@@ -108,7 +108,7 @@ def score_runs(
         judgments = collapse_judgments(judgments, chosen.classes)
     scores = []
     for i, (name, run) in enumerate(runs.items()):
-        rankings = first if i == 0 else load_run(run, chosen.format, progress)
+        rankings = load_run(run, chosen.format, progress) if i or first is None else first
         alignment = align_run(judgments, rankings, classes=chosen.classes)
         repeated = {query: n for query in alignment.queries if (n := rankings.repeated.get(query, 0))}
         table = score_alignment(alignment, wanted, name=name, options=chosen)

@@ -9,22 +9,26 @@ from karat.reports._words import format_number
 
 CUT = re.compile(r"(P|R|RR|nDCG|Success)(?:\(.*\))?@(\d+)")
 NOTHING_FOUND = "no query found anything relevant"
+NO_HITS = "returned no hits for any"
+FILL_INDEX = "check that the index is filled, and that no filter, threshold or tenant removes everything"
 COMPARE_IDS = "compare the ids that the system gives with those of the golden set"
 ASK_FOR_MORE = "what is found is right, but most is missed: ask for more hits, or look at what is missed"
 _HIGH, _LOW, _WEAK = 0.6, 0.4, 0.5
 _NEARLY_NONE = 0.1
 
 
-def hints(means: Mapping[str, float], unfound: int, queries: int) -> list[str]:
+def hints(means: Mapping[str, float], unfound: int, queries: int, *, empty: int = 0) -> list[str]:
     """Return a line for each pattern that is worth a look; none is a verdict.
 
-    ``unfound`` is how many of the ``queries`` found nothing relevant.
+    ``unfound`` is how many of the ``queries`` found nothing relevant, and ``empty`` how many of them got an empty list.
 
     >>> hints({"P@5": 0.7, "R@5": 0.2}, 0, 120)[0][:47]
     'P@5 is high (0.7000) and R@5 is low (0.2000): w'
     """
     if not queries:
         return []
+    if empty == queries:
+        return [f"the system {NO_HITS} of {queries:,} queries: {FILL_INDEX}"]
     if unfound == queries:
         return [f"{NOTHING_FOUND}: {COMPARE_IDS} (karat eval --per-query, and the run file)"]
     lines = [
