@@ -107,7 +107,7 @@ def _suggest(verb: str, runs: tuple[str, ...], folder: str | None) -> str:
 @_FILE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(directory: str | None, as_json: bool, **options: Any) -> None:
-    """Show the baseline of the project in DIR: its means and latency, the parts of its system, and when it was recorded.
+    """Show the baseline of the project in DIR: its means and latency, its system, and when it was recorded.
 
     Example: karat baseline show examples/hotel
     """
