@@ -167,7 +167,8 @@ def test_repeats_show_who_succeeds_ever_and_always(run: Run, folder: Path) -> No
 def test_what_was_not_found_is_listed(run: Run, folder: Path) -> None:
     """A query without a relevant hit is named, and when there is no other, so is the likely reason."""
     (folder / "blind_for_eval.py").write_text(
-        "def find(query, k):\n    return ['pool', 'wifi']\ndef none(query, k):\n    return ['dogs' if 'pool' in query else 'pool']\n"
+        "def find(query, k):\n    return ['pool', 'wifi']\n"
+        "def none(query, k):\n    return ['dogs' if 'pool' in query else 'pool']\n"
     )
     assert "1 of 3 found nothing relevant: q3\n" in run(".", "--system", "blind_for_eval:find")[0]
     out, _ = run(".", "--system", "blind_for_eval:none")

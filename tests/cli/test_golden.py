@@ -313,3 +313,11 @@ def test_pool_writes_no_table(run: Run, folder: Path, name: str) -> None:
     _, err = run("pool", "run.txt", "--golden", "set", "-o", name, code=2)
     assert f"--output {name}: a pool has one JSON record per line, not {name[5:].lower()}; name it .jsonl" in err
     assert not (folder / name).exists()
+
+
+def test_pool_reads_the_passages_of_traces_under_all_their_names(run: Run, folder: Path) -> None:
+    """A retriever may call the id of a hit ``chunk_id``, its document ``doc_id`` and its content ``text``."""
+    hit = {"chunk_id": "7", "doc_id": "pool", "text": "Opens"}
+    (folder / "log.jsonl").write_text(json.dumps({"qid": "q1", "query": "question 1?", "topk": [hit]}) + "\n")
+    (row,) = map(json.loads, run("pool", "log.jsonl", "--golden", "set")[0].splitlines())
+    assert (row["document"], row["passage"]) == ("pool", "Opens")

@@ -108,17 +108,24 @@ def _read_passages(path: str | Path) -> Iterator[tuple[tuple[str, str], Passage]
 
 def _described(trace: Mapping[str, Any], hit: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Passage]]:
     """Yield what a trace says about a hit, under the hit's own id and under that of its document."""
+    from karat.measures import HIT_FIELDS  # reading a golden set does not need it
+
     own = "text" in trace  # karat's own runs call the id of the query "query", traces call its text so
     query, text = (trace.get("query"), trace.get("text")) if own else (trace.get("qid"), trace.get("query"))
-    span = hit.get("span", hit.get("offsets"))
+    span, content = _first(hit, HIT_FIELDS["span"]), _first(hit, HIT_FIELDS["content"])
     passage = Passage(
         query_text=text if isinstance(text, str) else "",
-        text=content if isinstance(content := hit.get("content"), str) else "",
+        text=content if isinstance(content, str) else "",
         span=Span(*span) if isinstance(span, list) and [*map(type, span)] == [int, int] else None,
     )
-    for name in dict.fromkeys((hit.get("id"), hit.get("document"))):
+    for name in dict.fromkeys((_first(hit, HIT_FIELDS["id"]), _first(hit, HIT_FIELDS["document"]))):
         if isinstance(query, str) and isinstance(name, str):
             yield (query, name), passage
+
+
+def _first(hit: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the value of the first of these fields that a hit has."""
+    return next((hit[name] for name in names if hit.get(name) is not None), None)
 
 
 def _record(line: str) -> dict[str, Any]:

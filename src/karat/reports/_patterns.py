@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from karat.reports._words import format_number
+from karat.reports._words import count, format_number
 
 CUT = re.compile(r"(P|R|RR|nDCG|Success)(?:\(.*\))?@(\d+)")
 NOTHING_FOUND = "no query found anything relevant"
-NO_HITS = "returned no hits for any"
-FILL_INDEX = "check that the index is filled, and that no filter, threshold or tenant removes everything"
 COMPARE_IDS = "compare the ids that the system gives with those of the golden set"
 ASK_FOR_MORE = "what is found is right, but most is missed: ask for more hits, or look at what is missed"
 _HIGH, _LOW, _WEAK = 0.6, 0.4, 0.5
@@ -28,7 +26,7 @@ def hints(means: Mapping[str, float], unfound: int, queries: int, *, empty: int 
     if not queries:
         return []
     if empty == queries:
-        return [f"the system {NO_HITS} of {queries:,} queries: {FILL_INDEX}"]
+        return [describe_no_hits(queries)]
     if unfound == queries:
         return [f"{NOTHING_FOUND}: {COMPARE_IDS} (karat eval --per-query, and the run file)"]
     lines = [
@@ -38,6 +36,12 @@ def hints(means: Mapping[str, float], unfound: int, queries: int, *, empty: int 
     if name := find_weak_order(means, unfound, queries):
         lines.append(f"{describe_weak_order(means, name)}: the order is weak; try a reranker")
     return lines
+
+
+def describe_no_hits(queries: int) -> str:
+    """Return that a system has returned nothing at all, and what to check."""
+    check = "check that the index is filled, and that no filter, threshold or tenant removes everything"
+    return f"the system returned no hits for any of {count(queries, 'query', 'queries')}: {check}"
 
 
 def find_incomplete(means: Mapping[str, float]) -> Iterator[tuple[int, str, str]]:

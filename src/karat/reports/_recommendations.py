@@ -11,10 +11,9 @@ from karat.reports._patterns import (
     ASK_FOR_MORE,
     COMPARE_IDS,
     CUT,
-    FILL_INDEX,
-    NO_HITS,
     NOTHING_FOUND,
     describe_incomplete,
+    describe_no_hits,
     describe_weak_order,
     find_incomplete,
     find_weak_order,
@@ -73,7 +72,7 @@ def _nothing(document: DecisionDocument) -> Iterator[Recommendation]:
     expected = next((row.document for query in answered for row in query.expected), None)
     advice = COMPARE_IDS
     if returned is None:
-        advice = f"the system {NO_HITS} of {len(answered):,} queries: {FILL_INDEX}"
+        advice = describe_no_hits(len(answered))
     elif expected is not None:
         advice += f": it gave {clean(returned, 60)!r} where {clean(expected, 60)!r} is expected"
     yield Recommendation(
