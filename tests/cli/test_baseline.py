@@ -75,6 +75,9 @@ class TestUpdate:
         """Without one nothing is done; show and the gate's JSON have it."""
         assert "--force needs a reason" in run("update", "runs/bad.jsonl", "--force", "  ", code=2)[1]
         assert "--force needs a reason, which is recorded" in run("update", "runs/bad.jsonl", "--force", code=2)[1]
+        _, err = run("update", "--force", "runs/bad.jsonl", code=2)
+        assert "no RUN is named, and 'runs/bad.jsonl' is the reason of --force; write the reason last" in err
+        assert "no run is named; name a run, or a project" in run("update", code=2)[1]
         assert not (folder / "baseline.json").exists()
         run("update", "runs/bad.jsonl", "--force", " below the floor, issue 7 ")
         assert read_baseline("baseline.json").forced == "below the floor, issue 7"

@@ -33,7 +33,7 @@ class Cli:
         self._capture = capture
 
     def __call__(self, *arguments: str | Path, code: int = 0) -> str:
-        """Run a command that ends with ``code``; give its standard output, or its message if there is an error."""
+        """Run a command that ends with ``code``; return its standard output, or its message if there is an error."""
         self._patch.setattr(sys, "argv", ["karat", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()

@@ -22,7 +22,7 @@ _GOLDEN = click.option(
 _FILE = click.option(
     "--baseline", "file", metavar="FILE", help="The baseline.  [default: baseline.json of the project]"
 )
-_RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1, required=True)
+_RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1)
 
 
 @click.group("baseline", short_help="Record, show or compare the accepted run.")
@@ -58,9 +58,12 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
+    from karat.core import UsageError
     from karat.projects import accept_run, open_project
     from karat.runs import read_answers
 
+    if not runs and options["force"]:
+        raise UsageError(f"no RUN is named, and {options['force']!r} is the reason of --force; write the reason last")
     run = _choose("update", runs, options["folder"])
     project = open_project(run.project)
     acceptance = accept_run(
@@ -81,6 +84,8 @@ def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
     """Return the run to use; for a folder it is the newest, and a note says which one that is."""
     from karat.core import UsageError
 
+    if not runs:
+        raise UsageError("no run is named; name a run, or a project for its newest run")
     path, *others = dict.fromkeys(runs)
     if others:
         raise UsageError(_suggest(verb, (path, *others), folder))
