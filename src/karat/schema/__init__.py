@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         VerdictFailure,
     )
     from karat.schema._encoding import to_json
-    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, TrialRates
+    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, SuccessRates
     from karat.schema._experiment import (
         ExperimentDiff,
         ExperimentEntry,
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
         ShownHit,
         ShownQuery,
     )
-    from karat.schema._scores import MeasureScore, RunScores, ScoreReport, SegmentScores
+    from karat.schema._scores import MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
     from karat.schema._sweep import (
         ObjectiveChange,
         PlannedVariant,
@@ -186,6 +186,7 @@ __all__ = [
     "QueryValues",
     "Recommendation",
     "RegradedPair",
+    "RepeatedHits",
     "ResultDifference",
     "RunDetails",
     "RunFacts",
@@ -202,6 +203,7 @@ __all__ = [
     "ShownQuery",
     "StageTimes",
     "Status",
+    "SuccessRates",
     "SweepBaseline",
     "SweepCorrection",
     "SweepEntry",
@@ -215,7 +217,6 @@ __all__ = [
     "TrendReport",
     "TrendRun",
     "TrendSkippedFile",
-    "TrialRates",
     "ValueDifference",
     "VariantResult",
     "Verdict",
@@ -304,6 +305,7 @@ _HOME = {
     "QueryValues": "_comparison",
     "Recommendation": "_decision",
     "RegradedPair": "_golden",
+    "RepeatedHits": "_scores",
     "ResultDifference": "_experiment",
     "RunDetails": "_runs",
     "RunFacts": "_decision",
@@ -320,6 +322,7 @@ _HOME = {
     "ShownQuery": "_runs",
     "StageTimes": "_decision",
     "Status": "_decision",
+    "SuccessRates": "_evaluation",
     "SweepBaseline": "_sweep",
     "SweepCorrection": "_sweep",
     "SweepEntry": "_experiment",
@@ -333,7 +336,6 @@ _HOME = {
     "TrendReport": "_trend",
     "TrendRun": "_trend",
     "TrendSkippedFile": "_trend",
-    "TrialRates": "_evaluation",
     "ValueDifference": "_experiment",
     "VariantResult": "_sweep",
     "Verdict": "_decision",

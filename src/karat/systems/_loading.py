@@ -53,7 +53,8 @@ def _find(path: str) -> Any:
     value = _import(module, path)
     for part in name.split("."):
         if not hasattr(value, part):
-            raise UsageError(f"system {path}: {module} has no {part!r}")
+            near = did_you_mean(part, [name for name in dir(value) if not name.startswith("_")])
+            raise UsageError(f"system {path}: {module} has no {part!r}{near}")
         value = getattr(value, part)
     return value
 
