@@ -91,7 +91,7 @@ def test_two_runs_by_hand(run: Run, folder: Path) -> None:
     out, err = run("a.jsonl", "b.jsonl", "-m", "RR@10")
     assert err == ""
     head, names, line = out.split("\n")[0:2], out.split("\n")[3], out.split("\n")[4]
-    assert head == ["A  a.jsonl", "B  b.jsonl"]
+    assert head == ["A  Described (a.jsonl)", "B  Described (b.jsonl)"]
     assert names.split("  ")[0] == "measure"
     # The sum is -2. As far out are: all halves and the one alike (2 of 32), and one half against them (8).
     assert line.split() == [
@@ -273,7 +273,7 @@ def test_a_baseline_file_is_a_run_too(run: Run, folder: Path) -> None:
     taken = score_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
     write_baseline(Baseline(evaluation=taken, recorded="2026-11-16"), baseline_path(project))
     out, _ = run("baseline.json", "b.jsonl")
-    assert "A  baseline.json\n" in out
+    assert "A  Described (baseline.json)\n" in out
     assert "\nRR@10    0.9583  0.7917  -0.1667  " in out
     assert "\nR@1 " not in out
     assert "only the first 10 documents of the lists are compared: a baseline file holds no more" in out

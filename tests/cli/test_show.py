@@ -88,4 +88,4 @@ def test_a_query_as_json_is_its_document(run: Run, folder: Path) -> None:
 
 def test_an_unknown_query_is_an_error(run: Run, folder: Path) -> None:
     """With the query that was meant."""
-    assert "the run has no query 'q0l', did you mean 'q01'" in run("runs/new.jsonl", "q0l", code=2)[1]
+    assert "the run has no query 'Q-01', did you mean 'q01'" in run("runs/new.jsonl", "Q-01", code=2)[1]
