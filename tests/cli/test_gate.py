@@ -197,7 +197,7 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
     assert (verdict["outcome"], verdict["exit_code"], verdict["passed"]) == ("fail", 1, False)
     assert (found["run"]["name"], found["golden"]["fingerprint"]) == ("new", golden.fingerprint(make_set()))
     assert found["baseline"] == {
-        "name": "old", "fingerprint": "sha256:0", "recorded": "2026-11-16", "forced": "",
+        "name": "old", "title": "old", "fingerprint": "sha256:0", "recorded": "2026-11-16", "forced": "",
         "changes": [{"key": "chunk.size", "now": 384, "was": 512}],
     }  # fmt: skip
     assert [

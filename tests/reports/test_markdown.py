@@ -42,12 +42,12 @@ def cells(line: str) -> int:
 
 
 def test_the_head_has_date_golden_set_baseline_and_configuration() -> None:
-    """Title, day, versions and fingerprints come first; what changed in the system says what it was."""
+    """Title, day, versions and the names of runs come first; what changed in the system says what it was."""
     text = render_markdown(typed(make_document()))
     assert text.startswith("# RAG Evaluation Report\n\n**Date**: 2026-11-16  \n")
     assert "**Golden set**: turns 1.0.0, 4 queries, 9 documents, 4 judgments (fedcba)" in text
-    assert "**Baseline**: old (00ff), recorded 2026-11-01" in text
-    assert "**Run**: new (0123456789ab), 4 queries, 0 failed" in text
+    assert "**Baseline**: old, recorded 2026-11-01" in text
+    assert "**Run**: new, 4 queries, 0 failed" in text
     assert "- chunk.size: 256 (was 128)\n" in text
 
 
