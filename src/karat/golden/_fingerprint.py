@@ -16,6 +16,7 @@ _LISTS = ("documents", "queries", "judgments")
 _ATOMS = (str, int, float, bool, type(None))
 _EMPTY: tuple[Any, ...] = ("", None, [], {})
 _CACHE = "_digests"
+_encode = json.JSONEncoder(sort_keys=True).encode
 
 
 def fingerprint(golden: GoldenSet) -> str:
@@ -72,7 +73,7 @@ def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
         else:
             continue
         # A digest for each row: sorting a million short digests takes less memory than sorting a million texts.
-        digests = sorted(hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest() for row in rows)
+        digests = sorted(hashlib.sha256(_encode(row).encode()).digest() for row in rows)
         yield field.name, f"{field.name} {len(digests)}\n".encode() + b"".join(digests)
 
 
