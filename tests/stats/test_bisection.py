@@ -21,9 +21,7 @@ def _bisect_plainly(excess: Callable[[float], float], low: float, high: float, t
 
 @pytest.mark.parametrize("shape", [math.tanh, math.expm1, lambda x: x**3, lambda x: x, lambda x: x / (1 + abs(x))])
 @given(root=st.floats(0.01, 3.9), tolerance=st.sampled_from([1e-6, 1e-13, 1e-15]))
-def test_the_result_is_that_of_plain_bisection(
-    shape: Callable[[float], float], root: float, tolerance: float
-) -> None:
+def test_the_result_is_that_of_plain_bisection(shape: Callable[[float], float], root: float, tolerance: float) -> None:
     """Narrowing the range first changes no bit of the result."""
 
     def excess(x: float) -> float:

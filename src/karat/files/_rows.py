@@ -176,7 +176,8 @@ class Row:
     def plain(self, kinds: Mapping[str, type], required: Set[str]) -> Mapping[str, Any] | None:
         """Return the fields if each is one of ``kinds``, with a value of just that type and, if text, of ASCII.
 
-        If one is not, or a required one is missing, None, and the reader has to ask for each field. Nearly all rows of a large file can take this short way.
+        If one is not, or a required one is missing, return None: then the reader has to ask for each field. Nearly all
+        rows of a large file can take this short way.
         """
         for name, value in self._values.items():
             kind = type(value)
