@@ -14,7 +14,7 @@ _DESCRIPTION = frozenset({"name", "version", "description", "created", "notes", 
 """Fields that describe a set and are not part of its content."""
 _LISTS = ("documents", "queries", "judgments")
 _ATOMS = (str, int, float, bool, type(None))
-_EMPTY: tuple[Any, ...] = ("", None, [], {})
+_NUMBERS = (int, float)
 _CACHE = "_digests"
 _encode = json.JSONEncoder(sort_keys=True).encode
 
@@ -85,7 +85,8 @@ def _plain(value: Any) -> Any:
         record = {}
         for name in value.__slots__:
             part = getattr(value, name)
-            if name != "path" and (plain := part if isinstance(part, _ATOMS) else _plain(part)) not in _EMPTY:
+            plain = part if isinstance(part, _ATOMS) else _plain(part)
+            if (plain or isinstance(plain, _NUMBERS)) and name != "path":  # 0 is not empty
                 record[name] = plain
         return record
     if isinstance(value, tuple):
