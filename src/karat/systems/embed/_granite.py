@@ -46,8 +46,7 @@ class Granite:
             runtime = "onnx" if find_spec("onnxruntime") else "numpy"
         self.runtime = runtime
         self._pack = read_pack(find_pack())
-        self._tokenizer = _tokenizer(self._pack)
-        self._run: Run = _onnx(self._pack) if runtime == "onnx" else self._forward
+        _require_tokenizers()
 
     def __repr__(self) -> str:
         return f"Granite(runtime={self.runtime!r})"
@@ -86,6 +85,18 @@ class Granite:
         return encodings
 
     @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_str(self._pack.tokenizer)
+        tokenizer.enable_truncation(TOKENS)
+        return tokenizer
+
+    @cached_property
+    def _run(self) -> Run:
+        return _onnx(self._pack) if self.runtime == "onnx" else self._forward
+
+    @cached_property
     def _forward(self) -> Forward:
         return Forward(self._pack)
 
@@ -120,14 +131,10 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _tokenizer(pack: Pack) -> Any:
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise ModelMissing(f"the embedder granite needs the package tokenizers ({error})", hint=INSTALL) from None
-    tokenizer = Tokenizer.from_str(pack.tokenizer)
-    tokenizer.enable_truncation(TOKENS)
-    return tokenizer
+def _require_tokenizers() -> None:
+    """Raise ModelMissing now if the package is not there; it is imported when the first text is embedded."""
+    if find_spec("tokenizers") is None:
+        raise ModelMissing("the embedder granite needs the package tokenizers", hint=INSTALL)
 
 
 def _onnx(pack: Pack) -> Run:
