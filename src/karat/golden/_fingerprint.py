@@ -84,6 +84,8 @@ def _plain(value: Any) -> Any:
         record = {}
         for name in value.__slots__:
             part = getattr(value, name)
+            if name == "answerable" and part:
+                continue  # the default, which sets that were written before the field do not have
             if name != "path" and (plain := part if isinstance(part, _ATOMS) else _plain(part)) not in _EMPTY:
                 record[name] = plain
         return record

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 # Importing the kernels registers the measures.
-from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans
+from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
 from karat.measures._alignment import Alignment, Judgments
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
@@ -51,7 +51,7 @@ __all__ = [
     "trec_eval",
 ]
 
-del _binary, _experimental, _graded, _incomplete, _sets, _spans
+del _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
 
 
 # Loaded at first use: scoring plain files does not need them.

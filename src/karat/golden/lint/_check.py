@@ -191,6 +191,17 @@ def check(
     )
 
 
+def find_errors(golden: GoldenSet) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the errors that make scores on a set wrong, and the other errors, without looking for warnings."""
+    capacity = Capacity(golden=golden)
+    errors = [rule for rule in rules() if rule.severity == "error"]
+    void, usable = (
+        tuple(finding for rule in errors if rule.voids is voids for finding in _apply(rule, capacity))
+        for voids in (True, False)
+    )
+    return void, usable
+
+
 def check_configured(golden: GoldenSet, config: Config, *, profile: Profile | None = None, **options: Any) -> Report:
     """Apply every rule to the golden set of a project, with the profile that its configuration names.
 

@@ -51,6 +51,8 @@ class Rule:
     name: str
     severity: Severity
     check: Check
+    voids: bool = False
+    """Whether scores on a set with such an error are wrong, and not only less useful."""
 
     @property
     def text(self) -> str:
@@ -61,17 +63,18 @@ class Rule:
 RULES: dict[str, Rule] = {}
 
 
-def rule(name: str, severity: Severity) -> Callable[[Check], Check]:
+def rule(name: str, severity: Severity, *, voids: bool = False) -> Callable[[Check], Check]:
     """Return a decorator that adds a function to the table of rules.
 
     The function takes a :class:`Subject` and yields findings, which :func:`flag` makes. Its docstring has one sentence,
     then ``Why:``, ``Example:`` and ``Fix:``; ``karat golden check --explain`` shows it.
+    ``voids`` marks an error that makes scores wrong: nothing is evaluated on a set with such an error.
     """
 
     def register(check: Check) -> Check:
         if name in RULES:
             raise ValueError(f"rule {name!r} is registered twice")
-        RULES[name] = Rule(name=name, severity=severity, check=check)
+        RULES[name] = Rule(name=name, severity=severity, check=check, voids=voids)
         return check
 
     return register
