@@ -70,7 +70,8 @@ def test_an_empty_list_is_the_right_answer(tmp_path: Path) -> None:
     assert result.evaluation.means["RR@10"] == 1.0  # of the two queries that have an answer
     document = report_document(result)
     assert not document.failures
-    assert document.run.unfound == document.run.false_answers == ()
+    assert not document.run.unfound
+    assert not document.run.false_answers
     assert "nothing relevant was found" not in render_markdown(document)
     assert [line.split(",")[6] for line in render_csv(document).splitlines()[1:]] == ['"yes"'] * 4
     assert '"unanswerable":true' in render_html(document).replace(" ", "")

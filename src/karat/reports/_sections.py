@@ -274,7 +274,7 @@ def format_query(document: DecisionDocument, query: QueryRow) -> str:
 
 
 def _nothing(query: QueryRow) -> str:
-    return "nothing" if query.answerable else "nothing, since the query has no answer"
+    return "nothing, since the query has no answer" if query.unanswerable else "nothing"
 
 
 def _score(measure: MeasureRow, query: QueryRow) -> str:

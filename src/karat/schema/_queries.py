@@ -54,8 +54,8 @@ class QueryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     baseline: dict[str, Number]
     error: Annotated[str, Meta(description="The error message if the system failed; otherwise empty.")]
     unfound: Annotated[bool, Meta(description="Whether nothing relevant was found for a query that has an answer.")]
-    answerable: Annotated[bool, Meta(description="false if the right answer is no answer.")] = True
-    false_answer: Annotated[bool, Meta(description="Whether it has no answer, and hits were returned.")] = False
+    unanswerable: Annotated[bool, Meta(description="Whether the right answer is no answer.")] | UnsetType = UNSET
+    false_answer: Annotated[bool, Meta(description="Whether it is unanswerable, and got hits.")] | UnsetType = UNSET
     ms: Score
     hits: tuple[HitRow, ...]
     left: Annotated[tuple[LeftRow, ...], Meta(description="Documents of the baseline that are no longer found.")] = ()
