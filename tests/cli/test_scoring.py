@@ -135,6 +135,18 @@ def test_eval_of_a_sound_set_has_no_caveats(call: Call, tmp_path: Path) -> None:
     assert "caveats" not in json.loads(call("eval", tmp_path, "--run", path, "--json")[0])
 
 
+def test_eval_says_once_that_queries_have_no_answer(call: Call, tmp_path: Path) -> None:
+    """Not once for each measure that leaves them out."""
+    made = make_set()
+    queries = tuple(replace(query, answerable=query.id != "q12") for query in made.queries)
+    made = replace(made, queries=queries, judgments=made.judgments[:-1])
+    make_project(tmp_path, made=made)
+    out, _ = call("eval", tmp_path, "--run", make_run(tmp_path, made, [1] * 12), "-m", "RR@10", "-m", "TrueEmpty")
+    assert out.count("have no answer") == 1
+    assert "without a value" not in out
+    assert "1 of 1 unanswerable queries got hits: q12" in out
+
+
 def test_ids_of_a_live_system_are_read_as_they_say(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A retriever that returns document#section is scored by its documents if --ids or [eval] ids says so."""
     golden = GoldenSet(

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from karat.cli._table import bold, escaped, number, printable, render
 from karat.evaluation import deepest_cutoff, evaluation_report
+from karat.measures import ANSWERABLE, UNANSWERABLE
 from karat.reports import hints
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         more = ", ..." if len(run.unfound) > _SHOWN else ""
         asked = total - len(evaluation.unanswerable)
         notes.append(f"{len(run.unfound):,} of {asked:,} found nothing relevant: {shown}{more}")
+    if evaluation.unanswerable:
+        count = f"{len(evaluation.unanswerable):,} of {total:,} queries"
+        notes.append(f"{count} have no answer, which TrueEmpty and FalseHits measure; other measures leave them out")
     if run.false_answers is not UNSET:
         shown = ", ".join(map(printable, run.false_answers[:_SHOWN]))
         more = ", ..." if len(run.false_answers) > _SHOWN else ""
@@ -97,7 +101,8 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     notes += hints(evaluation.scores.mean(), len(missed), total - len(evaluation.unanswerable))
     for name, cell in run.measures.items():
         notes += _depth(evaluation, name)
-        notes += [f"{name}: {count} without a value ({reason})" for reason, count in cell.missing.items()]
+        reasons = {reason: count for reason, count in cell.missing.items() if reason not in (ANSWERABLE, UNANSWERABLE)}
+        notes += [f"{name}: {count} without a value ({reason})" for reason, count in reasons.items()]
     definitions = [cell.definition for cell in run.measures.values() if cell.definition is not UNSET]
     if definitions:
         notes.append("computed as " + ", ".join(definitions))

@@ -10,7 +10,7 @@ from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
-from karat.measures._measure import JUDGED_ONLY, REL, measure, ratio
+from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, measure, ratio
 from karat.measures._score import (
     name_of,
     read_judgments,
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from karat.measures._trec_eval import trec_eval
 
 __all__ = [
+    "ANSWERABLE",
     "CONVENTIONS",
     "FORMATS",
     "JUDGED_ONLY",
     "REL",
+    "UNANSWERABLE",
     "Alignment",
     "Conventions",
     "Judgments",

@@ -22,6 +22,8 @@ K = TypeVar("K", bound=Callable[..., Floats])
 
 NO_SPANS = "no spans judged, or hits without spans"
 """Why a span measure is undefined. It says nothing about the system, so no convention replaces it by 0 or 1."""
+UNANSWERABLE = "unanswerable: the right answer is no answer"
+"""Why a measure of answers is undefined for a query that has none."""
 ANSWERABLE = "the query has an answer"
 """Why a measure of unanswerable queries is undefined."""
 

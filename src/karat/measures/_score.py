@@ -16,14 +16,14 @@ from karat.measures._alignment import Alignment, Bools, Judgments, align
 from karat.measures._classes import collapse_judgments, collapse_run
 from karat.measures._conventions import Conventions, Missing, conventions
 from karat.measures._input import Rankings, load_judgments, load_run
-from karat.measures._measure import ANSWERABLE, NO_SPANS, compute
+from karat.measures._measure import ANSWERABLE, NO_SPANS, UNANSWERABLE, compute
 
 Qrels: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Judgments | Any"
 RunInput: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, float]] | Rankings | Any"
 
 NOT_IN_RUN = "not in the run"
 NO_RELEVANT = "no relevant documents"
-_OUTSIDE = {"answerable": "unanswerable: the right answer is no answer", "unanswerable": ANSWERABLE}
+_OUTSIDE = {"answerable": UNANSWERABLE, "unanswerable": ANSWERABLE}
 """Why a query has no value, by the kind of queries that the measure is meant for."""
 
 

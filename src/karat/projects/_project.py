@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from karat import golden as sets
 from karat.config import Config, Scoring, Settings, choose_scoring, read_config
@@ -36,7 +36,9 @@ class Project:
 
     def with_scoring(self, **chosen: Any) -> Project:
         """Return the project with other options of scoring; None keeps that of the configuration."""
-        scoring = choose_scoring(chosen, self.config.eval.scoring)
+        choose_scoring(chosen)  # reports what cannot be chosen
+        changed = {name: value for name, value in chosen.items() if value is not None}
+        scoring = cast("Scoring", {**self.config.eval.scoring, **changed})
         return replace(self, config=replace(self.config, eval=replace(self.config.eval, scoring=scoring)))
 
     def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
