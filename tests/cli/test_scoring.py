@@ -128,6 +128,18 @@ def test_eval_shows_other_errors_beside_the_scores(call: Call, tmp_path: Path) -
     assert json.loads(call("eval", tmp_path, "--run", path, "--json")[0])["caveats"] == [caveat]
 
 
+def test_a_judgment_that_is_there_twice_is_a_caveat(call: Call, tmp_path: Path) -> None:
+    """The same grade twice makes no score wrong."""
+    made = make_set()
+    twice = replace(made, judgments=(*made.judgments, made.judgments[0]))
+    make_project(tmp_path, made=twice)
+    path = make_run(tmp_path, twice, [1] * 12)
+    (caveat,) = json.loads(call("eval", tmp_path, "--run", path, "--json")[0])["caveats"]
+    assert caveat.startswith(
+        "golden set: duplicate-judgment: 1 pair judged twice by one annotator, with the same grade"
+    )
+
+
 def test_eval_of_a_sound_set_has_no_caveats(call: Call, tmp_path: Path) -> None:
     """The document has the key only where there is something to say."""
     made = make_project(tmp_path)
@@ -139,7 +151,7 @@ def test_eval_says_once_that_queries_have_no_answer(call: Call, tmp_path: Path) 
     """Not once for each measure that leaves them out."""
     made = make_set()
     queries = tuple(replace(query, answerable=query.id != "q12") for query in made.queries)
-    made = replace(made, queries=queries, judgments=made.judgments[:-1])
+    made = replace(made, queries=queries, judgments=(*made.judgments[:-1], replace(made.judgments[-1], grade=0)))
     make_project(tmp_path, made=made)
     out, _ = call("eval", tmp_path, "--run", make_run(tmp_path, made, [1] * 12), "-m", "RR@10", "-m", "TrueEmpty")
     assert out.count("have no answer") == 1

@@ -25,6 +25,8 @@ class Finding:
     count: int = 1
     """How many there are in all."""
     fix: str = ""
+    voids: bool = False
+    """Whether scores on the set are wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,7 @@ class Rule:
     severity: Severity
     check: Check
     voids: bool = False
-    """Whether scores on a set with such an error are wrong, and not only less useful."""
+    """Whether scores on a set with such an error are wrong, and not only less useful; a finding may be harmless."""
 
     @property
     def text(self) -> str:
@@ -80,10 +82,13 @@ def rule(name: str, severity: Severity, *, voids: bool = False) -> Callable[[Che
     return register
 
 
-def flag(name: str, message: str, ids: list[str] | tuple[str, ...] = (), *, fix: str = "") -> Finding:
+def flag(
+    name: str, message: str, ids: list[str] | tuple[str, ...] = (), *, fix: str = "", harmless: bool = False
+) -> Finding:
     """Return a finding of a rule, with the rule's severity; ``ids`` are all that it is about.
 
-    Without a ``fix`` the finding shows the one of the rule's docstring.
+    Without a ``fix`` the finding shows the one of the rule's docstring. One that is ``harmless`` leaves scores right,
+    although others of its rule do not.
     """
     return Finding(
         rule=name,
@@ -92,4 +97,5 @@ def flag(name: str, message: str, ids: list[str] | tuple[str, ...] = (), *, fix:
         where=tuple(ids[:5]),
         count=max(1, len(ids)),
         fix=fix,
+        voids=RULES[name].voids and not harmless,
     )

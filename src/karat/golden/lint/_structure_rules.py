@@ -214,7 +214,7 @@ def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
     for pairs, how in ((different, "with different grades"), (same, "with the same grade")):
         if pairs:
             message = f"{counted(len(pairs), 'pair')} judged twice by one annotator, {how}"
-            yield flag("duplicate-judgment", message, list(pairs))
+            yield flag("duplicate-judgment", message, list(pairs), harmless=pairs is same)
 
 
 @rule("grade-outside-scale", "error", voids=True)
