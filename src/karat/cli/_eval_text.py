@@ -98,7 +98,10 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         count = f"{len(run.false_answers):,} of {len(evaluation.unanswerable):,}"
         notes.append(f"{count} unanswerable queries got hits: {shown}{more}")
     missed = {*run.unfound, *evaluation.failures} - evaluation.unanswerable
-    notes += hints(evaluation.scores.mean(), len(missed), total - len(evaluation.unanswerable))
+    answered = {trace.query for trace in evaluation.traces if trace.hits or trace.error}
+    empty = set(evaluation.queries) - answered - evaluation.unanswerable
+    asked = total - len(evaluation.unanswerable)
+    notes += hints(evaluation.scores.mean(), len(missed), asked, empty=len(empty))
     for name, cell in run.measures.items():
         notes += _depth(evaluation, name)
         reasons = {reason: count for reason, count in cell.missing.items() if reason not in (ANSWERABLE, UNANSWERABLE)}

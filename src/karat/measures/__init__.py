@@ -18,6 +18,7 @@ from karat.measures._score import (
     score,
     score_runs,
 )
+from karat.measures._trace_fields import ANSWER_EVENT, HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 from karat.measures._trials import pass_at_k
 
 if TYPE_CHECKING:
@@ -27,10 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWERABLE",
+    "ANSWER_EVENT",
     "CONVENTIONS",
     "FORMATS",
+    "HIT_FIELDS",
     "JUDGED_ONLY",
     "REL",
+    "STAGE_SCORES",
+    "TRACE_FIELDS",
+    "TRACE_KEYS",
     "UNANSWERABLE",
     "Alignment",
     "Conventions",
