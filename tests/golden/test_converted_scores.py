@@ -112,3 +112,40 @@ def test_a_scale_that_is_too_short_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "one" / "scale.toml").write_text('grades = ["no", "yes"]\n')
     with pytest.raises(InputError, match="grades up to 2"):
         golden.read(tmp_path / "one")
+
+
+@pytest.mark.parametrize("name", ["agent", "beir", "beluga", "fit", "karat", "rig"])
+def test_what_has_no_answer_is_kept(tmp_path: Path, name: str) -> None:
+    """A query without an answer goes round in the formats that have a place for it."""
+    assert "query.answerable" in FORMATS.get(name).keeps
+    golden.write(make_set(GRADES, 2), place(tmp_path, name), name)
+    back = golden.read(place(tmp_path, name), name)
+    assert back.unanswerable == {"q3"}
+    assert [query.answerable for query in back.queries] == [True, True, False]
+
+
+@pytest.mark.parametrize("value", ['"no"', "0", "[]"])
+def test_an_answer_is_there_or_not(tmp_path: Path, value: str) -> None:
+    """Anything but true and false is a mistake."""
+    golden.write(make_set(GRADES, 2), tmp_path / "set")
+    rows = (tmp_path / "set" / "queries.jsonl").read_text().replace("false", value)
+    (tmp_path / "set" / "queries.jsonl").write_text(rows)
+    with pytest.raises(InputError, match=r"queries.jsonl, line 3: 'answerable' is .*, neither true nor false"):
+        golden.read(tmp_path / "set")
+
+
+@pytest.mark.parametrize("relevant", [1, 2])
+def test_blocks_keep_what_is_relevant(tmp_path: Path, relevant: int) -> None:
+    """Rows list what is relevant, so that the threshold follows from them, and an unanswerable query stays one."""
+    blocks = [Target(document="manual", block=f"S.1.p.Bk00{i}") for i in (1, 2, 3)]
+    start = GoldenSet(
+        grades=("no", "perhaps", "yes"), relevant=relevant,
+        queries=(Query(id="q1", text="first?"), Query(id="q3", text="third?", answerable=False)),
+        judgments=tuple(Judgment(query="q1", target=block, grade=grade) for grade, block in enumerate(blocks)),
+    )  # fmt: skip
+    golden.write(start, tmp_path / "manual.jsonl", "blocks")
+    back = golden.read(tmp_path / "manual.jsonl")
+    run = {"q1": [Hit(block.block, 3.0 - i, document="manual", block=block.block) for i, block in enumerate(blocks)]}
+    before, after = (score_hits(some, run, ["RR", "R@2", "nDCG"], unit="target").column("RR") for some in (start, back))
+    assert before == after == {"q1": 1 / (relevant + 1)}
+    assert back.unanswerable == {"q3"}
