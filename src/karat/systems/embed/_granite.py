@@ -46,7 +46,7 @@ class Granite:
             runtime = "onnx" if find_spec("onnxruntime") else "numpy"
         self.runtime = runtime
         self._pack = read_pack(find_pack())
-        _require_tokenizers()
+        self._require_packages()
 
     def __repr__(self) -> str:
         return f"Granite(runtime={self.runtime!r})"
@@ -83,6 +83,13 @@ class Granite:
             return [self._tokenizer.encode(texts[0])]
         encodings: Sequence[Any] = self._tokenizer.encode_batch_fast(texts)
         return encodings
+
+    def _require_packages(self) -> None:
+        """Refuse now what is not installed; the packages are imported when the first text is embedded."""
+        if find_spec("tokenizers") is None:
+            raise ModelMissing("the embedder granite needs the package tokenizers", hint=INSTALL)
+        if self.runtime == "onnx" and find_spec("onnxruntime") is None:
+            raise UsageError("the runtime onnx of the embedder granite needs 'karat[onnx]'; pip install 'karat[onnx]'")
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -129,12 +136,6 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         room -= lengths[place]
     if batch:
         yield batch
-
-
-def _require_tokenizers() -> None:
-    """Raise ModelMissing now if the package is not there; it is imported when the first text is embedded."""
-    if find_spec("tokenizers") is None:
-        raise ModelMissing("the embedder granite needs the package tokenizers", hint=INSTALL)
 
 
 def _onnx(pack: Pack) -> Run:
