@@ -10,6 +10,7 @@ import click
 
 from karat.cli._asking import ask, naming_options, set_parameters
 from karat.cli._gate import emit_decision
+from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import bold, emit, escaped
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--no-report", is_flag=True, help="Write no reports; else Markdown, HTML, and JSON for karat report.")
 @naming_options
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run of the same code, instead of asking anew.")
+@scoring_options
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, and what the golden set lacks.")
 @click.pass_context
@@ -42,7 +44,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     from karat.projects import find_baseline, gate_run, open_project, project_policy, report_document
     from karat.schema import GoldenErrors, to_plain
 
-    project = set_parameters(open_project(folder), options["parameters"])
+    project = set_parameters(open_project(folder, **pop_scoring(options)), options["parameters"])
     report = check_configured(project.golden, project.config)
     if report.errors:
         errors = to_plain(GoldenErrors(lint=report.document()))

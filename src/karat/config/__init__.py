@@ -10,16 +10,21 @@ from karat.config._config import (
     read_config,
     resolve_key,
 )
+from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
 
 __all__ = [
     "ALIASES",
+    "CHOICES",
     "IDENTIFYING",
     "RESERVED",
+    "SCORING",
     "Config",
     "EvalConfig",
+    "Scoring",
     "Settings",
     "check_parameters",
+    "choose_scoring",
     "override",
     "read_config",
     "resolve_key",

@@ -7,10 +7,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast
 
+from karat.config._scoring import CHOICES, SCORING, Scoring
 from karat.config._settings import setting_types
-from karat.core import InputError, Unit, did_you_mean, shorten
+from karat.core import InputError, did_you_mean, shorten
 from karat.files import decode, read_bytes
 
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
@@ -19,13 +20,9 @@ _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
 _SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
 _EVAL: Mapping[str, type] = {
-    **_SETTINGS,
-    "measures": list,
-    "system": str,
-    "tenant": str,
-    "unit": str,
-    "parameters": dict,
-}
+    **_SETTINGS, "measures": list, "system": str, "tenant": str, "parameters": dict,
+    "unit": str, "undefined": str, "ids": str, "min_score": float,
+}  # fmt: skip
 RESERVED = ("query", "queries", "k", "company_id")
 """The arguments that karat itself passes to a retriever."""
 ALIASES: Mapping[str, str] = {
@@ -47,9 +44,10 @@ class EvalConfig:
     system: str = ""
     """``package.module:name`` of the system under test."""
     tenant: str = ""
-    unit: Unit = "document"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The table ``[eval.parameters]``: what is passed to the system by name."""
+    scoring: Scoring = field(default_factory=Scoring)
+    """How runs are scored: the options that the table has; the others have the defaults of ``SCORING``."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The settings that the table has; the others have the defaults of :class:`Settings`."""
 
@@ -120,15 +118,20 @@ def _read_eval(table: Mapping[str, Any], system: Mapping[str, Any], source: str)
         _require_type(value, (int, float) if _EVAL[key] is float else _EVAL[key], f"[eval] {key}", source)
     if "measures" in table and not table["measures"]:
         raise InputError("[eval] measures is empty", source=source, hint="name a measure, or leave it out")
-    if table.get("unit", "document") not in get_args(Unit):
-        raise InputError(f"[eval] unit is {shorten(table['unit'])}; choose document or target", source=source)
+    for name, choices in CHOICES.items():
+        if name in table and table[name] not in choices:
+            raise InputError(
+                f"[eval] {name} is {shorten(table[name])}; choose {', '.join(choices[:-1])} or {choices[-1]}",
+                source=source,
+            )
     if system and "system" in table:
         raise InputError("has both [system] and [eval] system", source=source, hint="remove one of them")
     check_parameters(table.get("parameters", {}), source=f"{source}, [eval.parameters]" if source else "")
     return EvalConfig(
         measures=tuple(table.get("measures", ())),
         parameters=dict(table.get("parameters", {})),
-        **{name: table[name] for name in ("system", "tenant", "unit") if name in table},
+        **{name: table[name] for name in ("system", "tenant") if name in table},
+        scoring=cast("Scoring", {name: table[name] for name in SCORING if name in table}),
         settings={name: value for name, value in table.items() if name in _SETTINGS},
     )
 
@@ -148,10 +151,11 @@ def check_parameters(parameters: Mapping[str, Any], *, source: str = "") -> None
 
 def _write_eval(config: EvalConfig) -> dict[str, Any]:
     """Return the table that a configuration was read from, without the keys that have their default."""
-    table = {name: getattr(config, name) for name in ("system", "tenant", "unit")}
+    table = {name: getattr(config, name) for name in ("system", "tenant")}
     changed = {name: value for name, value in table.items() if value != getattr(EvalConfig(), name)}
     lists = {"measures": list(config.measures), "parameters": dict(config.parameters)}
-    return {**{name: value for name, value in lists.items() if value}, **changed, **config.settings}
+    given = {name: value for name, value in lists.items() if value}
+    return {**given, **changed, **config.scoring, **config.settings}
 
 
 def resolve_key(key: str) -> str:

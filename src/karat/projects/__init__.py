@@ -40,6 +40,7 @@ from karat.projects._report import check_row, report_document
 from karat.projects._report_files import name_reports
 from karat.projects._runs import describe_saved_run, find_run, list_runs, prune_runs
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
+from karat.projects._soundness import require_scorable
 
 __all__ = [
     "CHOICES",
@@ -87,6 +88,7 @@ __all__ = [
     "read_saved_run",
     "report_document",
     "require_complete",
+    "require_scorable",
     "run_identity",
     "run_path",
     "show_query",

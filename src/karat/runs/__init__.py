@@ -3,10 +3,12 @@
 from karat.config import Settings
 from karat.runs._making import describe_run, make_run, require_golden
 from karat.runs._origin import check_label, find_origin
+from karat.runs._parts import Parts
 from karat.runs._runfile import RunWriter, make_header, read_begun, read_header, read_run_file
 from karat.runs._traces import read_answers
 
 __all__ = [
+    "Parts",
     "RunWriter",
     "Settings",
     "check_label",
