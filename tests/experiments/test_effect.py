@@ -25,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     make_project(tmp_path)
     module = tmp_path / f"{MODULE}.py"
     module.write_text(module.read_text() + CODE)
+    sys.modules.pop(MODULE, None)  # another file's tests have one of that name
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     yield tmp_path

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Measure, did_you_mean, shorten
-from karat.evaluation import MEASURES, Evaluation
+from karat.evaluation import Evaluation, default_measures
 from karat.projects._baselines import choose_run
 from karat.projects._gating import evaluate_run, find_baseline
 from karat.projects._project import open_project
@@ -27,7 +27,9 @@ def show_query(
     chosen = choose_run(path, golden=golden)
     project = open_project(chosen.project)
     run = read_answers(chosen.path, project.golden)
-    names = dict.fromkeys(str(Measure.parse(name)) for name in project.config.eval.measures or MEASURES)
+    names = dict.fromkeys(
+        str(Measure.parse(name)) for name in project.config.eval.measures or default_measures(project.golden)
+    )
     candidate = evaluate_run(project, run, names)
     recorded = find_baseline(project, baseline)
     before = recorded.evaluation if recorded else None

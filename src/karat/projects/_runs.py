@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from karat.core import InputError, Measure, Provenance, Run, UsageError
-from karat.evaluation import MEASURES, Evaluation
+from karat.evaluation import Evaluation, default_measures
 from karat.gate import Baseline
 from karat.projects._baselines import choose_run
 from karat.projects._gating import evaluate_run, find_baseline
@@ -182,7 +182,7 @@ def _is_baseline(provenance: Provenance, baseline: Baseline | None) -> bool:
 
 
 def _choose_measures(project: Project, measures: Sequence[str]) -> tuple[str, ...]:
-    chosen: Iterable[str] = measures or project.config.eval.measures or MEASURES
+    chosen: Iterable[str] = measures or project.config.eval.measures or default_measures(project.golden)
     return tuple(dict.fromkeys(str(Measure.parse(name)) for name in chosen))
 
 
