@@ -215,8 +215,9 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
     code, outputs = outcome()
     assert (code, outputs["outcome"]) == (0, "inconclusive")
     assert Path(outputs["run"]).is_file()
-    reports = {re.sub(r"\d+-\d+-\d+", "DATE", path.name) for path in Path(outputs["reports"]).iterdir()}
-    assert reports == {"comment.md", "junit.xml", "rag-eval-DATE.html", "rag-eval-DATE.json", "rag-eval-DATE.md"}
+    reports = {path.name for path in Path(outputs["reports"]).iterdir()}
+    name = f"rag-eval-{Path(outputs['run']).stem}"
+    assert reports == {"comment.md", "junit.xml", f"{name}.html", f"{name}.json", f"{name}.md"}
     code, outputs = outcome(POLICY="./floor.toml")
     assert (code, outputs["outcome"]) == (1, "fail")
     comment = (Path(outputs["reports"]) / "comment.md").read_text()
@@ -230,6 +231,10 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
     (tmp_path / "ends.py").write_text("import os\n\n\ndef find(query, k):\n    os._exit(0)\n")
     (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nsystem = "ends:find"\nmeasures = ["RR@10"]\n')
     assert outcome() == (3, {"outcome": "error"}), "nothing was decided, whatever the exit code"
+    ends = "import atexit, ctypes\n\natexit.register(lambda: ctypes.CDLL(None)._exit(0))\n\n\ndef find(query, k):\n    return []\n"
+    (tmp_path / "ends.py").write_text(ends)
+    code, outputs = outcome(POLICY="./floor.toml")
+    assert (code, outputs["outcome"]) == (1, "fail"), "the decision counts, and not the code that a library ended with"
 
 
 @pytest.mark.slow
