@@ -231,8 +231,8 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
     (tmp_path / "ends.py").write_text("import os\n\n\ndef find(query, k):\n    os._exit(0)\n")
     (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nsystem = "ends:find"\nmeasures = ["RR@10"]\n')
     assert outcome() == (3, {"outcome": "error"}), "nothing was decided, whatever the exit code"
-    ends = "import atexit, ctypes\n\natexit.register(lambda: ctypes.CDLL(None)._exit(0))\n\n\ndef find(query, k):\n    return []\n"
-    (tmp_path / "ends.py").write_text(ends)
+    ends = "import atexit, ctypes\n\natexit.register(lambda: ctypes.CDLL(None)._exit(0))\n\n\n"
+    (tmp_path / "ends.py").write_text(ends + "def find(query, k):\n    return []\n")
     code, outputs = outcome(POLICY="./floor.toml")
     assert (code, outputs["outcome"]) == (1, "fail"), "the decision counts, and not the code that a library ended with"
 
