@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from karat.schema import ComparedMeasure, ComparedPair, ComparedRun, ComparisonDocument, ListSummary, MovedQuery
 
 _SHOWN, _PLACES, _KEYS = 5, 4, 20
-_CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": ""}
+_CORRECTIONS = {"westfall-young": "W-Y", "holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": ""}
 
 
 def comparison_text(comparison: ComparisonDocument) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from karat.core import Provenance, Scores, Trace
+from karat.core import Provenance, Scores, Trace, average
 
 Segment = tuple[str, str]
 """A field of the queries and one of its values, such as category and cold-start."""
@@ -87,8 +87,7 @@ class Evaluation:
         """
         if queries is None:
             return self.means.get(measure, math.nan)
-        values = self.values(measure, queries).values()
-        return math.fsum(values) / len(values) if values else math.nan
+        return average(self.values(measure, queries).values(), self.scores.aggregates.get(measure, "mean"))
 
     @property
     def coverage(self) -> float:

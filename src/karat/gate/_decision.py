@@ -11,10 +11,13 @@ import numpy as np
 
 from karat.core import InputError, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
-from karat.gate._comparison import make_generator, pair_scores
+from karat.gate._comparison import make_generator, pair_scores, scale_of
 from karat.gate._policy import Must, Policy, Rule, require_rules
-from karat.stats import Evidence, Outcome, evidence, verdicts
+from karat.stats import Outcome, PairedScores, Verdict
+from karat.stats import decide as test_drops
 
+_Pairs = dict[str, tuple[float, float]]
+"""The scores of each query in the baseline and in the candidate."""
 _WORST = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
 
 
@@ -42,7 +45,7 @@ class Check:
     limit: float | None = None
     """The limit of the current number, of the drop or of the rise."""
     p: float | None = None
-    """The p-value of the one-sided test for a drop, corrected for all tests of the gate."""
+    """The p-value of the one-sided test for a drop, corrected for all tests of the gate (Westfall and Young)."""
     p_worse: float | None = None
     """The p-value of the test that rules out a drop larger than tolerated, not corrected."""
     n: int | None = None
@@ -210,9 +213,9 @@ def _defer(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
 
 
 def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, seed: int) -> list[Check]:
-    """Run the tests of all rules together, because Holm's correction is over all of them."""
+    """Run the tests of all rules together, because they are corrected for each other."""
     checks: list[Check] = []
-    tested: list[tuple[Rule, Evidence, str]] = []
+    tested: list[tuple[Rule, _Pairs, str]] = []
     for rule in policy.rules:
         kind = "non_inferior" if rule.non_inferior else "significant_drop"
         if not (rule.non_inferior or rule.significant_drop):
@@ -232,24 +235,30 @@ def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Polic
             )
             checks.append(_fail_missing(rule, kind, None, f"{reason}: record it again", now))
         else:
-            before, after = np.array(list(pairs.values()), float).T
-            rng = make_generator(seed, rule.metric, rule.where)
-            result = evidence(before, after, rng=rng, rule=policy.drop, lower_is_better=rule.lower_is_better)
-            tested.append((rule, result, _note_lost(len(baseline.values(rule.metric, queries)) - len(pairs))))
-    if tested:
-        outcomes = verdicts([result for _, result, _ in tested])
-        for (rule, result, note), verdict in zip(tested, outcomes, strict=True):
-            checks.append(_make_check(rule, result, verdict.outcome, verdict.reason + note, verdict.adjusted))
+            tested.append((rule, pairs, _note_lost(len(baseline.values(rule.metric, queries)) - len(pairs))))
+    scores = _align_pairs([(rule, pairs) for rule, pairs, _ in tested])
+    verdicts = test_drops(scores, rng=make_generator(seed, "gate"), rule=policy.drop)
+    for (rule, _, note), verdict in zip(tested, verdicts, strict=True):
+        checks.append(_make_check(rule, verdict, note))
     return checks
+
+
+def _align_pairs(tested: Sequence[tuple[Rule, _Pairs]]) -> list[PairedScores]:
+    """Return the scores of all rules over the same queries, with NaN where a rule has none."""
+    places = {query: i for i, query in enumerate(dict.fromkeys(query for _, pairs in tested for query in pairs))}
+    scores = []
+    for rule, pairs in tested:
+        columns = np.full((2, len(places)), math.nan)
+        columns[:, [places[query] for query in pairs]] = np.array(list(pairs.values()), float).T
+        scores.append(PairedScores(*columns, lower_is_better=rule.lower_is_better, scale=scale_of(rule.metric)))
+    return scores
 
 
 def _note_lost(queries: int) -> str:
     return f"; {queries:,} that the baseline scored cannot be scored now" if queries else ""
 
 
-def _pair_queries(
-    candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None
-) -> dict[str, tuple[float, float]]:
+def _pair_queries(candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None) -> _Pairs:
     """Return the scores of each query before and now.
 
     A query that has a score in the baseline, was asked and has none now counts as 0, unless lower is better.
@@ -265,19 +274,28 @@ def _pair_queries(
     }
 
 
-def _make_check(rule: Rule, result: Evidence, outcome: Outcome, reason: str, p: float | None) -> Check:
+def _make_check(rule: Rule, verdict: Verdict, note: str) -> Check:
     kind = "non_inferior" if rule.non_inferior else "significant_drop"
-    if kind == "significant_drop" and outcome is Outcome.INCONCLUSIVE:
+    result, outcome = verdict.evidence, verdict.outcome
+    assert result is not None  # every rule here has pairs
+    if kind == "significant_drop" and outcome is Outcome.INCONCLUSIVE and not _is_untested(verdict):
         outcome = Outcome.PASS  # this rule only asks that no drop is shown
     less = rule.lower_is_better
     return Check(
-        metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=reason,
+        metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=verdict.reason + note,
         current=result.candidate, baseline=result.baseline,
         difference=-result.difference if less else result.difference,
         low=None if less else result.low, high=-result.low if less and result.low is not None else None,
-        limit=result.margin, p=p, p_worse=result.p_worse, n=result.n,
-        needed=result.needed if outcome is Outcome.INCONCLUSIVE and not result.dropped else None,
+        limit=result.margin, p=verdict.adjusted, p_worse=result.p_worse, n=result.n,
+        needed=result.needed if outcome is Outcome.INCONCLUSIVE else None,
     )  # fmt: skip
+
+
+def _is_untested(verdict: Verdict) -> bool:
+    """Return whether nothing could have been shown: a drop that no test can reach, or too few queries for any test."""
+    result = verdict.evidence
+    assert result is not None
+    return not verdict.testable and (result.dropped or result.units < result.rule.least_changed)
 
 
 def _check_query(candidate: Evaluation, must: Must) -> Check:

@@ -44,7 +44,7 @@ def compare_document(
     *,
     measures: Sequence[str] | None = None,
     segments: Segments | None = None,
-    correction: Correction = "holm",
+    correction: Correction = "westfall-young",
     seed: int = 0,
     per_query: bool = False,
     progress: Callable[[int, int], None] | None = None,
