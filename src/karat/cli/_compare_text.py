@@ -190,6 +190,7 @@ def _labels(place: int, run: ComparedRun, other_place: int, other: ComparedRun) 
 
 def _legend(comparison: ComparisonDocument) -> str:
     name = _CORRECTIONS[comparison.correction]
+    name = "Westfall-Young" if name == "W-Y" else name
     how = f"corrected by {name} for {comparison.tests:,} tests" if name else "not corrected for the number of tests"
     return f"row minus column; * p at most {comparison.alpha:g}, {how}"
 

@@ -6,11 +6,13 @@ from karat.gate._comparison import (
     Comparison,
     Correction,
     Pair,
+    align_changes,
     compare,
     compare_all,
     lower_is_better,
     make_generator,
     pair_scores,
+    scale_of,
 )
 from karat.gate._decision import Check, Decision, decide
 from karat.gate._document import compare_document
@@ -35,6 +37,7 @@ __all__ = [
     "Policy",
     "Reach",
     "Rule",
+    "align_changes",
     "compare",
     "compare_all",
     "compare_document",
@@ -53,6 +56,7 @@ __all__ = [
     "pair_scores",
     "read_baseline",
     "read_policy",
+    "scale_of",
     "write_baseline",
     "write_fit",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import stdev
 
 from karat.core import GoldenSet, KaratError, Unit, UsageError
-from karat.gate._comparison import lower_is_better, pair_scores
+from karat.gate._comparison import lower_is_better, pair_scores, scale_of
 from karat.gate._decision import Decision
 from karat.gate._policy import Rule
 from karat.golden import ceiling
@@ -98,13 +98,13 @@ def _count_needed(effect: float, spread: float) -> str:
 
 def _find_tolerance(rule: Rule, decision: Decision) -> float | None:
     """Return the smallest drop (or rise, if lower is better) that a rule should catch; None if it does not look."""
-    if not rule.is_measure:
+    if not rule.is_measure or scale_of(rule.metric) == "geometric":  # its margin is a ratio, not a difference
         return None
     before = (decision.baseline or decision.candidate).mean(rule.metric, _select_queries(rule, decision))
     limits = [rule.max_drop_abs, rule.max_rise_abs]
     limits += [share * abs(before) for share in (rule.max_drop_rel, rule.max_rise_rel) if share is not None]
     if rule.significant_drop or rule.non_inferior:
-        limits.append(decision.policy.drop.margin(before))
+        limits.append(decision.policy.drop.margin(before, lower_is_better=rule.lower_is_better))
     return min((limit for limit in limits if limit is not None and math.isfinite(limit)), default=None)
 
 

@@ -154,7 +154,7 @@ def compare_all(
     >>> [(pair.baseline, pair.candidate, round(pair.measures[0].difference, 3)) for pair in pairs]
     [(0, 1, 0.667), (0, 2, 0.667), (1, 2, 0.0)]
     >>> [pair.measures[0].p_corrected for pair in pairs]  # uncorrected: 0.25, 0.5 and 1
-    [0.25, 0.5, 1.0]
+    [0.25, 0.75, 1.0]
     """
     if correction not in get_args(Correction):
         raise UsageError(

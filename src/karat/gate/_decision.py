@@ -248,9 +248,10 @@ def _align_pairs(tested: Sequence[tuple[Rule, _Pairs]]) -> list[PairedScores]:
     places = {query: i for i, query in enumerate(dict.fromkeys(query for _, pairs in tested for query in pairs))}
     scores = []
     for rule, pairs in tested:
-        columns = np.full((2, len(places)), math.nan)
-        columns[:, [places[query] for query in pairs]] = np.array(list(pairs.values()), float).T
-        scores.append(PairedScores(*columns, lower_is_better=rule.lower_is_better, scale=scale_of(rule.metric)))
+        before, after = np.full((2, len(places)), math.nan)
+        own = [places[query] for query in pairs]
+        before[own], after[own] = np.array(list(pairs.values()), float).T
+        scores.append(PairedScores(before, after, rule.lower_is_better, scale_of(rule.metric)))
     return scores
 
 

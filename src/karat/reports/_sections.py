@@ -192,7 +192,17 @@ def format_checks(document: DecisionDocument) -> str:
 
 def format_differences(document: DecisionDocument) -> str:
     """Return how each measure differs from the baseline; nothing without one."""
-    head = ["Metric", "Current", "Baseline", "Change", "95 % interval", "p (two-sided, Holm)", "Win", "Lose", "Same"]
+    head = [
+        "Metric",
+        "Current",
+        "Baseline",
+        "Change",
+        "95 % interval",
+        "p (two-sided, W-Y)",
+        "Win",
+        "Lose",
+        "Same",
+    ]
     rows = [_difference(measure, comparison) for measure in document.measures if (comparison := measure.comparison)]
     return _table(head, rows) if rows else ""
 
