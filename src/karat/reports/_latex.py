@@ -36,7 +36,8 @@ def render_latex(document: DecisionDocument) -> str:
     """Return a table (package booktabs) with a row for each measure; the better of two means is bold.
 
     A mark says how small p of the paired sign-flip test is, corrected for all measures of the table (Westfall and
-    Young). Without a baseline the table has means only. Whatever the names are, pdflatex, lualatex and xelatex compile it.
+    Young). Without a baseline the table has means only. Whatever the names are, pdflatex, lualatex and xelatex compile
+    it.
     """
     compared = any(measure.comparison for measure in document.measures)
     table = "\n".join(_table(document, compared=compared)) + "\n"

@@ -173,7 +173,7 @@ def _order_by_support(rows: Floats) -> NDArray[np.intp]:
 
     A group of eight queries costs nothing in a measure that none of them has, such as one on another segment.
     """
-    return np.lexsort((rows != 0)[::-1])[::-1] if len(rows) > 1 else np.arange(rows.shape[1])
+    return np.lexsort((rows == 0)[::-1])  # stable, so that a single measure keeps its order
 
 
 def _all_bytes(start: int, flips: int, first: int, groups: int) -> Bytes:
