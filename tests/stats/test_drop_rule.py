@@ -106,10 +106,9 @@ def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
     before, after = [1, 0] * 5 + [1, 1], [0, 1] * 5 + [1, 1]
     (found,) = decide([(before, after)], rng=rng())
     assert found.outcome is Outcome.INCONCLUSIVE
-    assert (
-        found.reason
-        == "the mean did not move, and the drop could be as large as 0.494; a drop by more than 0.0292 is neither shown "
-        "(one-sided p = 0.623) nor ruled out"
+    assert found.reason == (
+        "the mean did not move, and the drop could be as large as 0.494; "
+        "a drop by more than 0.0292 is neither shown (one-sided p = 0.623) nor ruled out"
     )
     weighed = found.evidence
     assert weighed is not None
@@ -206,7 +205,7 @@ def test_the_flips_reach_the_level() -> None:
     """At least 20 flips may be as extreme at a p of alpha, and a million reach the smallest level that is allowed."""
     assert [DropRule(alpha=alpha).flips for alpha in (0.05, 0.001, 1e-6)] == [9_999, 19_999, 999_999]
     assert DropRule(resamples=99).flips == 399
-    with pytest.raises(UsageError, match="alpha 1e-07 should lie between 1e-06 and 0.5: no number of sign flips"):
+    with pytest.raises(UsageError, match=r"alpha 1e-07 should lie between 1e-06 and 0\.5: no number of sign flips"):
         DropRule(alpha=1e-7)
 
 
