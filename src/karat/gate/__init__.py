@@ -20,9 +20,11 @@ from karat.gate._lists import compare_lists
 from karat.gate._movers import Mover, describe_moves, find_movers
 from karat.gate._plans import SPREADS, Aim, Reach, compute_reach, compute_reach_of_repeats, compute_reach_of_runs
 from karat.gate._policy import POLICIES, Must, Policy, Rule, named_policy, read_policy
+from karat.gate._simulation import LOSSES, GateRates, describe_rates, simulate_losses, simulate_noise
 
 __all__ = [
     "FIT",
+    "LOSSES",
     "POLICIES",
     "SPREADS",
     "Aim",
@@ -31,6 +33,7 @@ __all__ = [
     "Comparison",
     "Correction",
     "Decision",
+    "GateRates",
     "Mover",
     "Must",
     "Pair",
@@ -47,6 +50,7 @@ __all__ = [
     "compute_reach_of_runs",
     "decide",
     "describe_moves",
+    "describe_rates",
     "find_caveats",
     "find_movers",
     "is_baseline",
@@ -57,6 +61,8 @@ __all__ = [
     "read_baseline",
     "read_policy",
     "scale_of",
+    "simulate_losses",
+    "simulate_noise",
     "write_baseline",
     "write_fit",
 ]

@@ -33,7 +33,7 @@ from karat.projects._gating import (
     project_policy,
     require_complete,
 )
-from karat.projects._power import plan_power
+from karat.projects._power import plan_gate_power, plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
 from karat.projects._report import check_row, report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
@@ -72,6 +72,7 @@ __all__ = [
     "open_sound_project",
     "parse_path",
     "parse_policy",
+    "plan_gate_power",
     "plan_power",
     "project_policy",
     "read_evaluations",

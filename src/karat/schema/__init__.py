@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         RegradedPair,
         Severity,
     )
-    from karat.schema._power import PowerPlan, PowerRow
+    from karat.schema._power import GatePower, GateRate, PowerPlan, PowerRow
     from karat.schema._publish import json_schema
     from karat.schema._published import DOCUMENTS
     from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
@@ -128,6 +128,8 @@ __all__ = [
     "ExportedRecord",
     "ExportedRun",
     "FailedQuestion",
+    "GatePower",
+    "GateRate",
     "GoldenCeiling",
     "GoldenChange",
     "GoldenConversion",
@@ -277,6 +279,8 @@ _HOME = {
     "OutlineSection": "_golden",
     "Passage": "_queries",
     "PlannedVariant": "_sweep",
+    "GatePower": "_power",
+    "GateRate": "_power",
     "PowerPlan": "_power",
     "PowerRow": "_power",
     "QueryComparison": "_comparison",
