@@ -100,7 +100,7 @@ class TestUpdate:
         (folder / "karat.toml").write_text(TOML + FLOOR + "[gate]\non_inconclusive = 'fail'\n")
         run("update", "runs/good.jsonl")
         _, err = run("update", "runs/few.jsonl", code=4)
-        assert "too few changed to tell: 3 changed" in err
+        assert "too few changed to test: 3 of " in err
         assert read_baseline("baseline.json").evaluation.name == "good"
         run("update", "runs/few.jsonl", "--force", "we looked at all three")
         assert read_baseline("baseline.json").forced == "we looked at all three"

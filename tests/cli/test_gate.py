@@ -83,8 +83,8 @@ class TestOutcomes:
         new = make_run(folder, make_set(), [1] * 9 + [2] * 3)
         out, _ = run(new)
         assert "\nRR@10: the smallest drop that 12 queries show is 0.173; a drop of 0.05 needs about 128\n" in out
-        told = "too few changed to tell: 3 changed, and fewer than 5 cannot reach 0.05\n"
-        assert f"inconclusive  RR@10: {told}" in out
+        few = "too few changed to test: 3 of 12 queries, so p cannot be below 0.12, and 0.05 is needed"
+        assert f"inconclusive  RR@10: the mean dropped by 0.125, and the drop could be as large as 0.242; {few}" in out
         assert "INCONCLUSIVE by policy default: too little is known" in out
         assert "(policy: this passes with a warning)" in out
         rules(folder, '[gate]\non_inconclusive = "fail"\n')
