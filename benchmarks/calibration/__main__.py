@@ -1,8 +1,8 @@
 """How often each preset policy is wrong on real judged data: false alarms and misses, in a table.
 
-``./scripts/bench calibration`` resamples runs of BM25 on Cranfield and SciFact at 30, 50, 100 and 300 queries: worlds in
-which nothing changed, one in six queries was lost, or the system became worse. ``--quick`` draws 50 runs instead of 500.
-The data are those of the tests (docs/public-data.md); tests/calibration asserts a part of the table.
+``./scripts/bench calibration`` resamples runs of BM25 on Cranfield and SciFact at 30, 50, 100 and 300 queries: worlds
+in which nothing changed, one in six queries was lost, or the system became worse. ``--quick`` draws 50 runs instead of
+500. The data are those of the tests (docs/public-data.md); tests/calibration asserts a part of the table.
 """
 
 from __future__ import annotations

@@ -116,9 +116,7 @@ def _gate_text(plan: PowerPlan) -> str:
     for rate in (plan.gate.noise, *plan.gate.losses):
         cause = f"{rate.lost} of {plan.gate.n:,} queries lost" if rate.lost else "nothing but chance"
         table.append([cause, *(f"{100 * share:.1f} %" for share in (rate.fail, rate.inconclusive, rate.passed))])
-    head = (
-        f"policy {printable(plan.gate.policy)} on {printable(plan.runs[0], 80)}: {plan.gate.runs:,} runs for each line"
-    )
+    head = f"policy {printable(plan.gate.policy)}, {plan.gate.runs:,} simulated runs for each line"
     return "\n\n".join([head, render(table), plan.meaning])
 
 
