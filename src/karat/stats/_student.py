@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from karat.stats._bisection import bisect
+
 _MOST_STEPS = 100_000
 
 
@@ -35,9 +37,7 @@ def above(t: float, df: int) -> float:
 
 @lru_cache(maxsize=4096)
 def critical(df: int, tail: float) -> float:
-    """Return the value that T exceeds with probability ``tail``, which is below one half.
-
-    Newton's method, with bisection wherever that would leave the interval that holds the value.
+    """Return the value that T exceeds with probability ``tail``, which is below one half; by bisection.
 
     >>> round(critical(29, 0.05), 4)
     1.6991
@@ -45,21 +45,7 @@ def critical(df: int, tail: float) -> float:
     low, high = 0.0, 2.0
     while above(high, df) > tail:
         low, high = high, 2 * high
-    value = (low + high) / 2
-    for _ in range(_MOST_STEPS):
-        excess = above(value, df) - tail
-        low, high = (value, high) if excess > 0 else (low, value)
-        following = value + excess / _density(value, df)
-        if not low < following < high:
-            following = (low + high) / 2
-        if abs(following - value) <= 1e-15 * high:
-            return following
-        value = following
-    raise AssertionError(f"no critical value for {df} degrees of freedom at {tail}")
-
-
-def _density(t: float, df: int) -> float:
-    return gamma_ratio(df / 2) / math.sqrt(math.pi * df) * math.exp(-(df + 1) / 2 * math.log1p(t * t / df))
+    return bisect(lambda t: tail - above(t, df), low, high, 1e-15)
 
 
 def gamma_ratio(a: float) -> float:
