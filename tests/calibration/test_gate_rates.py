@@ -147,3 +147,21 @@ def test_the_number_of_queries_that_is_named_is_enough() -> None:
     assert needed is not None
     runs = worlds.runs(np.random.default_rng(7), (500, needed))
     assert share(outcomes(runs, ("RR@10",)), "pass") == pytest.approx(0.80, abs=0.05)
+
+
+@pytest.mark.parametrize("kind", ["rare disasters", "rare successes", "ranks"])
+def test_variants_of_a_sweep_share_the_level(kind: str) -> None:
+    """Ten variants and their baseline are the same: any gain is found in about 5 % of the sweeps.
+
+    The differences share the baseline, so that they are not quite symmetric together. The rates are 3 to 6 %; of 400
+    sweeps the standard error is 1.1 points, and three of them are the room above the level.
+    """
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(400):
+        draws = rng.random((11, 30)) < 0.1
+        scores = 1 / rng.geometric(0.5, (11, 30)) if kind == "ranks" else np.where(draws, 1.0, 0.0)
+        gains = (scores[1:] - scores[0]) * (-1 if kind == "rare disasters" else 1)
+        test = westfall_young(gains, rng=rng, resamples=399, alternative="greater")
+        found += bool(test.adjusted.min() <= 0.05)
+    assert found / 400 <= 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5
