@@ -85,6 +85,8 @@ def _plain(value: Any) -> Any:
         record = {}
         for name in value.__slots__:
             part = getattr(value, name)
+            if name == "answerable" and part:
+                continue  # the default, which sets that were written before the field do not have
             plain = part if isinstance(part, _ATOMS) else _plain(part)
             if (plain or isinstance(plain, _NUMBERS)) and name != "path":  # 0 is not empty
                 record[name] = plain
