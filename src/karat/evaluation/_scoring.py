@@ -12,6 +12,7 @@ import numpy as np
 from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, Unit, shorten
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._latency import latency_by_stage
+from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import segment_queries
 from karat.measures import pass_at_k, score_hits
 from karat.text import resolver
@@ -24,7 +25,10 @@ _Variant = tuple[int, int]
 def score_run(
     golden: GoldenSet, run: Run, measures: Iterable[str | Measure] | None = None, *, unit: Unit = "document"
 ) -> Evaluation:
-    """Return the evaluation of a run on the golden set that it was made on.
+    """Return the evaluation of a run on a golden set, which may have grown since the run was made.
+
+    Then the answers to the questions that it still has are scored with its judgments, and ``revision`` says how the
+    run differs from the set. A run that has no question of the set is an error.
 
     >>> from karat.core import Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
@@ -33,6 +37,7 @@ def score_run(
     >>> score_run(golden, Run(provenance=Provenance(name="mine"), traces=(trace,)), ["RR@10"]).means
     {'RR@10': 0.5}
     """
+    run, revision = revise_run(run, golden)
     asked = {trace.query for trace in run.traces}
     asked_golden = replace(
         golden,
@@ -74,6 +79,8 @@ def score_run(
         unanswerable=unanswerable,
         segments=segment_queries(golden),
         traces=run.traces,
+        questions=describe_asked(golden, scores.queries, revision),
+        revision=revision,
     )
 
 

@@ -24,7 +24,6 @@ from karat.projects._failure import describe_failure, explain, summarise
 from karat.projects._gating import (
     GateResult,
     baseline_path,
-    carry_over,
     evaluate_run,
     find_baseline,
     find_project,
@@ -32,6 +31,7 @@ from karat.projects._gating import (
     gate_run,
     project_policy,
     require_complete,
+    revise_baseline,
 )
 from karat.projects._power import plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
@@ -49,7 +49,6 @@ __all__ = [
     "accept_run",
     "ask_project",
     "baseline_path",
-    "carry_over",
     "check",
     "check_project",
     "check_row",
@@ -79,6 +78,7 @@ __all__ = [
     "read_saved_run",
     "report_document",
     "require_complete",
+    "revise_baseline",
     "run_identity",
     "run_path",
     "summarise",
