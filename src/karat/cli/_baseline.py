@@ -1,8 +1,9 @@
-"""``karat baseline``: record, show or compare the accepted run."""
+"""``karat baseline``: record, show, compare or rebase the accepted run."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from karat.evaluation import Evaluation
     from karat.gate import Baseline
     from karat.projects import ChosenRun
+    from karat.schema import BaselineRebase, RebasedQuestion, RebasedValue
 
 _GOLDEN = click.option(
     "--golden", "folder", metavar="DIR", help="The project.  [default: that of RUN, or the current folder]"
@@ -133,6 +135,78 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     emit(to_json(comparison) if as_json else comparison_text(comparison))
 
 
+@command.command("rebase", short_help="Bring the baseline to the golden set as it is now.")
+@_GOLDEN
+@_FILE
+@click.option("--from", "run", metavar="RUN", help="Take the new questions from a run of the same system.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def rebase(run: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
+    """Bring the baseline to the golden set as it is now, and show what that changes.
+
+    Stored lists are scored again with the judgments of today. Questions that the set no longer has are dropped; new
+    ones have no scores until the next update, unless --from names a run that was asked them.
+
+    Example: karat baseline rebase --golden examples/hotel --dry-run
+    """
+    from karat.projects import open_project, rebase_baseline, rebase_document
+    from karat.runs import read_answers
+    from karat.schema import to_json
+
+    project = open_project(options["folder"] or ".")
+    answers = None if run is None else read_answers(run, project.golden, say=say)
+    result = rebase_baseline(project, baseline=options["file"], run=answers, write=not dry_run)
+    document = rebase_document(result, project.golden)
+    emit(to_json(document) if as_json else _render_rebase(document))
+    if not result.is_needed:
+        say(f"{result.path} is up to date")
+    elif result.written:
+        say(f"{result.path} is now on the golden set as it is; review the change before you commit it")
+    else:
+        say(f"{result.path} was not changed (--dry-run)")
+
+
+def _render_rebase(document: BaselineRebase) -> str:
+    """Show a rebase as a diff: removed questions with a minus, new ones with a plus, changed scores with both."""
+    versions = [_name_set(golden) for golden in (document.was, document.golden)]
+    count = document.queries
+    lines = [f"golden set {versions[0]} -> {versions[1]}, questions with scores {count.before:,} -> {count.after:,}"]
+    lines += [f"- {_describe(question)}" for question in document.removed]
+    lines += [f"+ {_describe(question)}" for question in document.added]
+    for question in document.rejudged:
+        kept = f"; old score kept: {', '.join(question.kept)}" if question.kept else ""
+        lines.append(f"~ {_describe(question, 'the same scores')}{kept}")
+    lines += [f"! {printable(query)}: a judged document changed" for query in document.documents]
+    rows = [["measure", "before", "after", "change"]]
+    for name, value in document.means.items():
+        both = value.before is not None and value.after is not None
+        change = f"{(value.after or 0) - (value.before or 0):+.4f}" if both else "-"
+        rows.append([printable(name), _number(value.before), _number(value.after), change])
+    return "\n\n".join(["\n".join(lines), render(rows)])
+
+
+def _describe(question: RebasedQuestion, without: str = "no scores") -> str:
+    text = f" {escaped(question.text)}" if question.text else ""
+    values = ", ".join(f"{printable(name)} {_change(value)}" for name, value in question.measures.items())
+    return f"{printable(question.query)}{text}: {values or without}"
+
+
+def _change(value: RebasedValue) -> str:
+    numbers = [_number(number) for number in (value.before, value.after) if number is not None]
+    if len(numbers) == 2:
+        return " -> ".join(numbers)
+    return numbers[0] if numbers else "-"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _name_set(golden: Mapping[str, Any]) -> str:
+    parts = [golden.get("name"), golden.get("version"), str(golden.get("fingerprint") or "unknown")[:15]]
+    return escaped(" ".join(str(part) for part in parts if part))
+
+
 def _render(baseline: Baseline) -> str:
     from karat.evaluation import flatten
 
@@ -145,6 +219,8 @@ def _render(baseline: Baseline) -> str:
     ]
     day = escaped(baseline.recorded) or "on an unknown day"
     lines = [f"{printable(evaluation.name)}, recorded {day}, {_describe_size(evaluation)}"]
+    if baseline.rebased:
+        lines.append(f"brought to a later version of the golden set on {escaped(baseline.rebased)}")
     lines += [f"accepted although it failed its gate: {escaped(baseline.forced)}"] if baseline.forced else []
     system = flatten(evaluation.provenance.system)
     parts = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in system.items()]

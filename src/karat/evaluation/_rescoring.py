@@ -72,7 +72,8 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
         documents_changed=find_changed_documents(then, now),
         touched=tuple(query for query in common if _is_touched(evaluation.questions.get(query), questions[query])),
     )
-    if then.get("fingerprint") == now["fingerprint"] and not (revision.new or revision.removed or revision.touched):
+    differs = revision.new or revision.removed or changed or revision.touched
+    if then.get("fingerprint") == now["fingerprint"] and not differs:
         return evaluation
     return _assemble(evaluation, golden, scores, rescored, revision)
 

@@ -191,6 +191,7 @@ def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
         _require_rows(evaluation, record)
         if record["format"] > 1:
             _require_reasons(rows, scores)
+        _require_digest(record)
         notes = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced", "rebased")}
     except (TypeError, ValueError, InputError) as error:
         raise InputError(
@@ -282,6 +283,10 @@ def _require_rows(evaluation: Evaluation, record: Mapping[str, Any]) -> None:
         differ = math.isnan(recorded) != math.isnan(computed) or abs(recorded - computed) > _SAME
         if differ and _aggregate(measure) == "mean":
             raise ValueError(f"the mean of {measure} is {recorded:g}, and that of its queries {computed:g}")
+
+
+def _require_digest(record: Mapping[str, Any]) -> None:
+    """Refuse a baseline that is not as it was written."""
     if record["format"] >= VERSION and _field(record, "digest", str) != _digest(record):
         raise ValueError("it does not match its digest: it was edited, or lost or gained rows in a merge")
 

@@ -1,4 +1,4 @@
-"""Caveats of a decision: a golden set that changed, failed queries, floors that no ranking reaches, and drops that the queries cannot show."""
+"""Caveats of a decision: a changed golden set, failed queries, unreachable floors, and drops that cannot be shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DECIDED = (
 
 
 def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
-    """Return what limits a decision: a changed golden set, failed queries, and rules that ask for more than can be shown.
+    """Return what limits a decision: a changed golden set, failed queries, and rules that ask for too much.
 
     A warning about questions that the baseline scored and the golden set no longer has is the first.
     """

@@ -220,11 +220,11 @@ def shared_queries(
 ) -> Sequence[str] | None:
     """Return the queries that both runs were asked, of some queries only if they are named.
 
-    If both were asked the same, or the baseline has means only, ``queries`` is returned as it is.
+    If both were asked the same, or nothing is known of that, ``queries`` is returned as it is.
     """
-    if not baseline.has_queries or set(candidate.queries) == set(baseline.queries):
-        return queries
     both = set(candidate.queries) & set(baseline.queries)
+    if not both or len(both) == len(candidate.queries) == len(baseline.queries):
+        return queries
     return [query for query in (candidate.queries if queries is None else queries) if query in both]
 
 

@@ -35,6 +35,7 @@ from karat.projects._gating import (
 )
 from karat.projects._power import plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
+from karat.projects._rebasing import Rebase, rebase_baseline, rebase_document
 from karat.projects._report import check_row, report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
 
@@ -45,6 +46,7 @@ __all__ = [
     "Evaluations",
     "GateResult",
     "Project",
+    "Rebase",
     "RunFile",
     "accept_run",
     "ask_project",
@@ -76,6 +78,8 @@ __all__ = [
     "read_evaluations",
     "read_project_baseline",
     "read_saved_run",
+    "rebase_baseline",
+    "rebase_document",
     "report_document",
     "require_complete",
     "revise_baseline",

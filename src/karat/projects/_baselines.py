@@ -58,6 +58,7 @@ def summarise_baseline(path: str | Path, baseline: Baseline) -> BaselineSummary:
         name=provenance.name,
         recorded=baseline.recorded,
         forced=baseline.forced,
+        rebased=baseline.rebased,
         golden=provenance.golden,
         fingerprint=provenance.fingerprint,
         system=provenance.system,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from karat.schema._baseline import BaselineSummary
+    from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
     from karat.schema._comparison import (
         ComparedMeasure,
         ComparedPair,
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
         SweepReport,
         VariantResult,
     )
-    from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSkippedFile
+    from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSetChange, TrendSkippedFile
     from karat.schema._types import SystemChange
 
 __all__ = [
@@ -106,6 +106,7 @@ __all__ = [
     "AnnotatorAgreement",
     "AnnotatorKappa",
     "BaselineFacts",
+    "BaselineRebase",
     "BaselineSummary",
     "Bump",
     "Bytes",
@@ -173,6 +174,8 @@ __all__ = [
     "QueryFailure",
     "QueryRow",
     "QueryValues",
+    "RebasedQuestion",
+    "RebasedValue",
     "Recommendation",
     "RegradedPair",
     "ResultDifference",
@@ -196,6 +199,7 @@ __all__ = [
     "TrendOtherRun",
     "TrendReport",
     "TrendRun",
+    "TrendSetChange",
     "TrendSkippedFile",
     "TrialRates",
     "ValueDifference",
@@ -216,6 +220,7 @@ _HOME = {
     "AnnotatorAgreement": "_golden",
     "AnnotatorKappa": "_golden",
     "BaselineFacts": "_decision",
+    "BaselineRebase": "_baseline",
     "BaselineSummary": "_baseline",
     "Bump": "_golden",
     "Bytes": "_golden",
@@ -283,6 +288,8 @@ _HOME = {
     "QueryFailure": "_queries",
     "QueryRow": "_queries",
     "QueryValues": "_comparison",
+    "RebasedQuestion": "_baseline",
+    "RebasedValue": "_baseline",
     "Recommendation": "_decision",
     "RegradedPair": "_golden",
     "ResultDifference": "_experiment",
@@ -306,6 +313,7 @@ _HOME = {
     "TrendOtherRun": "_trend",
     "TrendReport": "_trend",
     "TrendRun": "_trend",
+    "TrendSetChange": "_trend",
     "TrendSkippedFile": "_trend",
     "TrialRates": "_evaluation",
     "ValueDifference": "_experiment",
