@@ -51,6 +51,7 @@ def command(folder: str, **options: Any) -> None:
     """
     from karat.cli._eval_text import evaluation_text
     from karat.evaluation import deepest_cutoff, evaluation_report, score_run
+    from karat.gate import describe_growth
     from karat.projects import open_project
     from karat.schema import to_json
 
@@ -60,6 +61,8 @@ def command(folder: str, **options: Any) -> None:
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
     run = _read_run(project, options["run_file"]) if options["run_file"] else _ask(project, options)
     evaluation = score_run(project.golden, run, measures, unit=options["unit"] or project.unit)
+    for note in describe_growth(evaluation, "run"):
+        say(note)
     shown = {"per_query": options["per_query"], "success": options["success"]}
     if options["as_json"]:
         emit(to_json(evaluation_report(evaluation, **shown)))

@@ -95,7 +95,7 @@ class HistoryReader:
         """Read and score a run; return whether it has a question of the project's golden set."""
         run, golden = read_saved_run(file), self._project.golden
         asked = frozenset((trace.query, trace.text) for trace in run.traces if not trace.paraphrase)
-        if not any(self._texts.get(query) == text for query, text in asked):
+        if asked and not any(query in self._texts and text in ("", self._texts[query]) for query, text in asked):
             self._apart.append(Point(file=file, evaluation=_unscored(run)))
             return False
         require_complete(golden, run)
