@@ -421,7 +421,7 @@ class TestWhatIsNone:
             "".join(line.replace('["pool", "wifi"]},', '["pool", "wifi"]}') for line in lines if '"q2": {' not in line)
         )
         with pytest.raises(
-            InputError, match="is a damaged baseline: the mean of RR is 0.75, and that of its queries 1"
+            InputError, match=r"is a damaged baseline: the mean of RR is 0\.75, and that of its queries 1"
         ):
             read_baseline(path)
         path.write_text(json.dumps({**record(), "total": 9}))

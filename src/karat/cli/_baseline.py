@@ -24,6 +24,7 @@ _GOLDEN = click.option(
 _FILE = click.option(
     "--baseline", "file", metavar="FILE", help="The baseline.  [default: baseline.json of the project]"
 )
+_TEXT = 60
 _RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1, required=True)
 
 
@@ -186,7 +187,7 @@ def _render_rebase(document: BaselineRebase) -> str:
 
 
 def _describe(question: RebasedQuestion, without: str = "no scores") -> str:
-    text = f" {escaped(question.text)}" if question.text else ""
+    text = f" {printable(question.text, _TEXT)}" if question.text else ""
     values = ", ".join(f"{printable(name)} {_change(value)}" for name, value in question.measures.items())
     return f"{printable(question.query)}{text}: {values or without}"
 
