@@ -32,7 +32,8 @@ from karat.core import (
 )
 from karat.evaluation import Evaluation, needed_depth, revise_evaluation, score_run
 from karat.gate import Baseline, pair_scores, read_baseline, write_baseline
-from karat.projects import GateResult, gate_run, open_project, rebase_baseline, rebase_document
+from karat.projects import GateResult, gate_run, open_project, rebase_baseline, rebase_document, report_document
+from karat.reports import render_comment, render_html, render_markdown, render_text
 from karat.runs import read_answers
 from karat.schema import json_schema, to_plain
 from strategies import quick
@@ -152,6 +153,30 @@ class TestRemoved:
         result = gate_new(folder, fewer, [2, 1] * 6)
         assert result.caveats[0].startswith(
             "WARNING: 3 of the 12 questions that the baseline scored are no longer in the golden set: q01, q02, q03;"
+        )
+
+    def test_every_report_begins_with_the_warning(self, folder: Path) -> None:
+        """In the terminal, in Markdown, in a comment and in a page; it is not repeated among the caveats."""
+        made = make_set(SIZE)
+        fewer = replace(made, queries=made.queries[3:], judgments=made.judgments[3:])
+        document = report_document(gate_new(folder, fewer, [2, 1] * 6), created="2026-11-17")
+        assert render_text(document).startswith("WARNING: 3 of the 12 questions")
+        assert render_markdown(document).split("\n")[2].startswith("> WARNING: 3 of the 12 questions")
+        assert render_comment(document).split("\n")[2].startswith("> WARNING: 3 of the 12 questions")
+        page = render_html(document)
+        assert page.index("WARNING: 3 of the 12") < page.index('<h1 id="verdict">')
+        for text in (render_text(document), render_markdown(document), render_comment(document)):
+            assert text.count("WARNING: 3 of the 12") == 1
+
+    def test_a_run_that_was_not_asked_many_is_a_warning_too(self, folder: Path) -> None:
+        """An old run on a set that grew by three."""
+        make_project(folder, made=make_set(SIZE + 3))
+        result = gate(folder, folder / "runs" / "old.jsonl")
+        assert any(
+            text.startswith(
+                "WARNING: 3 of the 15 questions of the golden set were not asked in this run: q13, q14, q15;"
+            )
+            for text in result.caveats
         )
 
     def test_another_text_is_another_question(self, folder: Path) -> None:
@@ -378,6 +403,16 @@ class TestRebase:
         capsys.readouterr()
         assert main(["baseline", "rebase", "--from", str(run)]) == 2
         assert "is a run of another system than the baseline" in capsys.readouterr().err
+
+    def test_an_older_format_is_brought_to_the_newest(self, folder: Path) -> None:
+        """On the same golden set the digests are those of today."""
+        fresh = read_baseline("baseline.json")
+        strip(folder / "baseline.json")
+        result = rebase_baseline(open_project(folder))
+        assert result.written
+        after = read_baseline("baseline.json")
+        assert after.evaluation.questions == fresh.evaluation.questions
+        assert after.evaluation.values("RR@10") == fresh.evaluation.values("RR@10")
 
     def test_the_document_is_as_its_schema_says(self, folder: Path) -> None:
         """Each question with its scores before and after."""

@@ -74,7 +74,9 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     )
     differs = revision.new or revision.removed or changed or revision.touched
     if then.get("fingerprint") == now["fingerprint"] and not differs:
-        return evaluation
+        if evaluation.questions:
+            return evaluation
+        return replace(evaluation, questions={query: questions[query] for query in common})
     return _assemble(evaluation, golden, scores, rescored, revision)
 
 

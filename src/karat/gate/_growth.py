@@ -25,6 +25,12 @@ def describe_growth(evaluation: Evaluation | None, side: Side) -> list[str]:
 
 def _warn(revision: Revision, side: Side) -> Iterator[str]:
     """Warn if more questions vanished than an edit explains: a question that fails must not be deleted silently."""
+    total = revision.common + len(revision.new)
+    if side == "run" and len(revision.new) > max(1, _LOSS * total):
+        yield (
+            f"WARNING: {len(revision.new):,} of the {total:,} questions of the golden set were not asked in this run: "
+            f"{list_queries(revision.new)}; nothing is known of them until 'karat eval' asks all"
+        )
     if side == "baseline" and len(revision.removed) > max(1, _LOSS * revision.asked):
         yield (
             f"WARNING: {len(revision.removed):,} of the {revision.asked:,} questions that the baseline scored are no "

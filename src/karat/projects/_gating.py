@@ -12,7 +12,7 @@ from pathlib import Path
 from karat.core import GoldenSet, InputError, Run, shorten
 from karat.evaluation import MEASURES, Evaluation, revise_evaluation, score_run
 from karat.gate import VERSION, Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
-from karat.golden import digest_texts, fingerprint, sample
+from karat.golden import digest_texts, fingerprint, identify, sample
 from karat.projects._project import Project, open_project
 
 BASELINE = "baseline.json"
@@ -156,7 +156,8 @@ def revise_baseline(project: Project, baseline: Baseline) -> Baseline:
 def _require_all(golden: GoldenSet, evaluation: Evaluation) -> None:
     provenance = evaluation.provenance
     size = provenance.settings.get("sample")
-    if provenance.golden.get("fingerprint") != fingerprint(golden):
+    then, now = provenance.golden, identify(golden)
+    if not any(then.get(part) == now[part] for part in ("fingerprint", "questions")):
         return
     total = size if isinstance(size, int) else len(golden.query_by_id)
     if len(evaluation.queries) < total:
