@@ -27,6 +27,7 @@ from karat.core import (
     Provenance,
     Query,
     Run,
+    Span,
     Target,
     Trace,
 )
@@ -54,7 +55,10 @@ def rejudged(query: str = "q01", document: str = "x01", grade: int = 1) -> Golde
 
 def reworded(query: str = "q02") -> GoldenSet:
     """The set of the project with another text of one query."""
-    queries = tuple(replace(one, text="Something else?") if one.id == query else one for one in make_set(SIZE).queries)
+    queries = tuple(
+        replace(question, text="Something else?") if question.id == query else question
+        for question in make_set(SIZE).queries
+    )
     return make_set(SIZE, queries=queries)
 
 
@@ -62,7 +66,10 @@ def edited_document(name: str = "d03") -> GoldenSet:
     """The set of the project with another text of one document."""
     documents = make_set(SIZE).documents
     return make_set(
-        SIZE, documents=tuple(replace(one, text="rewritten") if one.id == name else one for one in documents)
+        SIZE,
+        documents=tuple(
+            replace(document, text="rewritten") if document.id == name else document for document in documents
+        ),
     )
 
 
@@ -191,7 +198,7 @@ class TestRemoved:
 
     def test_no_common_question_is_refused(self, folder: Path) -> None:
         """Another golden set has nothing to compare."""
-        other = make_set(SIZE, queries=tuple(replace(one, text=f"{one.text}!") for one in make_set(SIZE).queries))
+        other = make_set(SIZE, queries=tuple(replace(query, text=f"{query.text}!") for query in make_set(SIZE).queries))
         with pytest.raises(InputError, match="'old' has no question in common with golden set 'turns'"):
             gate_new(folder, other, [1] * SIZE)
 
@@ -223,11 +230,31 @@ class TestJudgments:
         """What counts as relevant changed for all questions, and the definition of the measure with it."""
         made = make_set(
             SIZE, relevant=2, grades=("no", "part", "yes"),
-            judgments=tuple(replace(one, grade=2) for one in make_set(SIZE).judgments),
+            judgments=tuple(replace(judgment, grade=2) for judgment in make_set(SIZE).judgments),
         )  # fmt: skip
         result = gate_new(folder, made, [1, 2] * 6)
         assert result.baseline is not None
         assert result.baseline.evaluation.scores.definitions["RR@10"] == "RR(rel=2)@10"
+
+    def test_a_changed_threshold_with_a_question_that_failed_and_one_that_is_gone(self, folder: Path) -> None:
+        """A failure is the worst score under any definition, and what is gone is not compared."""
+        accept(folder, make_run(folder, make_set(SIZE), [1] * SIZE, "old", errors={"q05": "timed out"}))
+        judgments = tuple(replace(judgment, grade=2) for judgment in make_set(SIZE).judgments)
+        made = make_set(SIZE, relevant=2, grades=("no", "part", "yes"), judgments=judgments[1:])
+        result = gate_new(folder, replace(made, queries=made.queries[1:]), [1] * (SIZE - 1))
+        assert result.baseline is not None
+        assert result.baseline.evaluation.scores.definitions["RR@10"] == "RR(rel=2)@10"
+        assert result.baseline.evaluation.values("RR@10")["q05"] == 0
+
+    def test_an_old_score_is_told_again_after_a_rebase(self, folder: Path) -> None:
+        """The baseline is on the set of today then, and still has a score by the judgments of before."""
+        accept(folder, make_run(folder, make_set(SIZE), [1, 2] * 6, "old", paraphrases=True))
+        make_project(folder, made=rejudged("q02", "d01"))
+        assert rebase_baseline(open_project(folder)).written
+        project = open_project(folder)
+        revision = revise_evaluation(read_baseline("baseline.json").evaluation, project.golden).revision
+        assert revision is not None
+        assert revision.stale == {"RR@10": ("q02",)}
 
     def test_a_format_2_baseline_is_scored_again_too(self, folder: Path) -> None:
         """It has no digests: all of its lists are scored, and what differs is named."""
@@ -269,17 +296,12 @@ class TestDocuments:
         """Bytes were counted by other rules; whole documents have none."""
         make_project(folder, made=grown(normaliser="karat-2"))
         assert gate(folder, make_run(folder, grown(normaliser="karat-2"), [1] * 13)).decision
-        spans = tuple(replace(one, target=replace(one.target, span=golden_span())) for one in grown().judgments)
+        spans = tuple(
+            replace(judgment, target=replace(judgment.target, span=Span(0, 2))) for judgment in grown().judgments
+        )
         made = grown(normaliser="karat-2", judgments=spans)
         with pytest.raises(InputError, match=r"differ in golden set .*; normaliser"):
             gate_new(folder, made, [1] * 13)
-
-
-def golden_span() -> Any:
-    """The first bytes of a document."""
-    from karat.core import Span
-
-    return Span(0, 2)
 
 
 class TestOldRuns:
@@ -482,11 +504,11 @@ def test_rescoring_with_unchanged_judgments_is_the_identity(world: tuple[GoldenS
     after = revise_evaluation(unknown, made)
     assert after.revision is not None
     for name in before.scores.measures:
-        kept = after.revision.kept.get(name, ())
+        stale = after.revision.stale.get(name, ())
         for query in before.queries:
-            assert after.scores.value(query, name) == before.scores.value(query, name), (name, query, query in kept)
+            assert after.scores.value(query, name) == before.scores.value(query, name), (name, query, query in stale)
     assert after.revision.rejudged == ()
-    assert "P@3" not in after.revision.kept
+    assert "P@3" not in after.revision.stale
 
 
 @quick
@@ -499,7 +521,7 @@ def test_adding_queries_never_changes_the_differences_of_old_ones(
     names = ["RR@10", "nDCG@3", "AP"]
     baseline = stored(score_run(made, run, names))
     other = replace(
-        run, traces=tuple(replace(one, hits=one.hits[data.draw(st.integers(0, 3)) :]) for one in run.traces)
+        run, traces=tuple(replace(trace, hits=trace.hits[data.draw(st.integers(0, 3)) :]) for trace in run.traces)
     )
     before = score_run(made, other, names)
     new = Query(id="new", text="And this?")

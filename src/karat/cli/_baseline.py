@@ -175,8 +175,8 @@ def _render_rebase(document: BaselineRebase) -> str:
     lines += [f"- {_describe(question)}" for question in document.removed]
     lines += [f"+ {_describe(question)}" for question in document.added]
     for question in document.rejudged:
-        kept = f"; old score kept: {', '.join(question.kept)}" if question.kept else ""
-        lines.append(f"~ {_describe(question, 'the same scores')}{kept}")
+        stale = f"; old score of {', '.join(map(printable, question.stale))}" if question.stale else ""
+        lines.append(f"~ {_describe(question, 'the same scores')}{stale}")
     lines += [f"! {printable(query)}: a judged document changed" for query in document.documents]
     rows = [["measure", "before", "after", "change"]]
     for name, value in document.means.items():

@@ -60,7 +60,7 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     require_common(common, evaluation.queries, golden, evaluation.name)
     same_judgments = then.get("fingerprint") == now["fingerprint"] or then.get("questions") == now["questions"]
     changed = _find_changed(evaluation, questions, common, same_judgments=same_judgments)
-    rescored = _rescore(evaluation, golden, changed)
+    rescored = _rescore(evaluation, golden, common, changed)
     scores = _merge(evaluation.scores, common, rescored)
     revision = Revision(
         golden=then,
@@ -68,7 +68,7 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
         new=find_new(golden, evaluation.provenance.settings, common),
         removed={query: _text(evaluation, query) for query in evaluation.queries if query not in set(common)},
         rejudged=tuple(query for query in changed if _was_rejudged(evaluation, scores, query, rescored)),
-        kept=rescored.kept,
+        stale=rescored.stale,
         documents_changed=find_changed_documents(then, now),
         touched=tuple(query for query in common if _is_touched(evaluation.questions.get(query), questions[query])),
     )
@@ -88,7 +88,7 @@ def _assemble(
     if "normaliser" in settings:
         settings["normaliser"] = golden.normaliser
     questions = describe_questions(golden)
-    stale = {query for queries in rescored.kept.values() for query in queries}
+    outdated = {query for queries in rescored.stale.values() for query in queries}
     unanswerable = rescored.missed & rescored.unanswerable
     return replace(
         evaluation,
@@ -103,7 +103,7 @@ def _assemble(
         unfound=((evaluation.unfound - rescored.found) | rescored.missed) & common,
         unanswerable=(evaluation.unanswerable | unanswerable) & common,
         questions={
-            query: _renew(evaluation.questions.get(query), questions[query], revision, stale=query in stale)
+            query: _renew(evaluation.questions.get(query), questions[query], revision, stale=query in outdated)
             for query in evaluation.queries
             if query in common
         },
@@ -137,9 +137,14 @@ def _is_touched(stored: Question | None, current: Question) -> bool:
 def _find_changed(
     evaluation: Evaluation, questions: Mapping[str, Question], common: Sequence[str], *, same_judgments: bool
 ) -> list[str]:
-    """Return the questions whose judgments changed, or may have changed since the file does not tell."""
+    """Return the questions whose judgments changed, or may have changed since the file does not tell.
+
+    A question that failed has the worst score whatever its judgments are.
+    """
     changed = []
     for query in common:
+        if query in evaluation.failures:
+            continue
         stored = evaluation.questions.get(query)
         if stored is not None and stored.judgments:
             if stored.judgments != questions[query].judgments:
@@ -176,58 +181,62 @@ class _Rescored:
     reasons: Mapping[tuple[str, str], str]
     definitions: Mapping[str, str]
     """The definitions of measures that were computed again for all questions."""
-    kept: Mapping[str, tuple[str, ...]]
+    stale: Mapping[str, tuple[str, ...]]
     found: frozenset[str] = frozenset()
     missed: frozenset[str] = frozenset()
     unanswerable: frozenset[str] = frozenset()
 
 
-def _rescore(evaluation: Evaluation, golden: GoldenSet, queries: Sequence[str]) -> _Rescored:
-    """Score the stored lists of some questions again, on each measure for which they are long enough."""
-    hits = _stored_hits(evaluation, queries)
-    measures = [name for name in evaluation.scores.measures if _cutoff(name) is not None]
+def _rescore(evaluation: Evaluation, golden: GoldenSet, common: Sequence[str], changed: Sequence[str]) -> _Rescored:
+    """Score the stored lists of changed questions again, on each measure for which they are long enough."""
+    lists = _stored_lists(evaluation, changed)
     judged = [name for name in evaluation.scores.measures if not name.startswith(_UNJUDGED)]
-    if not hits:
-        everywhere = {name: tuple(queries) for name in judged} if queries else {}
-        return _Rescored(columns={}, reasons={}, definitions={}, kept=everywhere)
-    depth = max(1, *(len(documents) for documents in hits.values()))
-    table = score_lists(golden, hits, [*measures, f"Success@{depth}"], unit=_unit(evaluation), name=evaluation.name)
-    whole = {query for query in hits if _is_complete(evaluation, query)}
-    columns: dict[str, dict[str, float]] = {}
-    reasons: dict[tuple[str, str], str] = {}
-    kept: dict[str, tuple[str, ...]] = {}
-    definitions: dict[str, str] = {}
-    for name in judged:
-        before = evaluation.scores.definitions.get(name, name)
-        enough = [query for query in hits if name in measures and _suffices(name, golden, hits[query], query in whole)]
-        everything = len(enough) == len(evaluation.queries)
-        if name not in measures or (table.definitions.get(name, name) != before and not everything):
-            enough = []
-        for query in enough:
-            value = table.value(query, name)
-            columns.setdefault(name, {})[query] = math.nan if value is None else value
-            if (reason := table.reason(query, name)) is not None:
-                reasons[query, name] = reason
-        if rest := tuple(query for query in queries if query not in set(enough)):
-            kept[name] = rest
-        elif everything:
-            definitions[name] = table.definitions.get(name, name)
-    success = {query: table.value(query, f"Success@{depth}") for query in hits}
+    if not lists:
+        stale = {name: tuple(changed) for name in judged} if changed else {}
+        return _Rescored(columns={}, reasons={}, definitions={}, stale=stale)
+    success = f"Success@{max(1, *(len(documents) for documents in lists.values()))}"
+    measures = [name for name in judged if _cutoff(name) is not None]
+    table = _score_lists(golden, lists, [*measures, success], evaluation)
+    whole = {query for query in lists if _is_complete(evaluation, query)}
+    answered = sum(query not in evaluation.failures for query in common)
+    enough: dict[str, list[str]] = {}
+    for name in measures:
+        queries = [query for query in lists if _suffices(name, golden, lists[query], query in whole)]
+        same = table.definitions.get(name, name) == evaluation.scores.definitions.get(name, name)
+        # With another definition, such as another threshold, old and new values do not belong in one column.
+        enough[name] = queries if same or len(queries) == answered else []
+    successes = {query: table.value(query, success) for query in lists}
     return _Rescored(
-        columns=columns,
-        reasons=reasons,
-        definitions=definitions,
-        kept=kept,
-        found=frozenset(query for query, value in success.items() if value),
-        missed=frozenset(query for query, value in success.items() if value is None or (not value and query in whole)),
-        unanswerable=frozenset(query for query, value in success.items() if value is None),
+        columns={name: {query: _nan(table.value(query, name)) for query in enough[name]} for name in measures},
+        reasons={
+            (query, name): reason
+            for name in measures
+            for query in enough[name]
+            if (reason := table.reason(query, name)) is not None
+        },
+        definitions={name: table.definitions.get(name, name) for name in measures if len(enough[name]) == answered},
+        stale={name: rest for name in judged if (rest := _subtract(changed, enough.get(name, ())))},
+        found=frozenset(query for query, value in successes.items() if value),
+        missed=frozenset(
+            query for query, value in successes.items() if value is None or (not value and query in whole)
+        ),
+        unanswerable=frozenset(query for query, value in successes.items() if value is None),
     )
 
 
-def score_lists(
-    golden: GoldenSet, lists: Mapping[str, Sequence[str]], measures: Collection[str], *, unit: Unit, name: str
+def _subtract(queries: Sequence[str], others: Iterable[str]) -> tuple[str, ...]:
+    left_out = set(others)
+    return tuple(query for query in queries if query not in left_out)
+
+
+def _nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _score_lists(
+    golden: GoldenSet, lists: Mapping[str, Sequence[str]], measures: Collection[str], evaluation: Evaluation
 ) -> Scores:
-    """Return the scores of lists of documents by query, the best first."""
+    """Return the scores of lists of documents by query, the best first, computed as those of an evaluation were."""
     asked = replace(
         golden,
         queries=tuple(query for query in golden.queries if query.id in lists),
@@ -237,10 +246,14 @@ def score_lists(
         query: tuple(Hit(document, float(len(documents) - i), document) for i, document in enumerate(documents))
         for query, documents in lists.items()
     }
-    return score_hits(asked, hits, measures, unit=unit, resolve=resolver(golden), name=name)
+    undefined = evaluation.provenance.settings.get("undefined")
+    return score_hits(
+        asked, hits, measures,
+        unit=_unit(evaluation), resolve=resolver(golden), name=evaluation.name, undefined=undefined,
+    )  # fmt: skip
 
 
-def _stored_hits(evaluation: Evaluation, queries: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def _stored_lists(evaluation: Evaluation, queries: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the lists that decided the scores; {} if other lists did too: of chunks, wordings or repeats."""
     settings = evaluation.provenance.settings
     if _unit(evaluation) != "document" or evaluation.repeats or settings.get("paraphrases"):
@@ -289,7 +302,7 @@ def _merge(scores: Scores, common: Sequence[str], rescored: _Rescored) -> Scores
         columns[measure] = {}
         for query in rows:
             value = scores.value(query, measure)
-            columns[measure][query] = fresh.get(query, math.nan if value is None else value)
+            columns[measure][query] = fresh.get(query, _nan(value))
             reason = rescored.reasons.get((query, measure)) if query in fresh else scores.reason(query, measure)
             if reason is not None:
                 reasons[query, measure] = reason

@@ -30,7 +30,7 @@ class Revision:
     """The texts, if known, of the questions that it was asked and the set no longer has."""
     rejudged: tuple[str, ...] = ()
     """Questions whose judgments changed; a run does not record its judgments, and has none."""
-    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    stale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By measure, questions that keep their old score: the judgments changed, and the stored list is too short."""
     documents_changed: bool | None = None
     """Whether the documents changed since; None if that is not known."""

@@ -64,8 +64,8 @@ def _judgments(revision: Revision) -> Iterator[str]:
             f"{list_queries(revision.rejudged)}"
         )
     queries: dict[str, list[str]] = {}
-    for measure, kept in revision.kept.items():
-        for query in kept:
+    for measure, stale in revision.stale.items():
+        for query in stale:
             queries.setdefault(query, []).append(measure)
     if queries:
         measures = ", ".join(dict.fromkeys(name for names in queries.values() for name in names))

@@ -74,9 +74,9 @@ def _judged(golden: GoldenSet, documents: dict[str, set[str]]) -> Iterable[Any]:
 
 
 def _scored_fields(query: Query) -> dict[str, Any]:
-    """Return the fields of a query that scores may depend on, without the empty ones."""
-    values = {field.name: plain(getattr(query, field.name)) for field in fields(query) if field.name not in _UNSCORED}
-    return {name: value for name, value in values.items() if value not in ("", None, [], {}, False)}
+    """Return the fields of a query that scores may depend on, without defaults: a new field changes no digest."""
+    scored = (field for field in fields(query) if field.name not in _UNSCORED)
+    return {field.name: plain(value) for field in scored if (value := getattr(query, field.name)) != field.default}
 
 
 def _digest(content: Any) -> str:

@@ -127,8 +127,8 @@ def rebase_document(rebase: Rebase, golden: GoldenSet) -> BaselineRebase:
     texts = {query.id: query.text for query in golden.queries}
     new = [query.id for query in golden.queries if query.id in set(revision.new)] if revision else []
     removed = dict(revision.removed) if revision else {}
-    kept = _kept_measures(after)
-    marked = {*kept, *(revision.rejudged if revision else ())}
+    stale = _list_stale(after)
+    marked = {*stale, *(revision.rejudged if revision else ())}
     rejudged = [query for query in before.queries if query in marked and query not in removed]
     return BaselineRebase(
         file=str(rebase.path),
@@ -153,7 +153,7 @@ def rebase_document(rebase: Rebase, golden: GoldenSet) -> BaselineRebase:
                 query=query,
                 text=texts.get(query, ""),
                 measures=_differences(before, after, query),
-                kept=tuple(kept.get(query, ())),
+                stale=tuple(stale.get(query, ())),
             )
             for query in rejudged
         ),
@@ -162,13 +162,13 @@ def rebase_document(rebase: Rebase, golden: GoldenSet) -> BaselineRebase:
     )
 
 
-def _kept_measures(after: Evaluation) -> dict[str, list[str]]:
+def _list_stale(after: Evaluation) -> dict[str, list[str]]:
     """Return the measures of each question that keep their old score."""
-    kept: dict[str, list[str]] = {}
-    for name, queries in after.revision.kept.items() if after.revision else ():
+    stale: dict[str, list[str]] = {}
+    for name, queries in after.revision.stale.items() if after.revision else ():
         for query in queries:
-            kept.setdefault(query, []).append(name)
-    return kept
+            stale.setdefault(query, []).append(name)
+    return stale
 
 
 def _differences(before: Evaluation | None, after: Evaluation | None, query: str) -> dict[str, RebasedValue]:

@@ -56,7 +56,7 @@ class RebasedQuestion(Struct, frozen=True, kw_only=True):
     """Empty if unknown."""
     measures: Mapping[str, RebasedValue]
     """The scores that changed, appeared or disappeared."""
-    kept: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
     """Measures that keep their old score, because they could not be computed again."""
 
 
