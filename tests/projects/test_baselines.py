@@ -64,7 +64,7 @@ def test_a_summary_is_the_document_that_show_prints(folder: Path) -> None:
     summary = json.loads(to_json(summarise_baseline(path, baseline)))
     assert list(summary) == [
         "file", "name", "recorded", "forced", "rebased", "golden", "fingerprint", "system", "settings", "queries",
-        "failed", "means", "latency",
+        "repeats", "failed", "means", "latency",
     ]  # fmt: skip
     assert (summary["file"], summary["name"], summary["queries"]) == (str(folder / "baseline.json"), "mine", 2)
     assert summary["means"] == {"RR@10": 0.75}

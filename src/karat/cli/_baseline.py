@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,10 +14,8 @@ from karat.cli._progress import say
 from karat.cli._table import emit, escaped, printable, quantity, render
 
 if TYPE_CHECKING:
-    from karat.evaluation import Evaluation
-    from karat.gate import Baseline
     from karat.projects import ChosenRun
-    from karat.schema import BaselineRebase, RebasedQuestion, RebasedValue
+    from karat.schema import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
 
 _GOLDEN = click.option(
     "--golden", "folder", metavar="DIR", help="The project.  [default: that of RUN, or the current folder]"
@@ -25,7 +24,7 @@ _FILE = click.option(
     "--baseline", "file", metavar="FILE", help="The baseline.  [default: baseline.json of the project]"
 )
 _TEXT = 60
-_RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1, required=True)
+_RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1)
 
 
 @click.group("baseline", short_help="Record, show or compare the accepted run.")
@@ -43,7 +42,13 @@ def command() -> None:
 @click.option(
     "--policy", metavar="NAME|FILE", help="The policy that the run has to pass.  [default: that of karat.toml]"
 )
-@click.option("--force", metavar="REASON", help="Accept a run that fails its gate; the reason is recorded.")
+@click.option(
+    "--force",
+    metavar="REASON",
+    is_flag=False,
+    flag_value="",
+    help="Accept a run that fails its gate; the reason is recorded.",
+)
 @click.option(
     "--format", type=click.Choice(["karat", "fit"]), default="karat", help="fit: write fit's baseline-metrics.json."
 )
@@ -55,9 +60,12 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
+    from karat.core import UsageError
     from karat.projects import accept_run, open_project
     from karat.runs import read_answers
 
+    if not runs and options["force"]:
+        raise UsageError(f"no RUN is named, and {options['force']!r} is the reason of --force; write the reason last")
     run = _choose("update", runs, options["folder"])
     project = open_project(run.project)
     acceptance = accept_run(
@@ -78,6 +86,8 @@ def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
     """Return the run to use; for a folder it is the newest, and a note says which one that is."""
     from karat.core import UsageError
 
+    if not runs:
+        raise UsageError("no run is named; name a run, or a project for its newest run")
     path, *others = dict.fromkeys(runs)
     if others:
         raise UsageError(_suggest(verb, (path, *others), folder))
@@ -99,19 +109,33 @@ def _suggest(verb: str, runs: tuple[str, ...], folder: str | None) -> str:
 
 
 @command.command("show", short_help="Show the baseline.")
+@click.argument("directory", metavar="[DIR]", required=False)
 @_GOLDEN
 @_FILE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(as_json: bool, **options: Any) -> None:
-    """Show the baseline: its means and latency, the parts of its system, and when it was recorded.
+def show(directory: str | None, as_json: bool, **options: Any) -> None:
+    """Show the baseline of the project in DIR: its means and latency, its system, and when it was recorded.
 
-    Example: karat baseline show --golden examples/hotel
+    Example: karat baseline show examples/hotel
     """
     from karat.projects import open_project, read_project_baseline, summarise_baseline
     from karat.schema import to_json
 
-    path, baseline = read_project_baseline(open_project(options["folder"] or "."), options["file"])
-    emit(to_json(summarise_baseline(path, baseline)) if as_json else _render(baseline))
+    project = open_project(_choose_folder(directory, options["folder"]))
+    path, baseline = read_project_baseline(project, options["file"])
+    summary = summarise_baseline(path, baseline)
+    emit(to_json(summary) if as_json else _render(summary))
+
+
+def _choose_folder(directory: str | None, folder: str | None) -> str:
+    """Return the project that DIR or --golden names, or the current folder."""
+    from karat.core import UsageError
+
+    if directory and folder:
+        raise UsageError("DIR and --golden name a project both; keep one of them")
+    if directory and not Path(directory).is_dir():
+        raise UsageError(f"{directory} is not a folder; name the project, or the baseline with --baseline FILE")
+    return directory or folder or "."
 
 
 @command.command("diff", short_help="Show what changed since the baseline, without a decision.")
@@ -137,24 +161,25 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
 
 @command.command("rebase", short_help="Bring the baseline to the golden set as it is now.")
+@click.argument("directory", metavar="[DIR]", required=False)
 @_GOLDEN
 @_FILE
 @click.option("--from", "run", metavar="RUN", help="Take the new questions from a run of the same system.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def rebase(run: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
-    """Bring the baseline to the golden set as it is now, and show what that changes.
+def rebase(directory: str | None, run: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
+    """Bring the baseline of the project in DIR to its golden set as it is now, and show what that changes.
 
     Stored lists are scored again with the judgments of today. Questions that the set no longer has are dropped; new
     ones have no scores until the next update, unless --from names a run that was asked them.
 
-    Example: karat baseline rebase --golden examples/hotel --dry-run
+    Example: karat baseline rebase examples/hotel --dry-run
     """
     from karat.projects import open_project, rebase_baseline, rebase_document
     from karat.runs import read_answers
     from karat.schema import to_json
 
-    project = open_project(options["folder"] or ".")
+    project = open_project(_choose_folder(directory, options["folder"]))
     answers = None if run is None else read_answers(run, project.golden, say=say)
     result = rebase_baseline(project, baseline=options["file"], run=answers, write=not dry_run)
     document = rebase_document(result, project.golden)
@@ -208,28 +233,22 @@ def _name_set(golden: Mapping[str, Any]) -> str:
     return escaped(" ".join(str(part) for part in parts if part))
 
 
-def _render(baseline: Baseline) -> str:
+def _render(summary: BaselineSummary) -> str:
     from karat.evaluation import flatten
 
-    evaluation = baseline.evaluation
-    rows = [["measure", "mean"], *([printable(name), quantity(value)] for name, value in evaluation.means.items())]
-    rows += [
-        [f"latency.{name}", quantity(evaluation.latency_of(name))]
-        for name in ("p50", "p95", "p99")
-        if evaluation.latency
-    ]
-    day = escaped(baseline.recorded) or "on an unknown day"
-    lines = [f"{printable(evaluation.name)}, recorded {day}, {_describe_size(evaluation)}"]
-    if baseline.rebased:
-        lines.append(f"brought to a later version of the golden set on {escaped(baseline.rebased)}")
-    lines += [f"accepted although it failed its gate: {escaped(baseline.forced)}"] if baseline.forced else []
-    system = flatten(evaluation.provenance.system)
-    parts = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in system.items()]
+    rows = [["measure", "mean"], *([printable(name), quantity(value)] for name, value in summary.means.items())]
+    times = summary.latency.get("total", {})
+    rows += [[f"latency.{name} (ms)", quantity(times.get(name))] for name in ("p50", "p95", "p99") if summary.latency]
+    day = escaped(summary.recorded) or "on an unknown day"
+    lines = [f"{printable(summary.name)}, recorded {day}, {_describe_size(summary)}"]
+    if summary.rebased:
+        lines.append(f"brought to a later version of the golden set on {escaped(summary.rebased)}")
+    lines += [f"accepted although it failed its gate: {escaped(summary.forced)}"] if summary.forced else []
+    parts = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in flatten(summary.system).items()]
     return "\n\n".join(["\n".join(lines), render(rows), "\n".join(parts)]).rstrip()
 
 
-def _describe_size(evaluation: Evaluation) -> str:
-    if not evaluation.has_queries:
+def _describe_size(summary: BaselineSummary) -> str:
+    if not summary.queries:
         return "means only, which cannot be tested"
-    repeats = len(evaluation.repeats)
-    return f"{len(evaluation.queries):,} queries" + (f", each asked {repeats} times" if repeats > 1 else "")
+    return f"{summary.queries:,} queries" + (f", each asked {summary.repeats} times" if summary.repeats > 1 else "")

@@ -16,13 +16,15 @@ from karat.golden._questions import Question, describe_questions
 from karat.golden._release import propose_tag
 from karat.golden._sample import sample
 from karat.golden._source import open_set
-from karat.golden._synth import needles, synthesise
+from karat.golden._synth import LONGEST_QUERY, SHORTEST_QUERY, needles, synthesise
 
 if TYPE_CHECKING:
     from karat.golden.lint import Report, ceiling, check, resolution
 
 __all__ = [
     "FORMATS",
+    "LONGEST_QUERY",
+    "SHORTEST_QUERY",
     "Agreement",
     "Change",
     "Diff",

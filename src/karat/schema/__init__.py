@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         VerdictFailure,
     )
     from karat.schema._encoding import to_json
-    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, TrialRates
+    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, SuccessRates
     from karat.schema._experiment import (
         ExperimentDiff,
         ExperimentEntry,
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from karat.schema._published import DOCUMENTS
     from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
     from karat.schema._read import Document, Mismatch, from_plain, to_plain
-    from karat.schema._scores import MeasureScore, RunScores, ScoreReport, SegmentScores
+    from karat.schema._scores import MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
     from karat.schema._sweep import (
         ObjectiveChange,
         PlannedVariant,
@@ -178,6 +178,7 @@ __all__ = [
     "RebasedValue",
     "Recommendation",
     "RegradedPair",
+    "RepeatedHits",
     "ResultDifference",
     "RunFacts",
     "RunScores",
@@ -187,6 +188,7 @@ __all__ = [
     "Severity",
     "StageTimes",
     "Status",
+    "SuccessRates",
     "SweepBaseline",
     "SweepCorrection",
     "SweepEntry",
@@ -201,7 +203,6 @@ __all__ = [
     "TrendRun",
     "TrendSetChange",
     "TrendSkippedFile",
-    "TrialRates",
     "ValueDifference",
     "VariantResult",
     "Verdict",
@@ -292,6 +293,7 @@ _HOME = {
     "RebasedValue": "_baseline",
     "Recommendation": "_decision",
     "RegradedPair": "_golden",
+    "RepeatedHits": "_scores",
     "ResultDifference": "_experiment",
     "RunFacts": "_decision",
     "RunScores": "_scores",
@@ -301,6 +303,7 @@ _HOME = {
     "Severity": "_golden",
     "StageTimes": "_decision",
     "Status": "_decision",
+    "SuccessRates": "_evaluation",
     "SweepBaseline": "_sweep",
     "SweepCorrection": "_sweep",
     "SweepEntry": "_experiment",
@@ -315,7 +318,6 @@ _HOME = {
     "TrendRun": "_trend",
     "TrendSetChange": "_trend",
     "TrendSkippedFile": "_trend",
-    "TrialRates": "_evaluation",
     "ValueDifference": "_experiment",
     "VariantResult": "_sweep",
     "Verdict": "_decision",
