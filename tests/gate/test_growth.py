@@ -320,6 +320,9 @@ class TestOldRuns:
         """It becomes a baseline of the questions that it was asked, and the next gate counts the rest."""
         make_project(folder, made=grown())
         assert main(["baseline", "update", "runs/old.jsonl", "--force", "an old run"]) == 0
+        assert (
+            "the golden set changed since the run: 1 question is new and was not asked (q13)" in capsys.readouterr().err
+        )
         assert len(read_baseline("baseline.json").evaluation.queries) == SIZE
         result = gate(folder, make_run(folder, grown(), [1] * 13))
         assert any("1 question is new and has no baseline (q13)" in text for text in result.caveats)

@@ -61,6 +61,7 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
     from karat.core import UsageError
+    from karat.gate import describe_growth
     from karat.projects import accept_run, open_project
     from karat.runs import read_answers
 
@@ -76,6 +77,9 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
         force=options["force"],
         format=options["format"],
     )
+    replaced = acceptance.decision.baseline
+    for note in (*describe_growth(acceptance.baseline.evaluation, "run"), *describe_growth(replaced, "baseline")):
+        say(note)
     for check in acceptance.inconclusive:
         say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
     evaluation = acceptance.baseline.evaluation

@@ -66,7 +66,7 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
         golden=then,
         asked=len(evaluation.queries),
         new=find_new(golden, evaluation.provenance.settings, common),
-        removed={query: _text(evaluation, query) for query in evaluation.queries if query not in set(common)},
+        removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, common)},
         rejudged=tuple(query for query in changed if _was_rejudged(evaluation, scores, query, rescored)),
         stale=rescored.stale,
         documents_changed=find_changed_documents(then, now),

@@ -125,7 +125,7 @@ def rebase_document(rebase: Rebase, golden: GoldenSet) -> BaselineRebase:
     before, after = rebase.before.evaluation, rebase.after.evaluation
     revision = after.revision
     texts = {query.id: query.text for query in golden.queries}
-    new = [query.id for query in golden.queries if query.id in set(revision.new)] if revision else []
+    new = revision.new if revision else ()
     removed = dict(revision.removed) if revision else {}
     stale = _list_stale(after)
     marked = {*stale, *(revision.rejudged if revision else ())}
