@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from karat.core import Document, Hit, InputError, Place, UsageError, did_you_mean, shorten
 from karat.systems._chunk import Chunk
 from karat.systems._expand import Feedback
-from karat.systems._fuse import Fusion, minmax
+from karat.systems._fuse import Fusion, find_places, minmax
 from karat.systems._hits import Retrieved
 from karat.systems._kept_chunks import Chunks, fingerprint_chunks
 from karat.systems._mmr import Variety, mmr
@@ -32,14 +32,12 @@ _PER_HIT = 3  # candidates for each requested hit: further chunks of the same do
 _GIGABYTE = 1e9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
-    """A chunk on its way through the stages."""
+class _Candidate(NamedTuple):
+    """A chunk on its way through the stages. There are hundreds for a query, and a tuple is made quickly."""
 
     number: int
     score: float
-    channels: Mapping[str, Place]
-    stages: Mapping[str, float]
+    stages: Mapping[str, float] = MappingProxyType({})
 
 
 class Pipeline:
@@ -222,8 +220,9 @@ class Pipeline:
             depth = self._depth(candidates, self._variety.depth, k)
             candidates = _diversify(self._variety, self._vectors, candidates[:depth])
             clock.lap("mmr")
-        hits = [self._hit(candidate) for candidate in self._limit_per_document(candidates, k)]
-        return Retrieved(hits, clock.laps)
+        candidates = self._limit_per_document(candidates, k)
+        places = find_places(rankings, [candidate.number for candidate in candidates])
+        return Retrieved([self._hit(candidate, places[candidate.number]) for candidate in candidates], clock.laps)
 
     def _search_words(self, index: LexicalIndex, query: str, depth: int) -> list[tuple[int, float]]:
         if self._expand is None:
@@ -232,16 +231,8 @@ class Pipeline:
 
     def _fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[_Candidate]:
         """Return the fused channels as candidates; a single channel keeps its own scores."""
-        if len(rankings) > 1:
-            return [
-                _Candidate(number=fused.id, score=fused.score, channels=fused.channels, stages={})
-                for fused in self._fusion(rankings)
-            ]
-        ((name, ranking),) = rankings.items()
-        return [
-            _Candidate(number=number, score=score, channels={name: Place(rank, score)}, stages={})
-            for rank, (number, score) in enumerate(ranking, 1)
-        ]
+        (ranking, *others) = rankings.values()
+        return [_Candidate(number, score) for number, score in (self._fusion.rank(rankings) if others else ranking)]
 
     def _rerank(self, how: Reranking, query: str, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
         """Let the reranker read the first candidates, and drop the others."""
@@ -256,8 +247,7 @@ class Pipeline:
             similarities = minmax(similarities)
         mixed = how.mix(similarities, scores, [chunk.document for chunk in chunks], len(read))
         return [
-            replace(
-                read[hit.place],
+            read[hit.place]._replace(
                 score=hit.combined,
                 stages={"retrieval": read[hit.place].score, "rerank": hit.rerank},
             )
@@ -291,7 +281,7 @@ class Pipeline:
                 break
         return best
 
-    def _hit(self, candidate: _Candidate) -> Hit:
+    def _hit(self, candidate: _Candidate, channels: Mapping[str, Place]) -> Hit:
         chunk = self._chunks[candidate.number]
         return Hit(
             chunk.id,
@@ -300,8 +290,8 @@ class Pipeline:
             chunk.span,
             section=chunk.section,
             type=chunk.type,
-            channels=candidate.channels,
-            stages=candidate.stages,
+            channels=channels,
+            stages=dict(candidate.stages),
         )
 
     def close(self) -> None:
@@ -321,8 +311,7 @@ def _diversify(how: Variety, index: VectorIndex, candidates: Sequence[_Candidate
     scores = minmax([candidate.score for candidate in candidates])
     order = mmr(scores, index.rows([candidate.number for candidate in candidates]), balance=how.balance)
     return [
-        replace(
-            candidates[place],
+        candidates[place]._replace(
             score=float(len(order) - rank),
             stages={**candidates[place].stages, "relevance": candidates[place].score},
         )

@@ -78,6 +78,13 @@ class Granite:
         encodings = (text for window in windows for text in self._tokenizer.encode_batch_fast(window))
         return sum(bool(encoding.overflowing) for encoding in encodings)
 
+    def _encode(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return the encodings of texts; a single text, such as a query, need not wake the tokenizer's threads."""
+        if len(texts) == 1:
+            return [self._tokenizer.encode(texts[0])]
+        encodings: Sequence[Any] = self._tokenizer.encode_batch_fast(texts)
+        return encodings
+
     @cached_property
     def _forward(self) -> Forward:
         return Forward(self._pack)
@@ -87,7 +94,7 @@ class Granite:
         checked = check_texts(texts)
         for start in range(0, len(checked), _WINDOW):
             window = [text[:_CHARACTERS] for text in checked[start : start + _WINDOW]]
-            ids = [np.array(encoding.ids, np.uint16) for encoding in self._tokenizer.encode_batch_fast(window)]
+            ids = [np.array(encoding.ids, np.uint16) for encoding in self._encode(window)]
             batches = list(_batches([len(text) for text in ids]))
             tokens = [[ids[place] for place in batch] for batch in batches]
             vectors = spread(run, tokens, uses_blas=self.runtime == "numpy")
