@@ -10,6 +10,7 @@ import click
 
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
+from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, style
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 )
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
 @click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
+@scoring_options
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, which karat report renders.")
 @click.pass_context
@@ -40,7 +42,7 @@ def command(context: click.Context, /, run: str, **options: Any) -> None:
     from karat.runs import read_answers
 
     chosen = choose_run(run, options["folder"])
-    project = open_project(chosen.project)
+    project = open_project(chosen.project, **pop_scoring(options))
     answers = read_answers(chosen.path, project.golden, say=say)
     result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     document = report_document(result)

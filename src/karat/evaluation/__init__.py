@@ -13,7 +13,7 @@ from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_sc
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._rescoring import needed_depth, revise_evaluation
 from karat.evaluation._revision import Revision
-from karat.evaluation._scoring import MEASURES, deepest_cutoff, pass_rates, score_run
+from karat.evaluation._scoring import MEASURES, deepest_cutoff, default_measures, pass_rates, score_run
 from karat.evaluation._segments import FIELDS, segment_queries
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Segments",
     "comparison_key",
     "deepest_cutoff",
+    "default_measures",
     "empty_scores",
     "evaluation_report",
     "flatten",

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from karat.config import SCORING
 from karat.core import GoldenSet, Hit, Measure, MeasureError, Scores, Unit
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._revision import Revision, find_changed_documents, find_new, require_common
@@ -89,7 +90,7 @@ def _assemble(
         settings["normaliser"] = golden.normaliser
     questions = describe_questions(golden)
     outdated = {query for queries in rescored.stale.values() for query in queries}
-    unanswerable = rescored.missed & rescored.unanswerable
+    answerable = frozenset(common - golden.unanswerable)
     return replace(
         evaluation,
         provenance=replace(provenance, golden=identify(golden), settings=settings),
@@ -100,8 +101,10 @@ def _assemble(
         total=len(golden.queries),
         lists={query: hits for query, hits in evaluation.lists.items() if query in common},
         failures={query: error for query, error in evaluation.failures.items() if query in common},
-        unfound=((evaluation.unfound - rescored.found) | rescored.missed) & common,
-        unanswerable=(evaluation.unanswerable | unanswerable) & common,
+        unfound=((evaluation.unfound - rescored.found) | rescored.missed | rescored.unjudged) & answerable,
+        unanswerable=golden.unanswerable & common,
+        unjudged=((evaluation.unjudged - rescored.found - rescored.missed) | rescored.unjudged) & answerable,
+        false_answers=frozenset(query for query in golden.unanswerable & common if evaluation.lists.get(query)),
         questions={
             query: _renew(evaluation.questions.get(query), questions[query], revision, stale=query in outdated)
             for query in evaluation.queries
@@ -184,7 +187,8 @@ class _Rescored:
     stale: Mapping[str, tuple[str, ...]]
     found: frozenset[str] = frozenset()
     missed: frozenset[str] = frozenset()
-    unanswerable: frozenset[str] = frozenset()
+    unjudged: frozenset[str] = frozenset()
+    """Questions without a relevant document."""
 
 
 def _rescore(evaluation: Evaluation, golden: GoldenSet, common: Sequence[str], changed: Sequence[str]) -> _Rescored:
@@ -205,7 +209,8 @@ def _rescore(evaluation: Evaluation, golden: GoldenSet, common: Sequence[str], c
         same = table.definitions.get(name, name) == evaluation.scores.definitions.get(name, name)
         # With another definition, such as another threshold, old and new values do not belong in one column.
         enough[name] = queries if same or len(queries) == answered else []
-    successes = {query: table.value(query, success) for query in lists}
+    relevant = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    successes = {query: bool(table.value(query, success)) for query in lists if query in relevant}
     return _Rescored(
         columns={name: {query: _nan(table.value(query, name)) for query in enough[name]} for name in measures},
         reasons={
@@ -216,11 +221,9 @@ def _rescore(evaluation: Evaluation, golden: GoldenSet, common: Sequence[str], c
         },
         definitions={name: table.definitions.get(name, name) for name in measures if len(enough[name]) == answered},
         stale={name: rest for name in judged if (rest := _subtract(changed, enough.get(name, ())))},
-        found=frozenset(query for query, value in successes.items() if value),
-        missed=frozenset(
-            query for query, value in successes.items() if value is None or (not value and query in whole)
-        ),
-        unanswerable=frozenset(query for query, value in successes.items() if value is None),
+        found=frozenset(query for query, succeeded in successes.items() if succeeded),
+        missed=frozenset(query for query, succeeded in successes.items() if not succeeded and query in whole),
+        unjudged=frozenset(lists) - relevant,
     )
 
 
@@ -246,7 +249,7 @@ def _score_lists(
         query: tuple(Hit(document, float(len(documents) - i), document) for i, document in enumerate(documents))
         for query, documents in lists.items()
     }
-    undefined = evaluation.provenance.settings.get("undefined")
+    undefined = evaluation.provenance.settings.get("undefined") or SCORING["undefined"]
     return score_hits(
         asked, hits, measures,
         unit=_unit(evaluation), resolve=resolver(golden), name=evaluation.name, undefined=undefined,

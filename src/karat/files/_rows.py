@@ -269,6 +269,15 @@ class Row:
             return int(value)
         raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, not a whole number")
 
+    def flag(self, *names: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self.value(*names, default=default)
+        if not self.has(*names):
+            return default
+        if not isinstance(value, bool):
+            raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, neither true nor false")
+        return value
+
     def number(self, *names: str, default: D) -> float | D:
         """Return a finite number."""
         value = self._typed(names, int | float, "a number", default)

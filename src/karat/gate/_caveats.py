@@ -66,6 +66,8 @@ def _find_zeros(decision: Decision) -> Iterator[str]:
 
 
 def _find_unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[str]:
+    if decision.candidate.provenance.settings.get("undefined", "exclude") != "exclude":
+        return  # the ceilings are those of the queries that have a value
     floors = [(rule, rule.min) for rule in decision.policy.rules if rule.is_measure and rule.where is None]
     ceilings = _find_ceilings(golden, [rule.metric for rule, floor in floors if floor is not None], unit)
     for rule, floor in floors:

@@ -291,8 +291,10 @@ def _check_query(candidate: Evaluation, must: Must) -> Check:
             hint="correct the id, or evaluate all queries",
         )  # fmt: skip
     if not must.metric:
-        passed = must.query not in candidate.unfound
+        passed = must.query not in candidate.unfound | candidate.false_answers | candidate.failures.keys()
         reason = "something relevant was found" if passed else "nothing relevant was found"
+        if must.query in candidate.unanswerable:
+            reason = f"it has no answer, and {'nothing was' if passed else 'hits were'} returned"
         if must.query in candidate.failures:
             reason = f"it failed: {candidate.failures[must.query]}"
         outcome = Outcome.PASS if passed else Outcome.FAIL

@@ -97,6 +97,8 @@ def plain(value: Any) -> Any:
         record = {}
         for name in value.__slots__:
             part = getattr(value, name)
+            if name == "answerable" and part:
+                continue  # the default, which sets that were written before the field do not have
             content = part if isinstance(part, _ATOMS) else plain(part)
             if (content or isinstance(content, _NUMBERS)) and name != "path":  # 0 is not empty
                 record[name] = content

@@ -38,6 +38,7 @@ from karat.projects._project import Project, evaluate, open_project, run_identit
 from karat.projects._rebasing import Rebase, rebase_baseline, rebase_document
 from karat.projects._report import check_row, report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
+from karat.projects._soundness import require_scorable
 
 __all__ = [
     "CHOICES",
@@ -82,6 +83,7 @@ __all__ = [
     "rebase_document",
     "report_document",
     "require_complete",
+    "require_scorable",
     "revise_baseline",
     "run_identity",
     "run_path",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from karat.core import InputError, Measure, Run
-from karat.evaluation import MEASURES, Evaluation
+from karat.evaluation import Evaluation, default_measures
 from karat.files import read_bytes
 from karat.gate import is_baseline, read_baseline
 from karat.projects._gating import evaluate_run, find_project, revise_baseline
@@ -99,7 +99,7 @@ def _choose_measures(project: Project, baselines: Sequence[Evaluation], measures
         if not shared:
             raise InputError("the baselines have no measure in common")
         return shared
-    configured = project.config.eval.measures or MEASURES
+    configured = project.config.eval.measures or default_measures(project.golden)
     return list(dict.fromkeys(str(Measure.parse(measure)) for measure in configured))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Run, shorten
-from karat.evaluation import MEASURES, Evaluation, revise_evaluation, score_run
+from karat.evaluation import Evaluation, default_measures, revise_evaluation, score_run
 from karat.gate import VERSION, Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
 from karat.golden import digest_texts, fingerprint, identify, sample
 from karat.projects._project import Project, open_project
@@ -70,7 +70,11 @@ def project_policy(project: Project, chosen: str | None = None) -> Policy:
     """Return the chosen policy, or that of the configuration, for the measures of the project."""
     config = project.config
     floors = dict(project.golden.gate)
-    measures = () if floors else config.eval.measures or tuple(name for name in MEASURES if name != "Judged@10")
+    measures = (
+        ()
+        if floors
+        else config.eval.measures or tuple(name for name in default_measures(project.golden) if name != "Judged@10")
+    )
     return read_policy(chosen, config.gate, measures=measures, floors=floors, source=f"{config.folder}, [gate]")
 
 
@@ -123,7 +127,7 @@ def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Ev
     A run on an earlier version of the set is scored on the questions that both have.
     """
     require_complete(project.golden, run)
-    return score_run(project.golden, run, dict.fromkeys(measures) or None, unit=project.unit)
+    return score_run(project.golden, run, dict.fromkeys(measures) or None, **project.scoring)
 
 
 def gate_evaluation(
@@ -137,7 +141,7 @@ def gate_evaluation(
         project=project,
         decision=decision,
         baseline=baseline,
-        caveats=tuple(find_caveats(decision, project.golden, unit=project.unit)),
+        caveats=tuple(find_caveats(decision, project.golden, unit=project.scoring["unit"])),
     )
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from karat.systems.chunk import make_chunker
 from karat.systems.embed import ModelMissing, make_embedder
 from karat.systems.index import Dense, Lexical, LexicalIndex, VectorIndex, fingerprint
 from karat.systems.rerank import Reranking, make_reranking
+
+if TYPE_CHECKING:
+    from karat.systems.embed import Questions
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done, and how much there is to do."""
@@ -83,6 +86,7 @@ class Pipeline:
         self._documents: tuple[str, ...] = ()
         self._words: LexicalIndex | None = None
         self._vectors: VectorIndex | None = None
+        self._questions: Questions | None = None
 
     def _make_reranking(self) -> Reranking | None:
         if not isinstance(self.stages.rerank, Mapping):
@@ -130,6 +134,7 @@ class Pipeline:
             how = fingerprint(lexical.describe(), texts)
             self._words = self._load_or_build("lexical", how, lexical.load, lambda: lexical.build(texts))
         if (dense := self._dense) is not None and self._embedder is not None:
+            self._questions = self._make_questions()
             how = fingerprint({"embedder": self._embedder.name, **dense.describe()}, texts)
             self._vectors = self._load_or_build(
                 "dense", how, lambda p, f: dense.load(p, f, size=len(texts)), lambda: dense.build(self._embed(texts))
@@ -159,7 +164,6 @@ class Pipeline:
         return value
 
     def _embed(self, texts: Sequence[str]) -> Any:
-        """Embed the chunks. Queries never come from a cache: their latency would be false."""
         model = self._embedder if self._cache is None else self._add_cache(self._embedder)
         self._report_too_long(texts)
         parts = []
@@ -173,18 +177,35 @@ class Pipeline:
 
     def _add_cache(self, embedder: Any) -> Any:
         """Return the embedder with the user's cache, unless that is off, or there is no place for it."""
-        from karat.systems.embed import find_cache, with_cache
+        from karat.systems.embed import with_cache
 
-        size = self.stages.embedding_cache
-        try:
-            path = None if size is False else find_cache()
-        except RuntimeError as error:  # without a home folder
-            self._say(f"embeddings are not cached: {error}")
-            return embedder
+        path, size = self._find_cache(), self.stages.embedding_cache
         if path is None:
             return embedder
         limit = {} if size is True else {"limit": size * _GIGABYTE}
         return with_cache(embedder, path, say=self._say, **limit)
+
+    def _find_cache(self) -> Path | None:
+        """Return the file of the user's cache, or None if that is off, or there is no place for it."""
+        from karat.systems.embed import find_cache
+
+        try:
+            return find_cache() if self._cache is not None and self.stages.embedding_cache is not False else None
+        except RuntimeError as error:  # without a home folder
+            self._say(f"embeddings are not cached: {error}")
+            return None
+
+    def _make_questions(self) -> Questions | None:
+        from karat.systems.embed import Questions
+
+        path = self._find_cache()
+        return None if path is None else Questions(self._embedder, path, self._say)
+
+    def _embed_question(self, query: str) -> tuple[Any, float | None]:
+        """Return the vector of a question, and the milliseconds that it took if it may come from the cache."""
+        if self._questions is None:
+            return self._embedder([query])[0], None
+        return self._questions(query)
 
     def _report_too_long(self, texts: Sequence[str]) -> None:
         count = getattr(self._embedder, "too_long", None)
@@ -207,8 +228,8 @@ class Pipeline:
             rankings["lexical"] = self._search_words(self._words, query, depth)
             clock.lap("lexical")
         if self._vectors is not None:
-            vector = self._embedder([query])[0]
-            clock.lap("embed")
+            vector, milliseconds = self._embed_question(query)
+            clock.lap("embed", milliseconds)
             rankings["dense"] = self._vectors.search(vector, depth)
             clock.lap("dense")
         candidates = self._fuse(rankings)
@@ -222,7 +243,8 @@ class Pipeline:
             clock.lap("mmr")
         candidates = self._limit_per_document(candidates, k)
         places = find_places(rankings, [candidate.number for candidate in candidates])
-        return Retrieved([self._hit(candidate, places[candidate.number]) for candidate in candidates], clock.laps)
+        hits = [self._hit(candidate, places[candidate.number]) for candidate in candidates]
+        return Retrieved(hits, clock.laps, clock.total())
 
     def _search_words(self, index: LexicalIndex, query: str, depth: int) -> list[tuple[int, float]]:
         if self._expand is None:
@@ -295,7 +317,9 @@ class Pipeline:
         )
 
     def close(self) -> None:
-        """Close the connections of the reranker, if it has any."""
+        """Close the connections of the reranker, if it has any, and keep the vectors of the questions."""
+        if self._questions is not None:
+            self._questions.close()
         close = getattr(self._reranking and self._reranking.reranker, "close", None)
         if close is not None:
             close()
@@ -323,10 +347,18 @@ class _Clock:
     """Measures the milliseconds of each stage."""
 
     def __init__(self) -> None:
-        self._last = time.perf_counter()
+        self._start = self._last = time.perf_counter()
+        self._recalled = 0.0
         self.laps: dict[str, float] = {}
 
-    def lap(self, name: str) -> None:
+    def lap(self, name: str, milliseconds: float | None = None) -> None:
+        """End a stage, which counts as many milliseconds as it took, or took when it was done for the cache."""
         now = time.perf_counter()
-        self.laps[name] = (now - self._last) * 1000
+        self.laps[name] = taken = (now - self._last) * 1000
+        if milliseconds is not None:
+            self.laps[name] = milliseconds
+            self._recalled += milliseconds - taken
         self._last = now
+
+    def total(self) -> float:
+        return (time.perf_counter() - self._start) * 1000 + self._recalled

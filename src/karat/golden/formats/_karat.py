@@ -179,6 +179,7 @@ def _read_query(row: Row) -> Query:
         chain=row.ids("chain"),
         top_chunk=row.text("top_chunk", default=""),
         session=None if session is None else _read_session(session),
+        answerable=row.flag("answerable", default=True),
         harvested=row.text("harvested", default=""),
         metadata=row.mapping("metadata"),
     )
@@ -277,6 +278,7 @@ def _encode_query(query: Query) -> dict[str, Any]:
     session = query.session
     record["negatives"] = [_encode_target(target) for target in query.negatives]
     record["anchors"] = [_encode_target(target) for target in query.anchors]
+    record["answerable"] = None if query.answerable else False
     record["session"] = session and _without_empty(
         {"id": session.id, "documents": list(session.documents), "turn": session.turn}
     )
