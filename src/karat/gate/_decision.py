@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.core import InputError, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
-from karat.gate._comparison import make_generator, pair_scores, scale_of
+from karat.gate._comparison import make_generator, pair_scores, scale_of, shared_queries
 from karat.gate._policy import Must, Policy, Rule, require_rules
 from karat.stats import Outcome, PairedScores, Verdict
 from karat.stats import decide as test_drops
@@ -153,7 +153,10 @@ def _check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Po
     for rule in policy.rules:
         queries = _select_queries(rule, candidate.segments)
         now = _read_number(candidate, rule, queries)
-        then = math.nan if baseline is None else _read_number(baseline, rule, queries)
+        # Only questions that both were asked are compared; the floors are for all that the run was asked.
+        shared = queries if baseline is None else shared_queries(candidate, baseline, queries)
+        compared = now if shared is queries else _read_number(candidate, rule, shared)
+        then = math.nan if baseline is None else _read_number(baseline, rule, shared)
         for kind in ("min", "max"):
             if (limit := getattr(rule, kind)) is not None:
                 yield _check_number(rule, kind, now, limit)
@@ -162,7 +165,7 @@ def _check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Po
                 if baseline is None and not math.isnan(now):
                     yield _defer(rule, kind, now, limit)
                 else:
-                    yield _check_change(rule, kind, now, then, limit)
+                    yield _check_change(rule, kind, compared, then, limit)
 
 
 def _check_number(rule: Rule, kind: str, now: float, limit: float) -> Check:

@@ -24,6 +24,7 @@ from karat.reports._sections import (
     name_golden,
     name_run,
 )
+from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.schema import DecisionDocument
 
 COMMENT = 60_000
@@ -40,6 +41,7 @@ def render_comment(document: DecisionDocument) -> str:
     """
     parts = [
         marker(document) + "\n",
+        *(f"> {markdown(warning)}\n" for warning in list_warnings(document)),
         f"## {format_verdict(document)}: {name_golden(document)}\n",
         f"{explain_verdict(document)}\n",
         f"Run {name_run(document)}, {_comparison(document)}, by policy {markdown(document.verdict.policy)}.\n",
@@ -80,6 +82,6 @@ def _folded(document: DecisionDocument) -> dict[str, str]:
         "Segments": format_segments(document),
         "Differences from the baseline": format_differences(document),
         "Distribution": format_distribution(document),
-        "What the numbers can show": "".join(f"- {markdown(caveat)}\n" for caveat in document.caveats),
+        "What the numbers can show": "".join(f"- {markdown(caveat)}\n" for caveat in list_other_caveats(document)),
         "Configuration": format_configuration(document),
     }

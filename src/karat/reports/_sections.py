@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from karat.reports._distribution import spread
 from karat.reports._failures import gains_by_query, query_limits
+from karat.reports._warnings import list_other_caveats
 from karat.reports._words import (
     clean,
     count,
@@ -81,7 +82,7 @@ def _flatten(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[s
 
 def format_summary(document: DecisionDocument) -> str:
     """Return the table of the measures, the verdict, and the caveats."""
-    caveats = "".join(f"- {markdown(caveat)}\n" for caveat in document.caveats)
+    caveats = "".join(f"- {markdown(caveat)}\n" for caveat in list_other_caveats(document))
     return f"{format_measures(document)}\n**Overall**: {_overall(document)}\n" + (f"\n{caveats}" if caveats else "")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec import UNSET
 
 from karat.reports._terminal import PLAIN, Style, align, escaped, printable, quantity
+from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.reports._words import count, describe_need, describe_rule, format_part, name_other_system
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, MoverRow, QueryRow
 
@@ -24,13 +25,14 @@ def render_text(document: DecisionDocument, *, folder: str = ".", style: Style =
     check`` begins with a line on the golden set.
     """
     parts = [
+        "\n".join(map(escaped, list_warnings(document))),
         _golden(document, style),
         _checks(document.checks, style),
         "\n".join(_reasons(document.checks, style)),
         _movers(document, style),
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
-        "\n".join(map(escaped, document.caveats)),
+        "\n".join(map(escaped, list_other_caveats(document))),
         _verdict(document, folder, style),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -10,6 +10,7 @@ from karat.core import UsageError, did_you_mean
 
 DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "baseline": ("_baseline", "BaselineSummary"),
+    "baseline-rebase": ("_baseline", "BaselineRebase"),
     "comparison": ("_comparison", "ComparisonDocument"),
     "decision": ("_decision", "DecisionDocument"),
     "evaluation": ("_evaluation", "EvaluationReport"),
