@@ -48,6 +48,8 @@ class Evaluation:
     """Queries without a relevant hit, including those that failed and those that are unanswerable."""
     unanswerable: frozenset[str] = frozenset()
     """Queries for which the golden set has no relevant document."""
+    must_show: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The documents that have to be shown, of each query that has some."""
     segments: Segments = field(default_factory=dict)
     """The queries of each segment."""
     traces: tuple[Trace, ...] = ()

@@ -33,6 +33,7 @@ def score_run(
     >>> score_run(golden, Run(provenance=Provenance(name="mine"), traces=(trace,)), ["RR@10"]).means
     {'RR@10': 0.5}
     """
+    _require_times(run)
     asked = {trace.query for trace in run.traces}
     asked_golden = replace(
         golden,
@@ -72,9 +73,22 @@ def score_run(
         failures=failures,
         unfound=frozenset((*missed, *failures)) | unanswerable,
         unanswerable=unanswerable,
+        must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
         segments=segment_queries(golden),
         traces=run.traces,
     )
+
+
+def _require_times(run: Run) -> None:
+    """Refuse a time that no clock shows: a negative one would make the latency better than it is."""
+    for trace in run.traces:
+        for stage, milliseconds in trace.timings.items():
+            if not 0 <= milliseconds < math.inf:
+                raise InputError(
+                    f"run {shorten(run.provenance.name)} has {milliseconds:g} ms for stage {shorten(stage)} of query "
+                    f"{shorten(trace.query)}",
+                    hint="a time is a finite number, 0 or above; make the run again",
+                )
 
 
 def deepest_cutoff(measures: Iterable[str | Measure]) -> int:

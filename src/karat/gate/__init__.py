@@ -16,8 +16,10 @@ from karat.gate._decision import Check, Decision, decide
 from karat.gate._document import compare_document
 from karat.gate._lists import compare_lists
 from karat.gate._movers import Mover, describe_moves, find_movers
+from karat.gate._operations import Operations
 from karat.gate._plans import SPREADS, Aim, Reach, compute_reach, compute_reach_of_repeats, compute_reach_of_runs
-from karat.gate._policy import POLICIES, Must, Policy, Rule, named_policy, read_policy
+from karat.gate._policy import Must, Policy, Rule, describe_rule
+from karat.gate._policy_table import POLICIES, named_policy, read_policy
 
 __all__ = [
     "FIT",
@@ -31,6 +33,7 @@ __all__ = [
     "Decision",
     "Mover",
     "Must",
+    "Operations",
     "Pair",
     "Policy",
     "Reach",
@@ -44,6 +47,7 @@ __all__ = [
     "compute_reach_of_runs",
     "decide",
     "describe_moves",
+    "describe_rule",
     "find_caveats",
     "find_movers",
     "is_baseline",

@@ -9,6 +9,7 @@ from statistics import stdev
 from karat.core import GoldenSet, KaratError, Unit, UsageError
 from karat.gate._comparison import lower_is_better, pair_scores
 from karat.gate._decision import Decision
+from karat.gate._operations import list_unchecked
 from karat.gate._policy import Rule
 from karat.golden import ceiling
 from karat.stats import Outcome, detectable, sample_size
@@ -25,6 +26,8 @@ _DECIDED = (
 def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
     """Return what limits a decision: failed queries, and rules that ask for more than the golden set can show."""
     return [
+        *decision.policy.notes,
+        *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
         *_find_sample(decision, golden),
         *_find_zeros(decision),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,6 +92,12 @@ def _object(decision: Decision) -> GateFailed | None:
         checks = tuple(check for check in decision.checks if check.outcome is Outcome.INCONCLUSIVE)
     if not checks:
         return None
+    if decision.outcome is Outcome.ERROR:
+        return _refuse(decision, [check for check in checks if check.outcome is Outcome.ERROR])
+    return _refuse(decision, checks)
+
+
+def _refuse(decision: Decision, checks: Sequence[Check]) -> GateFailed:
     named = "; ".join(f"{shorten(check.name)[1:-1]}: {check.reason}" for check in checks[:_NAMED])
     more = f"; and {len(checks) - _NAMED:,} more" if len(checks) > _NAMED else ""
     objection = GateFailed(
