@@ -109,8 +109,8 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     >>> scores = Scores.from_columns("mine", {"RR": {"q1": 1.0, "q2": 0.5}})
     >>> run = Evaluation(provenance=Provenance(name="mine"), scores=scores, means=scores.mean(), queries=scores.queries)
     >>> decision = decide(run, None, Policy(rules=(Rule(metric="RR", min=0.8),)))
-    >>> decision.outcome.value, [check.reason for check in decision.checks]
-    ('fail', ['0 of 2 queries failed', '0.7500 is below 0.8'])
+    >>> decision.outcome.value, decision.checks[0].reason
+    ('fail', '0.7500 is below 0.8')
     """
     require_rules(policy)
     if baseline is not None:
@@ -326,11 +326,14 @@ def _check_query(candidate: Evaluation, must: Must) -> Check:
             f"must_pass names query {shorten(must.query)}, which was not asked", source="[gate]",
             hint="correct the id, or evaluate all queries",
         )  # fmt: skip
+    if must.query in candidate.failures:
+        return Check(
+            metric=must.metric, query=must.query, kind="must_pass", outcome=Outcome.FAIL,
+            reason=f"it failed: {candidate.failures[must.query]}", limit=must.min if must.metric else None,
+        )  # fmt: skip
     if not must.metric:
         passed = must.query not in candidate.unfound
         reason = "something relevant was found" if passed else "nothing relevant was found"
-        if must.query in candidate.failures:
-            reason = f"it failed: {candidate.failures[must.query]}"
         outcome = Outcome.PASS if passed else Outcome.FAIL
         return Check(metric="", query=must.query, kind="must_pass", outcome=outcome, reason=reason)
     rule = Rule(metric=must.metric, min=must.min)

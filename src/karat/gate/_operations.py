@@ -96,12 +96,15 @@ class Operation:
 def inspect_operations(
     candidate: Evaluation, baseline: Evaluation | None, operations: Operations
 ) -> Iterator[Operation]:
-    """Yield what the operational rules say about a run: one result for each rule that is on and can be applied."""
-    if operations.failed is not None and candidate.queries:
+    """Yield what the operational rules say about a run: one result for each rule that is on and can be applied.
+
+    An evaluation of scores alone, without lists, has no answers to look at.
+    """
+    if operations.failed is not None and (candidate.lists or candidate.failures):
         yield _inspect_failed(candidate, operations.failed)
     if operations.empty is not None and candidate.lists:
         yield from _inspect_empty(candidate, baseline, operations.empty)
-    if operations.latency is not None and baseline is not None:
+    if operations.latency is not None and baseline is not None and candidate.lists:
         yield from _inspect_latency(candidate, baseline, operations.latency)
 
 
@@ -165,9 +168,7 @@ def list_unchecked(candidate: Evaluation, baseline: Evaluation | None, operation
     """Yield which operational rules were switched off or could not be applied, and a warning about a slower run."""
     for name in operations.off:
         yield f"the operational rule {name!r} is switched off by [gate.operations]"
-    if operations.empty is not None and not candidate.lists:
-        yield "the run has no ranked lists, so nobody looked for empty ones"
-    if baseline is None:
+    if baseline is None or not candidate.lists:
         return
     if operations.empty is not None and not baseline.lists:
         yield "the baseline has no ranked lists: empty ones are not compared with it until it is recorded again"

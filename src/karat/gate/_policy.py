@@ -64,9 +64,6 @@ class Rule:
         values = [getattr(self, name) for name in (*LIMITS, *TESTS)]
         if all(value is None or value is False for value in values):  # 0 is a limit, too
             raise UsageError(f"the rule on {self.name} asks for nothing; it may have {', '.join((*LIMITS, *TESTS))}")
-        others = [getattr(self, name) for name in (*LIMITS, *TESTS) if name != "min"]
-        if self.min is not None and self.min <= 0 and all(value is None or value is False for value in others):
-            raise UsageError(f"the rule on {self.name} has min = {self.min:g}, which every run reaches")
         if self.metric.startswith("latency."):
             self._check_latency()
         self._check_changes()
@@ -102,6 +99,12 @@ class Rule:
     def name(self) -> str:
         """The metric and the segment, as tables show them."""
         return self.metric if self.where is None else f"{self.metric} {self.where[0]}={self.where[1]}"
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether every run passes the rule: it has nothing but a floor of 0."""
+        others = [getattr(self, name) for name in (*LIMITS, *TESTS) if name != "min"]
+        return self.min is not None and self.min <= 0 and all(value is None or value is False for value in others)
 
     @property
     def is_measure(self) -> bool:

@@ -127,7 +127,8 @@ def read_policy(
     ``chosen`` is the name of a built-in policy: then its rules apply, all of them and no others, and ``table``, the
     table ``[gate]`` of karat.toml, only says what an inconclusive run does. It may be a TOML file with a table
     ``[gate]``, which is used instead. If it is None, the policy is the table, which extends ``default`` or the policy
-    that it names: a rule replaces that policy's rule on the same metric and segment. A policy without rules is an error.
+    that it names: a rule replaces that policy's rule on the same metric and segment. A policy without rules is an
+    error.
     """
     keys: Sequence[str] = _KEYS
     name = OWN
@@ -297,7 +298,10 @@ def _read_rule(table: Mapping[str, Any]) -> Rule:
         values[name] = table.get(name, False)
     if is_measure(metric):
         metric = str(Measure.parse(metric))
-    return Rule(metric=metric, where=_read_segment(table.get("where")), **values)
+    rule = Rule(metric=metric, where=_read_segment(table.get("where")), **values)
+    if rule.is_vacuous:
+        raise UsageError(f"the rule on {rule.name} has min = {rule.min:g}, which every run reaches; write a floor above 0")
+    return rule
 
 
 def _read_segment(table: Any) -> Segment | None:

@@ -19,7 +19,7 @@ from karat.reports._verdict import (
     name_outcome,
     name_policy,
 )
-from karat.reports._words import describe_reason, describe_rule, name_check
+from karat.reports._words import count, describe_reason, describe_rule, name_check
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, to_plain
 
 _SCRIPTS = (  # in this order: each uses those before it

@@ -25,8 +25,8 @@ def render_junit(document: DecisionDocument) -> str:
 
     A check that failed is a failure. An inconclusive one is skipped if the policy lets it pass, and otherwise a
     failure. One that did not fail although the mean dropped by more than is tolerated is skipped, too: it has no green
-    tick. A run that failed, and a query that must pass and got an error, is an error. No two tests have the same name, because GitLab takes
-    only the first of them.
+    tick. A run that failed, and a query that must pass and got an error, is an error. No two tests have the same name,
+    because GitLab takes only the first of them.
     """
     root = ET.Element("testsuites", name="karat")
     golden = clean(document.golden.name).replace(".", "_") or "golden"

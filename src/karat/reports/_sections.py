@@ -169,9 +169,8 @@ def explain_verdict(document: DecisionDocument) -> str:
     outcome, checks = document.verdict.outcome, document.checks
     sentences = [markdown(sentence) for sentence in explain_outcome(document)]
     if outcome == "fail":
-        sentences[0] += (
-            f": {_first(dict.fromkeys(markdown(name_check(check), 80) for check in checks if check.outcome == outcome))}"
-        )
+        names = dict.fromkeys(markdown(name_check(check), 80) for check in checks if check.outcome == outcome)
+        sentences[0] += f": {_first(names)}"
     if outcome == "pass":
         sentences[0] += f" ({count(len(checks), 'check')}, none failed)"
         fallen = [measure.name for measure in document.measures if measure.status == "DEGRADED"]
