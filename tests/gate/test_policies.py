@@ -214,7 +214,10 @@ RULE = {"metric": "RR", "min": 0.5}
         ({"rules": [{"metric": "RR", "max_drop_abs": "5 %"}]}, "max_drop_abs = '5 %'; write a number"),
         ({"rules": [{"metric": "RR", "max_drop_abs": -0.02}]}, "max_drop_abs = -0.02; write 0 or a positive"),
         ({"rules": [{"metric": "RR", "max_drop_rel": -0.02}]}, "max_drop_rel = -0.02; write 0 or a positive"),
-        ({"rules": [{"metric": "RR", "max_drop_rel": 5}]}, "max_drop_rel = 5, which tolerates nearly everything; write a share of"),
+        (
+            {"rules": [{"metric": "RR", "max_drop_rel": 5}]},
+            "max_drop_rel = 5, which tolerates nearly everything; write a share of",
+        ),
         ({"rules": [{"metric": "RR", "max_rise_abs": 0.1}]}, "has max_rise_abs, but higher values of it are better"),
         ({"rules": [{"metric": "RR", "max_rise_rel": 0.1}]}, "has max_rise_rel, but higher values of it are better"),
         (

@@ -18,13 +18,15 @@ from karat.gate._lists import compare_lists
 from karat.gate._movers import Mover, describe_moves, find_movers
 from karat.gate._operations import Operations
 from karat.gate._plans import SPREADS, Aim, Reach, compute_reach, compute_reach_of_repeats, compute_reach_of_runs
-from karat.gate._policy import Must, Policy, Rule, describe_rule
+from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
 from karat.gate._policy_table import POLICIES, named_policy, read_policy
 
 __all__ = [
     "FIT",
+    "LIMITS",
     "POLICIES",
     "SPREADS",
+    "TESTS",
     "Aim",
     "Baseline",
     "Check",

@@ -300,7 +300,9 @@ def _read_rule(table: Mapping[str, Any]) -> Rule:
         metric = str(Measure.parse(metric))
     rule = Rule(metric=metric, where=_read_segment(table.get("where")), **values)
     if rule.is_vacuous:
-        raise UsageError(f"the rule on {rule.name} has min = {rule.min:g}, which every run reaches; write a floor above 0")
+        raise UsageError(
+            f"the rule on {rule.name} has min = {rule.min:g}, which every run reaches; write a floor above 0"
+        )
     return rule
 
 

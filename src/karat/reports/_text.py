@@ -163,11 +163,6 @@ def _verdict(document: DecisionDocument, folder: str, style: Style) -> str:
     if document.baseline is None and verdict.outcome in ("pass", "inconclusive"):
         others.append(f"{update} records this run as the first")
     colour = "inconclusive" if verdict.outcome == "pass" and find_observed_drops(document) else verdict.outcome
-    word, comma, rest = name_outcome(document).partition(",")
-    outcome = style.bold(_colour(word, colour, style)) + comma + rest
-    head = (
-        f"{outcome} by policy {escaped(name_policy(verdict))}"
-        if not rest
-        else f"{outcome}, policy {escaped(name_policy(verdict))}"
-    )
+    word, comma, effect = name_outcome(document).partition(",")
+    head = f"{style.bold(_colour(word, colour, style))} by policy {escaped(name_policy(verdict))}{comma}{effect}"
     return "\n".join([f"{head}: {first}", *others])

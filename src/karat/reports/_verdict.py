@@ -25,7 +25,7 @@ def name_policy(verdict: Verdict) -> str:
     name = clean(verdict.policy, 80)
     if not verdict.extends:
         return name
-    changed = list(dict.fromkeys(clean(change.partition(": ")[0], 80) for change in verdict.changes))
+    changed = list(dict.fromkeys(clean(change.partition(": ")[0], 80) for change in verdict.changes or ()))
     more = f" and {len(changed) - _NAMED:,} more" if len(changed) > _NAMED else ""
     but = f", but for {', '.join(changed[:_NAMED])}{more}" if changed else ""
     return f"{name} ({clean(verdict.extends, 80)}{but})"

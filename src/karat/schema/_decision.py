@@ -42,8 +42,10 @@ class Verdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="Whether the exit code is 0: it passed, or it is inconclusive and on_inconclusive is pass."),
     ]
     policy: str
-    extends: Annotated[str, Meta(description="The policy that this one changes; empty if it stands alone.")] = ""
-    changes: Annotated[tuple[str, ...], Meta(description="What it changes in that policy.")] = ()
+    extends: (
+        Annotated[str, Meta(description="The policy that this one changes; empty if it stands alone.")] | UnsetType
+    ) = UNSET
+    changes: Annotated[tuple[str, ...], Meta(description="What it changes in that policy.")] | UnsetType = UNSET
     on_inconclusive: Literal["pass", "fail"]
     list_below: Annotated[dict[str, Number], Meta(description="Limits for a single query, by measure.")] = {}
     failures: tuple[VerdictFailure, ...]
