@@ -170,7 +170,7 @@ def test_a_table_is_read() -> None:
     assert found.must_pass == (Must(query="q1"), Must(query="q2", metric="RR", min=1.0))
     assert (found.drop.alpha, found.drop.relative, found.drop.absolute) == (0.01, 0.1, 0.02)
     assert (found.on_inconclusive, found.list_below) == ("fail", {"RR": 0.5})
-    assert found.measures == ("RR", "R@5")
+    assert found.measures == ("RR@10", "R@5", "RR")
 
 
 RULE = {"metric": "RR", "min": 0.5}

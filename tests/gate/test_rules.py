@@ -261,13 +261,13 @@ class TestMustPass:
         ]
 
     def test_by_a_measure(self) -> None:
-        """q2 has an RR of 0.5; q4 has none, which fails by name."""
+        """q2 has an RR of 0.5; q4 failed, which no floor excuses."""
         musts = (Must(query="q2", metric="RR", min=0.5), Must(query="q2", metric="RR", min=0.6),
                  Must(query="q4", metric="RR", min=0.0))  # fmt: skip
         assert [(check.name, *said(check)) for check in of_rules(gate(self.FOUND, None, must_pass=musts))] == [
             ("q2 RR", "pass", "0.5000 is at least 0.5"),
             ("q2 RR", "fail", "0.5000 is below 0.6"),
-            ("q4 RR", "fail", MISSING),
+            ("q4 RR", "fail", "it failed: timed out"),
         ]
 
     def test_an_unknown_query_is_a_mistake(self) -> None:

@@ -67,7 +67,7 @@ def _emit_policy(place: str | None, name: str | None, *, as_json: bool) -> None:
     """Print a policy as it is in the project of a run or folder; a built-in one needs no project."""
     from karat.gate import POLICIES
     from karat.projects import find_project, open_project, show_policy
-    from karat.reports import render_policy
+    from karat.reports import describe_policy
     from karat.schema import to_json
 
     project = None
@@ -75,7 +75,7 @@ def _emit_policy(place: str | None, name: str | None, *, as_json: bool) -> None:
         folder = Path(place or ".")
         project = open_project(folder if folder.is_dir() else find_project(folder))
     document = show_policy(project, name)
-    emit(to_json(document) if as_json else render_policy(document, style=style()))
+    emit(to_json(document) if as_json else describe_policy(document, style=style()))
 
 
 def _is_project(folder: Path) -> bool:

@@ -8,7 +8,7 @@ from karat.reports._terminal import PLAIN, Style, align, escaped, printable
 from karat.schema import PolicyDocument, PolicyRule
 
 
-def render_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
+def describe_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
     """Return a policy for a terminal: what it is for, the operational rules, the rules, and what it changes."""
     extends = f", extends {printable(policy.extends)}" if policy.extends else ""
     head = f"{style.bold(printable(policy.name))}{extends}: {escaped(policy.purpose)}"

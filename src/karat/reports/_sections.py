@@ -153,8 +153,8 @@ def _status(status: str, change: str, standing: str) -> str:
 
 def _overall(document: DecisionDocument) -> str:
     policy = markdown(name_policy(document.verdict))
-    by = ", policy" if document.verdict.outcome == "inconclusive" else " by policy"
-    return f"{format_verdict(document)}{by} {policy}: {explain_verdict(document)}"
+    by = ", by policy" if document.verdict.outcome == "inconclusive" else " by policy"
+    return f"{format_verdict(document)}{by} {policy} ({explain_verdict(document)})"
 
 
 def format_verdict(document: DecisionDocument) -> str:
@@ -172,7 +172,7 @@ def explain_verdict(document: DecisionDocument) -> str:
         names = dict.fromkeys(markdown(name_check(check), 80) for check in checks if check.outcome == outcome)
         sentences[0] += f": {_first(names)}"
     if outcome == "pass":
-        sentences[0] += f" ({count(len(checks), 'check')}, none failed)"
+        sentences.insert(1, f"{count(len(checks), 'check')}, none failed")
         fallen = [measure.name for measure in document.measures if measure.status == "DEGRADED"]
         observed = {check.metric for check in find_observed_drops(document)}
         if within := [markdown(name) for name in fallen if name not in observed]:

@@ -59,11 +59,11 @@ def find_observed_drops(document: DecisionDocument) -> list[CheckRow]:
 def describe_observed(document: DecisionDocument) -> str:
     """Return the drops beyond the tolerance that were observed without a failure; empty if there are none."""
     drops = [
-        f"{name_check(check)} by {abs(check.difference or 0):.3g} (tolerated: {check.limit:.3g})"
+        f"{name_check(check)} is worse by {abs(check.difference or 0):.3g}, and {check.limit:.3g} is tolerated"
         for check in find_observed_drops(document)
     ]
     more = f" and {len(drops) - _NAMED:,} more" if len(drops) > _NAMED else ""
-    return f"observed, but not shown to be more than chance: worse {', '.join(drops[:_NAMED])}{more}" if drops else ""
+    return f"observed, though it may be chance: {'; '.join(drops[:_NAMED])}{more}" if drops else ""
 
 
 def explain_outcome(document: DecisionDocument) -> Iterator[str]:
