@@ -28,14 +28,14 @@ SLOW_FIXTURES = {"actionlint", "browser", "clone", "index", "pdflatex", "python_
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what is slow, which ``./scripts/test quick`` leaves out, and leave drawn examples out of the coverage.
+    """Mark what is slow, which ``./scripts/test quick`` leaves out, and leave it and drawn examples out of the coverage.
 
-    To trace hundreds of examples takes as long as to run them. What no other test covers is then reported as not
-    covered, which asks for an example by hand.
+    To trace a simulation or hundreds of examples takes as long as to run them. What no other test covers is then
+    reported as not covered, which asks for an example by hand.
     """
     if item.get_closest_marker("calibration") or SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
         item.add_marker(pytest.mark.slow)
-    if is_hypothesis_test(getattr(item, "obj", None)):
+    if item.get_closest_marker("slow") or is_hypothesis_test(getattr(item, "obj", None)):
         item.add_marker(pytest.mark.no_cover)
 
 

@@ -15,7 +15,7 @@ from karat.cli import main
 def run(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[str, str]]:
-    """Call the verb that the module of the test names (``VERB``); give its output and its errors."""
+    """Call the verb that the module of the test names (``VERB``); return its output and its errors."""
 
     def call(*arguments: str | Path, code: int = 0) -> tuple[str, str]:
         monkeypatch.setattr(sys, "argv", ["karat", request.module.VERB, *map(str, arguments)])

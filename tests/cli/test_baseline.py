@@ -74,7 +74,10 @@ class TestUpdate:
     def test_force_needs_a_reason_and_records_it(self, run: Run, folder: Path) -> None:
         """Without one nothing is done; show and the gate's JSON have it."""
         assert "--force needs a reason" in run("update", "runs/bad.jsonl", "--force", "  ", code=2)[1]
-        assert "requires an argument" in run("update", "runs/bad.jsonl", "--force", code=2)[1]
+        assert "--force needs a reason, which is recorded" in run("update", "runs/bad.jsonl", "--force", code=2)[1]
+        _, err = run("update", "--force", "runs/bad.jsonl", code=2)
+        assert "no RUN is named, and 'runs/bad.jsonl' is the reason of --force; write the reason last" in err
+        assert "no run is named; name a run, or a project" in run("update", code=2)[1]
         assert not (folder / "baseline.json").exists()
         run("update", "runs/bad.jsonl", "--force", " below the floor, issue 7 ")
         assert read_baseline("baseline.json").forced == "below the floor, issue 7"
@@ -351,17 +354,28 @@ class TestShow:
         run("update", "runs/good.jsonl")
         day = f"{datetime.now(tz=UTC):%Y-%m-%d}"
         assert run("show")[0] == (
-            f"good, recorded {day}, 12 queries\n\nmeasure        mean\nRR@10        1.0000\nlatency.p50    10.0\n"
-            "latency.p95    10.0\nlatency.p99    10.0\n\n  kind: test\n  name: good\n"
+            f"good, recorded {day}, 12 queries\n\nmeasure             mean\nRR@10             1.0000\n"
+            "latency.p50 (ms)    10.0\nlatency.p95 (ms)    10.0\nlatency.p99 (ms)    10.0\n\n"
+            "  kind: test\n  name: good\n"
         )
+
+    def test_a_project_is_an_argument_too(self, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As in every other verb; a file is refused with the option that takes one."""
+        run("update", "runs/good.jsonl")
+        here = run("show")[0]
+        monkeypatch.chdir(folder.parent)
+        assert run("show", folder.name)[0] == run("show", "--golden", folder.name)[0] == here
+        assert "keep one of them" in run("show", folder.name, "--golden", folder.name, code=2)[1]
+        file = f"{folder.name}/baseline.json"
+        assert f"{file} is not a folder; name the project, or the baseline with" in run("show", file, code=2)[1]
 
     def test_json(self, run: Run, folder: Path) -> None:
         """The same for scripts."""
         run("update", "runs/good.jsonl")
         found = json.loads(run("show", "--json")[0])
         assert list(found) == [
-            "file", "name", "recorded", "forced", "golden", "fingerprint", "system", "settings", "queries", "failed",
-            "means", "latency",
+            "file", "name", "recorded", "forced", "golden", "fingerprint", "system", "settings", "queries", "repeats",
+            "failed", "means", "latency",
         ]  # fmt: skip
         assert (found["means"], found["queries"], found["failed"]) == ({"RR@10": 1.0}, 12, 0)
 

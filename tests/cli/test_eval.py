@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click import Option
 
 from karat import golden
+from karat.cli._eval import command
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 
 TEXTS = {
@@ -165,7 +167,8 @@ def test_repeats_show_who_succeeds_ever_and_always(run: Run, folder: Path) -> No
 def test_what_was_not_found_is_listed(run: Run, folder: Path) -> None:
     """A query without a relevant hit is named, and when there is no other, so is the likely reason."""
     (folder / "blind_for_eval.py").write_text(
-        "def find(query, k):\n    return ['pool', 'wifi']\ndef none(query, k):\n    return []\n"
+        "def find(query, k):\n    return ['pool', 'wifi']\n"
+        "def none(query, k):\n    return ['dogs' if 'pool' in query else 'pool']\n"
     )
     assert "1 of 3 found nothing relevant: q3\n" in run(".", "--system", "blind_for_eval:find")[0]
     out, _ = run(".", "--system", "blind_for_eval:none")
@@ -269,3 +272,23 @@ def test_paraphrases_have_a_row_each(run: Run, folder: Path) -> None:
 def test_a_folder_that_is_not_there(run: Run, folder: Path) -> None:
     """One clear message."""
     assert "nowhere: no such file or folder" in run("nowhere", code=2)[1]
+
+
+@pytest.mark.parametrize("option", ["--run", "--k", "--no-cache"])
+def test_the_help_says_what_the_page_says(run: Run, folder: Path, option: str) -> None:
+    """The help of an option, with its default, is the beginning of its row in docs/eval.md."""
+    (parameter,) = (parameter for parameter in command.params if option in parameter.opts)
+    assert isinstance(parameter, Option)
+    text, _, default = str(parameter.help).partition("  [default: ")
+    expected = text.rstrip(".").lower() + (f"; by default {default.rstrip(']')}" if default else "")
+    page = (Path(__file__).parents[2] / "docs" / "eval.md").read_text(encoding="utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith(f"| `{option}"))
+    assert row.split(" | ")[1].lower().startswith(expected)
+
+
+def test_a_system_that_returns_nothing_is_told_so(run: Run, folder: Path) -> None:
+    """Its ids cannot be wrong: the advice is about the index and filters."""
+    (folder / "silent_for_eval.py").write_text("def find(query, k):\n    return []\n")
+    out, _ = run(".", "--system", "silent_for_eval:find")
+    assert "the system returned no hits for any of 3 queries: check that the index is filled" in out
+    assert "compare the ids" not in out

@@ -114,3 +114,25 @@ def test_a_run_file_of_karat_and_traces_can_be_fused(run: Run, folder: Path) -> 
     (folder / "traces.jsonl").write_text('{"qid": "q1", "topk": ["c:chunk:0", "c:chunk:4", "a"]}\n')
     out, _ = run("eval.jsonl", "traces.jsonl", "--method", "combsum", "--norm", "rank")
     assert out.splitlines() == ["q1 Q0 c 1 1.0 combsum", "q1 Q0 b 2 1.0 combsum", "q1 Q0 a 3 1.0 combsum"]
+
+
+def test_a_folder_stands_for_its_runs(run: Run, folder: Path) -> None:
+    """A folder of runs, and a project with such a folder, are fused as their files are; what is not a run is noted."""
+    (folder / "project" / "runs").mkdir(parents=True)
+    for name in ("bm25.txt", "dense.json"):
+        (folder / "project" / "runs" / name).write_bytes((folder / name).read_bytes())
+    expected = run("bm25.txt", "dense.json")[0]
+    assert run("project/runs")[0] == run("project")[0] == expected
+    (folder / "project" / "runs" / "x.jsonl.part").write_text("{")
+    out, err = run("project")
+    assert (out, err) == (expected, "karat: project/runs/x.jsonl.part: the run was not finished, left out\n")
+    output = "project/runs/bm25.txt"
+    assert "would overwrite an input" in run("project", "-o", output, code=2)[1]
+    (folder / "project" / "runs" / "dense.json").unlink()
+    assert "project/runs/bm25.txt is the only one; name two or more" in run("project/runs", code=2)[1]
+
+
+def test_a_misspelt_method_has_a_suggestion(run: Run, folder: Path) -> None:
+    """The message lists the methods and names the nearest."""
+    assert "'rff' is not one of 'rrf', " in (err := run("bm25.txt", "dense.json", "--method", "rff", code=2)[1])
+    assert "did you mean 'rrf'?" in err

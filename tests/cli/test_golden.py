@@ -289,3 +289,35 @@ def test_pool_takes_the_run_file_of_karat_eval(run: Run, folder: Path) -> None:
     assert [json.loads(line).get("text") for line in out.splitlines()] == ["Opens", None]
     assert json.loads(out.splitlines()[0])["query_text"] == "question 1?"
     assert "1 of 2 pairs have no text to judge" in err
+
+
+def test_pool_finds_the_set_of_the_project_that_a_run_is_in(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inside of a project no --golden is needed: what is judged is not listed again, and a note names the set."""
+    runs = folder / "project" / "runs"
+    runs.mkdir(parents=True)
+    (folder / "project" / "karat.toml").write_text(PROJECT)
+    (runs / "run.txt").write_bytes((folder / "run.txt").read_bytes())
+    expected = run("pool", "run.txt", "--golden", "set")[0]
+    for path in ("project", "project/runs", "project/runs/run.txt"):
+        assert run("pool", path) == (expected, "karat: the golden set is that of project\n")
+    monkeypatch.chdir(folder / "project")
+    for path in (".", "runs", "../run.txt"):
+        assert run("pool", path) == (expected, "karat: the golden set is that of .\n")
+
+
+@pytest.mark.parametrize("name", ["pool.csv", "pool.TSV", "pool.json"])
+def test_pool_writes_no_table(run: Run, folder: Path, name: str) -> None:
+    """A name that promises another form is refused, and nothing is written."""
+    _, err = run("pool", "run.txt", "--golden", "set", "-o", name, code=2)
+    assert f"--output {name}: a pool has one JSON record per line, not {name[5:].lower()}; name it .jsonl" in err
+    assert not (folder / name).exists()
+
+
+def test_pool_reads_the_passages_of_traces_under_all_their_names(run: Run, folder: Path) -> None:
+    """A retriever may call the id of a hit ``chunk_id``, its document ``doc_id`` and its content ``text``."""
+    hit = {"chunk_id": "7", "doc_id": "pool", "text": "Opens"}
+    (folder / "log.jsonl").write_text(json.dumps({"qid": "q1", "query": "question 1?", "topk": [hit]}) + "\n")
+    (row,) = map(json.loads, run("pool", "log.jsonl", "--golden", "set")[0].splitlines())
+    assert (row["document"], row["passage"]) == ("pool", "Opens")

@@ -18,6 +18,7 @@ import yaml
 
 from karat import golden
 from karat.core import UsageError
+from karat.golden import LONGEST_QUERY, SHORTEST_QUERY
 from karat.projects import open_project
 from karat.start import Start, start_project
 
@@ -191,7 +192,13 @@ def test_documents_without_a_sentence_are_refused(run: Run, repository: Path) ->
     (repository / "short").mkdir()
     (repository / "short" / "a.md").write_text("Hm.\n")
     _, err = run("--documents", "short", "--yes", code=2)
-    assert "holds no sentence to ask for" in err
+    assert "holds no sentence to ask for; write a few of 11 to 300 characters, or name other documents" in err
+
+
+def test_the_length_of_a_first_query_is_documented() -> None:
+    """The page says how long a sentence must be to become a query."""
+    page = Path(__file__).parents[2] / "docs" / "init.md"
+    assert f"{SHORTEST_QUERY} to {LONGEST_QUERY} characters" in page.read_text(encoding="utf-8")
 
 
 def test_the_library_does_the_same(repository: Path) -> None:

@@ -52,6 +52,13 @@ def test_the_same_run_gives_the_same_bytes(run: Run, file: Path) -> None:
         assert one.replace("2026-11-16", "2026-11-17") == later.replace("2026-11-16", "2026-11-17")
 
 
+def test_markdown_is_another_name_of_md(run: Run, file: Path) -> None:
+    """Both write the same; a misspelt format has a suggestion."""
+    day = ("--date", "2026-11-16")
+    assert run(file, "--format", "markdown", *day) == run(file, "--format", "md", *day)
+    assert "did you mean 'html'?" in run(file, "--format", "htlm", code=2)[1]
+
+
 def test_two_identical_runs_give_the_same_report(run: Run, file: Path, tmp_path: Path) -> None:
     """A run with the same answers under the same name, in another file, is reported on in the same bytes."""
     copy = file.with_name("copy.jsonl")

@@ -33,7 +33,7 @@ class Cli:
         self._capture = capture
 
     def __call__(self, *arguments: str | Path, code: int = 0) -> str:
-        """Run a command that ends with ``code``; give its standard output, or its message if there is an error."""
+        """Run a command that ends with ``code``; return its standard output, or its message if there is an error."""
         self._patch.setattr(sys, "argv", ["karat", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -106,6 +106,19 @@ def test_a_mean_of_nothing_is_null(cli: Cli, files: Path) -> None:
     cell = cli.json("qrels.txt", "good.txt", "-m", "AP")["runs"][0]["measures"]["AP"]
     assert cell == {"mean": None, "n": 0, "total": 1, "missing": {"no relevant documents": 1}}
     assert cli("score", "qrels.txt", "good.txt", "-m", "AP").splitlines()[1].split() == ["AP", "-", "0/1"]
+
+
+def test_repeated_documents_are_noted(cli: Cli, files: Path) -> None:
+    """The note has the number of hits that were left out and of queries they are in; so has the JSON."""
+    Path("log.jsonl").write_text(
+        '{"qid": "q1", "topk": ["d1:chunk:0", "d1:chunk:1", "d2", "d1:chunk:2"]}\n'
+        '{"qid": "q2", "topk": ["d1"]}\n{"qid": "q3", "topk": ["d1"]}\n'
+    )
+    text = cli("score", "qrels.txt", "log.jsonl", "-m", "P@1")
+    note = "log.jsonl: 2 hits of documents that rank higher already, left out, in 1 query\n"
+    assert text.endswith(f"\n\n{note}")
+    assert cli.json("qrels.txt", "log.jsonl")["runs"][0]["repeated"] == {"hits": 2, "queries": 1}
+    assert "repeated" not in cli.json("qrels.txt", "good.txt")["runs"][0]
 
 
 def test_json_is_ascii_on_one_line(cli: Cli, files: Path) -> None:

@@ -230,6 +230,8 @@ def test_ir_measures_reads_what_karat_prints(text: str) -> None:
     ("text", "message"),
     [
         ("ncdg@10", r"unknown measure 'ncdg', did you mean 'ndcg'"),
+        ("RR10", r"unknown measure 'RR10', did you mean 'RR@10'"),
+        ("ndcg_5", r"unknown measure 'ndcg_5', did you mean 'nDCG@5'"),
         ("precison@5", r"unknown measure 'precison', did you mean 'precision'"),
         ("zzzzzz", r"unknown measure 'zzzzzz'; known: AP, binG, Bpref,"),
         ("", r"cannot read measure ''; write it like nDCG@10 or R\(rel=2\)@5"),

@@ -51,11 +51,11 @@ def test_short_sentences_ask_nothing():
 
 
 def test_ids_and_judgments():
-    """The i-th query of a document is called after it, and only that document is relevant, judged by a machine."""
+    """Queries have numbers as ids, and only their document is relevant, judged by a machine."""
     gold = synthesise([Document(id="a", text="One sentence here."), Document(id="b", text="")], 2)
-    assert [q.id for q in gold.queries] == ["a_q0"]
+    assert [q.id for q in gold.queries] == ["q001"]
     assert [(j.query, j.target.document, j.grade, j.source) for j in gold.judgments] == [
-        ("a_q0", "a", 1, "bootstrapped")
+        ("q001", "a", 1, "bootstrapped")
     ]
 
 
@@ -101,6 +101,10 @@ class TestRunbooks:
         assert {"service", "vault"} == {word for text in texts for word in ("service", "vault") if word in text}
         assert not any("console" in text or "Audit" in text or "runbook" in text for text in texts)
 
+    def test_no_id_tells_the_answer(self):
+        """The linter warns about ids of queries that name their documents, so none of them is made."""
+        assert "telling-id" not in {finding.rule for finding in check(synthesise(pages(30))).findings}
+
     def test_the_linter_finds_no_repeats(self):
         """The set that a project starts with has no query that contradicts another, or asks the same."""
         rules = {finding.rule for finding in check(synthesise(pages(30))).findings}
@@ -116,7 +120,8 @@ class TestRunbooks:
             f"{filler}\n- green towels hang beside old boiler",
         ):
             gold = synthesise([Document(id="a", text=one), Document(id="b", text=other)], 3)
-            assert [query.text for query in gold.queries if query.id.startswith("a_")] == [
+            of_one = {judgment.query for judgment in gold.judgments if judgment.target.document == "a"}
+            assert [query.text for query in gold.queries if query.id in of_one] == [
                 "The sauna opens at six on Sundays."
             ]
 

@@ -52,9 +52,9 @@ def test_what_may_not_ship_raises_with_its_reasons(project: Path) -> None:
         "RR@10, at least 0.9: 0.3333 is below 0.9",
         "  current 0.3333",
         "  lowest (3 of 3):",
-        "    dogs_q0  0.000  Here is the dogs of the house.",
-        "    wifi_q0  0.000  Here is the wifi of the house.",
-        "    pool_q0  1.000  Here is the pool of the house.",
+        "    q002  0.000  Here is the wifi of the house.",
+        "    q003  0.000  Here is the dogs of the house.",
+        "    q001  1.000  Here is the pool of the house.",
     ]
 
 
@@ -74,11 +74,11 @@ def test_a_query_that_failed_is_told_with_its_words(project: Path) -> None:
             raise ConnectionError("refused\x1b[2J")
         return find(query, k)
 
-    (project / "karat.toml").write_text(CONFIG + 'must_pass = ["dogs_q0"]\n')
+    (project / "karat.toml").write_text(CONFIG + 'must_pass = ["q003"]\n')
     with pytest.raises(GateFailed) as refused:
         check(project, broken)
     text = str(refused.value)
-    assert "dogs_q0, must find something relevant: it failed: ConnectionError: refused\\x1b[2J" in text
+    assert "q003, must find something relevant: it failed: ConnectionError: refused\\x1b[2J" in text
     assert "expected: dogs\n  found: nothing" in text
     assert text.replace("\n", "").isprintable()
 
@@ -95,15 +95,15 @@ def test_a_part_of_the_queries_is_told_alone(project: Path) -> None:
         check(project, lambda query, k: ["pool"])
     text = str(refused.value)
     assert "RR@10 category=rooms, at least 0.9: 0.5000 is below 0.9\n" in text
-    assert "lowest (2 of 2):\n    wifi_q0  0.000" in text
-    assert "dogs_q0" not in text
+    assert "lowest (2 of 2):\n    q002  0.000" in text
+    assert "q003" not in text
     assert "latency.p95, at most 0: " in text
 
 
 def test_a_golden_set_with_errors_is_not_asked(project: Path) -> None:
     """What is wrong is named, with the command that says more."""
     with (project / "set" / "queries.jsonl").open("a") as file:
-        file.write(json.dumps({"id": "pool_q0", "text": "again"}) + "\n")
+        file.write(json.dumps({"id": "q001", "text": "again"}) + "\n")
     with pytest.raises(InputError, match=r"the golden set has errors: duplicate-query.*karat golden check"):
         check(project, find)
 

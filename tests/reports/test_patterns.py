@@ -31,6 +31,13 @@ def test_nothing_found_is_the_only_hint() -> None:
     assert line.startswith("no query found anything relevant: compare the ids")
 
 
+def test_no_hits_at_all_are_not_blamed_on_ids() -> None:
+    """A system that returns nothing has no ids to compare; if one query got hits, ids may be the reason."""
+    (line,) = hints({"P@5": 0.0}, 5, 5, empty=5)
+    assert line.startswith("the system returned no hits for any of 5 queries: check that the index is filled")
+    assert "compare the ids" in hints({"P@5": 0.0}, 5, 5, empty=4)[0]
+
+
 def test_what_was_not_measured_is_neither_high_nor_low() -> None:
     """Without queries, or with a mean that is undefined, there is no hint."""
     assert hints({"RR@10": 0.1}, 0, 0) == []

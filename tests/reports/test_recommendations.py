@@ -47,7 +47,7 @@ def test_when_all_is_zero_the_ids_are_compared() -> None:
     assert one.advice.endswith("it gave 'x1' where 'd-q1' is expected")
     assert one.queries == ("q1", "q2")
     empty = make_document(queries=[make_query("q1", 0.0, hits=[])])
-    assert "no hits at all" in found(empty, "nothing-found")[0].advice
+    assert "returned no hits for any of 1 query: check" in found(empty, "nothing-found")[0].advice
     assert found(make_document(), "nothing-found") == []
 
 

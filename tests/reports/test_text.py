@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from karat.reports import COLOUR, render_text
+from karat.reports import COLOUR, render_html, render_text
 from reports.documents import ATTACKS, attacked, make_check, make_document, make_query, typed, without_baseline
 
 MOVERS = [
@@ -43,6 +43,48 @@ def test_a_failure_shows_checks_reasons_movers_changes_and_what_to_do() -> None:
         "FAIL by policy default: 1 of 2 checks failed\n"
         "if that is intended: karat baseline update shop --force 'why', and commit the baseline",
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            [{"key": "kind", "now": "http", "was": "pipeline"}, {"key": "chunk.size", "now": None, "was": 128}],
+            "http, was pipeline",
+        ),
+        (
+            [{"key": "kind", "now": None, "was": "pipeline"}, {"key": "callable", "now": "mine:find", "was": None}],
+            "mine:find, was pipeline",
+        ),
+        (
+            [{"key": "callable", "now": None, "was": "mine:find"}, {"key": "model", "now": "large", "was": None}],
+            "one that does not say its kind, was mine:find",
+        ),
+    ],
+)
+def test_another_system_is_named_instead_of_its_parts(changes: list[dict[str, Any]], words: str) -> None:
+    """A list of parts of which each system has none of the other's says nothing."""
+    document = failed()
+    document["baseline"]["changes"] = changes
+    text = render_text(typed(document))
+    assert f"\n\nanother system than the baseline's: {words}\n\n" in text
+    assert "the system changed in" not in text
+    now, was = words.split(", was ")
+    assert f"<p>Another system: <b>{now}</b>, was {was}.</p>" in render_html(typed(document))
+
+
+def test_a_part_that_one_system_does_not_have_is_not_set() -> None:
+    """The same kind of system with a part more or less is still the same system."""
+    document = failed()
+    document["baseline"]["changes"] = [
+        {"key": "rerank.model", "now": "small", "was": None},
+        {"key": "mmr.depth", "now": None, "was": 50},
+        {"key": "callable", "now": "mine:find", "was": "mine:search"},
+    ]
+    assert (
+        "the system changed in\n  rerank.model: small, was not set\n  mmr.depth: not set, was 50\n"
+        "  callable: mine:find, was mine:search\n"
+    ) in render_text(typed(document))
 
 
 def test_where_lower_is_better_a_rise_is_a_loss() -> None:

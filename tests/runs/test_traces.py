@@ -92,8 +92,9 @@ def test_a_trace_as_its_source_has_it(tmp_path: Path) -> None:
     (tmp_path / "manual.jsonl").write_text(SECTIONS)
     gold = golden.read(tmp_path / "manual.jsonl", "blocks")
     run = read_answers(written(tmp_path, LOGGED | {"normaliser": gold.normaliser}), gold)
-    (trace,) = run.traces
+    trace, first_wording = run.traces
     assert (trace.query, trace.text, trace.paraphrase, trace.repeat) == ("Q-0137", LOGGED["query"], 1, 0)
+    assert (first_wording.paraphrase, first_wording.error) == (0, "not in the run")
     assert trace.hits == (
         Hit(
             "S.4.2.p.Bk011a",
@@ -111,7 +112,8 @@ def test_a_trace_as_its_source_has_it(tmp_path: Path) -> None:
     assert run.provenance.system == {"index_hash": "faiss:v3:hnsw:cos", "normaliser": "karat-1"}
     assert run.provenance.settings == {"k": 2, "paraphrases": True, "repeat": 1}
     scores = score_run(gold, run, ["P@1", "P@5", "R@5", "RR@10"], unit="target").scores
-    assert scores.mean() == {"P@1": 1.0, "P@5": 0.2, "R@5": 0.5, "RR@10": 1.0}
+    # Half of what the answered wording scores: the other wording that was expected, the first, is not in the run.
+    assert scores.mean() == {"P@1": 0.5, "P@5": 0.1, "R@5": 0.25, "RR@10": 0.5}
 
 
 def test_what_a_run_is_called_and_made_on(tmp_path: Path) -> None:
@@ -257,7 +259,8 @@ def test_offsets_by_other_rules_are_left_out(tmp_path: Path) -> None:
     """Bytes of another text cannot be compared: blocks still can, spans are refused by what needs them."""
     (tmp_path / "manual.jsonl").write_text(SECTIONS)
     gold = golden.read(tmp_path / "manual.jsonl", "blocks")
-    path = written(tmp_path, LOGGED | {"normaliser": "ocr-7"})
+    first_wording = LOGGED | {"query": "How does SCU unlock safety refusals?"}
+    path = written(tmp_path, first_wording | {"normaliser": "ocr-7"})
     run = read_answers(path, gold)
     assert [hit.span for hit in run.traces[0].hits] == [None, None]
     assert score_run(gold, run, ["R@5"], unit="target").scores.mean() == {"R@5": 0.5}
@@ -323,13 +326,24 @@ def test_queries_that_the_run_does_not_have_count_as_zero(tmp_path: Path) -> Non
         ]
 
 
-def test_a_missing_query_adds_no_variant(tmp_path: Path) -> None:
-    """Where only paraphrases were asked, a query that was not is missing among those."""
+def test_answers_to_paraphrases_alone_leave_every_query_missing(tmp_path: Path) -> None:
+    """Where only paraphrases were asked, each query as it stands is missing, and its score is half of theirs."""
     path = written(tmp_path, answer("q1", "pool", query="Pool hours?"), answer("q2", "wifi", query="Can I go online?"))
     evaluation = score_run(HOTEL, read_answers(path, HOTEL), ["P@1"])
-    assert [(t.query, t.paraphrase) for t in evaluation.traces] == [("q1", 1), ("q2", 1), ("q3", 1)]
+    answered, missing = [("q1", 1), ("q2", 1)], [("q1", 0), ("q2", 0), ("q3", 0)]
+    assert [(t.query, t.paraphrase) for t in evaluation.traces] == answered + missing
+    assert {t.error for t in evaluation.traces[2:]} == {"not in the run"}
     assert evaluation.noise == {}
-    assert evaluation.scores.mean() == {"P@1": pytest.approx(2 / 3)}
+    assert evaluation.scores.mean() == {"P@1": pytest.approx((0.5 + 0.5 + 0) / 3)}
+
+
+def test_a_query_of_which_only_a_paraphrase_was_asked_is_missing(tmp_path: Path) -> None:
+    """Beside queries that were asked as they stand, one that was not counts as missing in every seed."""
+    rows = [answer("q1", "pool", seed=seed) for seed in (1, 2)]
+    rows += [answer("q2", "wifi", query="Can I go online?", seed=seed) for seed in (1, 2)]
+    run = read_answers(written(tmp_path, *rows, answer("q3", "spa", seed=1)), HOTEL)
+    missing = [(t.query, t.paraphrase, t.repeat) for t in run.traces if t.error == "not in the run"]
+    assert missing == [("q2", 0, 0), ("q2", 0, 1)]
 
 
 @pytest.mark.parametrize("name", ["run.txt", "traces.jsonl"])

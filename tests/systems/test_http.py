@@ -140,6 +140,30 @@ def test_a_service_that_is_down_ends_the_run_at_the_first_question(warm_up: int)
     assert failure.value.exit_code == 3
 
 
+@pytest.mark.parametrize("warm_up", [0, 1])
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [((404, b"<html>not here</html>"), "404 Not Found"), ((401, b"no key"), "401"), ((200, b"<html>"), "not JSON")],
+)
+def test_what_is_not_the_service_ends_the_run_at_the_first_question(
+    server: Server, answer: tuple[int, bytes], message: str, warm_up: int
+) -> None:
+    """A wrong address or key, or a page of HTML, would be the answer to every other question, too."""
+    server.answers = [answer]
+    with pytest.raises(SystemFailed, match=f"{message}.*check the address and the key of the service") as failure:
+        make_run(GOLDEN, HttpSystem(url=url(server)), Settings(warm_up=warm_up))
+    assert failure.value.exit_code == 3
+    assert len(server.asked) == 1
+
+
+def test_a_404_after_an_answer_fails_only_its_question(server: Server) -> None:
+    """Some services have no other word for a question without hits."""
+    good = (200, b'{"hits": [{"id": "a"}]}')
+    server.answers = [good, (404, b"nothing"), good]
+    run = make_run(GOLDEN, HttpSystem(url=url(server)))
+    assert [bool(trace.error) for trace in run.traces] == [True, False]
+
+
 def test_a_service_that_goes_down_later_fails_only_the_questions_left(server: Server) -> None:
     """Once it has answered, what was answered is kept, and the rest counts as failed."""
     system, down, questions = (
@@ -164,6 +188,7 @@ def test_a_service_that_goes_down_later_fails_only_the_questions_left(server: Se
         ({"hits": "data.results"}, {"data": {"items": []}}, "at hits = 'data.results': 'data' has the keys 'items'"),
         ({"hits": "data.1"}, {"data": [[]]}, "at hits = 'data.1': 'data' is a list of 1"),
         ({}, [], "at hits = 'hits': it is a list of 0"),
+        ({}, ["a"], "it is a list of 1, which is the list of hits if you set hits = \"\"; correct the path"),
         ({}, {}, "it is an empty object"),
         ({"id": "chunk.id"}, {"hits": [{"chunk": {"key": "a"}}]}, "at id = 'chunk.id': 'chunk' has the keys 'key'"),
         ({}, {"hits": [{"_id": "a", "score": 1}]}, "hit 1 has nothing at id = 'id': it has the keys '_id', 'score'"),

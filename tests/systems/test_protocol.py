@@ -187,6 +187,7 @@ def test_systems_are_loaded_by_name():
         ("karat.systems", "write package.module:name"),
         ("no_such_module_x:f", "is it installed"),
         ("karat.systems:nothing", "has no 'nothing'"),
+        ("karat.systems:laod", "karat.systems has no 'laod', did you mean 'load'"),
     ]:
         with pytest.raises(UsageError, match=message):
             load(path)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _NO_OPTION = ("warm_up", "ready_timeout")
 """Settings for karat.toml only."""
+_DEFAULTS = {"k": "10, or as many as the measures look at"}
+"""Defaults that depend on something else."""
 
 
 def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,13 +31,15 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if setting.name in _NO_OPTION:
             continue
         kind, least = kinds[setting.name], setting.metadata["least"]
-        default = f"  [default: {setting.default:g}]" if setting.default and kind is not bool else ""
+        default = _DEFAULTS.get(setting.name) or (
+            f"{setting.default:g}" if setting.default and kind is not bool else ""
+        )
         command = click.option(
             f"--{setting.name.replace('_', '-')}",
             is_flag=kind is bool,
             type=None if kind is bool else click.IntRange(min=least) if least is not None else kind,
             default=None,
-            help=setting.metadata["help"] + default,
+            help=setting.metadata["help"] + (f"  [default: {default}]" if default else ""),
         )(command)
     return command
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +13,8 @@ from karat.cli._progress import say
 from karat.cli._table import emit, escaped, escaped_lines, printable, quantity, render
 
 if TYPE_CHECKING:
-    from karat.evaluation import Evaluation
-    from karat.gate import Baseline
     from karat.projects import ChosenRun
+    from karat.schema import BaselineSummary
 
 _GOLDEN = click.option(
     "--golden", "folder", metavar="DIR", help="The project.  [default: that of RUN, or the current folder]"
@@ -22,7 +22,7 @@ _GOLDEN = click.option(
 _FILE = click.option(
     "--baseline", "file", metavar="FILE", help="The baseline.  [default: baseline.json of the project]"
 )
-_RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1, required=True)
+_RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1)
 
 
 @click.group("baseline", short_help="Record, show or compare the accepted run.")
@@ -40,7 +40,13 @@ def command() -> None:
 @click.option(
     "--policy", metavar="NAME|FILE", help="The policy that the run has to pass.  [default: that of karat.toml]"
 )
-@click.option("--force", metavar="REASON", help="Accept a run that fails its gate; the reason is recorded.")
+@click.option(
+    "--force",
+    metavar="REASON",
+    is_flag=False,
+    flag_value="",
+    help="Accept a run that fails its gate; the reason is recorded.",
+)
 @click.option(
     "--format", type=click.Choice(["karat", "fit"]), default="karat", help="fit: write fit's baseline-metrics.json."
 )
@@ -54,10 +60,13 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
+    from karat.core import UsageError
     from karat.projects import accept_run, open_project, summarise_acceptance
     from karat.runs import read_answers
     from karat.schema import to_json
 
+    if not runs and options["force"]:
+        raise UsageError(f"no RUN is named, and {options['force']!r} is the reason of --force; write the reason last")
     run = _choose("update", runs, options["folder"])
     project = open_project(run.project)
     acceptance = accept_run(
@@ -83,6 +92,8 @@ def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
     """Return the run to use; for a folder it is the newest, and a note says which one that is."""
     from karat.core import UsageError
 
+    if not runs:
+        raise UsageError("no run is named; name a run, or a project for its newest run")
     path, *others = dict.fromkeys(runs)
     if others:
         raise UsageError(_suggest(verb, (path, *others), folder))
@@ -104,19 +115,26 @@ def _suggest(verb: str, runs: tuple[str, ...], folder: str | None) -> str:
 
 
 @command.command("show", short_help="Show the baseline.")
+@click.argument("directory", metavar="[DIR]", required=False)
 @_GOLDEN
 @_FILE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(as_json: bool, **options: Any) -> None:
-    """Show the baseline: its means and latency, the parts of its system, and when it was recorded.
+def show(directory: str | None, as_json: bool, **options: Any) -> None:
+    """Show the baseline of the project in DIR: its means and latency, its system, and when it was recorded.
 
-    Example: karat baseline show --golden examples/hotel
+    Example: karat baseline show examples/hotel
     """
+    from karat.core import UsageError
     from karat.projects import open_project, read_project_baseline, summarise_baseline
     from karat.schema import to_json
 
-    path, baseline = read_project_baseline(open_project(options["folder"] or "."), options["file"])
-    emit(to_json(summarise_baseline(path, baseline)) if as_json else _render(baseline))
+    if directory and options["folder"]:
+        raise UsageError("DIR and --golden name a project both; keep one of them")
+    if directory and not Path(directory).is_dir():
+        raise UsageError(f"{directory} is not a folder; name the project, or the baseline with --baseline FILE")
+    path, baseline = read_project_baseline(open_project(directory or options["folder"] or "."), options["file"])
+    summary = summarise_baseline(path, baseline)
+    emit(to_json(summary) if as_json else _render(summary))
 
 
 @command.command("diff", short_help="Show what changed since the baseline, without a decision.")
@@ -141,26 +159,20 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     emit(to_json(comparison) if as_json else comparison_text(comparison))
 
 
-def _render(baseline: Baseline) -> str:
+def _render(summary: BaselineSummary) -> str:
     from karat.evaluation import flatten
 
-    evaluation = baseline.evaluation
-    rows = [["measure", "mean"], *([printable(name), quantity(value)] for name, value in evaluation.means.items())]
-    rows += [
-        [f"latency.{name}", quantity(evaluation.latency_of(name))]
-        for name in ("p50", "p95", "p99")
-        if evaluation.latency
-    ]
-    day = escaped(baseline.recorded) or "on an unknown day"
-    lines = [f"{printable(evaluation.name)}, recorded {day}, {_describe_size(evaluation)}"]
-    lines += [f"accepted although it failed its gate: {escaped(baseline.forced)}"] if baseline.forced else []
-    system = flatten(evaluation.provenance.system)
-    parts = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in system.items()]
+    rows = [["measure", "mean"], *([printable(name), quantity(value)] for name, value in summary.means.items())]
+    times = summary.latency.get("total", {})
+    rows += [[f"latency.{name} (ms)", quantity(times.get(name))] for name in ("p50", "p95", "p99") if summary.latency]
+    day = escaped(summary.recorded) or "on an unknown day"
+    lines = [f"{printable(summary.name)}, recorded {day}, {_describe_size(summary)}"]
+    lines += [f"accepted although it failed its gate: {escaped(summary.forced)}"] if summary.forced else []
+    parts = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in flatten(summary.system).items()]
     return "\n\n".join(["\n".join(lines), render(rows), "\n".join(parts)]).rstrip()
 
 
-def _describe_size(evaluation: Evaluation) -> str:
-    if not evaluation.has_queries:
+def _describe_size(summary: BaselineSummary) -> str:
+    if not summary.queries:
         return "means only, which cannot be tested"
-    repeats = len(evaluation.repeats)
-    return f"{len(evaluation.queries):,} queries" + (f", each asked {repeats} times" if repeats > 1 else "")
+    return f"{summary.queries:,} queries" + (f", each asked {summary.repeats} times" if summary.repeats > 1 else "")

@@ -216,7 +216,8 @@ def _systems(comparison: ComparisonDocument) -> str:
         return ""
     rows = [["the systems differ in", *(run.label for run in comparison.runs)]]
     for key, row in list(values.items())[:_KEYS]:
-        rows.append([printable(key), *(printable(str(row.get(run.label, ""))) for run in comparison.runs)])
+        parts = [row.get(run.label, "") for run in comparison.runs]
+        rows.append([printable(key), *("-" if value is None else printable(str(value)) for value in parts)])
     return render(rows) + (f"\n... and {len(values) - _KEYS:,} more" if len(values) > _KEYS else "")
 
 

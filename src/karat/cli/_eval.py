@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     "--tenant", metavar="ID", help="Passed to your retriever as company_id; a hit of another tenant is an error."
 )
 @click.option(
-    "--run", "run_file", metavar="FILE", help="Score an existing run instead of asking: of karat, traces, or TREC."
+    "--run",
+    "run_file",
+    metavar="FILE",
+    help="Score an existing run instead of asking: one of karat, a trace file, or any run that karat score reads.",
 )
 @asking_options
 @click.option(
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 @click.option("--unit", type=click.Choice(["document", "target"]), help="What counts as found.  [default: document]")
 @click.option("--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by a field.")
 @click.option("--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
-@click.option("--no-cache", is_flag=True, help="Do not keep embeddings on disk.")
+@click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
 @click.option("--per-query", is_flag=True, help="Show the values of every query, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of karat score --json.")
 def command(folder: str, **options: Any) -> None:

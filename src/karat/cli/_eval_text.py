@@ -85,7 +85,9 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         shown = ", ".join(map(printable, run.unfound[:_SHOWN]))
         more = ", ..." if len(run.unfound) > _SHOWN else ""
         notes.append(f"{len(run.unfound):,} of {total:,} found nothing relevant: {shown}{more}")
-    notes += hints(evaluation.scores.mean(), len({*run.unfound, *evaluation.failures}), total)
+    answered = {trace.query for trace in evaluation.traces if trace.hits or trace.error}
+    unfound = len({*run.unfound, *evaluation.failures})
+    notes += hints(evaluation.scores.mean(), unfound, total, empty=len(set(evaluation.queries) - answered))
     for name, cell in run.measures.items():
         notes += _depth(evaluation, name)
         notes += [f"{name}: {count} without a value ({reason})" for reason, count in cell.missing.items()]

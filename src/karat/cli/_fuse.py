@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from karat.cli._choice import Choice
 from karat.cli._table import emit, escaped
 
 _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
@@ -15,7 +16,7 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 
 @click.command("fuse", short_help="Fuse several runs into one.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
-@click.option("--method", type=click.Choice(_METHODS), default="rrf", show_default=True, help="How to fuse.")
+@click.option("--method", type=Choice(_METHODS), default="rrf", show_default=True, help="How to fuse.")
 @click.option(
     "--k",
     type=float,
@@ -30,7 +31,7 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 )
 @click.option(
     "--norm",
-    type=click.Choice(["minmax", "z", "rank"]),
+    type=Choice(["minmax", "z", "rank"]),
     default="minmax",
     show_default=True,
     help="For weighted, combsum and combmnz: how to normalise the scores of a run.",
@@ -43,20 +44,26 @@ _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 def command(runs: tuple[str, ...], **options: Any) -> None:
     """Fuse two or more RUNs into one, and write it in TREC's format, with the method as its tag.
 
-    Runs are in any format that 'karat score' reads; - is standard input. rrf adds 1 / (k + rank), isr 1 / rank^2 times
+    Runs are in any format that 'karat score' reads; - is standard input. A folder stands for all runs in it, and a
+    project for its folder of runs. rrf adds 1 / (k + rank), isr 1 / rank^2 times
     the number of runs that have the document; both look at ranks only. weighted and combsum add normalised scores, and
     combmnz multiplies the sum by the number of runs. A run adds nothing to a document that it does not have.
 
     Example: karat fuse bm25.txt dense.txt --method rrf --k 60 -o hybrid.txt
     """
     from karat.files import write_file
-    from karat.measures import read_run
+    from karat.golden import read_runs
     from karat.systems import Fusion, format_trec, fuse
 
     _check_usage(runs, options)
+    ranked = read_runs(runs, passages=False)
+    for note in ranked.notes:
+        click.echo(f"karat: {escaped(note)}", err=True)
+    runs = ranked.files
+    _check_runs(runs, options["output"])
     weights = _weights(runs, options["weights"])
     fusion = Fusion(method=options["method"], k=options["k"], weights=weights, norm=options["norm"])
-    fused = fuse({run: read_run(run).table() for run in runs}, fusion, depth=options["depth"])
+    fused = fuse(dict(zip(runs, ranked.tables, strict=True)), fusion, depth=options["depth"])
     text = "".join(format_trec(fused, tag=fusion.method))
     if options["output"] is None:
         emit(text, nl=False)
@@ -74,13 +81,22 @@ def _check_usage(runs: tuple[str, ...], options: dict[str, Any]) -> None:
     """Refuse options that contradict each other before anything is read."""
     from karat.core import UsageError
 
-    output = options["output"]
-    if len(runs) < 2:
+    if len(runs) < 2 and not os.path.isdir(runs[0]):  # noqa: PTH112 (pathlib raises on odd names)
         raise UsageError("one run cannot be fused; name two or more")
     if repeated := [run for run in runs if runs.count(run) > 1]:
         raise UsageError(f"{repeated[0]} appears twice; name it once, with a weight if it should count for more")
-    if options["as_json"] and output is None:
+    if options["as_json"] and options["output"] is None:
         raise UsageError("--json prints what was done; name the file of the run with --output")
+
+
+def _check_runs(runs: tuple[str, ...], output: str | None) -> None:
+    """Refuse a single run of a folder, a run that is named twice, and an output that is one of the runs."""
+    from karat.core import UsageError
+
+    if len(runs) < 2:
+        raise UsageError(f"one run cannot be fused, and {runs[0]} is the only one; name two or more")
+    if repeated := [run for run in runs if runs.count(run) > 1]:
+        raise UsageError(f"{repeated[0]} appears twice; name it once, with a weight if it should count for more")
     if output and os.path.isfile(output):  # noqa: PTH113 (pathlib raises on odd names)
         for run in runs:
             if os.path.exists(run) and os.path.samefile(run, output):  # noqa: PTH110, PTH121 (the same)

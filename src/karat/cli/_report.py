@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._table import emit
@@ -34,7 +35,9 @@ def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 @click.command("report", short_help="Report on a run: Markdown, HTML, JUnit and others.")
 @click.argument("path", metavar="RUN|DECISION")
-@click.option("--format", type=click.Choice(FORMATS), help="What to write.  [default: md]")
+@click.option(
+    "--format", type=Choice(FORMATS, {"markdown": "md"}), help="What to write; markdown is md too.  [default: md]"
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
     "--output",

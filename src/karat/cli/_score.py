@@ -243,6 +243,10 @@ def _run_notes(run: RunScores, unmatched: list[str]) -> Iterator[str]:
         yield f"{name}: {_queries(len(run.not_in_run))} judged but not in the run, scored as an empty list: {shown}"
     if run.name in unmatched:
         yield f"{name}: no judged document was retrieved; do both files name documents alike?"
+    if run.repeated:
+        hits = "1 hit" if run.repeated.hits == 1 else f"{run.repeated.hits} hits"
+        where = _queries(run.repeated.queries)
+        yield f"{name}: {hits} of documents that rank higher already, left out, in {where}"
     if run.not_judged:
         yield f"{name}: {_queries(run.not_judged)} in the run without judgments, ignored"
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 @click.option("--again", is_flag=True, help="Ask every variant, even if it has a finished run.")
 @click.option("--output", metavar="DIR", help="The folder for the runs.  [default: runs of the project]")
 @click.option("--log", metavar="FILE", help="The file for the results.  [default: experiments.json of the project]")
-@click.option("--no-cache", is_flag=True, help="Keep no embeddings on disk; then each variant embeds everything.")
+@click.option(
+    "--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk: each variant makes all of them."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the tests: the same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context

@@ -19,6 +19,7 @@ LARGEST_NUMBER = 10**15  # in a parameter or a cut-off: sums with it are still e
 _TEXT = re.compile(
     r"\s*(?P<name>[A-Za-z0-9_]+)\s*(?:\((?P<params>.*)\))?\s*(?:@\s*(?P<cutoff>[^@\s()]+))?\s*", re.DOTALL
 )
+_WITHOUT_AT = re.compile(r"(?P<name>.+?)_?(?P<cutoff>[0-9]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,10 +210,11 @@ class Measure:
 
 
 def _definition(name: str) -> Definition:
-    stem, _, rank = name.rpartition("_")
-    if name not in MEASURES and rank.isdecimal() and stem in MEASURES:
-        # trec_eval and pytrec_eval write P_10 where karat writes P@10.
-        raise MeasureError(f"unknown measure {name!r}, did you mean '{MEASURES.get(stem).name}@{rank}'?")
+    # trec_eval and pytrec_eval write P_10 where karat writes P@10, and people write P10.
+    match = _WITHOUT_AT.fullmatch(name)
+    if match and name not in MEASURES and match["name"] in MEASURES:
+        near = f"{MEASURES.get(match['name']).name}@{match['cutoff']}"
+        raise MeasureError(f"unknown measure {name!r}, did you mean {near!r}?")
     return MEASURES.get(name)
 
 

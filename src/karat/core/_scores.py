@@ -58,6 +58,8 @@ class Scores:
     """Judged queries that the run does not answer."""
     not_judged: int = 0
     """How many queries of the run have no judgments and were ignored."""
+    repeated: Mapping[str, int] = field(default_factory=dict)
+    """By query: how many hits were left out because a better hit of their document ranks above them."""
     judged_retrieved: int | None = None
     """How many judged documents were retrieved; 0 usually means that the two files use different document ids."""
 

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._scoring import pass_rates, rated_measures
 from karat.measures import run_scores
-from karat.schema import EvaluatedRun, EvaluationReport, FailedQuestion, SegmentScores, TrialRates
+from karat.schema import EvaluatedRun, EvaluationReport, FailedQuestion, SegmentScores, SuccessRates
 
 
 def evaluation_report(evaluation: Evaluation, *, per_query: bool = False, success: float = 1.0) -> EvaluationReport:
@@ -49,10 +49,10 @@ def _segments(evaluation: Evaluation) -> dict[str, dict[str, SegmentScores]]:
     return {field: values for field, values in fields.items() if len(values) > 1}
 
 
-def _trials(evaluation: Evaluation, success: float) -> TrialRates:
+def _trials(evaluation: Evaluation, success: float) -> SuccessRates:
     n = len(evaluation.repeats)
     means = [_replace_nan(mean) for mean in pass_rates(evaluation, n, success).mean().values()]
-    return TrialRates(
+    return SuccessRates(
         success=success,
         columns=[f"pass@{n}", f"pass^{n}"],
         measures={name: means[2 * i : 2 * i + 2] for i, name in enumerate(rated_measures(evaluation.scores))},

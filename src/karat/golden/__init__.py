@@ -15,13 +15,15 @@ from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
 from karat.golden._release import propose_tag
 from karat.golden._sample import sample
 from karat.golden._source import open_set
-from karat.golden._synth import needles, synthesise
+from karat.golden._synth import LONGEST_QUERY, SHORTEST_QUERY, needles, synthesise
 
 if TYPE_CHECKING:
     from karat.golden.lint import Report, ceiling, check, resolution
 
 __all__ = [
     "FORMATS",
+    "LONGEST_QUERY",
+    "SHORTEST_QUERY",
     "Agreement",
     "Change",
     "Diff",

@@ -30,22 +30,25 @@ class RankedRuns:
 
     tables: tuple[Mapping[str, Mapping[str, float]], ...]
     """The score of each hit, by query."""
+    files: tuple[str, ...] = ()
+    """The file of each table."""
     passages: Mapping[tuple[str, str], Passage] = field(default_factory=dict)
     """What is known of a hit, by query and id of the hit."""
     notes: tuple[str, ...] = ()
     """Which files of a folder were left out, and why."""
 
 
-def read_runs(paths: Iterable[str | Path]) -> RankedRuns:
+def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRuns:
     """Read the runs of several systems, in any format that ``karat score`` reads.
 
     A path is a file, a folder of such files, or a project, which stands for the files in its folder ``runs``. Files of
-    a folder that are not runs, or not finished, are left out with a note.
+    a folder that are not runs, or not finished, are left out with a note. Without ``passages`` only scores are read.
     """
     from karat.measures import read_run
 
     tables: list[Mapping[str, Mapping[str, float]]] = []
-    passages: dict[tuple[str, str], Passage] = {}
+    files: list[str] = []
+    texts: dict[tuple[str, str], Passage] = {}
     notes: list[str] = []
     for path in paths:
         before = len(tables)
@@ -60,11 +63,12 @@ def read_runs(paths: Iterable[str | Path]) -> RankedRuns:
                     raise
                 notes.append(f"{error}; left out")
                 continue
-            for key, passage in _read_passages(file):
-                passages.setdefault(key, passage)
+            files.append(str(file))
+            for key, passage in _read_passages(file) if passages else ():
+                texts.setdefault(key, passage)
         if len(tables) == before:
             raise InputError("holds no run that can be read", source=str(path), hint="; ".join(notes[:1]))
-    return RankedRuns(tables=tuple(tables), passages=passages, notes=tuple(notes))
+    return RankedRuns(tables=tuple(tables), files=tuple(files), passages=texts, notes=tuple(notes))
 
 
 def _files(path: str | Path) -> list[str | Path]:
@@ -104,17 +108,24 @@ def _read_passages(path: str | Path) -> Iterator[tuple[tuple[str, str], Passage]
 
 def _described(trace: Mapping[str, Any], hit: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Passage]]:
     """Yield what a trace says about a hit, under the hit's own id and under that of its document."""
+    from karat.measures import HIT_FIELDS  # reading a golden set does not need it
+
     own = "text" in trace  # karat's own runs call the id of the query "query", traces call its text so
     query, text = (trace.get("query"), trace.get("text")) if own else (trace.get("qid"), trace.get("query"))
-    span = hit.get("span", hit.get("offsets"))
+    span, content = _first(hit, HIT_FIELDS["span"]), _first(hit, HIT_FIELDS["content"])
     passage = Passage(
         query_text=text if isinstance(text, str) else "",
-        text=content if isinstance(content := hit.get("content"), str) else "",
+        text=content if isinstance(content, str) else "",
         span=Span(*span) if isinstance(span, list) and [*map(type, span)] == [int, int] else None,
     )
-    for name in dict.fromkeys((hit.get("id"), hit.get("document"))):
+    for name in dict.fromkeys((_first(hit, HIT_FIELDS["id"]), _first(hit, HIT_FIELDS["document"]))):
         if isinstance(query, str) and isinstance(name, str):
             yield (query, name), passage
+
+
+def _first(hit: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the value of the first of these fields that a hit has."""
+    return next((hit[name] for name in names if hit.get(name) is not None), None)
 
 
 def _record(line: str) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from karat.text import prose, sentences
 Generate = Callable[[Document, int], Iterable[str]]
 """A function that makes at most so many queries for a document, such as a call to a language model."""
 
-_SHORT = 10
-"""A sentence of at most this many characters is no use as a query."""
-_LONG = 300
-"""A longer one is a list, a log or data rather than a sentence."""
+SHORTEST_QUERY = 11
+"""A sentence of fewer characters is no use as a query."""
+LONGEST_QUERY = 300
+"""A sentence of more characters is a list, a log or data."""
 _WORDS, _CONTENT = 5, 3
 """A sentence of fewer words, or of fewer content words, fits many documents."""
 _SPARE = 3
@@ -64,7 +64,7 @@ def _candidates(document: Document, enough: int) -> list[_Sentence]:
 
 def _is_query(sentence: str) -> bool:
     """Return whether somebody could search for a sentence: it is neither a stub nor data nor an address."""
-    if not _SHORT < len(sentence) <= _LONG or "://" in sentence or sentence.endswith(":"):
+    if not SHORTEST_QUERY <= len(sentence) <= LONGEST_QUERY or "://" in sentence or sentence.endswith(":"):
         return False
     return any(map(str.isalpha, sentence))
 
@@ -116,7 +116,7 @@ def synthesise(
 
     >>> golden = synthesise([Document(id="wifi", text="The network is free. Ask at the desk. Yes.")], 2)
     >>> [(query.id, query.text) for query in golden.queries]
-    [('wifi_q0', 'The network is free.'), ('wifi_q1', 'Ask at the desk.')]
+    [('q001', 'The network is free.'), ('q002', 'Ask at the desk.')]
     """
     for option, value in (("per_document", per_document), ("most", most)):
         if value is not None and value < 1:
@@ -129,10 +129,12 @@ def synthesise(
         if generate is sentence_queries
         else _generated(stretches, per_document, generate)
     )
-    queries, judgments = [], []
+    queries: list[Query] = []
+    judgments: list[Judgment] = []
     for document, texts in texts_of:
-        for i, text in enumerate(texts):
-            query = Query(id=f"{document.id}_q{i}", text=text)
+        for text in texts:
+            # A number: an id with the name of the document would tell which one answers.
+            query = Query(id=f"q{len(queries) + 1:03d}", text=text)
             queries.append(query)
             judgments.append(
                 Judgment(query=query.id, target=Target(document=document.id), grade=1, source="bootstrapped")

@@ -18,6 +18,7 @@ from karat.measures._score import (
     score,
     score_runs,
 )
+from karat.measures._trace_fields import ANSWER_EVENT, HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 from karat.measures._trials import pass_at_k
 
 if TYPE_CHECKING:
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
     from karat.measures._trec_eval import trec_eval
 
 __all__ = [
+    "ANSWER_EVENT",
     "CONVENTIONS",
     "FORMATS",
+    "HIT_FIELDS",
     "JUDGED_ONLY",
     "REL",
+    "STAGE_SCORES",
+    "TRACE_FIELDS",
+    "TRACE_KEYS",
     "Alignment",
     "Conventions",
     "Judgments",

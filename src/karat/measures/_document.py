@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from karat.core import InputError, Scores, shorten
-from karat.schema import MeasureScore, RunScores, ScoreReport, SegmentScores
+from karat.schema import MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
 
 
 def score_report(
@@ -43,9 +43,14 @@ def run_scores(
         measures=_measures(scores),
         not_in_run=list(scores.not_in_run),
         not_judged=scores.not_judged,
+        repeated=_repeated_hits(scores.repeated),
         by=UNSET if by is None else {by: _segments(scores, groups or {})},
         queries={row.pop("query_id"): row for row in scores.to_dicts()} if per_query else UNSET,
     )
+
+
+def _repeated_hits(repeated: Mapping[str, int]) -> RepeatedHits | UnsetType:
+    return RepeatedHits(hits=sum(repeated.values()), queries=len(repeated)) if repeated else UNSET
 
 
 def _segments(scores: Scores, groups: Mapping[str, str]) -> dict[str, SegmentScores]:

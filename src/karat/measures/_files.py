@@ -16,6 +16,7 @@ from typing import BinaryIO, Literal, TypeVar, cast, get_args
 from karat.core import InputError, UsageError, did_you_mean
 from karat.files import BOM, access_file, gunzip
 from karat.measures._columns import is_header
+from karat.measures._trace_fields import TRACE_KEYS
 
 Format = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -39,8 +40,6 @@ _HEAD = 65536
 # {"q1": {...  or  {"q1": [...: one object for all queries, even on one line
 _OF_QUERIES = re.compile(rb'\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:\s*[\[{])')
 _KARAT = re.compile(rb'\{\s*"karat"\s*:\s*"(run|report)"')
-_TRACE_KEYS = frozenset({"topk", "index_hash", "answer_citations", "ΔS", "λ_state"})
-"""Keys that only a trace has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +135,7 @@ def _recognise(head: bytes) -> Log | None:
     except (ValueError, RecursionError):  # longer than the head, or over several lines
         return "traces" if b'"topk"' in start else None
     record = record[0] if isinstance(record, list) and record else record
-    return "traces" if isinstance(record, dict) and _TRACE_KEYS & record.keys() else None
+    return "traces" if isinstance(record, dict) and TRACE_KEYS & record.keys() else None
 
 
 def _sniff(head: bytes) -> Format:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -73,6 +73,8 @@ class Rankings(Input):
 
     pieces: list[Piece] | None = None
     """What ``frames`` gave, held in memory."""
+    repeated: Mapping[str, int] = field(default_factory=dict)
+    """By query: how many hits were left out because a better hit of their document ranks above them."""
 
     def align(self, judgments: Judgments) -> Alignment:
         """Find the ranks of the judged documents."""
@@ -96,7 +98,7 @@ class Rankings(Input):
             return self
         if self.frames is None:
             copied = {query: dict(documents) for query, documents in self.table().items()}
-            return Rankings(name=self.name, held=copied)
+            return Rankings(name=self.name, held=copied, repeated=self.repeated)
         from karat.measures._stream import NotUnderstood, with_pieces
 
         try:
@@ -166,16 +168,17 @@ def _newest_run(folder: Path) -> str:
 
 def run_of(source: Source, exact: Reader | None = None) -> Rankings:
     """Return the rankings in a file that was found; ``exact`` replaces the usual reader."""
+    if source.log is not None:
+        from karat.measures._logs import read_rankings
+
+        rankings = read_rankings(source)
+        return Rankings(name=source.name, held=rankings.table, repeated=rankings.repeated)
     readers = _readers(source, "run")
     return Rankings(name=source.name, **(readers if exact is None else {**readers, "exact": exact}))
 
 
 def _readers(source: Source, kind: Kind) -> dict[str, Any]:
     """Return the readers of a file, by the names that the inputs above give them."""
-    if source.log is not None:
-        from karat.measures._answers import read_answers
-
-        return {"exact": partial(read_answers, source)}
     if source.format == "parquet":
         from karat.measures._frames import parquet_frames
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
@@ -108,9 +108,11 @@ def score_runs(
         judgments = collapse_judgments(judgments, chosen.classes)
     scores = []
     for i, (name, run) in enumerate(runs.items()):
-        rankings = first if i == 0 else load_run(run, chosen.format, progress)
+        rankings = load_run(run, chosen.format, progress) if i or first is None else first
         alignment = align_run(judgments, rankings, classes=chosen.classes)
-        scores.append(score_alignment(alignment, wanted, name=name, options=chosen))
+        repeated = {query: n for query in alignment.queries if (n := rankings.repeated.get(query, 0))}
+        table = score_alignment(alignment, wanted, name=name, options=chosen)
+        scores.append(replace(table, repeated=repeated) if repeated else table)
     return scores
 
 

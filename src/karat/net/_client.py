@@ -17,12 +17,21 @@ from karat.net._package import require_package
 
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """Status codes for which a request is sent again."""
+_WRONG_ADDRESS = frozenset({401, 403, 404, 405, 410, 415, 501})
+"""Status codes that do not depend on the request's content: the next request will get the same."""
 _MOST_BYTES = 1 << 26  # of a response
 _SHOWN = 1000  # characters of a service's message
 
 
 class Unreachable(SystemFailed):
     """No connection to a service could be made: it is not running there, or its host name does not exist."""
+
+
+class NotAService(SystemFailed):
+    """Something answers at the address of a service, but does not do what the service does.
+
+    It refuses every request (401, 403, 404, 405 ...), or returns something that is not JSON, such as a page of HTML.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +117,16 @@ class Client:
     def post(self, body: Any) -> Any:
         """Send JSON and return the JSON of the response.
 
-        Raises Unreachable if there is no connection, and SystemFailed with the service's message for other failures.
+        Raises Unreachable if there is no connection, NotAService if nothing of the kind is at the address, and
+        SystemFailed with the service's message for other failures.
         """
         # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
         data = self._send_with_retries(json.dumps(body, allow_nan=False).encode())
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            raise self.failed(f"an answer that is not JSON: {_excerpt(self._hide_secrets(data))}") from None
+            message = f"an answer that is not JSON: {_excerpt(self._hide_secrets(data))}"
+            raise self.failed(message, NotAService) from None
 
     def failed(self, message: str, error: type[SystemFailed] = SystemFailed) -> SystemFailed:
         """Return the error for a message, in which secrets are hidden: a service may repeat the key it was sent."""
@@ -147,7 +158,7 @@ class Client:
                     return data
                 failure, kind = f"{status} {reason}: {_message_in(self._hide_secrets(data))}", SystemFailed
                 if status not in _TRANSIENT:
-                    raise self.failed(failure)
+                    raise self.failed(failure, NotAService if status in _WRONG_ADDRESS else SystemFailed)
                 pause = max(pause, requested)
             if attempt + 1 < attempts:
                 time.sleep(min(pause, self._endpoint.longest_pause))

@@ -55,7 +55,7 @@ def accept_run(
     ``format="fit"`` the file is fit's ``baseline-metrics.json``, which has means only.
     """
     if force is not None and not force.strip():
-        raise UsageError("--force needs a reason")
+        raise UsageError("--force needs a reason, which is recorded: --force 'first baseline'")
     path = baseline_path(project, baseline)
     decision, objection = _decide(project, run, path, policy, FIT if format == "fit" else ())
     if objection and force is None:

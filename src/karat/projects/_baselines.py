@@ -65,6 +65,7 @@ def summarise_baseline(path: str | Path, baseline: Baseline) -> BaselineSummary:
         system=provenance.system,
         settings=provenance.settings,
         queries=len(evaluation.queries),
+        repeats=max(1, len(evaluation.repeats)) if evaluation.has_queries else 0,
         failed=len(evaluation.failures),
         means=_replace_nan(evaluation.means),
         latency={stage: _replace_nan(times) for stage, times in evaluation.latency.items()},

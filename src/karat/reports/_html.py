@@ -19,7 +19,7 @@ from karat.reports._verdict import (
     name_outcome,
     name_policy,
 )
-from karat.reports._words import count, describe_reason, describe_rule, name_check
+from karat.reports._words import count, describe_reason, describe_rule, name_check, name_other_system
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, to_plain
 
 _SCRIPTS = (  # in this order: each uses those before it
@@ -174,6 +174,9 @@ def _changes(baseline: BaselineFacts | None) -> str:
     """Return what differs in the system, which is the first question after the verdict."""
     if baseline is None or not baseline.changes:
         return ""
+    if systems := name_other_system(baseline.changes):
+        now, was = map(_text, systems)
+        return f"<h2>Changed since the baseline</h2><p>Another system: <b>{now}</b>, was {was}.</p>"
     shown = "".join(
         f"<li><code>{_text(change.key)}</code> {_value(change.was)} <span aria-label='became'>→</span> "
         f"<b>{_value(change.now)}</b></li>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from karat.reports._words import format_number
+from karat.reports._words import count, format_number
 
 CUT = re.compile(r"(P|R|RR|nDCG|Success)(?:\(.*\))?@(\d+)")
 NOTHING_FOUND = "no query found anything relevant"
@@ -15,16 +15,18 @@ _HIGH, _LOW, _WEAK = 0.6, 0.4, 0.5
 _NEARLY_NONE = 0.1
 
 
-def hints(means: Mapping[str, float], unfound: int, queries: int) -> list[str]:
+def hints(means: Mapping[str, float], unfound: int, queries: int, *, empty: int = 0) -> list[str]:
     """Return a line for each pattern that is worth a look; none is a verdict.
 
-    ``unfound`` is how many of the ``queries`` found nothing relevant.
+    ``unfound`` is how many of the ``queries`` found nothing relevant, and ``empty`` how many of them got an empty list.
 
     >>> hints({"P@5": 0.7, "R@5": 0.2}, 0, 120)[0][:47]
     'P@5 is high (0.7000) and R@5 is low (0.2000): w'
     """
     if not queries:
         return []
+    if empty == queries:
+        return [describe_no_hits(queries)]
     if unfound == queries:
         return [f"{NOTHING_FOUND}: {COMPARE_IDS} (karat eval --per-query, and the run file)"]
     lines = [
@@ -34,6 +36,12 @@ def hints(means: Mapping[str, float], unfound: int, queries: int) -> list[str]:
     if name := find_weak_order(means, unfound, queries):
         lines.append(f"{describe_weak_order(means, name)}: the order is weak; try a reranker")
     return lines
+
+
+def describe_no_hits(queries: int) -> str:
+    """Return that a system has returned nothing at all, and what to check."""
+    check = "check that the index is filled, and that no filter, threshold or tenant removes everything"
+    return f"the system returned no hits for any of {count(queries, 'query', 'queries')}: {check}"
 
 
 def find_incomplete(means: Mapping[str, float]) -> Iterator[tuple[int, str, str]]:

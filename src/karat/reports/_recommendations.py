@@ -13,6 +13,7 @@ from karat.reports._patterns import (
     CUT,
     NOTHING_FOUND,
     describe_incomplete,
+    describe_no_hits,
     describe_weak_order,
     find_incomplete,
     find_weak_order,
@@ -71,7 +72,7 @@ def _nothing(document: DecisionDocument) -> Iterator[Recommendation]:
     expected = next((row.document for query in answered for row in query.expected), None)
     advice = COMPARE_IDS
     if returned is None:
-        advice = "the system gave no hits at all: is the index empty, or is everything filtered out?"
+        advice = describe_no_hits(len(answered))
     elif expected is not None:
         advice += f": it gave {clean(returned, 60)!r} where {clean(expected, 60)!r} is expected"
     yield Recommendation(

@@ -15,7 +15,7 @@ from karat.reports._verdict import (
     name_outcome,
     name_policy,
 )
-from karat.reports._words import count, describe_need, describe_rule
+from karat.reports._words import count, describe_need, describe_rule, format_part, name_other_system
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, MoverRow, QueryRow
 
 _MOVERS = 5  # of each kind
@@ -134,8 +134,11 @@ def _mover(mover: MoverRow, query: QueryRow | None) -> str:
 def _changes(baseline: BaselineFacts | None, style: Style) -> str:
     if baseline is None or not baseline.changes:
         return ""
+    if systems := name_other_system(baseline.changes):
+        now, was = map(printable, systems)
+        return style.bold(f"another system than the baseline's: {now}, was {was}")
     lines = [
-        f"  {printable(change.key)}: {printable(str(change.now))}, was {printable(str(change.was))}"
+        f"  {printable(change.key)}: {printable(format_part(change.now))}, was {printable(format_part(change.was))}"
         for change in baseline.changes[:_CHANGES]
     ]
     rest = len(baseline.changes) - _CHANGES

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from karat.schema import CheckRow
+    from karat.schema import CheckRow, SystemChange
 
 _UNSAFE = frozenset(("Cc", "Cs", "Cn"))
 _DIRECTION = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -143,3 +143,30 @@ def describe_reason(check: CheckRow) -> str:
 def describe_need(check: CheckRow) -> str:
     """Return how many queries would decide a check, as the end of a sentence; nothing if it is decided."""
     return f"; about {check.needed:,} queries would tell" if check.needed else ""
+
+
+def name_other_system(changes: Sequence[SystemChange]) -> tuple[str, str] | None:
+    """Return what the system is now and what it was, if the changes show another one; None if it is the same.
+
+    The kinds of two systems differ, or one of them is a function that describes nothing. Then a list of the parts that
+    one has and the other does not have says little.
+
+    >>> from karat.schema import SystemChange
+    >>> name_other_system([SystemChange(key="kind", now="http", was="pipeline"),
+    ...                    SystemChange(key="chunk.size", now=None, was=256)])
+    ('http', 'pipeline')
+    >>> name_other_system([SystemChange(key="chunk.size", now=384, was=256)])
+    """
+    values = {change.key: change for change in changes}
+    function = values.get("callable")
+    if "kind" not in values and (function is None or (function.now is not None and function.was is not None)):
+        return None
+    present = [values[key] for key in ("callable", "kind") if key in values]
+    now = next((change.now for change in present if change.now is not None), "one that does not say its kind")
+    was = next((change.was for change in present if change.was is not None), "one that does not say its kind")
+    return str(now), str(was)
+
+
+def format_part(value: object) -> str:
+    """Return the value of a part of a system as text; ``not set`` where the system does not have the part."""
+    return "not set" if value is None else str(value)

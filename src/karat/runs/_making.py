@@ -11,11 +11,12 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import UnionType
 
 from karat.config import Settings
 from karat.core import GoldenSet, InputError, Provenance, Run, SystemFailed, Trace, UsageError, __version__, shorten
 from karat.golden import fingerprint, identify, sample
-from karat.net import Unreachable
+from karat.net import NotAService, Unreachable
 from karat.runs._ask import Response, ask_all
 from karat.runs._runfile import RunWriter
 from karat.systems import System, TenantMixed, adapt
@@ -24,6 +25,8 @@ _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")
 _READY_POLL = 0.2
 _FATAL = TenantMixed | UsageError
 """Errors that end the run: a hit of another tenant voids it, and a configuration mistake fails every question."""
+_HOPELESS = NotAService | Unreachable
+"""Errors that end the run if the first question gets one, because every other question would get it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +168,18 @@ def _match(done: Sequence[Trace], questions: Sequence[_Question]) -> list[Trace]
 def _warm_up(system: System, questions: Sequence[_Question], settings: Settings) -> None:
     """Ask the first questions without counting them, and stop if no later question can be answered either."""
     texts = [question.text for question in questions[: settings.warm_up]]
-    for response in ask_all(system, texts, settings.k, timeout=settings.timeout):
-        if isinstance(response.failure, _FATAL | Unreachable):
-            raise response.failure
+    for number, response in enumerate(ask_all(system, texts, settings.k, timeout=settings.timeout)):
+        _raise_if_fatal(response, _HOPELESS if number == 0 else Unreachable)
+
+
+def _raise_if_fatal(response: Response, hopeless: type | UnionType | tuple[()]) -> None:
+    """Raise the failure of a question if it ends the run, or is of a hopeless kind."""
+    failure = response.failure
+    if isinstance(failure, _FATAL):
+        raise failure
+    if isinstance(failure, SystemFailed) and isinstance(failure, hopeless):
+        advice = "no other question was asked; check the address and the key of the service"
+        raise type(failure)(f"{failure}; {advice}") from None
 
 
 def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> Iterator[Trace]:
@@ -175,9 +187,9 @@ def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> 
     responses = ask_all(
         system, texts, settings.k, concurrency=settings.concurrency, timeout=settings.timeout, batch=settings.batch
     )
+    at_first = Unreachable if settings.warm_up else _HOPELESS  # the warm-up has shown that it is the service
     for number, (question, response) in enumerate(zip(questions, responses, strict=True)):
-        if isinstance(response.failure, _FATAL) or (number == 0 and isinstance(response.failure, Unreachable)):
-            raise response.failure
+        _raise_if_fatal(response, () if number else at_first)
         if response.error and settings.fail_fast:
             raise SystemFailed(f"query {shorten(question.query)}: {response.error}") from response.failure
         yield _make_trace(question, response)

@@ -22,21 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
 from karat.files import Reading
+from karat.measures import ANSWER_EVENT, HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS
 from karat.runs._parts import Part, Parts
 
 if TYPE_CHECKING:
     from karat.files import Row
 
-KEYS = frozenset({"topk", "index_hash", "answer_citations", "ΔS", "λ_state"})
-"""Keys that only a trace has."""
 _SYSTEM = ("index_hash", "metric", "analyzer", "embed_model", "reranker", "build", "normaliser")
-_LATENCY = ("latency_ms", "total_latency_ms", "ms")
 _ENVELOPE = ("schema_version", "trace_id", "agent_id", "mem_rev", "mem_hash", "ts")
 _NOT_SCORED = ("ΔS", "λ_state", "anchor", "answer_citations")
-_SCORES = {"combined": "combined_score", "rerank": "rerank_score", "similarity": "similarity_score"}
-"""The scores of a reranked hit by stage; the first that is there is its score."""
-_ANSWERED = "retrieve.run"
-"""The event of an answer, in a log that has other events too."""
 _WORD = re.compile(r"\w+")
 
 
@@ -163,8 +157,8 @@ class _Rows:
 
     def answer(self, row: Row) -> _Answer | None:
         """Return the answer of a row, or None if it has none or is wrong. The reading collects the mistake."""
-        event = row.value("event", default=_ANSWERED)
-        if event != _ANSWERED:
+        event = row.value("event", default=ANSWER_EVENT)
+        if event != ANSWER_EVENT:
             self.other_events[shorten(event)] = self.other_events.get(shorten(event), 0) + 1
             return None
         with row:
@@ -190,7 +184,7 @@ class _Rows:
 
     def _read_hits(self, row: Row, query: str) -> tuple[Hit, ...]:
         """Return the hits in their order. If one of them has no score, all get scores by their ranks."""
-        document = row.id("document", "doc", default="")
+        document = row.id(*TRACE_FIELDS["document"], default="")
         if not row.has("error"):
             row.value("topk")
         items = row.list("topk")
@@ -199,15 +193,15 @@ class _Rows:
         hits, scored = [], True
         for i, item in enumerate(items):
             nested = row.nested(item if isinstance(item, dict) else {"id": item}, f"topk[{i}]")
-            score = nested.number("score", *_SCORES.values(), default=None)
+            score = nested.number(*HIT_FIELDS["score"], default=None)
             scored = scored and score is not None
             hits.append(self._read_hit(nested, query, document, score or 0.0))
             nested.close()
         return tuple(hits if scored else (replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits)))
 
     def _read_hit(self, row: Row, query: str, parent: str, score: float) -> Hit:
-        name = row.id("id", "chunk_id")
-        document = row.id("document", "doc", "doc_id", "document_id", "source_entity_id", default=parent)
+        name = row.id(*HIT_FIELDS["id"])
+        document = row.id(*HIT_FIELDS["document"], default=parent)
         try:
             part = self.parts.of(name, query, document) if query in self.queries else Part(name)
         except InputError as error:
@@ -221,10 +215,10 @@ class _Rows:
             score,
             part.document,
             span,
-            section=row.text("section", "section_id", default=part.section),
+            section=row.text(*HIT_FIELDS["section"], default=part.section),
             block=row.text("block", default=part.block),
-            type=row.text("type", "block_type", default=""),
-            content=row.text("content", "text", default=""),
+            type=row.text(*HIT_FIELDS["type"], default=""),
+            content=row.text(*HIT_FIELDS["content"], default=""),
             source_hash=row.text("source_hash", default=""),
             tenant=row.text("tenant", default=""),
             locator=_read_locator(row),
@@ -245,13 +239,13 @@ def _read_locator(row: Row) -> str:
 
 def _read_stages(row: Row) -> dict[str, float]:
     """Return the scores of a reranked hit by stage, or none for a hit that has one score."""
-    scores = {stage: row.number(name, default=None) for stage, name in _SCORES.items()}
+    scores = {stage: row.number(name, default=None) for stage, name in STAGE_SCORES.items()}
     stages = {stage: score for stage, score in scores.items() if score is not None}
     return stages if stages.keys() - {"similarity"} else {}
 
 
 def _read_span(row: Row) -> Span | None:
-    span = row.span("offsets", "span")
+    span = row.span(*HIT_FIELDS["span"])
     if span is not None and not 0 <= span.start <= span.end:
         raise row.error(
             f"'offsets' is [{span.start}, {span.end}]", "it should begin at 0 or later, and not end before it begins"
@@ -269,12 +263,12 @@ def _read_natural(row: Row, name: str) -> int | None:
 
 def _read_timings(row: Row) -> dict[str, float]:
     """Return milliseconds by stage. A number alone is the total."""
-    if isinstance(row.value(*_LATENCY, default=None), dict):
-        stages = row.row(*_LATENCY)
+    if isinstance(row.value(*TRACE_FIELDS["latency"], default=None), dict):
+        stages = row.row(*TRACE_FIELDS["latency"])
         assert stages is not None
-        values = {stage: stages.number(stage, default=None) for stage in row.mapping(*_LATENCY)}
+        values = {stage: stages.number(stage, default=None) for stage in row.mapping(*TRACE_FIELDS["latency"])}
     else:
-        values = {"total": row.number(*_LATENCY, default=None)}
+        values = {"total": row.number(*TRACE_FIELDS["latency"], default=None)}
     timings = {stage: value for stage, value in values.items() if value is not None}
     for stage, value in timings.items():
         if value < 0:

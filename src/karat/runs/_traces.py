@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from typing import Any
 from karat.core import GoldenSet, Hit, InputError, Provenance, Run, Trace, shorten
 from karat.files import BOM, decode, read_bytes
 from karat.golden import identify
-from karat.measures import name_of, read_run
+from karat.measures import TRACE_KEYS, name_of, read_run
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
-from karat.runs._tracefile import KEYS, Answers, queries_of, read_trace_file
+from karat.runs._tracefile import Answers, queries_of, read_trace_file
 
 NOT_IN_RUN = "not in the run"
 _SHOWN = 3
@@ -29,7 +29,8 @@ def read_answers(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
     (``index_hash``, ``reranker``, ``normaliser`` ...); if they do not, the hash of the file stands for the system. The
     k of their settings is the length of the longest list.
 
-    A query that such a file does not answer gets a trace with the error ``not in the run``, and counts as 0. Queries
+    A query that such a file does not answer gets a trace with the error ``not in the run``, and counts as 0; answers to
+    paraphrases alone do not count as answers to the query. Queries
     that the golden set does not have are left out, and counted in ``settings["not_in_golden"]``; a file without any
     other query is refused. ``say`` is called with each note about the file.
 
@@ -56,7 +57,7 @@ def read_answers(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
         return read_run_file(path, data)
     if first.get("karat") == "report":
         raise InputError("is a decision, not a run", source=name, hint="'karat report' renders it")
-    if KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
+    if TRACE_KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
         _check_lines(decode(data, name), name)
         answers = read_trace_file(path, golden)
     else:
@@ -130,18 +131,28 @@ def _note_strangers(answers: Answers, golden: GoldenSet, source: str) -> Iterato
         )
 
 
+def _make_missing(traces: Sequence[Trace], golden: GoldenSet) -> Iterator[Trace]:
+    """Yield a failed trace for every query that is not answered as it stands, whatever its paraphrases got.
+
+    A query without any answer is missing in every repeat, in a wording that other queries have: as the only query of a
+    variant it would look like noise.
+    """
+    answered = {trace.query for trace in traces}
+    originals = {trace.query for trace in traces if not trace.paraphrase}
+    first = {trace.repeat: trace.paraphrase for trace in sorted(traces, key=lambda trace: -trace.paraphrase)}
+    if not originals:
+        first = dict.fromkeys(first, 0)
+    for repeat in sorted(first):
+        for query in queries_of(golden):
+            if query not in answered or (query not in originals and not first[repeat]):
+                yield Trace(
+                    query=query, text=_text(golden, query), error=NOT_IN_RUN, paraphrase=first[repeat], repeat=repeat
+                )
+
+
 def _make_run(answers: Answers, golden: GoldenSet, *, name: str, digest: str) -> Run:
     """Return the run, with a failed trace for every query that the file does not answer."""
-    answered = {trace.query for trace in answers.traces}
-    # They are missing in every repeat, in a wording that other queries have: as the only queries of a variant they
-    # would look like noise.
-    first = {trace.repeat: trace.paraphrase for trace in sorted(answers.traces, key=lambda trace: -trace.paraphrase)}
-    missing = tuple(
-        Trace(query=query, text=_text(golden, query), error=NOT_IN_RUN, paraphrase=first[repeat], repeat=repeat)
-        for repeat in sorted(first)
-        for query in queries_of(golden)
-        if query not in answered
-    )
+    missing = tuple(_make_missing(answers.traces, golden))
     # The normaliser belongs to the text, and does not identify the system that searches it.
     system = dict(answers.system) if answers.system.keys() - {"normaliser"} else {**answers.system, "answers": digest}
     description = json.dumps(system, sort_keys=True)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         VerdictFailure,
     )
     from karat.schema._encoding import to_json
-    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, TrialRates
+    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, SuccessRates
     from karat.schema._experiment import (
         ExperimentDiff,
         ExperimentEntry,
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from karat.schema._published import DOCUMENTS
     from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
     from karat.schema._read import Document, Mismatch, from_plain, to_plain
-    from karat.schema._scores import MeasureScore, RunScores, ScoreReport, SegmentScores
+    from karat.schema._scores import MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
     from karat.schema._sweep import (
         ObjectiveChange,
         PlannedVariant,
@@ -190,6 +190,7 @@ __all__ = [
     "QueryValues",
     "Recommendation",
     "RegradedPair",
+    "RepeatedHits",
     "ResultDifference",
     "RuleProposal",
     "RunFacts",
@@ -200,6 +201,7 @@ __all__ = [
     "Severity",
     "StageTimes",
     "Status",
+    "SuccessRates",
     "SweepBaseline",
     "SweepCorrection",
     "SweepEntry",
@@ -213,7 +215,6 @@ __all__ = [
     "TrendReport",
     "TrendRun",
     "TrendSkippedFile",
-    "TrialRates",
     "ValueDifference",
     "VariantResult",
     "Verdict",
@@ -307,6 +308,7 @@ _HOME = {
     "QueryValues": "_comparison",
     "Recommendation": "_decision",
     "RegradedPair": "_golden",
+    "RepeatedHits": "_scores",
     "ResultDifference": "_experiment",
     "RuleProposal": "_policy",
     "RunFacts": "_decision",
@@ -317,6 +319,7 @@ _HOME = {
     "Severity": "_golden",
     "StageTimes": "_decision",
     "Status": "_decision",
+    "SuccessRates": "_evaluation",
     "SweepBaseline": "_sweep",
     "SweepCorrection": "_sweep",
     "SweepEntry": "_experiment",
@@ -330,7 +333,6 @@ _HOME = {
     "TrendReport": "_trend",
     "TrendRun": "_trend",
     "TrendSkippedFile": "_trend",
-    "TrialRates": "_evaluation",
     "ValueDifference": "_experiment",
     "VariantResult": "_sweep",
     "Verdict": "_decision",

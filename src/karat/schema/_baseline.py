@@ -31,6 +31,8 @@ class BaselineSummary(Struct, frozen=True, kw_only=True):
     """How the system was asked and scored."""
     queries: Count
     """How many queries were asked; 0 for a baseline of means alone."""
+    repeats: Count
+    """How often each of them was asked; 0 for a baseline of means alone."""
     failed: Count
     """How many of them failed."""
     means: Mapping[str, Number | None]

@@ -16,7 +16,7 @@ class FailedQuestion(Struct, frozen=True, kw_only=True):
     error: str
 
 
-class TrialRates(Struct, frozen=True, kw_only=True):
+class SuccessRates(Struct, frozen=True, kw_only=True):
     """How often queries succeed when they are asked several times."""
 
     success: float
@@ -47,7 +47,7 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     """Queries with nothing relevant among their hits, although nothing failed."""
     noise: dict[str, float | None] | UnsetType = UNSET
     """The standard deviation of each mean over the repeats; null if no query has a value."""
-    trials: TrialRates | UnsetType = UNSET
+    trials: SuccessRates | UnsetType = UNSET
     wordings: list[dict[str, MeasureScore]] | UnsetType = UNSET
     """The measures of the queries as they are, then of each paraphrase."""
 

@@ -28,6 +28,15 @@ class SegmentScores(Struct, frozen=True, kw_only=True):
     measures: dict[str, MeasureScore]
 
 
+class RepeatedHits(Struct, frozen=True, kw_only=True):
+    """Hits that were left out because a better hit of their document ranks above them."""
+
+    hits: int
+    """How many hits."""
+    queries: int
+    """In how many queries."""
+
+
 class RunScores(Struct, frozen=True, kw_only=True):
     """The scores of one run."""
 
@@ -37,6 +46,8 @@ class RunScores(Struct, frozen=True, kw_only=True):
     """Judged queries that the run does not answer."""
     not_judged: int
     """How many queries of the run have no judgments."""
+    repeated: RepeatedHits | UnsetType = UNSET
+    """Set where hits were left out: a document counts once, at its best rank."""
     by: dict[str, dict[str, SegmentScores]] | UnsetType = UNSET
     """By field and by its values; set with ``--by``."""
     queries: dict[str, dict[str, float | None]] | UnsetType = UNSET

@@ -39,7 +39,7 @@ class Starter:
 def make_example() -> Starter:
     """Return a set of three short documents, for a project without documents."""
     documents = tuple(Document(id=id_, text=text, format="text") for id_, text in _EXAMPLE.items())
-    return Starter(golden=_number_queries(sets.synthesise(documents, 2, name="example")))
+    return Starter(golden=sets.synthesise(documents, 2, name="example"))
 
 
 def make_starter(path: Path, name: str) -> Starter:
@@ -59,11 +59,13 @@ def make_starter(path: Path, name: str) -> Starter:
         raise InputError(
             f"several documents would have the id {repeated[0]!r}", source=str(path), hint="rename all but one"
         )
-    golden = _number_queries(sets.synthesise(documents, name=name or "starter", most=_MOST))
+    golden = sets.synthesise(documents, name=name or "starter", most=_MOST)
     if not golden.queries:
         shared = ", or only sentences that several documents share" if len(documents) > 1 else ""
         raise InputError(
-            f"holds no sentence to ask for{shared}", source=str(path), hint="write a few, or name other documents"
+            f"holds no sentence to ask for{shared}",
+            source=str(path),
+            hint=f"write a few of {sets.SHORTEST_QUERY} to {sets.LONGEST_QUERY} characters, or name other documents",
         )
     asked = {judgment.target.document for judgment in golden.judgments}
     few = len(documents) <= _MOST
@@ -74,16 +76,6 @@ def make_starter(path: Path, name: str) -> Starter:
     notes += [f"no sentence to ask for in {_list_some(silent)}"] if silent else []
     notes += [f"very long, and slow to index: {_list_some(long)}"] if long else []
     return Starter(golden=golden, notes=tuple(notes))
-
-
-def _number_queries(golden: GoldenSet) -> GoldenSet:
-    """Return a set with numbers for the ids of queries: the name of a document would tell which one answers."""
-    ids = {query.id: f"q{number:03d}" for number, query in enumerate(golden.queries, 1)}
-    return replace(
-        golden,
-        queries=tuple(replace(query, id=ids[query.id]) for query in golden.queries),
-        judgments=tuple(replace(judgment, query=ids[judgment.query]) for judgment in golden.judgments),
-    )
 
 
 def _read_documents(path: Path, reading: sets.Reading) -> tuple[Document, ...]:

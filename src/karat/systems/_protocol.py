@@ -24,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from karat.core import Document, KaratError, SystemFailed, UsageError, check_id, shorten
+from karat.core import Document, KaratError, SystemFailed, UsageError, check_id, did_you_mean, shorten
 from karat.net import describe_error, resolve
 
 
@@ -205,7 +205,8 @@ def load(path: str) -> object:
     value = _import(module, path)
     for part in name.split("."):
         if not hasattr(value, part):
-            raise UsageError(f"system {path}: {module} has no {part!r}")
+            near = did_you_mean(part, [each for each in dir(value) if not each.startswith("_")])
+            raise UsageError(f"system {path}: {module} has no {part!r}{near}")
         value = getattr(value, part)
     if not _is_factory(value):
         return value

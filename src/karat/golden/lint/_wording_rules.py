@@ -207,8 +207,8 @@ def telling_id(subject: Subject) -> Iterator[Finding]:
     Reported for a tenth of the queries, if there are at least three. Ids that are mere numbers can be equal by chance:
     they take half of the queries, and at least ten.
 
-    Why: such ids come from a generator that made queries from documents. It asks what the documents say, not what
-        people want to know, and has one answer for each question.
+    Why: such ids tell the answer, and come from a generator that made queries from documents. It asks what the
+        documents say, not what people want to know, and has one answer for each question.
     Example: query `wifi-guide_q0`, whose one relevant document is `wifi-guide`.
     Fix: harvest or write queries without looking at the documents, then judge what several systems return for them.
     """

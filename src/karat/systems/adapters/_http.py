@@ -89,9 +89,10 @@ class HttpSystem:
         if not isinstance(hits, list):
             if message := find_message(answer):
                 raise SystemFailed(f"the service answered with an error: {message}")
-            raise self._mistake(
-                f"the answer has no list of hits at hits = {self.hits!r}: {_missing(answer, self.hits)}"
-            )
+            message = f"the answer has no list of hits at hits = {self.hits!r}: {_missing(answer, self.hits)}"
+            if isinstance(answer, list):
+                message += ', which is the list of hits if you set hits = ""'
+            raise self._mistake(message)
         records = [self._record(hit, rank) for rank, hit in enumerate(hits, 1)]
         if records:
             object.__setattr__(self, "worked", True)

@@ -1,6 +1,6 @@
-"""Logs of answers as rankings: the run files of ``karat eval``, and the trace files of retrievers.
+"""Logs as rankings: the run files of ``karat eval``, and the trace files of retrievers.
 
-A log has hits, which may be parts of documents. Here they become documents: each stands where its best hit does.
+A log has hits, which may be parts of documents. Here they become documents, each at the rank of its best hit.
 Only the query as it stands counts, not its paraphrases, and of several repeats the first.
 """
 
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -17,44 +19,58 @@ from karat.files import Reading, Row, decode, parse_json
 from karat.measures._columns import check_score
 from karat.measures._files import Source
 from karat.measures._text import Table
+from karat.measures._trace_fields import ANSWER_EVENT, HIT_FIELDS, TRACE_FIELDS
 
 _FORMAT = 1
 _END = {"end": True}
-_ANSWER = "retrieve.run"
-"""The event that is an answer, in a log that has other events too."""
 
 
-def read_answers(source: Source) -> Table:
-    """Read a run file or a trace file as ``{query: {document: score}}``; a query that failed has no documents."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedRankings:
+    """The rankings of a log."""
+
+    table: Table
+    """``{query: {document: score}}``. A query that failed has no documents."""
+    repeated: Counter[str] = field(default_factory=Counter)
+    """By query: how many hits were left out because a better hit of their document ranks above them."""
+
+
+def read_rankings(source: Source) -> LoggedRankings:
+    """Return the rankings of a run file or a trace file."""
     text = decode(source.read(), source.name)
-    table = _run_file(text, source.name) if source.log == "run" else _trace_file(text, source.name)
-    if not table:
-        raise InputError("there is no answer", source=source.name)
-    return table
+    lists = _read_run_file(text, source.name) if source.log == "run" else _read_trace_file(text, source.name)
+    if not lists:
+        raise InputError("answers no query as it stands", source=source.name)
+    table = {query: rank_documents(hits) for query, hits in lists.items()}
+    repeated = Counter({query: n for query, hits in lists.items() if (n := len(hits) - len(table[query]))})
+    return LoggedRankings(table=table, repeated=repeated)
 
 
 def rank_documents(hits: Sequence[tuple[str, float]]) -> dict[str, float]:
     """Return the documents of hits, pairs of document and score, best first, each where its first hit is.
 
-    The order of the hits is the ranking. Where scores contradict it, places stand for all of them; an equal score
-    becomes the next lower number, so that it does not tie.
+    The order of the hits is the ranking. An equal score becomes the next lower number, so that it does not tie. Where
+    the scores contradict the order, or no finite number is lower, places replace all of them.
 
     >>> rank_documents([("b", 0.9), ("a", 0.7), ("c", 0.7), ("a", 0.5)])
     {'b': 0.9, 'a': 0.7, 'c': 0.6999999999999998}
     >>> rank_documents([("b", 0.9), ("a", 0.7), ("c", 0.8)])
     {'b': 3.0, 'a': 2.0, 'c': 1.0}
     """
-    if any(after > before for (_, before), (_, after) in pairwise(hits)):
-        hits = [(document, float(len(hits) - i)) for i, (document, _) in enumerate(hits)]
     ranking: dict[str, float] = {}
     lowest = math.inf
     for document, score in hits:
         if document not in ranking:
             lowest = ranking[document] = min(score, math.nextafter(lowest, -math.inf))
+    if math.isinf(lowest) or any(after > before for (_, before), (_, after) in pairwise(hits)):
+        places: dict[str, float] = {}
+        for place, (document, _) in enumerate(hits):
+            places.setdefault(document, float(len(hits) - place))
+        return places
     return ranking
 
 
-def _run_file(text: str, source: str) -> Table:
+def _read_run_file(text: str, source: str) -> dict[str, list[tuple[str, float]]]:
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -65,19 +81,19 @@ def _run_file(text: str, source: str) -> Table:
     if len(lines) < 2 or not _is_end(lines[-1]):
         hint = "run 'karat eval' again to finish it"
         raise InputError("the run is not finished", source=source, line=len(lines), hint=hint)
-    table: dict[str, dict[str, float]] = {}
+    lists: dict[str, list[tuple[str, float]]] = {}
     for number, line in enumerate(lines[1:-1], 2):
         record = parse_json(line, source, number, strict=True)
         try:
             if not _is_first(record):
                 continue
-            query, ranking = _ranking(record)
+            query, hits = _read_trace(record)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"is not a trace: {error!r}", source=source, line=number) from None
-        if query in table:
+        if query in lists:
             raise InputError(f"query {shorten(query)} is answered twice", source=source, line=number)
-        table[query] = ranking
-    return table
+        lists[query] = hits
+    return lists
 
 
 def _is_end(line: str) -> bool:
@@ -92,11 +108,11 @@ def _is_first(record: Any) -> bool:
     return not record.get("paraphrase", 0) and not record.get("repeat", 0)
 
 
-def _ranking(record: Any) -> tuple[str, dict[str, float]]:
+def _read_trace(record: Any) -> tuple[str, list[tuple[str, float]]]:
     if record.get("error") and record["hits"]:
         raise ValueError("it has an error and hits")
     hits = [(_text(hit.get("document", hit["id"])), check_score(hit["score"])) for hit in record["hits"]]
-    return _text(record["query"]), rank_documents(hits)
+    return _text(record["query"]), hits
 
 
 def _text(value: object) -> str:
@@ -105,15 +121,15 @@ def _text(value: object) -> str:
     return value
 
 
-def _trace_file(text: str, source: str) -> Table:
+def _read_trace_file(text: str, source: str) -> dict[str, list[tuple[str, float]]]:
     _check_lines(text, source)
-    reading, answers = Reading(), _Answers()
-    for row in _rows(reading, text, source):
-        if row.value("event", default=_ANSWER) == _ANSWER:
+    reading, traces = Reading(), _Traces()
+    for row in _read_rows(reading, text, source):
+        if row.value("event", default=ANSWER_EVENT) == ANSWER_EVENT:
             with row:
-                answers.add(row)
+                traces.add(row)
     reading.finish()
-    return {query: ranking for query, (_, ranking) in answers.first.items()}
+    return {query: hits for query, (_, hits) in traces.first.items()}
 
 
 def _check_lines(text: str, source: str) -> None:
@@ -123,7 +139,7 @@ def _check_lines(text: str, source: str) -> None:
         raise InputError("is not JSONL", source=source, hint="write each trace on a line of its own, as jq -c does")
 
 
-def _rows(reading: Reading, text: str, source: str) -> Iterator[Row]:
+def _read_rows(reading: Reading, text: str, source: str) -> Iterator[Row]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip(" \t\r"):
             continue
@@ -138,27 +154,27 @@ def _rows(reading: Reading, text: str, source: str) -> Iterator[Row]:
             reading.errors.append(InputError(f"{shorten(record)} is not an object", source=source, line=number))
 
 
-class _Answers:
-    """Keeps the first answer to each query: paraphrase 0, and the lowest seed."""
+class _Traces:
+    """The first trace of each query: paraphrase 0, and the lowest seed."""
 
     def __init__(self) -> None:
-        self.first: dict[str, tuple[int, dict[str, float]]] = {}
-        """By query: the seed and the ranking."""
+        self.first: dict[str, tuple[int, list[tuple[str, float]]]] = {}
+        """By query: the seed and the hits."""
         self._asked: dict[tuple[str, int], str] = {}
-        """By query and seed: what was asked."""
+        """By query and seed: the text that was asked."""
 
     def add(self, row: Row) -> None:
-        """Add the answer in a row."""
+        """Add the trace in a row."""
         query, asked = row.id("qid"), row.text("query", default="")
-        seed, paraphrase = _natural(row, "seed", -1), _natural(row, "paraphrase", 0)
-        ranking = rank_documents(_hits(row))
+        seed, paraphrase = _read_natural(row, "seed", -1), _read_natural(row, "paraphrase", 0)
+        hits = _read_hits(row)
         if paraphrase:
             return
         if (query, seed) in self._asked:
             raise self._conflict(row, query, same=self._asked[query, seed] == asked)
         self._asked[query, seed] = asked
         if query not in self.first or seed < self.first[query][0]:
-            self.first[query] = (seed, ranking)
+            self.first[query] = (seed, hits)
 
     def _conflict(self, row: Row, query: str, *, same: bool) -> InputError:
         if not same:
@@ -168,16 +184,16 @@ class _Answers:
         return row.error(f"query {shorten(query)} is answered twice", hint)
 
 
-def _natural(row: Row, name: str, default: int) -> int:
+def _read_natural(row: Row, name: str, default: int) -> int:
     number = row.integer(name) if row.has(name) else None
     if number is not None and number < 0:
         raise row.error(f"{name!r} is {number}", "it should be at least 0")
     return default if number is None else number
 
 
-def _hits(row: Row) -> list[tuple[str, float]]:
+def _read_hits(row: Row) -> list[tuple[str, float]]:
     """Return the hits of a trace as documents with scores; where one has no score, places stand for all scores."""
-    around = row.id("document", "doc", default="")
+    parent = row.id(*TRACE_FIELDS["document"], default="")
     if not row.has("error"):
         row.value("topk")
     items = row.list("topk")
@@ -186,10 +202,10 @@ def _hits(row: Row) -> list[tuple[str, float]]:
     documents, scores = [], []
     for i, item in enumerate(items):
         hit = row.nested(item if isinstance(item, dict) else {"id": item}, f"topk[{i}]")
-        scores.append(hit.number("score", "similarity_score", default=None))
-        id_ = hit.id("id", "chunk_id")
-        named = hit.id("document", "doc", "doc_id", "document_id", "source_entity_id", default=around)
-        documents.append(named or document_of(id_))
+        scores.append(hit.number(*HIT_FIELDS["score"], default=None))
+        id_ = hit.id(*HIT_FIELDS["id"])
+        document = hit.id(*HIT_FIELDS["document"], default=parent)
+        documents.append(document or document_of(id_))
     places = [float(len(scores) - i) for i in range(len(scores))]
-    known = [score for score in scores if score is not None]
-    return list(zip(documents, known if len(known) == len(scores) else places, strict=True))
+    numbers = [score for score in scores if score is not None]
+    return list(zip(documents, numbers if len(numbers) == len(scores) else places, strict=True))

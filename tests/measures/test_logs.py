@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from karat import GoldenSet, Hit, InputError, Judgment, Query, Span, Target
 from karat.core import Provenance, Run, Trace
 from karat.evaluation import score_run
 from karat.measures import trec_eval
+from karat.measures._logs import rank_documents
 from karat.runs import RunWriter
 
 QRELS = {"q1": {"pool": 3, "spa": 1}, "q2": {"wifi": 2}, "q3": {"gym": 1}}
@@ -159,7 +162,7 @@ def test_a_folder_names_its_newest_run(tmp_path: Path) -> None:
 
 
 def traces(*records: Any) -> str:
-    """Give the text of a trace file."""
+    """Return the text of a trace file."""
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
@@ -214,7 +217,7 @@ def test_a_long_first_trace_is_recognised(tmp_path: Path) -> None:
         (traces({"qid": "q1", "topk": []}) + "{", "line 2: is no"),
         (json.dumps([TRACES[1]]), "is not JSONL; write each trace on a line of its own"),
         (json.dumps(TRACES[1], indent=1), "is not JSONL; write each trace on a line of its own"),
-        (traces({"event": "other", "index_hash": "x"}), "there is no answer"),
+        (traces({"event": "other", "index_hash": "x"}), "answers no query as it stands"),
     ],
 )
 def test_bad_traces_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -224,3 +227,44 @@ def test_bad_traces_are_refused(tmp_path: Path, text: str, message: str) -> None
     with pytest.raises(InputError) as caught:
         karat.score(QRELS, path)
     assert message in str(caught.value)
+
+
+def test_the_scores_of_a_reranked_trace_are_read(tmp_path: Path) -> None:
+    """``karat score`` reads the same names of a hit's score as ``karat eval --run``, the combined score first."""
+    path = tmp_path / "traces.jsonl"
+    hits = [
+        {"id": "pool", "combined_score": 0.9, "similarity_score": 0.2},
+        {"id": "spa", "rerank_score": 0.5, "similarity_score": 0.4},
+    ]
+    path.write_text(traces({"qid": "q1", "topk": hits}))
+    assert karat.read_run(path).table() == {"q1": {"pool": 0.9, "spa": 0.5}}
+
+
+LOWEST = -sys.float_info.max
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [(LOWEST, LOWEST, LOWEST), (1.0, LOWEST, LOWEST), (-math.inf, -math.inf, -math.inf), (math.inf, math.inf, 0.0)],
+)
+def test_scores_at_the_end_of_the_floats_do_not_tie(scores: tuple[float, ...]) -> None:
+    """Equal scores below which there is no other number keep the order of the hits, with finite scores."""
+    ranking = rank_documents(list(zip("bca", scores, strict=True)))
+    assert list(ranking) == ["b", "c", "a"]
+    assert sorted(set(ranking.values()), reverse=True) == list(ranking.values())
+    assert all(map(math.isfinite, ranking.values()))
+
+
+def test_repeated_documents_are_counted(tmp_path: Path) -> None:
+    """The scores say how many hits were left out because their document ranks higher already, by judged query."""
+    path = tmp_path / "traces.jsonl"
+    rows = [
+        {"qid": "q1", "topk": ["pool:chunk:1", "spa", "pool:chunk:2", "pool:chunk:3"]},
+        {"qid": "q2", "topk": ["wifi", "bar"]},
+        {"qid": "q3", "topk": ["gym:chunk:0", "gym:chunk:1"]},
+        {"qid": "not judged", "topk": ["gym:chunk:0", "gym:chunk:1"]},
+    ]
+    path.write_text(traces(*rows))
+    assert karat.score(QRELS, path).repeated == {"q1": 2, "q3": 1}
+    assert karat.score(QRELS, karat.read_run(path)).repeated == {"q1": 2, "q3": 1}
+    assert karat.score(QRELS, {"q1": {"pool": 1.0}}).repeated == {}
