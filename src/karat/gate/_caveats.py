@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import stdev
 
-from karat.core import GoldenSet, KaratError, Unit, UsageError
+from karat.core import GoldenSet, KaratError, Measure, Unit, UsageError
 from karat.gate._comparison import lower_is_better, pair_scores
 from karat.gate._decision import Decision
-from karat.gate._operations import list_unchecked
+from karat.gate._operations import UNANSWERED, list_unchecked
 from karat.gate._policy import Rule
 from karat.golden import ceiling
 from karat.stats import Outcome, detectable, sample_size
@@ -42,6 +42,11 @@ def _find_failures(decision: Decision) -> Iterator[str]:
         query, error = next(iter(failures.items()))
         asked = len(decision.candidate.queries)
         yield f"{len(failures):,} of {asked:,} queries failed and count as 0, such as {query}: {error}"
+    candidate = decision.candidate
+    names = [name for name in candidate.scores.measures if Measure.parse(name).definition.undefined in UNANSWERED]
+    empty = sum(not ranking and query not in candidate.unanswerable for query, ranking in candidate.lists.items())
+    if names and empty:
+        yield f"{empty:,} without results count as the worst value of {', '.join(names)}; karat eval leaves them out"
 
 
 def _find_sample(decision: Decision, golden: GoldenSet) -> Iterator[str]:

@@ -25,7 +25,8 @@ WARN = 1.5
 LEAST_MS = 50.0
 """Milliseconds below which no latency fails: there the clock and the machine decide more than the system."""
 _MOST_EMPTY = 0.5
-_GOLD = "no relevant documents"
+UNANSWERED = ("nothing retrieved", "no chunks returned", "fewer than two results")
+"""Why a measure has no value: the answer is to blame, and not the golden set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +208,7 @@ def count_failures(evaluation: Evaluation) -> Evaluation:
     """Return an evaluation in which a query without an answer has the worst value of each measure that needs one.
 
     Measures such as ``Judged@10`` and ``DupRate@10`` are undefined for an empty list. Left out of the mean, a failed
-    query would make them better. Queries without relevant documents keep their missing values, and an unanswerable
+    query would make them better. A value that is missing because of the golden set stays missing, and an unanswerable
     query may return nothing.
     """
     scores = evaluation.scores
@@ -220,9 +221,9 @@ def count_failures(evaluation: Evaluation) -> Evaluation:
     if not lost or not scores.measures:
         return evaluation
     worst = np.array([_find_worst(measure) for measure in scores.measures])
-    gold = scores.reasons.index(_GOLD) + 1 if _GOLD in scores.reasons else -1
+    blamed = [number for number, reason in enumerate(scores.reasons, 1) if reason in UNANSWERED]
     missing = np.zeros(scores.values.shape, bool)
-    missing[lost] = (scores.codes[lost] > 0) & (scores.codes[lost] != gold)
+    missing[lost] = np.isin(scores.codes[lost], blamed)
     missing &= ~np.isnan(worst)
     if not missing.any():
         return evaluation

@@ -174,15 +174,16 @@ def _extend(name: str, table: Mapping[str, Any], measures: Sequence[str], floors
     base = table.get("extends", table.get("policy", "default"))
     parent = Policy(name=NONE) if base == NONE else named_policy(base, measures, floors)
     policy = _change(parent, table)
-    if not table.keys() - {"baseline"} and name == OWN:
-        return policy  # [gate] says nothing: the policy is the built-in one
+    changes = tuple(_list_changes(parent, policy))
+    if not changes and name == OWN:
+        return policy  # [gate] changes nothing: the policy is the built-in one
     canonical = {str(Measure.parse(measure)): floor for measure, floor in floors.items()}
     return replace(
         policy,
         name=name,
         purpose=f"the rules of {name}",
         extends="" if base == NONE else parent.name,
-        changes=tuple(_list_changes(parent, policy)) if base != NONE else (),
+        changes=() if base == NONE else changes,
         notes=_note_floors(name, policy.rules, canonical),
     )
 
