@@ -85,7 +85,7 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
         emit(to_json(summarise_acceptance(acceptance)))
     elif proposal is not None:
         say(f"the policy has no floors; for {project.config.folder / 'karat.toml'}, if you agree:")
-        emit(escaped_lines(proposal.toml))
+        click.echo(escaped_lines(proposal.toml), err=True)
 
 
 def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:

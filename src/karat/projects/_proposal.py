@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from karat.core import Measure
 from karat.evaluation import Evaluation
-from karat.gate import Policy
+from karat.gate import LIMITS, TESTS, Policy
 from karat.schema import ProposedFloor, RuleProposal
 
 _ERRORS = 2.0
@@ -45,7 +45,9 @@ def _propose_floors(evaluation: Evaluation, policy: Policy) -> Iterator[Proposed
         margin = max(policy.drop.margin(mean), _ERRORS * math.sqrt(variance / len(values)))
         floor = math.floor((mean - margin) * _DIGITS + 1e-9) / _DIGITS
         if floor > 0:
-            yield ProposedFloor(metric=rule.metric, mean=mean, margin=margin, floor=floor)
+            limits = {name: getattr(rule, name) for name in (*LIMITS, *TESTS) if name != "min"}
+            limits = {name: value for name, value in limits.items() if value is not None and value is not False}
+            yield ProposedFloor(metric=rule.metric, mean=mean, margin=margin, floor=floor, keeps=limits)
 
 
 def _find_certain(evaluation: Evaluation) -> Iterator[str]:
@@ -70,6 +72,6 @@ def _render(floors: tuple[ProposedFloor, ...], must_pass: tuple[str, ...]) -> st
             "[[gate.rules]]",
             f"metric = {json.dumps(proposal.metric)}",
             f"min = {proposal.floor:g} # {proposal.mean:.4f} - {proposal.margin:.4f}",
-            "non_inferior = true",
+            *(f"{name} = {json.dumps(value)}" for name, value in proposal.keeps.items()),
         ]
     return "\n".join(lines) + "\n"

@@ -61,6 +61,8 @@ class ProposedFloor(Struct, frozen=True, kw_only=True):
     margin: float
     """The larger of the tolerated drop and two standard errors of the mean."""
     floor: float
+    keeps: dict[str, float | bool]
+    """The other limits and tests of the rule, which stay as they are."""
 
 
 class RuleProposal(Struct, frozen=True, kw_only=True):
