@@ -99,14 +99,16 @@ def _turns(key: str, measure: str) -> bool:
 def _note_floors(name: str, rules: Iterable[Rule], floors: Mapping[str, float]) -> tuple[str, ...]:
     """Return a note on the floors of the golden set that no rule checks, or that a rule lowers."""
     limits = {rule.metric: rule.min for rule in rules if rule.where is None}
-    parts = []
-    for measure, floor in floors.items():
-        limit = limits.get(measure)
-        if limit is None:
-            parts.append(f"{measure} at least {floor:g} is not checked")
-        elif limit < floor:
-            parts.append(f"{measure} at least {limit:g} instead of {floor:g}")
-    return (f"policy {name} replaces floors of the golden set: {', '.join(parts)}",) if parts else ()
+    unchecked = [f"{measure} {floor:g}" for measure, floor in floors.items() if limits.get(measure) is None]
+    lowered = [
+        f"{measure} at least {limit:g} instead of {floor:g}"
+        for measure, floor in floors.items()
+        if (limit := limits.get(measure)) is not None and limit < floor
+    ]
+    notes = {"does not check": unchecked, "replaces": lowered}
+    return tuple(
+        f"policy {name} {verb} floors of the golden set: {', '.join(parts)}" for verb, parts in notes.items() if parts
+    )
 
 
 def _describe_unknown(name: object) -> str:
