@@ -28,7 +28,7 @@ SLOW_FIXTURES = {"actionlint", "browser", "clone", "index", "pdflatex", "python_
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what is slow, which ``./scripts/test quick`` leaves out, and leave it and drawn examples out of the coverage.
+    """Mark what is slow, which ``./scripts/test quick`` leaves out, and keep it and drawn examples out of the coverage.
 
     To trace a simulation or hundreds of examples takes as long as to run them. What no other test covers is then
     reported as not covered, which asks for an example by hand.

@@ -50,7 +50,7 @@ def test_json_holds_the_whole_table() -> None:
     """``--json`` gives all measures, or one, with everything that is known of it."""
     listed = json.loads(printed("--json"))["measures"]
     assert [measure["name"] for measure in listed] == [definition.name for definition in MEASURES]
-    keys = {"name", "aliases", "cutoff", "parameters", "aggregate", "higher_is_better", "doc"}
+    keys = {"name", "aliases", "cutoff", "parameters", "aggregate", "higher_is_better", "queries", "doc"}
     assert all(set(measure) == keys for measure in listed)
     (one,) = json.loads(printed("ndcg", "--json"))["measures"]
     assert one in listed

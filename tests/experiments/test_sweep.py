@@ -211,6 +211,13 @@ def test_a_golden_set_that_has_changed_since_the_baseline_is_refused(folder: Pat
     assert not asked()
 
 
+def test_another_rule_for_undefined_values_is_refused(folder: Path) -> None:
+    """Variants whose undefined values count as 1 are not held against a baseline whose do not."""
+    with pytest.raises(InputError, match=r"they differ in undefined \('one', was 'exclude'\)"):
+        sweep(systems("better"), SweepSettings(scoring={"undefined": "one"}))
+    assert not asked()
+
+
 def test_a_damaged_log_is_told_before_anything_is_asked(folder: Path) -> None:
     """And it is left as it is."""
     (folder / "experiments.json").write_text('{"experiments": [')

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from karat.core import InputError, Span
-from karat.files import Mistakes, Reading
+from karat.files import Mistakes, Reading, parse_json
 from karat.files._rows import Row
 
 
@@ -138,3 +138,54 @@ def test_nested_rows_say_their_path():
         "f.json: queries[1]: 'id': id 1.5 is not text; ids are strings",
         "f.json: queries[2]: 3 is not an object",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "record"),
+    [
+        ('{"a": 1, "b": "x"}', {"a": 1, "b": "x"}),
+        ('{"a" : 1}', {"a": 1}),
+        ('{"a": "10:30"}', {"a": "10:30"}),
+        ('{"a": {"b": 1}}', {"a": {"b": 1}}),
+        ("{}", {}),
+    ],
+)
+def test_an_object_is_read_whichever_way_it_takes(line: str, record: dict[str, object]) -> None:
+    """Colons in values, blanks before a colon and nested objects change nothing."""
+    assert parse_json(line, "rows.jsonl", 1, strict=True) == record
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"a": 1, "a": 2}', '{"a": 1, "a" : 2, "b": 3}', '{"a:": 1, "a:": 2}', '{"b": {"a": 1, "a": 1}}'],
+)
+def test_a_repeated_key_is_refused_however_the_row_is_written(line: str) -> None:
+    """The short way for flat rows loses no repeated key."""
+    with pytest.raises(InputError, match="appears twice"):
+        parse_json(line, "rows.jsonl", 1, strict=True)
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999"])
+def test_a_flat_row_holds_finite_numbers_only(value: str) -> None:
+    """The short way refuses what the long way refuses."""
+    with pytest.raises(InputError, match="line 1"):
+        parse_json(f'{{"a": {value}}}', "rows.jsonl", 1, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "plain"),
+    [
+        ({"id": "q", "grade": 2}, True),
+        ({"id": "q"}, False),  # a required field is missing
+        ({"id": "q", "grade": True}, False),  # a bool is not a number
+        ({"id": "q", "grade": 2.0}, False),
+        ({"id": "", "grade": 2}, False),
+        ({"id": "\u00e9", "grade": 2}, False),
+        ({"id": "q", "grade": 2, "typo": "x"}, False),
+        ({"id": None, "grade": 2}, False),
+    ],
+)
+def test_a_row_is_plain_only_if_no_field_needs_a_check(values: dict[str, object], plain: bool) -> None:
+    """Everything that a reader would convert, refuse or report goes the long way."""
+    row = Row(Reading(), values, "rows.jsonl", line=1)
+    assert row.plain({"id": str, "grade": int}, {"id", "grade"}) == (values if plain else None)

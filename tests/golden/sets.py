@@ -124,6 +124,7 @@ def _rows(
             "must_show": some(known),
             "chain": some(known),
             "session": st.none() | sessions,
+            "answerable": st.booleans(),
             "metadata": METADATA,
         },
         "judgment": {

@@ -11,6 +11,7 @@ import pytest
 import karat
 from karat.core import MEASURES, Measure, MeasureError
 from measures.test_spans import CASES as SPAN_CASES
+from measures.test_unanswerable import CASES as UNANSWERABLE_CASES
 
 Judged = dict[str, dict[str, int]]
 Ranked = dict[str, list[str]]
@@ -275,15 +276,16 @@ def test_by_hand(case: Case) -> None:
 
 
 def test_every_measure_is_computed_by_hand_twice() -> None:
-    """A measure cannot be added without two cases, in this file or, where it needs spans, in test_spans.py."""
-    cases = Counter(Measure.parse(case.measure).name for case in (*CASES, *SPAN_CASES))
+    """A measure cannot be added without two cases, here, in test_spans.py or in test_unanswerable.py."""
+    cases = Counter(Measure.parse(case.measure).name for case in (*CASES, *SPAN_CASES, *UNANSWERABLE_CASES))
     built_in = {d.name for d in MEASURES if d.kernel.__module__.startswith("karat.measures.")}
     assert {name for name in built_in if cases[name] < 2} == set()
     assert len(built_in) >= 36
 
 
-# What a plain run is worth, whatever it has: it has no chunks, and no text.
+# What a plain run is worth, whatever it has: it has no chunks, no text, and no query without an answer.
 NO_CHUNKS: dict[str, float | str] = {
+    **dict.fromkeys(("TrueEmpty", "FalseHits@10"), "the query has an answer"),
     **dict.fromkeys(("SpanR", "SpanP", "SpanIoU"), "no spans judged, or hits without spans"),
     "DupRate": "no chunks returned",
 }

@@ -114,7 +114,7 @@ def test_a_set_without_queries(call: Call, folder: Path, kept: Kept, letters: Go
     """Exit code 2: there is nothing to ask."""
     golden.write(replace(letters, queries=(), judgments=()), folder / "none")
     (folder / "karat.toml").write_text('[golden]\npath = "none"\n[pipeline]\ndense = false\n')
-    assert "has no queries" in call(code=2)[1]
+    assert "the set has no query" in call(code=2)[1]
     assert kept() == []
 
 

@@ -10,6 +10,7 @@ import click
 
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
+from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, escaped, escaped_lines, printable, quantity, render
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def command() -> None:
 @click.option(
     "--policy", metavar="NAME|FILE", help="The policy that the run has to pass.  [default: that of karat.toml]"
 )
+@scoring_options
 @click.option(
     "--force",
     metavar="REASON",
@@ -68,7 +70,7 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     if not runs and options["force"]:
         raise UsageError(f"no RUN is named, and {options['force']!r} is the reason of --force; write the reason last")
     run = _choose("update", runs, options["folder"])
-    project = open_project(run.project)
+    project = open_project(run.project, **pop_scoring(options))
     acceptance = accept_run(
         project,
         read_answers(run.path, project.golden, say=say),

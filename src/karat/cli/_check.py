@@ -10,6 +10,7 @@ import click
 
 from karat.cli._asking import ask
 from karat.cli._gate import emit_decision
+from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import bold, emit, escaped
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--output", metavar="DIR", help="Where the run is kept.  [default: DIR/runs]")
 @click.option("--reports", metavar="DIR", help="Where the reports go.  [default: DIR/reports]")
 @click.option("--no-report", is_flag=True, help="Write no reports; else Markdown, HTML, and JSON for karat report.")
+@scoring_options
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, and what the golden set lacks.")
 @click.pass_context
@@ -40,7 +42,7 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
     from karat.projects import find_baseline, gate_run, open_project, project_policy, report_document
     from karat.schema import GoldenErrors, to_plain
 
-    project = open_project(folder)
+    project = open_project(folder, **pop_scoring(options))
     report = check_configured(project.golden, project.config)
     if report.errors:
         errors = to_plain(GoldenErrors(lint=report.document()))

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from karat.cli._progress import Progress, say
+from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
 
 
@@ -27,6 +28,7 @@ from karat.cli._table import emit
     show_default=True,
     help="How p is corrected for the number of tests; bh is Benjamini and Hochberg's.",
 )
+@scoring_options
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options: Any) -> None:
@@ -39,13 +41,14 @@ def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options:
     """
     from karat.cli._compare_text import comparison_text
     from karat.core import UsageError
-    from karat.projects import compare_runs
+    from karat.projects import compare_runs, find_project, open_project
     from karat.schema import to_json
 
     if len(runs) > 2 and (options["by"] or options["per_query"]):
         raise UsageError("--by and --per-query are for two runs; compare two at a time")
+    project = open_project(folder or find_project(runs[0]), **pop_scoring(options))
     with Progress() as progress:
         comparison = compare_runs(
-            runs, project=folder, say=say, progress=lambda *far: progress("comparing", *far), **options
+            runs, project=project, say=say, progress=lambda *far: progress("comparing", *far), **options
         )
     emit(to_json(comparison) if as_json else comparison_text(comparison))

@@ -8,6 +8,7 @@ import click
 
 from karat.cli._asking import ask, asking_options, given_settings
 from karat.cli._progress import say
+from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --repeat: the value from which on a query has succeeded.",
 )
-@click.option("--unit", type=click.Choice(["document", "target"]), help="What counts as found.  [default: document]")
+@scoring_options
 @click.option("--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Show means by a field.")
 @click.option("--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
@@ -54,16 +55,17 @@ def command(folder: str, **options: Any) -> None:
     """
     from karat.cli._eval_text import evaluation_text
     from karat.evaluation import deepest_cutoff, evaluation_report, score_run
-    from karat.projects import open_project
+    from karat.projects import open_project, require_scorable
     from karat.schema import to_json
 
     _check_options(options)
-    project = open_project(folder)
+    project = open_project(folder, **pop_scoring(options))
+    caveats = require_scorable(project.golden, folder)
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
     run = _read_run(project, options["run_file"]) if options["run_file"] else _ask(project, options)
-    evaluation = score_run(project.golden, run, measures, unit=options["unit"] or project.unit)
-    shown = {"per_query": options["per_query"], "success": options["success"]}
+    evaluation = score_run(project.golden, run, measures, **project.scoring)
+    shown = {"per_query": options["per_query"], "success": options["success"], "caveats": caveats}
     if options["as_json"]:
         emit(to_json(evaluation_report(evaluation, **shown)))
     else:

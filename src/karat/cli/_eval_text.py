@@ -8,10 +8,11 @@ from msgspec import UNSET
 
 from karat.cli._table import bold, escaped, number, printable, render
 from karat.evaluation import deepest_cutoff, evaluation_report
+from karat.measures import ANSWERABLE, UNANSWERABLE
 from karat.reports import hints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from karat.evaluation import Evaluation
     from karat.schema import EvaluatedRun, SegmentScores
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-def evaluation_text(evaluation: Evaluation, *, by: str | None, per_query: bool, success: float) -> str:
+def evaluation_text(
+    evaluation: Evaluation, *, by: str | None, per_query: bool, success: float, caveats: Sequence[str] = ()
+) -> str:
     """Return means, latency and notes as tables and lines; with ``by`` the means of a field's segments, too."""
     run = evaluation_report(evaluation, per_query=per_query, success=success).runs[0]
     parts = [_summary(run), _wordings(run), _latency(run)]
@@ -30,7 +33,7 @@ def evaluation_text(evaluation: Evaluation, *, by: str | None, per_query: bool, 
         rows = [["query", *measures]]
         rows += [[printable(query), *(number(row[name]) for name in measures)] for query, row in run.queries.items()]
         parts.append(render(rows))
-    notes = _notes(evaluation, run)
+    notes = [*(f"{bold('caveat')}: {escaped(caveat)}" for caveat in caveats), *_notes(evaluation, run)]
     return "\n\n".join([part for part in parts if part] + (["\n".join(notes)] if notes else []))
 
 
@@ -84,13 +87,25 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     if run.unfound:
         shown = ", ".join(map(printable, run.unfound[:_SHOWN]))
         more = ", ..." if len(run.unfound) > _SHOWN else ""
-        notes.append(f"{len(run.unfound):,} of {total:,} found nothing relevant: {shown}{more}")
+        asked = total - len(evaluation.unanswerable)
+        notes.append(f"{len(run.unfound):,} of {asked:,} found nothing relevant: {shown}{more}")
+    if evaluation.unanswerable:
+        count = f"{len(evaluation.unanswerable):,} of {total:,} queries"
+        notes.append(f"{count} have no answer, which TrueEmpty and FalseHits measure; other measures leave them out")
+    if run.false_answers is not UNSET:
+        shown = ", ".join(map(printable, run.false_answers[:_SHOWN]))
+        more = ", ..." if len(run.false_answers) > _SHOWN else ""
+        count = f"{len(run.false_answers):,} of {len(evaluation.unanswerable):,}"
+        notes.append(f"{count} unanswerable queries got hits: {shown}{more}")
+    missed = {*run.unfound, *evaluation.failures} - evaluation.unanswerable
     answered = {trace.query for trace in evaluation.traces if trace.hits or trace.error}
-    unfound = len({*run.unfound, *evaluation.failures})
-    notes += hints(evaluation.scores.mean(), unfound, total, empty=len(set(evaluation.queries) - answered))
+    empty = set(evaluation.queries) - answered - evaluation.unanswerable
+    asked = total - len(evaluation.unanswerable)
+    notes += hints(evaluation.scores.mean(), len(missed), asked, empty=len(empty))
     for name, cell in run.measures.items():
         notes += _depth(evaluation, name)
-        notes += [f"{name}: {count} without a value ({reason})" for reason, count in cell.missing.items()]
+        reasons = {reason: count for reason, count in cell.missing.items() if reason not in (ANSWERABLE, UNANSWERABLE)}
+        notes += [f"{name}: {count} without a value ({reason})" for reason, count in reasons.items()]
     definitions = [cell.definition for cell in run.measures.values() if cell.definition is not UNSET]
     if definitions:
         notes.append("computed as " + ", ".join(definitions))

@@ -10,6 +10,7 @@ import click
 
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
+from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, style
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     default=None,
     help="Print the rules of a policy, by default the project's, and decide nothing.",
 )
+@scoring_options
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, which karat report renders.")
 @click.pass_context
@@ -55,7 +57,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     if run is None:
         raise click.UsageError("name a run, or a project for its newest run")
     chosen = choose_run(run, options["folder"])
-    project = open_project(chosen.project)
+    project = open_project(chosen.project, **pop_scoring(options))
     answers = read_answers(chosen.path, project.golden, say=say)
     result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     document = report_document(result)

@@ -59,5 +59,6 @@ def _record(definition: Definition) -> dict[str, object]:
         ],
         "aggregate": definition.aggregate,
         "higher_is_better": definition.higher_is_better,
+        "queries": definition.queries,
         "doc": definition.doc,
     }

@@ -13,7 +13,9 @@ import click
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
+from karat.cli._scoring import scoring_options
 from karat.cli._table import emit
+from karat.config import SCORING
 
 if TYPE_CHECKING:
     from karat.schema import DecisionDocument
@@ -50,6 +52,7 @@ def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
 @click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
+@scoring_options
 @click.option("--date", metavar="YYYY-MM-DD", help="The day that the report bears.  [default: today]")
 @click.option("--schema", is_flag=True, is_eager=True, expose_value=False, callback=_schema,
               help="Print the JSON Schema of a decision, and do nothing else.")  # fmt: skip
@@ -98,7 +101,7 @@ def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[Deci
     from karat.runs import read_answers
 
     chosen = choose_run(run, options["folder"])
-    project = open_project(chosen.project)
+    project = open_project(chosen.project, **{name: options[name] for name in SCORING})
     answers = read_answers(chosen.path, project.golden, say=say)
     result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
     config = project.config
@@ -118,6 +121,7 @@ def _refuse_gate(options: Mapping[str, Any]) -> None:
         ("golden", options["folder"]),
         ("baseline", options["baseline"]),
         ("policy", options["policy"]),
+        *((name.replace("_", "-"), options[name]) for name in SCORING),
     ):
         if value is not None:
             raise UsageError(f"--{name} is for a run, and this is a decision; name the run to decide again")

@@ -12,6 +12,7 @@ import click
 
 from karat.cli._asking import importable
 from karat.cli._progress import Progress, say
+from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk: each variant makes all of them."
 )
+@scoring_options
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the tests: the same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -60,6 +62,7 @@ def command(context: click.Context, /, file: str, **options: Any) -> None:
         again=options["again"],
         cache=not options["no_cache"],
         seed=options["seed"],
+        scoring=pop_scoring(options),
     )
     try:
         # What a system prints is not part of the results.

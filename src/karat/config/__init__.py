@@ -1,14 +1,19 @@
 """The configuration of a project (karat.toml) as a typed value."""
 
 from karat.config._config import ALIASES, Config, EvalConfig, override, read_config, resolve_key
+from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
 
 __all__ = [
     "ALIASES",
+    "CHOICES",
     "IDENTIFYING",
+    "SCORING",
     "Config",
     "EvalConfig",
+    "Scoring",
     "Settings",
+    "choose_scoring",
     "override",
     "read_config",
     "resolve_key",

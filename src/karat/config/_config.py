@@ -6,10 +6,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast
 
+from karat.config._scoring import CHOICES, SCORING, Scoring
 from karat.config._settings import setting_types
-from karat.core import InputError, Unit, did_you_mean, shorten
+from karat.core import InputError, did_you_mean, shorten
 from karat.files import decode, read_bytes
 
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
@@ -17,7 +18,10 @@ _GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
 _SETTINGS = {name: kind for name, kind in setting_types().items() if name not in _NOT_CONFIGURED}
-_EVAL: Mapping[str, type] = {**_SETTINGS, "measures": list, "system": str, "tenant": str, "unit": str}
+_EVAL: Mapping[str, type] = {
+    **_SETTINGS, "measures": list, "system": str, "tenant": str,
+    "unit": str, "undefined": str, "ids": str, "min_score": float,
+}  # fmt: skip
 ALIASES: Mapping[str, str] = {
     "chunking.max_tokens": "pipeline.chunk.size",
     "chunking.overlap_tokens": "pipeline.chunk.overlap",
@@ -37,7 +41,8 @@ class EvalConfig:
     system: str = ""
     """``package.module:name`` of the system under test."""
     tenant: str = ""
-    unit: Unit = "document"
+    scoring: Scoring = field(default_factory=Scoring)
+    """How runs are scored: the options that the table has; the others have the defaults of ``SCORING``."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The settings that the table has; the others have the defaults of :class:`Settings`."""
 
@@ -108,22 +113,28 @@ def _read_eval(table: Mapping[str, Any], system: Mapping[str, Any], source: str)
         _require_type(value, (int, float) if _EVAL[key] is float else _EVAL[key], f"[eval] {key}", source)
     if "measures" in table and not table["measures"]:
         raise InputError("[eval] measures is empty", source=source, hint="name a measure, or leave it out")
-    if table.get("unit", "document") not in get_args(Unit):
-        raise InputError(f"[eval] unit is {shorten(table['unit'])}; choose document or target", source=source)
+    for name, choices in CHOICES.items():
+        if name in table and table[name] not in choices:
+            raise InputError(
+                f"[eval] {name} is {shorten(table[name])}; choose {', '.join(choices[:-1])} or {choices[-1]}",
+                source=source,
+            )
     if system and "system" in table:
         raise InputError("has both [system] and [eval] system", source=source, hint="remove one of them")
     return EvalConfig(
         measures=tuple(table.get("measures", ())),
-        **{name: table[name] for name in ("system", "tenant", "unit") if name in table},
+        **{name: table[name] for name in ("system", "tenant") if name in table},
+        scoring=cast("Scoring", {name: table[name] for name in SCORING if name in table}),
         settings={name: value for name, value in table.items() if name in _SETTINGS},
     )
 
 
 def _write_eval(config: EvalConfig) -> dict[str, Any]:
     """Return the table that a configuration was read from, without the keys that have their default."""
-    table = {name: getattr(config, name) for name in ("system", "tenant", "unit")}
+    table = {name: getattr(config, name) for name in ("system", "tenant")}
     changed = {name: value for name, value in table.items() if value != getattr(EvalConfig(), name)}
-    return {**({"measures": list(config.measures)} if config.measures else {}), **changed, **config.settings}
+    measures = {"measures": list(config.measures)} if config.measures else {}
+    return {**measures, **changed, **config.scoring, **config.settings}
 
 
 def resolve_key(key: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from karat.core._errors import GateFailed, InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
-from karat.core._measure import MEASURES, Definition, Measure, Parameter, Value
+from karat.core._measure import MEASURES, Definition, Measure, Parameter, Undefined, Value
 from karat.core._registry import Registry
 from karat.core._version import __version__
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Target,
         Unit,
     )
-    from karat.core._hit import SCHEMES, Hit, Place, document_of
+    from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
     from karat.core._run import Provenance, Run, Trace
     from karat.core._scores import Floats, Scores
     from karat.core._values import check_id, shorten, unwrap
@@ -41,6 +41,7 @@ __all__ = [
     "GateFailed",
     "GoldenSet",
     "Hit",
+    "Ids",
     "InputError",
     "Judgment",
     "KaratError",
@@ -59,6 +60,7 @@ __all__ = [
     "SystemFailed",
     "Target",
     "Trace",
+    "Undefined",
     "Unit",
     "UsageError",
     "Value",
@@ -91,7 +93,7 @@ _HOME = {
         ),
         "_golden",
     ),
-    **dict.fromkeys(("SCHEMES", "Hit", "Place", "document_of"), "_hit"),
+    **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
     **dict.fromkeys(("Provenance", "Run", "Trace"), "_run"),
 }
 

@@ -133,6 +133,8 @@ class Query:
     top_chunk: str = ""
     """The chunk that should come first."""
     session: Session | None = None
+    answerable: bool = True
+    """False if the right answer is no answer: the system should return nothing, or refuse."""
     harvested: str = ""
     """When the query was taken from live traffic; empty for a query that was written for the set."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -188,6 +190,11 @@ class GoldenSet:
     def query_by_id(self) -> dict[str, Query]:
         """The queries by id; the first one, if several have the same id."""
         return _index_by_id(self.queries)
+
+    @cached_property
+    def unanswerable(self) -> frozenset[str]:
+        """The ids of the queries to which the right answer is no answer."""
+        return frozenset(query.id for query in self.queries if not query.answerable)
 
     @cached_property
     def decided(self) -> dict[tuple[str, Target], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Literal
 
 from karat.core._errors import UsageError, did_you_mean
 from karat.core._golden import Span
@@ -18,6 +19,10 @@ SCHEMES: Mapping[str, re.Pattern[str]] = {
 }
 """How systems write the id of a chunk; the pattern's group is the document. Examples: ``wifi:chunk:3``,
 ``chunk-wifi:3``, ``wifi#s03#p002``, ``wifi|r=1a2b3c4d|s=4.2|p=000|b=011``. An opaque id is its own document."""
+
+Ids = Literal["auto", "chunk", "prefix", "path", "canonical", "opaque"]
+"""How the ids of hits name documents and parts: in one of the :data:`SCHEMES`, or ``auto`` for any of them and for the
+ids of judged blocks, where they name something of the golden set."""
 
 
 def document_of(id: str, scheme: str = "chunk") -> str:

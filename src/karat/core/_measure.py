@@ -12,6 +12,8 @@ from karat.core._errors import MeasureError, did_you_mean
 from karat.core._registry import Registry
 
 Value = int | float | bool | str | tuple[tuple[int, float], ...] | None
+Undefined = Literal["exclude", "zero", "one"]
+"""How to score a query for which a measure is undefined: leave it out, or count it as 0 or as 1."""
 Kind = Literal["int", "float", "bool", "str", "gains"]
 
 LARGEST_NUMBER = 10**15  # in a parameter or a cut-off: sums with it are still exact, and fit into 64 bits
@@ -109,6 +111,8 @@ class Definition:
     """Why a query may have no value."""
     higher_is_better: bool | None = True
     """None for counts, which are neither good nor bad."""
+    queries: Literal["answerable", "unanswerable", "all"] = "answerable"
+    """The queries that the measure is defined for; a query is unanswerable if the right answer is no answer."""
 
     @property
     def doc(self) -> str:

@@ -11,7 +11,7 @@ from karat.evaluation._comparable import (
 from karat.evaluation._document import evaluation_report
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._latency import summarise_latency
-from karat.evaluation._scoring import MEASURES, deepest_cutoff, pass_rates, score_run
+from karat.evaluation._scoring import MEASURES, deepest_cutoff, default_measures, pass_rates, score_run
 from karat.evaluation._segments import FIELDS, segment_queries
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Segments",
     "comparison_key",
     "deepest_cutoff",
+    "default_measures",
     "empty_scores",
     "evaluation_report",
     "flatten",

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from karat.config import SCORING
 from karat.core import InputError, shorten
 from karat.evaluation._evaluation import Evaluation
 
 _SAME: Mapping[str, Any] = {
-    "k": None, "unit": "document", "paraphrases": False, "sample": None, "seed": 0, "normaliser": None, "judge": None,
+    "k": None, **SCORING, "paraphrases": False, "sample": None, "seed": 0, "normaliser": None, "judge": None,
 }  # fmt: skip
 """Settings that must be the same for two scores to be comparable, with the default for runs that do not record them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from msgspec import UNSET
 
@@ -12,14 +13,17 @@ from karat.measures import run_scores
 from karat.schema import EvaluatedRun, EvaluationReport, FailedQuestion, SegmentScores, SuccessRates
 
 
-def evaluation_report(evaluation: Evaluation, *, per_query: bool = False, success: float = 1.0) -> EvaluationReport:
+def evaluation_report(
+    evaluation: Evaluation, *, per_query: bool = False, success: float = 1.0, caveats: Sequence[str] = ()
+) -> EvaluationReport:
     """Return the document of an evaluation: that of ``karat score --json``, with latency, failures and segments.
 
     If queries were asked several times, ``trials`` has for each measure the share of queries that reached ``success``
-    in any of the repeats, and the share that reached it in all of them.
+    in any of the repeats, and the share that reached it in all of them. ``caveats`` say what is wrong with the golden
+    set.
     """
     scores = run_scores(evaluation.scores, per_query)
-    left_out = evaluation.failures.keys() | evaluation.unanswerable
+    left_out = evaluation.failures.keys() | evaluation.unjudged
     noise = {name: _replace_nan(value) for name, value in evaluation.noise.items()}
     run = EvaluatedRun(
         name=scores.name,
@@ -31,12 +35,15 @@ def evaluation_report(evaluation: Evaluation, *, per_query: bool = False, succes
         latency={stage: dict(times) for stage, times in evaluation.latency.items()},
         failed=[FailedQuestion(query=trace.query, error=trace.error) for trace in evaluation.traces if trace.error],
         unfound=[query for query in evaluation.queries if query in evaluation.unfound and query not in left_out],
+        false_answers=[query for query in evaluation.queries if query in evaluation.false_answers] or UNSET,
         noise=noise or UNSET,
         trials=_trials(evaluation, success) if noise else UNSET,
         wordings=[run_scores(table).measures for table in evaluation.wordings] or UNSET,
     )
     provenance = evaluation.provenance
-    return EvaluationReport(golden=dict(provenance.golden), fingerprint=provenance.fingerprint, runs=[run])
+    return EvaluationReport(
+        golden=dict(provenance.golden), fingerprint=provenance.fingerprint, runs=[run], caveats=list(caveats) or UNSET
+    )
 
 
 def _segments(evaluation: Evaluation) -> dict[str, dict[str, SegmentScores]]:

@@ -45,9 +45,13 @@ class Evaluation:
     failures: Mapping[str, str] = field(default_factory=dict)
     """The error of each query that failed in any wording or repeat."""
     unfound: frozenset[str] = frozenset()
-    """Queries without a relevant hit, including those that failed and those that are unanswerable."""
+    """Queries that have an answer, and no relevant hit, including those that failed."""
     unanswerable: frozenset[str] = frozenset()
-    """Queries for which the golden set has no relevant document."""
+    """Queries to which the right answer is no answer, as the golden set says."""
+    false_answers: frozenset[str] = frozenset()
+    """Unanswerable queries that did not fail, and got hits."""
+    unjudged: frozenset[str] = frozenset()
+    """Queries without a relevant document that the golden set does not call unanswerable. They are unfound, too."""
     must_show: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The documents that have to be shown, of each query that has some."""
     segments: Segments = field(default_factory=dict)

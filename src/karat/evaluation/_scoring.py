@@ -6,25 +6,39 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Unpack
 
 import numpy as np
 
-from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, Unit, shorten
+from karat.config import SCORING, Scoring, choose_scoring
+from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, shorten
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._latency import latency_by_stage
+from karat.evaluation._returned import read_returned
 from karat.evaluation._segments import segment_queries
 from karat.measures import pass_at_k, score_hits
 from karat.text import resolver
 
 MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
+UNANSWERABLE = ("TrueEmpty", "FalseHits@10")
+"""The measures of unanswerable queries that are computed by default."""
+_EMPTY = "TrueEmpty"
 _Variant = tuple[int, int]
 """The numbers of a wording (0 is the original text) and of a repeat."""
 
 
+def default_measures(golden: GoldenSet) -> tuple[str, ...]:
+    """Return the measures of a golden set if none are named: more if some of its queries are unanswerable."""
+    return MEASURES + UNANSWERABLE if golden.unanswerable else MEASURES
+
+
 def score_run(
-    golden: GoldenSet, run: Run, measures: Iterable[str | Measure] | None = None, *, unit: Unit = "document"
+    golden: GoldenSet,
+    run: Run,
+    measures: Iterable[str | Measure] | None = None,
+    **scoring: Unpack[Scoring],
 ) -> Evaluation:
-    """Return the evaluation of a run on the golden set that it was made on.
+    """Return the evaluation of a run on the golden set that it was made on. The options are those of ``Scoring``.
 
     >>> from karat.core import Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
@@ -34,7 +48,9 @@ def score_run(
     {'RR@10': 0.5}
     """
     _require_times(run)
-    asked = {trace.query for trace in run.traces}
+    options = choose_scoring(scoring)
+    traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
+    asked = {trace.query for trace in traces}
     asked_golden = replace(
         golden,
         queries=tuple(query for query in golden.queries if query.id in asked),
@@ -42,40 +58,46 @@ def score_run(
     )
     # Named by the canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5
     # because the golden set counts grades from 2 as relevant.
-    requested = {str(Measure.parse(measure)): measure for measure in measures or MEASURES}
+    requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
     settings = run.provenance.settings
-    success = f"Success@{max(1, settings.get('k', 0), *(len(trace.hits) for trace in run.traces))}"
+    success = f"Success@{max(1, settings.get('k', 0), *(len(trace.hits) for trace in traces))}"
+    failed = _failed_by_variant(traces)
     tables = {
         variant: score_hits(
-            asked_golden, hits, (requested | {success: success}).values(),
-            unit=unit, resolve=resolver(golden), name=run.provenance.name,
+            asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY)),
+            unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
+            name=run.provenance.name, failed=failed.get(variant, ()),
         )
-        for variant, hits in _hits_by_variant(run.traces).items()
+        for variant, hits in _hits_by_variant(traces).items()
     }  # fmt: skip
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
-    _require_known_documents(asked_golden, run.traces, everything)
+    _require_known_documents(asked_golden, traces, everything)
     scores = everything.only(requested)
-    failures = {trace.query: trace.error for trace in run.traces if trace.error}
-    answerable = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
-    unanswerable = frozenset(scores.queries) - answerable
-    missed = (query for query, value in everything.column(success).items() if value == 0)
+    failures = {trace.query: trace.error for trace in traces if trace.error}
+    unanswerable = golden.unanswerable & set(scores.queries)
+    relevant = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    unjudged = frozenset(scores.queries) - relevant - unanswerable
+    missed = {query for query, value in everything.column(success).items() if value == 0}
+    empty = everything.column(_EMPTY)
     return Evaluation(
-        provenance=replace(run.provenance, settings={**settings, "unit": unit, "normaliser": golden.normaliser}),
+        provenance=replace(run.provenance, settings={**settings, **_record(options), "normaliser": golden.normaliser}),
         scores=replace(scores, not_judged=scores.not_judged + settings.get("not_in_golden", 0)),
         repeats=_select_shared([table.only(requested) for table in repeats]),
         wordings=_split_wordings(tables, requested),
         means=scores.mean(),
-        latency=latency_by_stage(run.traces),
+        latency=latency_by_stage(traces),
         queries=scores.queries,
         total=len(golden.queries),
-        lists=_rank_documents(run.traces),
+        lists=_rank_documents(traces),
         failures=failures,
-        unfound=frozenset((*missed, *failures)) | unanswerable,
+        unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
         must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
+        false_answers=frozenset(query for query in unanswerable if empty[query] < 1) - failures.keys(),
+        unjudged=unjudged,
         segments=segment_queries(golden),
-        traces=run.traces,
+        traces=traces,
     )
 
 
@@ -110,6 +132,19 @@ def pass_rates(evaluation: Evaluation, k: int, threshold: float = 1.0) -> Scores
 def rated_measures(scores: Scores) -> list[str]:
     """Return the measures of which a high value is a success: all except those where lower is better."""
     return [name for name in scores.measures if Measure.parse(name).definition.higher_is_better is not False]
+
+
+def _record(options: Scoring) -> dict[str, object]:
+    """Return the options as a run's settings have them: the unit always, the others if they are not the default."""
+    return {name: value for name, value in options.items() if name == "unit" or value != SCORING.get(name)}
+
+
+def _failed_by_variant(traces: Iterable[Trace]) -> dict[_Variant, set[str]]:
+    failed: dict[_Variant, set[str]] = {}
+    for trace in traces:
+        if trace.error:
+            failed.setdefault((trace.paraphrase, trace.repeat), set()).add(trace.query)
+    return failed
 
 
 def _hits_by_variant(traces: Iterable[Trace]) -> dict[_Variant, dict[str, tuple[Hit, ...]]]:

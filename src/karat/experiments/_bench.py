@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from karat.config import Config, override
 from karat.core import InputError, KaratError, Measure, Provenance, Run, shorten
-from karat.evaluation import MEASURES, Evaluation, empty_scores, segment_queries
+from karat.evaluation import Evaluation, default_measures, empty_scores, segment_queries
 from karat.experiments._finished_runs import FinishedRuns
 from karat.experiments._run_index import RunIndex
 from karat.experiments._sweepfile import Sweep, Variant
@@ -43,6 +43,8 @@ class SweepSettings:
     cache: bool = True
     """Keep embeddings and indexes on disk."""
     seed: int = 0
+    scoring: Mapping[str, Any] = field(default_factory=dict)
+    """How runs are scored, where it is not as the project says; see :class:`karat.config.Scoring`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +65,7 @@ class Bench:
     def __init__(self, sweep: Sweep, settings: SweepSettings, say: Say, progress: Progress) -> None:
         self._sweep, self._settings, self._say, self._progress = sweep, settings, say, progress
         self._messages: set[str] = set()
-        self.project = _apply(open_project(sweep.project), sweep.base, sweep.source)
+        self.project = _apply(open_project(sweep.project, **settings.scoring), sweep.base, sweep.source)
         self.policy: Policy = project_policy(self.project, sweep.policy)
         self.baseline: Baseline | None = find_baseline(self.project, settings.baseline)
         self.objective = self._choose_objective()
@@ -85,7 +87,7 @@ class Bench:
 
     def _choose_objective(self) -> Objective:
         """Take the named measure, or the first of the policy, the project and the defaults that has a direction."""
-        names = (*self.policy.measures, *self.project.config.eval.measures, *MEASURES)
+        names = (*self.policy.measures, *self.project.config.eval.measures, *default_measures(self.project.golden))
         rated = (measure for measure in map(Measure.parse, names) if measure.definition.higher_is_better is not None)
         objective = Objective(measure=self._sweep.objective or str(next(rated)), required=self._sweep.require_gain)
         if objective.required and self.baseline is None:
@@ -108,7 +110,7 @@ class Bench:
         provenance = Provenance(
             name=str(self._sweep.source),
             golden={"name": project.golden.name, "fingerprint": fingerprint(project.golden)},
-            settings={**settings.identity(), "unit": project.unit, "normaliser": project.golden.normaliser},
+            settings={**settings.identity(), **project.scoring, "normaliser": project.golden.normaliser},
         )
         empty = Evaluation(
             provenance=provenance,

@@ -82,7 +82,7 @@ class HistoryReader:
             return False
         golden = self._project.golden
         require_complete(golden, run)
-        evaluation = score_run(golden, run, self._measures, unit=self._project.unit).renamed(file.path.name)
+        evaluation = score_run(golden, run, self._measures, **self._project.scoring).renamed(file.path.name)
         # Another k, or a sample, gives another key: such scores do not belong in one history.
         points = self._histories.setdefault(comparison_key(evaluation), [])
         points.append(Point(file=file, evaluation=evaluation.summary()))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import Measure, UsageError
-from karat.evaluation import MEASURES
+from karat.evaluation import default_measures
 from karat.experiments._history import History, HistoryReader, Point, Progress
 from karat.projects import Project, RunFile, find_runs
 from karat.schema import SystemChange, TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSkippedFile
@@ -48,7 +48,7 @@ def read_trend(
     if last is not None and last < 1:
         raise UsageError(f"last={last}; choose at least 1")
     project, files = find_runs(paths, golden=golden)
-    chosen = measures or project.config.eval.measures or MEASURES
+    chosen = measures or project.config.eval.measures or default_measures(project.golden)
     names = tuple(dict.fromkeys(str(Measure.parse(name)) for name in chosen))
     reader = HistoryReader(project, names)
     reader.read(files, last, progress)

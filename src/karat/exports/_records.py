@@ -93,7 +93,7 @@ def run_record(
     """Score a run and return its record: what the system is made of, its means and its latency."""
     run = read_answers(path, project.golden, say=say)
     require_golden(project.golden, run.provenance)
-    evaluation = score_run(project.golden, run, measures or project.config.eval.measures, unit=project.unit)
+    evaluation = score_run(project.golden, run, measures or project.config.eval.measures, **project.scoring)
     provenance = evaluation.provenance
     params = _filled(flatten({"system": provenance.system, "settings": provenance.settings}))
     numbers = dict(_numbers(evaluation))

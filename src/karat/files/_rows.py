@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -173,6 +173,21 @@ class Row:
         """Return whether one of these fields has a value."""
         return any(self._values.get(name) is not None for name in names)
 
+    def plain(self, kinds: Mapping[str, type], required: Set[str]) -> Mapping[str, Any] | None:
+        """Return the fields if each is one of ``kinds``, with a value of just that type and, if text, of ASCII.
+
+        If one is not, or a required one is missing, return None: then the reader has to ask for each field. Nearly all
+        rows of a large file can take this short way.
+        """
+        for name, value in self._values.items():
+            kind = type(value)
+            if kind is not kinds.get(name) or (kind is str and not (value and value.isascii())):
+                return None
+        if not required <= self._values.keys():
+            return None
+        self._asked.update(self._values)
+        return self._values
+
     def ignore(self, *names: str) -> None:
         """Accept some fields without reading them."""
         self._asked.update(names)
@@ -253,6 +268,15 @@ class Row:
         if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
             return int(value)
         raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, not a whole number")
+
+    def flag(self, *names: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self.value(*names, default=default)
+        if not self.has(*names):
+            return default
+        if not isinstance(value, bool):
+            raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, neither true nor false")
+        return value
 
     def number(self, *names: str, default: D) -> float | D:
         """Return a finite number."""

@@ -12,6 +12,7 @@ from karat.gate._decision import Decision
 from karat.gate._operations import UNANSWERED, list_unchecked
 from karat.gate._policy import Rule
 from karat.golden import ceiling
+from karat.golden.lint import Ceiling
 from karat.stats import Outcome, detectable, sample_size
 
 _SPREAD = 0.25
@@ -44,7 +45,10 @@ def _find_failures(decision: Decision) -> Iterator[str]:
         yield f"{len(failures):,} of {asked:,} queries failed and count as 0, such as {query}: {error}"
     candidate = decision.candidate
     names = [name for name in candidate.scores.measures if Measure.parse(name).definition.undefined in UNANSWERED]
-    empty = sum(not ranking and query not in candidate.unanswerable for query, ranking in candidate.lists.items())
+    empty = sum(
+        not ranking and query not in candidate.unanswerable | candidate.unjudged
+        for query, ranking in candidate.lists.items()
+    )
     if names and empty:
         yield f"{empty:,} without results count as the worst value of {', '.join(names)}; karat eval leaves them out"
 
@@ -65,16 +69,24 @@ def _find_zeros(decision: Decision) -> Iterator[str]:
 
 
 def _find_unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iterator[str]:
-    for rule in decision.policy.rules:
-        if rule.min is None or not rule.is_measure or rule.where is not None:
-            continue
-        try:
-            (best,) = ceiling(golden, [rule.metric], unit=unit)
-        except KaratError:  # the best mean of some measures and units cannot be computed
-            continue
-        if best.best is not None and best.best < rule.min:
+    if decision.candidate.provenance.settings.get("undefined", "exclude") != "exclude":
+        return  # the ceilings are those of the queries that have a value
+    floors = [(rule, rule.min) for rule in decision.policy.rules if rule.is_measure and rule.where is None]
+    ceilings = _find_ceilings(golden, [rule.metric for rule, floor in floors if floor is not None], unit)
+    for rule, floor in floors:
+        best = ceilings.get(rule.metric)
+        if floor is not None and best is not None and best.best is not None and best.best < floor:
             why = f" ({best.because})" if best.because else ""
-            yield f"{rule.name} >= {rule.min:g} cannot be reached: the best mean of any ranking is {best.best:.4f}{why}"
+            yield f"{rule.name} >= {floor:g} cannot be reached: the best mean of any ranking is {best.best:.4f}{why}"
+
+
+def _find_ceilings(golden: GoldenSet, measures: Sequence[str], unit: Unit) -> dict[str, Ceiling]:
+    """Return the best means of measures, without those that cannot be computed."""
+    try:
+        return {best.measure: best for best in ceiling(golden, measures, unit=unit)}
+    except KaratError:  # one of them cannot be computed, so the others are computed one by one
+        parts = ([measure] for measure in measures) if len(measures) > 1 else ()
+        return {name: best for part in parts for name, best in _find_ceilings(golden, part, unit).items()}
 
 
 def _find_undetectable(decision: Decision) -> Iterator[str]:

@@ -332,8 +332,10 @@ def _check_query(candidate: Evaluation, must: Must) -> Check:
             reason=f"it failed: {candidate.failures[must.query]}", limit=must.min if must.metric else None,
         )  # fmt: skip
     if not must.metric:
-        passed = must.query not in candidate.unfound
+        passed = must.query not in candidate.unfound | candidate.false_answers | candidate.failures.keys()
         reason = "something relevant was found" if passed else "nothing relevant was found"
+        if must.query in candidate.unanswerable:
+            reason = f"it has no answer, and {'nothing was' if passed else 'hits were'} returned"
         outcome = Outcome.PASS if passed else Outcome.FAIL
         return Check(metric="", query=must.query, kind="must_pass", outcome=outcome, reason=reason)
     rule = Rule(metric=must.metric, min=must.min)

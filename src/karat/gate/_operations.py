@@ -125,7 +125,7 @@ def _inspect_failed(candidate: Evaluation, share: float) -> Operation:
 
 def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, share: float) -> Iterator[Operation]:
     """Yield what became of answerable queries. A failed one counts, too: it also returned nothing."""
-    answerable = [query for query in candidate.queries if query not in candidate.unanswerable]
+    answerable = [query for query in candidate.queries if not _may_be_empty(candidate, query)]
     if not answerable:
         return
     empty = [query for query in answerable if not candidate.lists.get(query) or query in candidate.failures]
@@ -216,7 +216,7 @@ def count_failures(evaluation: Evaluation) -> Evaluation:
         scores.rows[query]
         for query in scores.queries
         if query in evaluation.failures
-        or (query in evaluation.lists and not evaluation.lists[query] and query not in evaluation.unanswerable)
+        or (query in evaluation.lists and not evaluation.lists[query] and not _may_be_empty(evaluation, query))
     ]
     if not lost or not scores.measures:
         return evaluation
@@ -235,6 +235,11 @@ def count_failures(evaluation: Evaluation) -> Evaluation:
     changed = {name for i, name in enumerate(scores.measures) if missing[:, i].any()}
     means = {name: mean for name, mean in filled.mean().items() if name in changed}
     return replace(evaluation, scores=filled, means={**evaluation.means, **means})
+
+
+def _may_be_empty(evaluation: Evaluation, query: str) -> bool:
+    """Return whether no result may be the right answer to a query: it is unanswerable, or nobody judged it."""
+    return query in evaluation.unanswerable or query in evaluation.unjudged
 
 
 def _find_worst(measure: str) -> float:

@@ -23,7 +23,7 @@ Pair = tuple[str, Target]
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _SCORED = {
     Document: ("text", "title"),
-    Query: ("text", "paraphrases", "answer", "negatives", "anchors", "must_show", "chain", "session"),
+    Query: ("text", "paraphrases", "answer", "negatives", "anchors", "must_show", "chain", "answerable", "session"),
 }
 """The fields that a score can depend on; all others describe."""
 _SETTINGS = ("grades", "relevant", "normaliser", "classes")

@@ -14,8 +14,9 @@ _DESCRIPTION = frozenset({"name", "version", "description", "created", "notes", 
 """Fields that describe a set and are not part of its content."""
 _LISTS = ("documents", "queries", "judgments")
 _ATOMS = (str, int, float, bool, type(None))
-_EMPTY: tuple[Any, ...] = ("", None, [], {})
+_NUMBERS = (int, float)
 _CACHE = "_digests"
+_encode = json.JSONEncoder(sort_keys=True).encode
 
 
 def fingerprint(golden: GoldenSet) -> str:
@@ -72,7 +73,7 @@ def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
         else:
             continue
         # A digest for each row: sorting a million short digests takes less memory than sorting a million texts.
-        digests = sorted(hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest() for row in rows)
+        digests = sorted(hashlib.sha256(_encode(row).encode()).digest() for row in rows)
         yield field.name, f"{field.name} {len(digests)}\n".encode() + b"".join(digests)
 
 
@@ -84,7 +85,10 @@ def _plain(value: Any) -> Any:
         record = {}
         for name in value.__slots__:
             part = getattr(value, name)
-            if name != "path" and (plain := part if isinstance(part, _ATOMS) else _plain(part)) not in _EMPTY:
+            if name == "answerable" and part:
+                continue  # the default, which sets that were written before the field do not have
+            plain = part if isinstance(part, _ATOMS) else _plain(part)
+            if (plain or isinstance(plain, _NUMBERS)) and name != "path":  # 0 is not empty
                 record[name] = plain
         return record
     if isinstance(value, tuple):

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 # Importing the kernels registers the measures.
-from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans
+from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
 from karat.measures._alignment import Alignment, Judgments
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
-from karat.measures._measure import JUDGED_ONLY, REL, measure, ratio
+from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, measure, ratio
 from karat.measures._score import (
     name_of,
     read_judgments,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from karat.measures._trec_eval import trec_eval
 
 __all__ = [
+    "ANSWERABLE",
     "ANSWER_EVENT",
     "CONVENTIONS",
     "FORMATS",
@@ -36,6 +37,7 @@ __all__ = [
     "STAGE_SCORES",
     "TRACE_FIELDS",
     "TRACE_KEYS",
+    "UNANSWERABLE",
     "Alignment",
     "Conventions",
     "Judgments",
@@ -57,7 +59,7 @@ __all__ = [
     "trec_eval",
 ]
 
-del _binary, _experimental, _graded, _incomplete, _sets, _spans
+del _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
 
 
 # Loaded at first use: scoring plain files does not need them.

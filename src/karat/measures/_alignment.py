@@ -88,6 +88,10 @@ class Alignment:
     """How many queries of the run have no judgments."""
     chunks: Chunks | None = None
     """The hits before they were collapsed to judged units; None for plain runs."""
+    unanswerable: Bools | None = None
+    """Whether the right answer to the query is no answer; None if there is no such query."""
+    failed: Bools | None = None
+    """Whether the system failed on the query, so that an empty list is not an answer; None if it failed on none."""
 
     def __post_init__(self) -> None:
         _freeze(self.starts, self.grades, self.ranks, self.retrieved, self.in_run)
@@ -104,6 +108,11 @@ class Alignment:
         query, rank = self.query[rows], self.ranks[rows]
         order = np.lexsort((rank, query))
         return Hits(query=query[order], rank=rank[order], grade=self.grades[rows][order], queries=len(self.queries))
+
+    @property
+    def answered(self) -> Bools:
+        """Whether the system answered the query, be it with an empty list."""
+        return self.in_run if self.failed is None else self.in_run & ~self.failed
 
     def relevant(self, rel: int) -> Ints:
         """Count the documents that are relevant at grade ``rel``, per query."""

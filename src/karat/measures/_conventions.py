@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from karat.core import Measure, UsageError, did_you_mean
+from karat.core import Measure, Undefined, UsageError, did_you_mean
 
-Undefined = Literal["exclude", "zero", "one"]
 Missing = Literal["zero", "exclude"]
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@10", "P@10", "Judged@10")

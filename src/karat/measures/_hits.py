@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, islice, pairwise
@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from karat.core import GoldenSet, Hit, InputError, Measure, Scores, Span, Target, Unit, UsageError, shorten
-from karat.measures._alignment import Alignment, Chunks, Ints
-from karat.measures._conventions import Conventions, Missing, Undefined, conventions
+from karat.core import GoldenSet, Hit, InputError, Measure, Scores, Span, Target, Undefined, Unit, UsageError, shorten
+from karat.measures._alignment import Alignment, Bools, Chunks, Ints
+from karat.measures._conventions import Conventions, Missing, conventions
 from karat.measures._score import Options, score_alignment, wanted_measures
 
 Rule = Literal["any", "min", "gold", "hit", "iou"]
@@ -101,6 +101,7 @@ def score_hits(
     overlap: Overlap = DEFAULT_OVERLAP,
     resolve: Resolve | None = None,
     name: str = "hits",
+    failed: Collection[str] = (),
     **options: Unpack[HitOptions],
 ) -> Scores:
     """Score the hits of a system, chunks or documents, against a golden set.
@@ -120,7 +121,10 @@ def score_hits(
     A measure with a parameter ``rel`` counts as relevant what the golden set does (``golden.relevant``), unless it is
     written with another value or the conventions have one; ``definitions`` of the scores shows it. Span measures
     (``SpanR``, ``SpanP``, ``SpanIoU``) look at the hits themselves; ``resolve`` may return the span of a whole
-    document. Options are ``conventions``, ``undefined`` and ``missing``, as for ``karat.score``.
+    document. ``failed`` names the queries that the system failed to answer: their empty lists are not answers, which
+    matters for queries whose right answer is an empty list.
+
+    Options are ``conventions``, ``undefined`` and ``missing``, as for ``karat.score``.
 
     >>> from karat import Judgment
     >>> gold = [Target(document="wifi", span=Span(0, 50)), Target(document="wifi", span=Span(200, 260))]
@@ -145,7 +149,7 @@ def score_hits(
     asked = (measures,) if isinstance(measures, str | Measure) else measures if measures is None else tuple(measures)
     using = _fill_in(golden, asked, conventions(chosen.conventions))
     wanted = wanted_measures(asked, using)
-    alignment = _Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve).align(hits, name)
+    alignment = _Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve).align(hits, name, failed)
     return score_alignment(alignment, wanted, name=name, options=replace(chosen, conventions=using))
 
 
@@ -218,7 +222,7 @@ class _Collapse:
     overlap: Overlap
     resolve: Resolve | None
 
-    def align(self, hits: Mapping[str, Sequence[Any]], source: str) -> Alignment:
+    def align(self, hits: Mapping[str, Sequence[Any]], source: str, failed: Collection[str] = ()) -> Alignment:
         """Collapse the hits of every query, and find the ranks of the judged units."""
         judged = self.judged
         queries = sorted(judged)
@@ -236,6 +240,8 @@ class _Collapse:
             in_run=np.array([query in hits for query in queries], np.bool_),
             not_judged=sum(query not in judged for query in hits),
             chunks=_chunks(rows),
+            unanswerable=_mark(queries, self.golden.unanswerable),
+            failed=_mark(queries, failed),
         )
 
     @cached_property
@@ -318,6 +324,11 @@ class _Collapse:
             f"query {shorten(query)}: cannot tell whether hit {shorten(hit.hit.id)} holds {shorten(str(target))}",
             hint="give it a span, or the section or block that it is, or score with unit='document'",
         )
+
+
+def _mark(queries: Sequence[str], members: Collection[str]) -> Bools | None:
+    """Return which of the queries are members; None if there are no members."""
+    return np.array([query in members for query in queries], np.bool_) if members else None
 
 
 def _ranked(query: str, values: Sequence[Any], source: str) -> list[Hit]:

@@ -96,7 +96,7 @@ def judged(a: Alignment, k: int | None) -> Floats:
     return ratio(a.hits.top(k).count(), a.depth(k))
 
 
-@measure("Unjudged", aliases=("num_unjudged",), aggregate="sum", higher_is_better=None)
+@measure("Unjudged", aliases=("num_unjudged",), aggregate="sum", higher_is_better=None, queries="all")
 def unjudged(a: Alignment, k: int | None) -> Floats:
     """Unjudged: the number of documents in the top k without a judgment.
 

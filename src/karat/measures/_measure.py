@@ -22,6 +22,10 @@ K = TypeVar("K", bound=Callable[..., Floats])
 
 NO_SPANS = "no spans judged, or hits without spans"
 """Why a span measure is undefined. It says nothing about the system, so no convention replaces it by 0 or 1."""
+UNANSWERABLE = "unanswerable: the right answer is no answer"
+"""Why a measure of answers is undefined for a query that has none."""
+ANSWERABLE = "the query has an answer"
+"""Why a measure of unanswerable queries is undefined."""
 
 REL = Parameter(name="rel", kind="int", default=1, low=0, help="lowest grade that counts as relevant")
 JUDGED_ONLY = Parameter(
@@ -51,6 +55,7 @@ def measure(
     aggregate: Literal["mean", "sum", "geometric"] = "mean",
     undefined: str = "no relevant documents",
     higher_is_better: bool | None = True,
+    queries: Literal["answerable", "unanswerable", "all"] = "answerable",
 ) -> Callable[[K], K]:
     """Register the decorated function as a measure.
 
@@ -61,7 +66,8 @@ def measure(
     - ``cutoff``: whether a cut-off ``@k`` is required, optional or not allowed; ``recall`` is a recall level;
     - ``aggregate``: how the values of the queries become one;
     - ``undefined``: the reason that is given for a NaN;
-    - ``higher_is_better``: None for a count, which is neither better nor worse.
+    - ``higher_is_better``: None for a count, which is neither better nor worse;
+    - ``queries``: whether the measure is for queries that have an answer, for those that have none, or for all.
     """
 
     def register(kernel: K) -> K:
@@ -74,6 +80,7 @@ def measure(
             aggregate=aggregate,
             undefined=undefined,
             higher_is_better=higher_is_better,
+            queries=queries,
         )
         MEASURES.add(name, definition, aliases)
         return kernel
@@ -82,7 +89,7 @@ def measure(
 
 
 def compute(measure: Measure, alignment: Alignment) -> Floats:
-    """Return one value per query, NaN where the measure is undefined."""
+    """Return one value per query, NaN where the measure is undefined. It may be so for queries it is not meant for."""
     arguments = measure.arguments()
     if arguments.pop("judged_only", False):
         alignment = alignment.judged_only

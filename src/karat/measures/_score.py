@@ -11,18 +11,20 @@ from typing import Any, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from karat.core import InputError, Measure, Scores, UsageError, shorten
-from karat.measures._alignment import Alignment, Judgments, align
+from karat.core import InputError, Measure, Scores, Undefined, UsageError, shorten
+from karat.measures._alignment import Alignment, Bools, Judgments, align
 from karat.measures._classes import collapse_judgments, collapse_run
-from karat.measures._conventions import Conventions, Missing, Undefined, conventions
+from karat.measures._conventions import Conventions, Missing, conventions
 from karat.measures._input import Rankings, load_judgments, load_run
-from karat.measures._measure import NO_SPANS, compute
+from karat.measures._measure import ANSWERABLE, NO_SPANS, UNANSWERABLE, compute
 
 Qrels: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Judgments | Any"
 RunInput: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, float]] | Rankings | Any"
 
 NOT_IN_RUN = "not in the run"
 NO_RELEVANT = "no relevant documents"
+_OUTSIDE = {"answerable": UNANSWERABLE, "unanswerable": ANSWERABLE}
+"""Why a query has no value, by the kind of queries that the measure is meant for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,9 +151,11 @@ def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: 
         lower = resolved.definition.higher_is_better is False
         if (policy == "zero" and not lower and reason != NO_SPANS) or (policy == "one" and reason == NO_RELEVANT):
             column = np.where(np.isnan(column), float(policy == "one"), column)
-        if reason not in reasons:
-            reasons.append(reason)
-        codes[np.isnan(column), j] = reasons.index(reason) + 1
+        codes[np.isnan(column), j] = _number(reason, reasons)
+        if (outside := _outside(resolved, alignment)) is not None:
+            # Stronger than any convention: a list is neither good nor bad by a measure that is not meant for it.
+            column = np.where(outside, np.nan, column)
+            codes[outside, j] = _number(_OUTSIDE[resolved.definition.queries], reasons)
         codes[absent, j] = 1
         values[:, j] = np.where(absent, np.nan, column)
     return Scores(
@@ -169,6 +173,22 @@ def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: 
         not_judged=alignment.not_judged,
         judged_retrieved=int((alignment.ranks > 0).sum()),
     )
+
+
+def _number(reason: str, reasons: list[str]) -> int:
+    """Return the number of a reason, from 1, after adding it to the reasons if it is new."""
+    if reason not in reasons:
+        reasons.append(reason)
+    return reasons.index(reason) + 1
+
+
+def _outside(measure: Measure, alignment: Alignment) -> Bools | None:
+    """Return the queries that a measure is not meant for; None if it is meant for all."""
+    kind = measure.definition.queries
+    if kind == "unanswerable":
+        everything = np.ones(len(alignment.queries), np.bool_)
+        return everything if alignment.unanswerable is None else ~alignment.unanswerable
+    return alignment.unanswerable if kind == "answerable" else None
 
 
 def read_judgments(qrels: Qrels, *, format: str | None = None) -> Judgments:

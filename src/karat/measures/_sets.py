@@ -121,7 +121,16 @@ def utility(alignment: Alignment, k: None, /, *, a: float, b: float, c: float, d
 _ANY = Parameter(name="rel", kind="int", default=None, low=1, help="count only documents of this grade and above")
 
 
-@measure("NumRet", _ANY, JUDGED_ONLY, aliases=("num_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
+@measure(
+    "NumRet",
+    _ANY,
+    JUDGED_ONLY,
+    aliases=("num_ret",),
+    cutoff="none",
+    aggregate="sum",
+    higher_is_better=None,
+    queries="all",
+)
 def num_ret(a: Alignment, k: None, *, rel: int | None) -> Floats:
     """NumRet: the number of documents returned.
 
@@ -138,7 +147,9 @@ def num_ret(a: Alignment, k: None, *, rel: int | None) -> Floats:
     return counts.astype(np.float64)
 
 
-@measure("NumRelRet", REL, aliases=("num_rel_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
+@measure(
+    "NumRelRet", REL, aliases=("num_rel_ret",), cutoff="none", aggregate="sum", higher_is_better=None, queries="all"
+)
 def num_rel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
     """NumRelRet: the number of relevant documents returned.
 
@@ -154,7 +165,15 @@ def num_rel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
     return a.hits.relevant(rel).count().astype(np.float64)
 
 
-@measure("NumNonRelRet", REL, aliases=("num_nonrel_judged_ret",), cutoff="none", aggregate="sum", higher_is_better=None)
+@measure(
+    "NumNonRelRet",
+    REL,
+    aliases=("num_nonrel_judged_ret",),
+    cutoff="none",
+    aggregate="sum",
+    higher_is_better=None,
+    queries="all",
+)
 def num_nonrel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
     """NumNonRelRet: the number of returned documents that were judged not relevant.
 
@@ -170,7 +189,7 @@ def num_nonrel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
     return (a.hits.count() - a.hits.relevant(rel).count()).astype(np.float64)
 
 
-@measure("NumRel", REL, aliases=("num_rel",), cutoff="none", aggregate="sum", higher_is_better=None)
+@measure("NumRel", REL, aliases=("num_rel",), cutoff="none", aggregate="sum", higher_is_better=None, queries="all")
 def num_rel(a: Alignment, k: None, *, rel: int) -> Floats:
     """NumRel: the number of relevant documents.
 
@@ -186,7 +205,7 @@ def num_rel(a: Alignment, k: None, *, rel: int) -> Floats:
     return a.relevant(rel).astype(np.float64)
 
 
-@measure("NumQ", aliases=("num_q",), cutoff="none", aggregate="sum", higher_is_better=None)
+@measure("NumQ", aliases=("num_q",), cutoff="none", aggregate="sum", higher_is_better=None, queries="all")
 def num_q(a: Alignment, k: None) -> Floats:
     """NumQ: the number of queries scored.
 

@@ -39,6 +39,7 @@ from karat.projects._project import Project, evaluate, open_project, run_identit
 from karat.projects._proposal import propose_rules
 from karat.projects._report import check_row, report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
+from karat.projects._soundness import require_scorable
 
 __all__ = [
     "CHOICES",
@@ -83,6 +84,7 @@ __all__ = [
     "read_saved_run",
     "report_document",
     "require_complete",
+    "require_scorable",
     "run_identity",
     "run_path",
     "show_policy",

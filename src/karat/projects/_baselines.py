@@ -86,6 +86,6 @@ def diff_baseline(
     path, recorded = read_project_baseline(project, baseline)
     require_golden(project.golden, run.provenance)
     require_complete(project.golden, run)
-    candidate = score_run(project.golden, run, list(recorded.evaluation.means), unit=project.unit)
+    candidate = score_run(project.golden, run, list(recorded.evaluation.means), **project.scoring)
     pair = [recorded.evaluation.renamed(path.name), candidate.renamed(name or candidate.name)]
     return compare_document(pair, project.golden)

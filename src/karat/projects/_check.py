@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from karat.config import Settings, setting_types
-from karat.core import GateFailed, InputError, Run, UsageError, did_you_mean, shorten
+from karat.core import GateFailed, Run, UsageError, did_you_mean, shorten
 from karat.golden.lint import check_configured
 from karat.projects._failure import describe_failure
 from karat.projects._gating import GateResult, find_baseline, gate_run, project_policy
 from karat.projects._project import Project, open_project, run_path
+from karat.projects._soundness import refuse_golden
 from karat.runs import make_run
 from karat.systems import System
 
@@ -29,14 +30,16 @@ def check(
     policy: str | Path | None = None,
     output: str | Path | None = None,
     seed: int = 0,
+    scoring: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> GateResult:
     """Ask a system every question of a project, and return the decision; raise GateFailed if it may not ship.
 
     ``golden`` is a folder with karat.toml, or a golden set. ``system`` is an object with ``retrieve(query, k)`` or such
     a function; by default it is the project's own. ``baseline`` and ``policy`` override those of the project. With
-    ``output`` the run is saved as that file. ``seed`` is used for the sample, if there is one, and for the tests. The
-    other ``settings`` are those of :class:`karat.config.Settings`.
+    ``output`` the run is saved as that file. ``seed`` is used for the sample, if there is one, and for the tests.
+    ``scoring`` overrides how the project scores: ``unit``, ``undefined``, ``ids`` and ``min_score``, as for
+    :func:`karat.evaluate`. The other ``settings`` are those of :class:`karat.config.Settings`.
 
     >>> import tempfile
     >>> from karat.core import Document, GoldenSet, Judgment, Query, Target
@@ -51,7 +54,7 @@ def check(
     1.0
     """
     __tracebackhide__ = True  # pytest shows the line of the test, not ours
-    project = open_sound_project(parse_path("golden", golden))
+    project = open_sound_project(parse_path("golden", golden), **(scoring or {}))
     policy = parse_policy(Path(), policy)
     result = check_project(project, system, baseline=baseline, policy=policy, output=output, seed=seed, **settings)
     if result.decision.exit_code:
@@ -61,14 +64,11 @@ def check(
     return result
 
 
-def open_sound_project(folder: str | Path) -> Project:
+def open_sound_project(folder: str | Path, **scoring: Any) -> Project:
     """Return a project whose golden set has no errors; raise an error that lists them otherwise."""
-    project = open_project(folder)
+    project = open_project(folder, **scoring)
     if errors := check_configured(project.golden, project.config).errors:
-        named = "; ".join(f"{finding.rule}: {finding.message}" for finding in errors[:3])
-        more = f"; and {len(errors) - 3:,} more" if len(errors) > 3 else ""
-        hint = f"'karat golden check {folder}' says how to correct them"
-        raise InputError(f"the golden set has errors: {named}{more}", source=str(folder), hint=hint)
+        raise refuse_golden(errors, str(folder))
     return project
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from karat.core import InputError, Measure, Provenance, Run
-from karat.evaluation import MEASURES, Evaluation, empty_scores, require_comparable, score_run
+from karat.evaluation import Evaluation, default_measures, empty_scores, require_comparable, score_run
 from karat.files import read_bytes
 from karat.gate import is_baseline, read_baseline
 from karat.projects._gating import find_project, require_complete
@@ -107,7 +107,7 @@ def _choose_measures(project: Project, baselines: Sequence[Evaluation], measures
         if not shared:
             raise InputError("the baselines have no measure in common")
         return shared
-    configured = project.config.eval.measures or MEASURES
+    configured = project.config.eval.measures or default_measures(project.golden)
     return list(dict.fromkeys(str(Measure.parse(measure)) for measure in configured))
 
 
@@ -116,5 +116,5 @@ def _evaluate(path: str | Path, file: Run | Evaluation, project: Project, measur
         return file
     require_golden(project.golden, file.provenance)
     require_complete(project.golden, file)
-    evaluation = score_run(project.golden, file, dict.fromkeys((*measures, _CLASSES)), unit=project.unit)
+    evaluation = score_run(project.golden, file, dict.fromkeys((*measures, _CLASSES)), **project.scoring)
     return evaluation.renamed(Path(path).name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Run, shorten
-from karat.evaluation import MEASURES, Evaluation, score_run
+from karat.evaluation import Evaluation, default_measures, score_run
 from karat.gate import Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
 from karat.golden import sample
 from karat.projects._project import Project, open_project
@@ -77,7 +77,7 @@ def project_policy(project: Project, chosen: str | None = None) -> Policy:
     """
     config = project.config
     floors = dict(project.golden.gate)
-    measures = config.eval.measures or tuple(name for name in MEASURES if name != "Judged@10")
+    measures = config.eval.measures or tuple(name for name in default_measures(project.golden) if name != "Judged@10")
     return read_policy(chosen, config.gate, measures=measures, floors=floors, source=f"{config.folder}, [gate]")
 
 
@@ -128,7 +128,7 @@ def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Ev
     """Return the evaluation of a run of a project; a run on another golden set, or without all answers, is an error."""
     require_golden(project.golden, run.provenance)
     require_complete(project.golden, run)
-    return score_run(project.golden, run, dict.fromkeys(measures) or None, unit=project.unit)
+    return score_run(project.golden, run, dict.fromkeys(measures) or None, **project.scoring)
 
 
 def gate_evaluation(
@@ -145,7 +145,7 @@ def gate_evaluation(
         project=project,
         decision=decision,
         baseline=baseline,
-        caveats=(*notes, *find_caveats(decision, project.golden, unit=project.unit)),
+        caveats=(*notes, *find_caveats(decision, project.golden, unit=project.scoring["unit"])),
     )
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from karat import golden as sets
-from karat.config import Config, Settings, read_config
-from karat.core import GoldenSet, InputError, Measure, Scores, Unit, UsageError
+from karat.config import Config, Scoring, Settings, choose_scoring, read_config
+from karat.core import GoldenSet, Ids, InputError, Measure, Scores, Undefined, Unit, UsageError
 from karat.evaluation import deepest_cutoff, score_run
+from karat.projects._soundness import require_scorable
 from karat.runs import describe_run, make_header, make_run
 from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, build, load
 
@@ -29,9 +30,16 @@ class Project:
     golden: GoldenSet
 
     @property
-    def unit(self) -> Unit:
-        """What is scored: whole documents, or the judged parts of them."""
-        return self.config.eval.unit
+    def scoring(self) -> Scoring:
+        """How the runs of the project are scored."""
+        return choose_scoring(self.config.eval.scoring)
+
+    def with_scoring(self, **chosen: Any) -> Project:
+        """Return the project with other options of scoring; None keeps that of the configuration."""
+        choose_scoring(chosen)  # reports what cannot be chosen
+        changed = {name: value for name, value in chosen.items() if value is not None}
+        scoring = cast("Scoring", {**self.config.eval.scoring, **changed})
+        return replace(self, config=replace(self.config, eval=replace(self.config.eval, scoring=scoring)))
 
     def settings(self, measures: Iterable[str | Measure] | None = None, **chosen: Any) -> Settings:
         """Return the settings: those chosen here, then those of the configuration, then the defaults.
@@ -68,12 +76,16 @@ class Project:
         return adapt(Pipeline(Stages.from_table(config.pipeline), cache=kept, say=say, progress=progress))
 
 
-def open_project(folder: str | Path) -> Project:
-    """Return the project in a folder with karat.toml, or of a golden set, with all defaults."""
+def open_project(folder: str | Path, **scoring: Any) -> Project:
+    """Return the project in a folder with karat.toml, or of a golden set, with all defaults.
+
+    ``scoring`` overrides how its runs are scored; see :class:`karat.config.Scoring`.
+    """
     if not Path(folder).exists():
         raise InputError("no such file or folder", source=str(folder))
     config = read_config(Path(folder))
-    return Project(config=config, golden=sets.read(config.golden, config.golden_format, documents=config.documents))
+    golden = sets.read(config.golden, config.golden_format, documents=config.documents)
+    return Project(config=config, golden=golden).with_scoring(**scoring)
 
 
 def evaluate(
@@ -83,6 +95,9 @@ def evaluate(
     *,
     output: str | Path | None = None,
     unit: Unit | None = None,
+    undefined: Undefined | None = None,
+    ids: Ids | None = None,
+    min_score: float | None = None,
     tenant: str = "",
     **settings: Any,
 ) -> Scores:
@@ -92,7 +107,13 @@ def evaluate(
     overridden here. ``system`` is an object with ``retrieve(query, k)`` or such a function, plain or async; by default
     it is the built-in pipeline over the documents of the set. ``settings`` are those of :class:`Settings`: k,
     paraphrases, repeat, sample, seed, concurrency, batch, timeout, warm_up, fail_fast. With ``output`` the run is saved
-    as that file. ``tenant`` is passed to the system as ``company_id``.
+    as that file. ``tenant`` is passed to the system as ``company_id``. How answers are scored:
+
+    - ``unit``: what counts as found, ``document`` (default) or the judged ``target``;
+    - ``undefined``: how to score a query for which a measure is undefined: ``exclude`` (default), ``zero``, ``one``;
+    - ``ids``: how the ids of hits name documents and parts: ``chunk`` (default, ``wifi:chunk:3``), ``path``
+      (``wifi#S.2``), ``prefix``, ``canonical``, ``opaque``, or ``auto`` for whatever fits the golden set;
+    - ``min_score``: hits with a lower score count as not returned.
 
     >>> from karat.core import Document, Judgment, Query, Target
     >>> golden = GoldenSet(documents=(Document(id="pool", text="The pool opens at six."),),
@@ -105,6 +126,8 @@ def evaluate(
         project = Project(config=Config(folder=Path(), golden=Path()), golden=golden)
     else:
         project = open_project(golden)
+    require_scorable(project.golden)
+    project = project.with_scoring(unit=unit, undefined=undefined, ids=ids, min_score=min_score)
     subject = (
         project.system(cache=not isinstance(golden, GoldenSet), tenant=tenant or None)
         if system is None
@@ -113,7 +136,7 @@ def evaluate(
     run = make_run(
         project.golden, subject, project.settings(measures, **settings), output=None if output is None else Path(output)
     )
-    return score_run(project.golden, run, measures or project.config.eval.measures, unit=unit or project.unit).scores
+    return score_run(project.golden, run, measures or project.config.eval.measures, **project.scoring).scores
 
 
 def run_identity(golden: GoldenSet, system: System, settings: Settings) -> str:

@@ -131,6 +131,7 @@ def _run(candidate: Evaluation) -> RunFacts:
         queries=len(candidate.queries),
         failed=len(candidate.failures),
         unfound=tuple(sorted(candidate.unfound - candidate.failures.keys())),
+        false_answers=tuple(sorted(candidate.false_answers)) or UNSET,
         coverage=_number(candidate.coverage),
     )
 
@@ -299,6 +300,8 @@ def _queries(result: GateResult) -> tuple[QueryRow, ...]:
                     baseline={name: column[query.id] for name, column in then.items() if query.id in column},
                     error=candidate.failures.get(query.id, ""),
                     unfound=query.id in candidate.unfound,
+                    unanswerable=not query.answerable or UNSET,
+                    false_answer=query.id in candidate.false_answers or UNSET,
                     ms=None if trace is None else trace.timings.get("total"),
                     hits=_hits(trace, of_query, ranking),
                     left=_left(golden, trace, of_query, ranking),

@@ -30,7 +30,7 @@ def _rows(document: DecisionDocument) -> Iterator[list[str | float | None]]:
         fields = query.fields
         row: list[str | float | None] = [disarm(query.id), disarm(query.text)]
         row += [disarm(fields.get(name, "")) for name in _FIELDS]
-        row += [disarm(query.error), "no" if query.unfound else "yes", query.ms]
+        row += [disarm(query.error), "no" if query.unfound or query.false_answer else "yes", query.ms]
         for name in names:
             now, was = query.scores.get(name), query.baseline.get(name)
             row += [now, was, None if now is None or was is None else now - was]

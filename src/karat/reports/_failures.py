@@ -21,7 +21,11 @@ def query_limits(document: DecisionDocument) -> dict[str, float]:
 
 
 def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
-    """Return the queries that got an error, found nothing relevant, missed a must-pass, or lie below a limit."""
+    """Return the queries that failed, and why.
+
+    They got an error, found nothing relevant, got hits although they have no answer, missed a must-pass, or lie below
+    a limit.
+    """
     limits = query_limits(document)
     missed: dict[str, list[str]] = {}
     for check in document.checks:
@@ -34,6 +38,8 @@ def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
             reasons.append(f"failed: {clean(query.error, 200)}")
         elif query.unfound:
             reasons.append("nothing relevant was found")
+        elif query.false_answer:
+            reasons.append("it has no answer, and hits were returned")
         else:
             reasons += [
                 f"{name} {value:.2f} is below {limit:g}"

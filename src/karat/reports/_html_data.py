@@ -160,6 +160,7 @@ def _query(
         ],
         "left": [[places[row.document], row.was, row.grade] for row in query.left],
         "expected": [[places[row.document], row.grade, row.rank] for row in query.expected],
+        **({"unanswerable": True} if query.unanswerable else {}),
     }
 
 

@@ -65,7 +65,7 @@ def _failed(document: DecisionDocument) -> Iterator[Recommendation]:
 @rule("nothing-found")
 def _nothing(document: DecisionDocument) -> Iterator[Recommendation]:
     """All measures are 0: perhaps the ids that come back are not those of the golden set."""
-    answered = [query for query in document.queries if not query.error]
+    answered = [query for query in document.queries if not query.error and not query.unanswerable]
     if not answered or not all(query.unfound for query in answered):
         return
     returned = next((hit.document for query in answered for hit in query.hits), None)
@@ -105,7 +105,8 @@ def _incomplete(document: DecisionDocument) -> Iterator[Recommendation]:
 @rule("weak-order")
 def _order(document: DecisionDocument) -> Iterator[Recommendation]:
     """The reciprocal rank is low although nearly every query finds something: the order is weak."""
-    answered, means = [query for query in document.queries if not query.error], _means(document)
+    answered = [query for query in document.queries if not query.error and not query.unanswerable]
+    means = _means(document)
     name = find_weak_order(means, sum(query.unfound for query in answered), len(answered))
     if name is None:
         return

@@ -280,11 +280,15 @@ def format_query(document: DecisionDocument, query: QueryRow) -> str:
     lines = [f"### Query {markdown(query.id, 80)}: {markdown(query.text, 200)}\n"]
     if query.error:
         lines.append(f"- Failed: {markdown(query.error, 300)}")
-    lines += [f"- Retrieved: {', '.join(hits) or 'nothing'}", f"- Expected: {_first(expected) or 'nothing'}"]
+    lines += [f"- Retrieved: {', '.join(hits) or 'nothing'}", f"- Expected: {_first(expected) or _nothing(query)}"]
     lines += [f"- {_score(measure, query)}" for measure in document.measures if measure.name in query.scores]
     if query.ms is not None:
         lines.append(f"- Latency: {query.ms:,.1f} ms")
     return "\n".join(lines) + "\n"
+
+
+def _nothing(query: QueryRow) -> str:
+    return "nothing, since the query has no answer" if query.unanswerable else "nothing"
 
 
 def _score(measure: MeasureRow, query: QueryRow) -> str:

@@ -2,10 +2,12 @@
 
 from karat.config import Settings
 from karat.runs._making import describe_run, make_run, require_golden
+from karat.runs._parts import Parts
 from karat.runs._runfile import RunWriter, make_header, read_begun, read_run_file
 from karat.runs._traces import read_answers
 
 __all__ = [
+    "Parts",
     "RunWriter",
     "Settings",
     "describe_run",

@@ -15,7 +15,7 @@ from typing import Any
 
 from karat.core import Hit, SystemFailed, UsageError, shorten
 from karat.net import describe_error, resolve
-from karat.systems import System, read_hits
+from karat.systems import Retrieved, System, read_hits
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
@@ -92,6 +92,8 @@ def _ask(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> Res
         result = _time(call, texts, response, k)
         response.hits = read_hits(result, k, tenant)
         response.stages = _read_timings(result)
+        if isinstance(result, Retrieved) and result.milliseconds is not None:
+            response.milliseconds = round(max(result.milliseconds, response.milliseconds), _DIGITS)
     return response
 
 

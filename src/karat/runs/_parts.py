@@ -64,6 +64,11 @@ class Parts:
             return Part(next(iter(self.documents)), block=id)
         return Part(document_of(id))
 
+    def by_scheme(self, id: str, scheme: str) -> Part:
+        """Return the part that an id names in one scheme of ids, whether or not the set has the document."""
+        name = document_of(id, scheme)
+        return Part(id) if name == id else self._within(name, _part_of(id, name, scheme))
+
     def _within(self, document: str, part: str) -> Part:
         if part in self._blocks or _section_of(part):
             return Part(document, _section_of(part), part)

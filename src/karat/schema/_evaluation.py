@@ -44,7 +44,9 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     """Milliseconds by stage and statistic."""
     failed: list[FailedQuestion]
     unfound: list[str]
-    """Queries with nothing relevant among their hits, although nothing failed."""
+    """Queries with nothing relevant among their hits, although nothing failed; not the unanswerable ones."""
+    false_answers: list[str] | UnsetType = UNSET
+    """Unanswerable queries that got hits."""
     noise: dict[str, float | None] | UnsetType = UNSET
     """The standard deviation of each mean over the repeats; null if no query has a value."""
     trials: SuccessRates | UnsetType = UNSET
@@ -60,3 +62,5 @@ class EvaluationReport(Struct, frozen=True, kw_only=True):
     fingerprint: str
     """Of the system."""
     runs: list[EvaluatedRun]
+    caveats: list[str] | UnsetType = UNSET
+    """Errors of the golden set that do not make the scores wrong."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import UsageError
+from karat.stats._bisection import bisect
 from karat.stats._student import critical
 
 _NODES = 80  # per piece; half as many would give ten digits
@@ -99,10 +100,7 @@ def _detectable(n: int, power: float, alpha: float, sides: int) -> float:
     low, high = 0.0, 1.0
     while _power(n, high, alpha, sides) < power:
         low, high = high, 2 * high
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _power(n, middle, alpha, sides) >= power else (middle, high)
-    return high
+    return bisect(lambda size: _power(n, size, alpha, sides) - power, low, high, 1e-13)
 
 
 def _above(t: float, df: int, shift: float) -> float:

@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from karat.stats._bisection import bisect
+
 _MOST_STEPS = 100_000
 
 
@@ -43,10 +45,7 @@ def critical(df: int, tail: float) -> float:
     low, high = 0.0, 2.0
     while above(high, df) > tail:
         low, high = high, 2 * high
-    while high - low > 1e-15 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if above(middle, df) > tail else (low, middle)
-    return high
+    return bisect(lambda t: tail - above(t, df), low, high, 1e-15)
 
 
 def gamma_ratio(a: float) -> float:

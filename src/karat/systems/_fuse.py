@@ -23,8 +23,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from statistics import fmean
 from typing import Any, Generic, Literal, TypeVar, get_args
 
@@ -98,16 +100,20 @@ class Fusion:
         Of equal scores, the chunk with the lower number comes first, as in karat's indexes, and the document with the
         higher id, compared as bytes, as in trec_eval.
         """
+        best = list(islice(self.rank(channels), depth))
+        places = find_places(channels, [key for key, _ in best])
+        return [Fused(key, score, places[key]) for key, score in best]
+
+    def rank(self, channels: Mapping[str, Ranking[K]]) -> Iterator[tuple[K, float]]:
+        """Yield the ids and scores of the fused ranking, without the places in the channels."""
         self._check_weights(channels)
         parts: dict[K, list[float]] = {}
-        ranks: dict[str, dict[K, int]] = {}
         for name, ranking in channels.items():
+            _check_unique(name, ranking)
             for (key, _), value in zip(ranking, self._values(name, ranking), strict=True):
                 parts.setdefault(key, []).append(value)
-            ranks[name] = _ranks(name, ranking)
         scores = {key: self._total(values) for key, values in parts.items()}
-        best = _ordered(scores)[:depth]
-        return [Fused(key, scores[key], _places(key, channels, ranks)) for key in best]
+        return ((key, scores[key]) for key in _ordered(scores))
 
     def _check_weights(self, channels: Mapping[str, Any]) -> None:
         for name in self.weights:
@@ -129,6 +135,8 @@ class Fusion:
         return [weight * value for value in NORMS[self.norm](scores)]
 
     def _total(self, values: list[float]) -> float:
+        if len(values) == 1:
+            return values[0]
         total = math.fsum(values)  # exact, so that the order of the channels does not matter
         return total * len(values) if self.method in ("isr", "combmnz") else total
 
@@ -166,21 +174,30 @@ def _scaled(scores: Sequence[float]) -> list[float]:
     return [math.ldexp(score, -exponent) for score in scores]
 
 
-def _ranks(name: str, ranking: Ranking[K]) -> dict[K, int]:
-    ranks = {key: rank for rank, (key, _) in enumerate(ranking, 1)}
-    if len(ranks) < len(ranking):
-        repeated = next(key for place, (key, _) in enumerate(ranking, 1) if ranks[key] != place)
+def find_places(channels: Mapping[str, Ranking[K]], keys: Iterable[K]) -> dict[K, dict[str, Place]]:
+    """Return the rank and score of each key in the channels that have it.
+
+    >>> find_places({"lexical": [("a", 7.1), ("b", 3.0)]}, ["b"])
+    {'b': {'lexical': Place(rank=2, score=3.0)}}
+    """
+    places: dict[K, dict[str, Place]] = {key: {} for key in keys}
+    for name, ranking in channels.items():
+        for rank, (key, score) in enumerate(ranking, 1):
+            if key in places:
+                places[key][name] = Place(rank, score)
+    return places
+
+
+def _check_unique(name: str, ranking: Ranking[K]) -> None:
+    if len(dict(ranking)) < len(ranking):
+        counts = Counter(key for key, _ in ranking)
+        repeated = next(key for key, count in counts.items() if count > 1)
         raise InputError(f"channel {name} has {shorten(repeated)} twice")
-    return ranks
-
-
-def _places(key: K, channels: Mapping[str, Ranking[K]], ranks: Mapping[str, Mapping[K, int]]) -> dict[str, Place]:
-    return {name: Place(rank, channels[name][rank - 1][1]) for name in channels if (rank := ranks[name].get(key, 0))}
 
 
 def _ordered(scores: Mapping[K, float]) -> list[K]:
     """Return the keys by score; for equal scores see ``Fusion.__call__``."""
-    text = any(isinstance(key, str) for key in scores)
+    text = isinstance(next(iter(scores), None), str)
     return sorted(sorted(scores, reverse=text), key=lambda key: -scores[key])
 
 

@@ -31,6 +31,8 @@ class Retrieved:
 
     hits: Sequence[Hit]
     timings: Mapping[str, float]
+    milliseconds: float | None = None
+    """How long the answer takes, if that is not what the call took, because something came from a cache."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from karat.core import Document, Hit, InputError, Place, UsageError, did_you_mean, shorten
 from karat.systems._chunk import Chunk
 from karat.systems._expand import Feedback
-from karat.systems._fuse import Fusion, minmax
+from karat.systems._fuse import Fusion, find_places, minmax
 from karat.systems._hits import Retrieved
 from karat.systems._kept_chunks import Chunks, fingerprint_chunks
 from karat.systems._mmr import Variety, mmr
@@ -22,6 +22,9 @@ from karat.systems.chunk import make_chunker
 from karat.systems.embed import ModelMissing, make_embedder
 from karat.systems.index import Dense, Lexical, LexicalIndex, VectorIndex, fingerprint
 from karat.systems.rerank import Reranking, make_reranking
+
+if TYPE_CHECKING:
+    from karat.systems.embed import Questions
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done, and how much there is to do."""
@@ -32,14 +35,12 @@ _PER_HIT = 3  # candidates for each requested hit: further chunks of the same do
 _GIGABYTE = 1e9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
-    """A chunk on its way through the stages."""
+class _Candidate(NamedTuple):
+    """A chunk on its way through the stages. There are hundreds for a query, and a tuple is made quickly."""
 
     number: int
     score: float
-    channels: Mapping[str, Place]
-    stages: Mapping[str, float]
+    stages: Mapping[str, float] = MappingProxyType({})
 
 
 class Pipeline:
@@ -85,6 +86,7 @@ class Pipeline:
         self._documents: tuple[str, ...] = ()
         self._words: LexicalIndex | None = None
         self._vectors: VectorIndex | None = None
+        self._questions: Questions | None = None
 
     def _make_reranking(self) -> Reranking | None:
         if not isinstance(self.stages.rerank, Mapping):
@@ -132,6 +134,7 @@ class Pipeline:
             how = fingerprint(lexical.describe(), texts)
             self._words = self._load_or_build("lexical", how, lexical.load, lambda: lexical.build(texts))
         if (dense := self._dense) is not None and self._embedder is not None:
+            self._questions = self._make_questions()
             how = fingerprint({"embedder": self._embedder.name, **dense.describe()}, texts)
             self._vectors = self._load_or_build(
                 "dense", how, lambda p, f: dense.load(p, f, size=len(texts)), lambda: dense.build(self._embed(texts))
@@ -161,7 +164,6 @@ class Pipeline:
         return value
 
     def _embed(self, texts: Sequence[str]) -> Any:
-        """Embed the chunks. Queries never come from a cache: their latency would be false."""
         model = self._embedder if self._cache is None else self._add_cache(self._embedder)
         self._report_too_long(texts)
         parts = []
@@ -175,18 +177,35 @@ class Pipeline:
 
     def _add_cache(self, embedder: Any) -> Any:
         """Return the embedder with the user's cache, unless that is off, or there is no place for it."""
-        from karat.systems.embed import find_cache, with_cache
+        from karat.systems.embed import with_cache
 
-        size = self.stages.embedding_cache
-        try:
-            path = None if size is False else find_cache()
-        except RuntimeError as error:  # without a home folder
-            self._say(f"embeddings are not cached: {error}")
-            return embedder
+        path, size = self._find_cache(), self.stages.embedding_cache
         if path is None:
             return embedder
         limit = {} if size is True else {"limit": size * _GIGABYTE}
         return with_cache(embedder, path, say=self._say, **limit)
+
+    def _find_cache(self) -> Path | None:
+        """Return the file of the user's cache, or None if that is off, or there is no place for it."""
+        from karat.systems.embed import find_cache
+
+        try:
+            return find_cache() if self._cache is not None and self.stages.embedding_cache is not False else None
+        except RuntimeError as error:  # without a home folder
+            self._say(f"embeddings are not cached: {error}")
+            return None
+
+    def _make_questions(self) -> Questions | None:
+        from karat.systems.embed import Questions
+
+        path = self._find_cache()
+        return None if path is None else Questions(self._embedder, path, self._say)
+
+    def _embed_question(self, query: str) -> tuple[Any, float | None]:
+        """Return the vector of a question, and the milliseconds that it took if it may come from the cache."""
+        if self._questions is None:
+            return self._embedder([query])[0], None
+        return self._questions(query)
 
     def _report_too_long(self, texts: Sequence[str]) -> None:
         count = getattr(self._embedder, "too_long", None)
@@ -209,8 +228,8 @@ class Pipeline:
             rankings["lexical"] = self._search_words(self._words, query, depth)
             clock.lap("lexical")
         if self._vectors is not None:
-            vector = self._embedder([query])[0]
-            clock.lap("embed")
+            vector, milliseconds = self._embed_question(query)
+            clock.lap("embed", milliseconds)
             rankings["dense"] = self._vectors.search(vector, depth)
             clock.lap("dense")
         candidates = self._fuse(rankings)
@@ -222,8 +241,10 @@ class Pipeline:
             depth = self._depth(candidates, self._variety.depth, k)
             candidates = _diversify(self._variety, self._vectors, candidates[:depth])
             clock.lap("mmr")
-        hits = [self._hit(candidate) for candidate in self._limit_per_document(candidates, k)]
-        return Retrieved(hits, clock.laps)
+        candidates = self._limit_per_document(candidates, k)
+        places = find_places(rankings, [candidate.number for candidate in candidates])
+        hits = [self._hit(candidate, places[candidate.number]) for candidate in candidates]
+        return Retrieved(hits, clock.laps, clock.total())
 
     def _search_words(self, index: LexicalIndex, query: str, depth: int) -> list[tuple[int, float]]:
         if self._expand is None:
@@ -232,16 +253,8 @@ class Pipeline:
 
     def _fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[_Candidate]:
         """Return the fused channels as candidates; a single channel keeps its own scores."""
-        if len(rankings) > 1:
-            return [
-                _Candidate(number=fused.id, score=fused.score, channels=fused.channels, stages={})
-                for fused in self._fusion(rankings)
-            ]
-        ((name, ranking),) = rankings.items()
-        return [
-            _Candidate(number=number, score=score, channels={name: Place(rank, score)}, stages={})
-            for rank, (number, score) in enumerate(ranking, 1)
-        ]
+        (ranking, *others) = rankings.values()
+        return [_Candidate(number, score) for number, score in (self._fusion.rank(rankings) if others else ranking)]
 
     def _rerank(self, how: Reranking, query: str, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
         """Let the reranker read the first candidates, and drop the others."""
@@ -256,8 +269,7 @@ class Pipeline:
             similarities = minmax(similarities)
         mixed = how.mix(similarities, scores, [chunk.document for chunk in chunks], len(read))
         return [
-            replace(
-                read[hit.place],
+            read[hit.place]._replace(
                 score=hit.combined,
                 stages={"retrieval": read[hit.place].score, "rerank": hit.rerank},
             )
@@ -291,7 +303,7 @@ class Pipeline:
                 break
         return best
 
-    def _hit(self, candidate: _Candidate) -> Hit:
+    def _hit(self, candidate: _Candidate, channels: Mapping[str, Place]) -> Hit:
         chunk = self._chunks[candidate.number]
         return Hit(
             chunk.id,
@@ -300,12 +312,14 @@ class Pipeline:
             chunk.span,
             section=chunk.section,
             type=chunk.type,
-            channels=candidate.channels,
-            stages=candidate.stages,
+            channels=channels,
+            stages=dict(candidate.stages),
         )
 
     def close(self) -> None:
-        """Close the connections of the reranker, if it has any."""
+        """Close the connections of the reranker, if it has any, and keep the vectors of the questions."""
+        if self._questions is not None:
+            self._questions.close()
         close = getattr(self._reranking and self._reranking.reranker, "close", None)
         if close is not None:
             close()
@@ -321,8 +335,7 @@ def _diversify(how: Variety, index: VectorIndex, candidates: Sequence[_Candidate
     scores = minmax([candidate.score for candidate in candidates])
     order = mmr(scores, index.rows([candidate.number for candidate in candidates]), balance=how.balance)
     return [
-        replace(
-            candidates[place],
+        candidates[place]._replace(
             score=float(len(order) - rank),
             stages={**candidates[place].stages, "relevance": candidates[place].score},
         )
@@ -334,10 +347,18 @@ class _Clock:
     """Measures the milliseconds of each stage."""
 
     def __init__(self) -> None:
-        self._last = time.perf_counter()
+        self._start = self._last = time.perf_counter()
+        self._recalled = 0.0
         self.laps: dict[str, float] = {}
 
-    def lap(self, name: str) -> None:
+    def lap(self, name: str, milliseconds: float | None = None) -> None:
+        """End a stage, which counts as many milliseconds as it took, or took when it was done for the cache."""
         now = time.perf_counter()
-        self.laps[name] = (now - self._last) * 1000
+        self.laps[name] = taken = (now - self._last) * 1000
+        if milliseconds is not None:
+            self.laps[name] = milliseconds
+            self._recalled += milliseconds - taken
         self._last = now
+
+    def total(self) -> float:
+        return (time.perf_counter() - self._start) * 1000 + self._recalled

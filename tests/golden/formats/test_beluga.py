@@ -62,12 +62,10 @@ def test_without_grades_all_that_is_relevant_has_grade_1(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("grades", "top", "relevant"), [({"a": 1, "b": 0}, 1, 1), ({"a": 2}, 3, 2), ({"a": 3}, 3, 2), ({"a": 4}, 4, 1)]
+    ("grades", "top", "relevant"), [({"a": 1, "b": 0}, 1, 1), ({"a": 2}, 2, 1), ({"a": 3}, 3, 2), ({"a": 4}, 4, 1)]
 )
-def test_the_scale_ends_at_3_or_at_the_best_grade(
-    tmp_path: Path, grades: dict[str, int], top: int, relevant: int
-) -> None:
-    """Grades of 0 and 1 are binary, up to 3 there are four, and a better one makes the scale longer."""
+def test_the_scale_ends_at_the_best_grade(tmp_path: Path, grades: dict[str, int], top: int, relevant: int) -> None:
+    """Relevant begins at 2 on a scale up to 3, and at 1 on every other, as in all formats."""
     result = golden.read(written(tmp_path, file_with(graded_relevance=grades, relevant_doc_ids=["a"])))
     assert (len(result.grades) - 1, result.relevant) == (top, relevant)
     assert result.qrels() == {"q": grades}

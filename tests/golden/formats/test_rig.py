@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given
 
 from golden.sets import golden_sets, sent_round
 from karat import golden
-from karat.core import GRADES, GoldenSet, InputError, Judgment, Query, Target
+from karat.core import GoldenSet, InputError, Judgment, Query, Target
 from karat.files import Mistakes
 from karat.golden import FORMATS
 from strategies import quick
@@ -38,14 +37,32 @@ def row(docs: str) -> str:
 
 
 def test_rows_are_read(tmp_path: Path) -> None:
-    """Blank lines are skipped; grades up to 2 are on four grades; rig's own rule for relevance is in a note."""
+    """Blank lines are skipped; on three grades relevant begins at 1, as in every other format."""
     result = golden.read(written(tmp_path, EXAMPLE))
-    assert (result.name, result.grades, result.relevant) == ("qrels", GRADES, 2)
+    assert (result.name, result.grades, result.relevant) == ("qrels", ("grade 0", "grade 1", "grade 2"), 1)
     assert result.queries == (Query(id="q1", text="how?"), Query(id="q2", text="why?", answer="because"))
     assert result.qrels() == {"q1": {"doc-7": 2, "doc-9": 1}, "q2": {"doc-3": 1}}
-    assert [note.split(": ")[1] for note in result.notes] == [
-        "relevant from grade 2 on; to rig itself every grade above 0 is"
-    ]
+    assert not result.notes
+
+
+def test_rigs_own_rule_for_relevance_is_in_a_note(tmp_path: Path) -> None:
+    """On karat's four grades relevant begins at 2, and to rig at 1."""
+    (note,) = golden.read(written(tmp_path, EXAMPLE.replace('"doc-7": 2', '"doc-7": 3'))).notes
+    assert note.endswith("relevant from grade 2 on; to rig itself every grade above 0 is")
+
+
+def test_a_scale_is_declared_in_the_first_row(tmp_path: Path) -> None:
+    """A set whose scale cannot be inferred keeps it; rows that declare different scales are refused."""
+    own = GoldenSet(
+        grades=("no", "perhaps", "yes"), relevant=2, queries=(Query(id="q", text="?"), Query(id="r", text="?")),
+        judgments=(Judgment(query="q", target=Target(document="a"), grade=2),),
+    )  # fmt: skip
+    assert golden.write(own, tmp_path / "own.jsonl", "rig") == ()
+    first, second = (tmp_path / "own.jsonl").read_text().splitlines()
+    assert json.loads(first)["scale"] == {"grades": ["no", "perhaps", "yes"], "relevant": 2}
+    other = json.dumps({**json.loads(second), "scale": {"grades": ["no", "yes"], "relevant": 1}})
+    with pytest.raises(InputError, match="rows declare different scales"):
+        golden.read(written(tmp_path, f"{first}\n{other}\n"), "rig")
 
 
 def test_rows_are_read_packed(tmp_path: Path) -> None:
@@ -112,13 +129,10 @@ def test_unknown_keys_are_notes(tmp_path: Path) -> None:
 @given(golden_sets(KEEPS))
 @quick
 def test_what_is_kept_goes_round(original: GoldenSet) -> None:
-    """What is written is read again; the scale is karat's usual one, unless no grade is above 1."""
+    """What is written is read again, with its scale and with what has no answer."""
     if not original.queries:
         return
-    graded = any(judgment.grade > 1 for judgment in original.judgments)
-    wanted = original if graded else replace(original, grades=BINARY, relevant=1)
-    lost = () if graded else ("rig cannot hold grades", "rig cannot hold relevant")
-    assert sent_round(original, "rig", "golden.jsonl") == (wanted, lost)
+    assert sent_round(original, "rig", "golden.jsonl") == (original, ())
 
 
 @pytest.mark.slow

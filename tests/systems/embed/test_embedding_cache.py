@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from karat.core import InputError
-from karat.systems.embed import Granite, ModelMissing, find_cache, with_cache
+from karat.systems.embed import Granite, ModelMissing, Questions, find_cache, with_cache
 
 
 class Toy:
@@ -428,3 +428,66 @@ def test_the_place_of_the_users_cache(monkeypatch, tmp_path):
 def test_no_test_uses_the_real_home(user_cache):
     """The suite's own cache is in a temporary folder."""
     assert find_cache() == user_cache / "embeddings" / "vectors.sqlite"
+
+
+def embed_questions(path, embedder, *texts):
+    questions = Questions(embedder, path, pytest.fail)
+    results = [questions(text) for text in texts]
+    questions.close()
+    return results
+
+
+def test_a_question_of_an_earlier_run_counts_the_time_that_it_took_then(path):
+    """It is not embedded again, and is not faster for it."""
+    slow, fast = Toy(pause=0.05), Toy()
+    first = embed_questions(path, slow, "warm-up", "Where is the pool?")
+    second = embed_questions(path, fast, "Where is the pool?")
+    assert fast.asked == []
+    assert second[0][1] == first[1][1] >= 50
+    assert second[0][0].tobytes() == first[1][0].tobytes()
+
+
+def test_the_first_question_of_a_process_is_not_recorded(path):
+    """It takes longer than others, since the model is loaded."""
+    embed_questions(path, Toy(), "a", "b")
+    again = Toy()
+    embed_questions(path, again, "a", "b")
+    assert again.asked == ["a"]
+
+
+def test_questions_and_chunks_are_kept_apart(path):
+    """The vector of a text in a batch can differ in its last digit from that of the text alone."""
+    fill(path, ["a", "b"])
+    toy = Toy()
+    embed_questions(path, toy, "a", "b")
+    assert toy.asked == ["a", "b"]
+
+
+def test_questions_that_are_asked_at_once_are_embedded(path):
+    """Each takes as long as it takes beside the others, which nobody measured before."""
+    embed_questions(path, Toy(), "warm-up", *TEXTS[:8])
+    toy = Toy(pause=0.05)
+    questions = Questions(toy, path, pytest.fail)
+    with ThreadPoolExecutor(8) as pool:
+        milliseconds = [taken for _, taken in pool.map(questions, [f"new {i}" for i in range(8)])]
+    assert min(milliseconds) >= 50
+    questions.close()
+    assert len(toy.asked) == 8
+    assert count(path) <= 8 + 1  # those of the first run; at most one of the others was alone
+
+
+def test_a_file_of_an_earlier_version_is_brought_up_to_date(path):
+    """Its vectors are used, and times are added to it."""
+    fill(path, TEXTS[:3])
+    database = sqlite3.connect(path)
+    with database:
+        database.execute("ALTER TABLE vectors DROP COLUMN milliseconds")
+        database.execute("PRAGMA user_version = 2")
+    database.close()
+    toy = Toy()
+    cache = with_cache(toy, path, say=pytest.fail)
+    cache(TEXTS[:4])
+    cache.close()
+    assert toy.asked == TEXTS[3:4]
+    embed_questions(path, Toy(), "a", "b")
+    assert count(path) == 5

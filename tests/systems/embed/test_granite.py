@@ -226,7 +226,7 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch):
 def test_without_tokenizers_the_error_says_how_to_get_them(granite, monkeypatch):
     """The model alone is of no use."""
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ModelMissing, match=r"needs the package tokenizers .*; pip install 'karat\[dense\]'"):
+    with pytest.raises(ModelMissing, match=r"needs the package tokenizers; pip install 'karat\[dense\]'"):
         Granite()
 
 

@@ -12,7 +12,8 @@
 - Memory ids are numbers, which karat keeps as text. Ids that are plain numbers are written as numbers, others as text.
 - ``judgmentSource`` has three values and applies to all judgments of a query. The format's own database has a fourth,
   ``validated``, and a source per judgment. So ``source`` in a judgment is an extension, written where it differs.
-- Relevance goes from 0 to 3. Extension: ``grades`` and ``relevant`` beside ``queries`` declare another scale.
+- Relevance goes from 0 to 3. Extensions: ``grades`` and ``relevant`` beside ``queries`` declare another scale, and
+  ``"answerable": false`` marks a query that has no answer.
 - Judgments of several parts of one memory are written as one, with the best of their grades.
 """
 
@@ -43,7 +44,14 @@ from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
 from karat.golden.formats._head import read_head
 from karat.golden.formats._json import Named, Record, read_json, read_rows, required_rows, write_object
-from karat.golden.formats._listing import check_grade, check_queries, declare_scale, name_record, read_scale
+from karat.golden.formats._listing import (
+    check_grade,
+    check_queries,
+    declare_answerable,
+    declare_scale,
+    name_record,
+    read_scale,
+)
 from karat.golden.formats._records import name_from_path
 from karat.golden.formats._scale import Scale
 
@@ -98,6 +106,7 @@ def _read_query(row: Row) -> Query:
         intent=row.text("intent", default=""),
         category=row.text("category", default=""),
         session=None if context is None else _read_session(context),
+        answerable=row.flag("answerable", default=True),
         harvested=row.text("harvestedAt", default=""),
     )
 
@@ -161,6 +170,7 @@ def _query_records(golden: GoldenSet) -> Iterator[Named]:
             "judgments": [_judgment_record(judgment, usual) for judgment in judged[query.id]],
             "judgmentSource": usual,
             "harvestedAt": query.harvested or None,
+            **declare_answerable(query),
         }
         yield name_record(query, record)
 
@@ -236,6 +246,7 @@ FORMATS.add(
             {
                 *("set.queries", "set.judgments", "set.grades", "set.relevant"),
                 *("query.id", "query.text", "query.intent", "query.category", "query.session", "query.harvested"),
+                "query.answerable",
                 *("judgment.query", "judgment.target", "judgment.grade", "judgment.source", "judgment.annotator"),
                 *("judgment.confidence", "judgment.channels", "target.document"),
             }

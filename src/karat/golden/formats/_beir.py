@@ -5,6 +5,8 @@
 - Judgments have three columns (query, document, grade) or TREC's four. A header and blank rows are skipped. BEIR's own
   reader drops grades that are not above 0. karat keeps a grade of 0, and leaves out lower ones with a note.
 - ``qrels.tsv`` may be beside ``corpus.jsonl``, each file may be gzipped, and the corpus may be missing.
+- Extensions: ``scale.toml`` if the scale cannot be inferred from the grades, and ``"answerable": false`` in the row of
+  a query that has no answer.
 
 To BEIR's own tools every grade above 0 is relevant, whatever grade a written set calls relevant.
 """
@@ -20,8 +22,10 @@ from typing import Any
 from karat.core import Document, GoldenSet, InputError, Query, shorten
 from karat.files import Reading
 from karat.golden._format import FORMATS, Format
+from karat.golden.formats._listing import declare_answerable
 from karat.golden.formats._qrels import Qrels, graded_pairs, read_qrels
 from karat.golden.formats._records import name_from_path
+from karat.golden.formats._scalefile import read_scale_file, write_scale_file
 
 _HEADER = ("query-id", "corpus-id", "score")
 
@@ -37,7 +41,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
         raise InputError("holds no queries.jsonl", source=str(folder))
     return GoldenSet(
         name=name_from_path(folder),
-        **qrels.scale,
+        **read_scale_file(folder, qrels, reading),
         documents=_read_documents(corpus, reading) if corpus else (),
         queries=_keep_judged(_read_queries(queries, reading), qrels, others, reading),
         judgments=tuple(qrels.judgments),
@@ -96,7 +100,14 @@ def _read_queries(path: Path, reading: Reading) -> list[Query]:
     queries = []
     for row in reading.jsonl(path):
         with row:
-            queries.append(Query(id=row.id("_id"), text=row.text("text"), metadata=row.mapping("metadata")))
+            queries.append(
+                Query(
+                    id=row.id("_id"),
+                    text=row.text("text"),
+                    answerable=row.flag("answerable", default=True),
+                    metadata=row.mapping("metadata"),
+                )
+            )
     return queries
 
 
@@ -118,9 +129,15 @@ def _write(golden: GoldenSet, path: Path) -> None:
         for document in golden.documents
     )
     queries = (
-        {"_id": query.id, "text": query.text, **({"metadata": query.metadata} if query.metadata else {})}
+        {
+            "_id": query.id,
+            "text": query.text,
+            **declare_answerable(query),
+            **({"metadata": query.metadata} if query.metadata else {}),
+        }
         for query in golden.queries
     )
+    write_scale_file(golden, path)
     _write_rows(path / "corpus.jsonl", documents)
     _write_rows(path / "queries.jsonl", queries)
     with (path / "qrels" / "test.tsv").open("w", encoding="utf-8", newline="") as file:
@@ -164,9 +181,9 @@ FORMATS.add(
         folder=True,
         keeps=frozenset(
             {
-                *("set.documents", "set.queries", "set.judgments"),
+                *("set.documents", "set.queries", "set.judgments", "set.grades", "set.relevant"),
                 *("document.id", "document.text", "document.title", "document.metadata"),
-                *("query.id", "query.text", "query.metadata"),
+                *("query.id", "query.text", "query.answerable", "query.metadata"),
                 *("judgment.query", "judgment.target", "judgment.grade", "target.document"),
             }
         ),

@@ -4,9 +4,10 @@
 
     {"queries": [{"id": "q1", "query": "...", "relevant_doc_ids": ["4", "7"], "graded_relevance": {"4": 3, "3": 1}}]}
 
-- Grades are optional. They go from 0 to 3, or up to the best grade in the file. Without grades the scale is binary.
+- Grades are optional. They go up to the best grade in the file. Without grades the scale is binary.
 - See ``_listing`` for what happens if list and grades differ.
-- Extension: ``grades`` and ``relevant`` beside ``queries``, for a set whose scale cannot be inferred from its grades.
+- Extensions: ``grades`` and ``relevant`` beside ``queries``, for a set whose scale cannot be inferred from its grades,
+  and ``"answerable": false`` in a query that has no answer.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from karat.golden.formats._listing import (
     Draft,
     best_grade,
     choose_list,
+    declare_answerable,
     declare_scale,
     fit_scale,
     graded_queries,
-    infer_scale,
     name_record,
     read_grades,
     read_list,
@@ -35,13 +36,13 @@ from karat.golden.formats._listing import (
     target_document,
 )
 from karat.golden.formats._records import name_from_path
-from karat.golden.formats._scale import HIGHEST
+from karat.golden.formats._scale import HIGHEST, scale_up_to
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
     head = read_object(path, reading)
     drafts = list(_read_drafts(required_rows(head, "queries"), reading))
-    assumed = infer_scale(best_grade(drafts))
+    assumed = scale_up_to(best_grade(drafts), "")
     meaning = read_scale(head, fit_scale(drafts, assumed) or assumed)
     head.close()
     queries, judgments = settle(drafts, meaning, reading, target_document)
@@ -55,7 +56,7 @@ def _read_drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
                 row.value("relevant_doc_ids")  # raises: it is missing
             yield Draft(
                 row=row,
-                query=Query(id=row.id("id"), text=row.text("query")),
+                query=Query(id=row.id("id"), text=row.text("query"), answerable=row.flag("answerable", default=True)),
                 listed=read_list(row, reading, "relevant_doc_ids"),
                 grades=read_grades(row, "graded_relevance", HIGHEST),
             )
@@ -64,13 +65,13 @@ def _read_drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
 def _write(golden: GoldenSet, path: Path) -> None:
     judged = list(graded_queries(golden, len(golden.grades) - 1))
     top = max((grade for _, grades in judged for grade in grades.values()), default=0)
-    write_object(path, declare_scale(golden, infer_scale(top)), {"queries": _queries(golden, judged)})
+    write_object(path, declare_scale(golden, scale_up_to(top, "")), {"queries": _queries(golden, judged)})
 
 
 def _queries(golden: GoldenSet, judged: list[tuple[Query, dict[str, int]]]) -> Iterator[Named]:
     for query, grades in judged:
         relevant = choose_list(query, grades, golden.relevant)
-        record = {"id": query.id, "query": query.text, "relevant_doc_ids": relevant}
+        record = {"id": query.id, "query": query.text, "relevant_doc_ids": relevant, **declare_answerable(query)}
         plain = all(grade == golden.relevant == 1 for grade in grades.values()) and relevant == list(grades)
         yield name_record(query, record if plain else {**record, "graded_relevance": grades})
 
@@ -91,6 +92,7 @@ FORMATS.add(
         keeps=frozenset(
             {
                 *("set.queries", "set.judgments", "set.grades", "set.relevant", "query.id", "query.text"),
+                "query.answerable",
                 *("judgment.query", "judgment.target", "judgment.grade", "target.document"),
             }
         ),

@@ -12,7 +12,8 @@
   the file is called after it. Extension: ``doc`` (or ``document``), always written.
 - ``offsets`` are byte spans in canonical text, which the format demands and has no field for. ``normaliser`` names the
   rules by which that text was made.
-- Relevant blocks have grade 1 on a binary scale. Extension: ``grades`` by block, in a set with more grades.
+- Relevant blocks have grade 1 on a binary scale. Extensions: ``grades`` by block, in a set with more grades, and
+  ``"answerable": false`` in the row of a query that has no answer.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from karat.golden.formats._listing import (
     best_grade,
     check_grade,
     check_queries,
+    declare_answerable,
     fit_scale,
-    infer_scale,
     name_record,
     read_grades,
     read_list,
     settle,
 )
 from karat.golden.formats._records import name_from_path
-from karat.golden.formats._scale import HIGHEST, Scale
+from karat.golden.formats._scale import HIGHEST, Scale, scale_up_to
 
 _WORDINGS = 3
 
@@ -81,6 +82,7 @@ def _read_questions(path: Path, reading: Reading) -> Iterator[_Question]:
                     text=text,
                     paraphrases=tuple(paraphrases),
                     negatives=tuple(_target(document, block, offsets) for block in negatives),
+                    answerable=row.flag("answerable", default=True),
                     anchors=tuple(Target(document=document, section=s) for s in row.texts("anchor_section") if s),
                 ),
                 listed=relevant,
@@ -122,7 +124,7 @@ def _target(document: str, block: str, offsets: Mapping[str, Span]) -> Target:
 
 def _find_scale(questions: Sequence[_Question], reading: Reading) -> Scale:
     """Return the scale on which lists and grades agree, or report every row in which they differ."""
-    assumed = infer_scale(best_grade(questions))
+    assumed = scale_up_to(best_grade(questions), "")
     if (fitted := fit_scale(questions, assumed)) is not None:
         return fitted
     for question in questions:
@@ -176,6 +178,7 @@ def _row(golden: GoldenSet, query: Query, judged: Mapping[Target, int]) -> dict[
         "offsets": offsets or None,
         "normaliser": normaliser,
         "doc": _document(query, judged),
+        **declare_answerable(query),
     }
     return {key: value for key, value in record.items() if value is not None}
 
@@ -228,6 +231,7 @@ FORMATS.add(
             {
                 *("set.queries", "set.judgments", "set.normaliser"),
                 *("query.id", "query.text", "query.paraphrases", "query.negatives", "query.anchors"),
+                "query.answerable",
                 *("judgment.query", "judgment.target", "judgment.grade"),
                 *("target.document", "target.block", "target.span"),
             }

@@ -15,7 +15,8 @@
   case in karat. Other metadata is kept. Metadata with one of these two names is written one object deeper.
 - The format's own example has ``//`` comments, which JSON does not allow. They are refused, with the line.
 - Extensions: ``query_type`` of a query, since the format demands query types and has no field for them, its
-  ``metadata``, and ``grades`` and ``relevant`` in the head of a set with another scale.
+  ``metadata``, ``grades`` and ``relevant`` in the head of a set with another scale, and ``"answerable": false`` in a
+  query that has no answer.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from karat.golden.formats._listing import (
     Draft,
     choose_list,
     contradicted_list,
+    declare_answerable,
     declare_scale,
     graded_queries,
-    infer_scale,
     name_record,
     read_grades,
     read_list,
@@ -45,7 +46,7 @@ from karat.golden.formats._listing import (
     target_document,
 )
 from karat.golden.formats._records import name_from_path
-from karat.golden.formats._scale import HIGHEST, Scale
+from karat.golden.formats._scale import HIGHEST, Scale, scale_up_to
 
 _FOUR: Scale = {"grades": GRADES, "relevant": 2}
 _RESERVED = ("format", "category", "metadata")
@@ -55,7 +56,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
     head = read_object(path, reading)
     documents = tuple(_read_documents(required_rows(head, "entities")))
     drafts = list(_read_drafts(required_rows(head, "queries"), reading))
-    meaning = read_scale(head, _FOUR if any(draft.grades for draft in drafts) else infer_scale(0))
+    meaning = read_scale(head, _FOUR if any(draft.grades for draft in drafts) else scale_up_to(0, ""))
     queries, judgments = settle(drafts, meaning, reading, target_document)
     golden = GoldenSet(
         name=name_from_path(path),
@@ -123,6 +124,7 @@ def _read_drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
                     category=row.text("category", default=""),
                     type=row.text("query_type", default=""),
                     top_chunk=results.text("top_1_chunk", default=""),
+                    answerable=row.flag("answerable", default=True),
                     metadata=row.mapping("metadata"),
                 ),
                 listed=read_list(results, reading, "relevant_entities"),
@@ -135,7 +137,7 @@ def _read_drafts(rows: Iterator[Row], reading: Reading) -> Iterator[Draft]:
 def _write(golden: GoldenSet, path: Path) -> None:
     fields = {"version": golden.version, "created_at": golden.created, "description": golden.description}
     records = {"entities": _entities(golden), "queries": _queries(golden)}
-    assumed = _FOUR if golden.judgments else infer_scale(0)
+    assumed = _FOUR if golden.judgments else scale_up_to(0, "")
     write_object(path, {**fields, **declare_scale(golden, assumed)}, records)
 
 
@@ -178,6 +180,7 @@ def _queries(golden: GoldenSet) -> Iterator[Named]:
             "expected_results": results,
             "category": query.category,
             **({"query_type": query.type} if query.type else {}),
+            **declare_answerable(query),
             **({"metadata": metadata} if metadata else {}),
         }
         yield name_record(query, record)
@@ -204,6 +207,7 @@ FORMATS.add(
                 *("document.id", "document.text", "document.title", "document.type", "document.format"),
                 *("document.domain", "document.tags", "document.metadata"),
                 *("query.id", "query.text", "query.category", "query.type", "query.top_chunk", "query.metadata"),
+                "query.answerable",
                 *("judgment.query", "judgment.target", "judgment.grade", "target.document"),
             }
         ),

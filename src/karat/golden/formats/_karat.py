@@ -23,6 +23,7 @@ from karat.core import (
     Judgment,
     Query,
     Session,
+    Source,
     Target,
     did_you_mean,
     shorten,
@@ -31,6 +32,10 @@ from karat.files import Reading, Row, decode, read_bytes
 from karat.golden._format import EVERYTHING, FORMATS, Format
 
 _FILES = ("documents.jsonl", "queries.jsonl", "judgments.jsonl")
+_PLAIN = dict.fromkeys(("query", "document", "section", "block", "source", "annotator", "date"), str) | {"grade": int}
+"""The fields of nearly all judgments, with their types."""
+_REQUIRED = frozenset({"query", "document", "grade"})
+_SOURCES: dict[str, Source] = {source: source for source in SOURCES}
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
@@ -174,6 +179,7 @@ def _read_query(row: Row) -> Query:
         chain=row.ids("chain"),
         top_chunk=row.text("top_chunk", default=""),
         session=None if session is None else _read_session(session),
+        answerable=row.flag("answerable", default=True),
         harvested=row.text("harvested", default=""),
         metadata=row.mapping("metadata"),
     )
@@ -187,6 +193,23 @@ def _read_session(row: Row) -> Session:
 
 def read_judgment(row: Row) -> Judgment:
     """Return the judgment of a row."""
+    values = row.plain(_PLAIN, _REQUIRED)
+    source = None if values is None else _SOURCES.get(values.get("source", "manual"))
+    if values is None or source is None:
+        return _read_any_judgment(row)
+    get = values.get
+    return Judgment(
+        query=values["query"],
+        target=Target(document=values["document"], section=get("section", ""), block=get("block", "")),
+        grade=values["grade"],
+        source=source,
+        annotator=get("annotator", ""),
+        date=get("date", ""),
+    )
+
+
+def _read_any_judgment(row: Row) -> Judgment:
+    """Return the judgment of a row, each field checked."""
     source = row.text("source", default="manual")
     if source not in SOURCES:
         raise row.error(f"source {shorten(source)}{did_you_mean(source, SOURCES) or '; known: ' + ', '.join(SOURCES)}")
@@ -197,7 +220,7 @@ def read_judgment(row: Row) -> Judgment:
         query=row.id("query"),
         target=_read_target(row),
         grade=row.integer("grade"),
-        source=next(name for name in SOURCES if name == source),
+        source=_SOURCES[source],
         annotator=row.text("annotator", default=""),
         confidence=confidence,
         date=row.text("date", default=""),
@@ -255,6 +278,7 @@ def _encode_query(query: Query) -> dict[str, Any]:
     session = query.session
     record["negatives"] = [_encode_target(target) for target in query.negatives]
     record["anchors"] = [_encode_target(target) for target in query.anchors]
+    record["answerable"] = None if query.answerable else False
     record["session"] = session and _without_empty(
         {"id": session.id, "documents": list(session.documents), "turn": session.turn}
     )

@@ -15,7 +15,7 @@ from karat.core import GoldenSet, InputError, Judgment, Query, Target, check_id,
 from karat.files import Reading, Row
 from karat.golden.formats._json import Named, Record
 from karat.golden.formats._karat import lowest_relevant
-from karat.golden.formats._scale import Scale, scale_up_to
+from karat.golden.formats._scale import Scale
 
 LISTED = "relevant_entities"
 """The key of a query's metadata that holds a list which the grades contradict."""
@@ -75,11 +75,6 @@ def best_grade(drafts: Iterable[Draft]) -> int:
     return max((grade for draft in drafts for grade in draft.grades.values()), default=0)
 
 
-def infer_scale(top: int, source: str = "") -> Scale:
-    """Return the scale of a file that declares none: binary up to 1, karat's four grades up to 3, else its own."""
-    return scale_up_to(3 if top == 2 else top, source)
-
-
 def fit_scale(drafts: Sequence[Draft], assumed: Scale) -> Scale | None:
     """Return the scale on which lists and grades agree, by changing where relevant begins, or None.
 
@@ -106,6 +101,11 @@ def declare_scale(golden: GoldenSet, assumed: Scale) -> dict[str, Any]:
         raise InputError("the set has no grades", hint="declare at least one")
     own: Scale = {"grades": golden.grades, "relevant": golden.relevant}
     return {} if own == assumed else {"grades": list(golden.grades), "relevant": golden.relevant}
+
+
+def declare_answerable(query: Query) -> dict[str, bool]:
+    """Return the field by which a record says that its query has no answer, which is karat's extension."""
+    return {} if query.answerable else {"answerable": False}
 
 
 def settle(

@@ -29,6 +29,8 @@ class Qrels:
     columns: set[str] = field(default_factory=set)
     """The values of the second of four columns."""
     scale: Scale
+    source: str = ""
+    """The path of the file."""
 
 
 def read_qrels(path: Path, reading: Reading, *, widths: tuple[int, ...], header: bool) -> Qrels:
@@ -36,7 +38,7 @@ def read_qrels(path: Path, reading: Reading, *, widths: tuple[int, ...], header:
 
     A grade of 0 is kept: it says that someone looked, which makes the judgments of a set complete.
     """
-    qrels, source = Qrels(scale=scale_up_to(1, "")), str(path)
+    qrels, source = Qrels(scale=scale_up_to(1, ""), source=str(path)), str(path)
     targets: dict[str, Target] = {}
     negative = top = width = 0
     for number, cells in _split_lines(reading.lines(path)):
@@ -64,9 +66,6 @@ def read_qrels(path: Path, reading: Reading, *, widths: tuple[int, ...], header:
     qrels.scale = scale_up_to(top, source)
     if negative:
         reading.note(f"{source}: {negative:,} judgments with a grade below 0 left out, since grades begin at 0 here")
-    if top > 1:
-        start = qrels.scale["relevant"]
-        reading.note(f"{source}: grades go up to {top} without saying what they mean: relevant from {start} on")
     return qrels
 
 

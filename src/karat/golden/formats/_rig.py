@@ -6,56 +6,84 @@
 
 - Grades are whole numbers from 1 to 255, and a document that is not listed has grade 0. rig also reads a 0 that is
   written out; karat keeps it, because it says that someone looked.
-- The file does not say where its scale ends: the scale is binary if no grade is above 1, has karat's four grades if
-  none is above 3, and otherwise ends at the best grade. On four grades relevant begins at 2, as everywhere in karat. To
-  rig itself every grade above 0 is relevant; a note says so.
+- The file does not say where its scale ends: the scale ends at the best grade, and is karat's if that is 3. On karat's
+  four grades relevant begins at 2, as everywhere in karat. To rig itself every grade above 0 is relevant; a note says
+  so.
+- Extensions: ``"scale": {"grades": [...], "relevant": 2}`` in the first row of a set with another scale, and
+  ``"answerable": false`` in the row of a query that has no answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from karat.core import GoldenSet, Query
-from karat.files import Reading
+from karat.core import GoldenSet, InputError, Query
+from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
 from karat.golden.formats._head import read_head
 from karat.golden.formats._json import Named, read_rows, write_rows
 from karat.golden.formats._listing import (
     Draft,
     best_grade,
+    declare_answerable,
+    declare_scale,
     graded_queries,
-    infer_scale,
     name_record,
     read_grades,
+    read_scale,
     settle,
     target_document,
 )
 from karat.golden.formats._records import name_from_path
-from karat.golden.formats._scale import HIGHEST
+from karat.golden.formats._scale import HIGHEST, Scale, scale_up_to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft(Draft):
+    """A row, and the scale that it declares."""
+
+    scale: Scale | None
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
     drafts = list(_read_drafts(path, reading))
-    meaning = infer_scale(best_grade(drafts))
-    if meaning["relevant"] > 1:
+    declared = [draft.scale for draft in drafts if draft.scale is not None]
+    meaning = declared[0] if declared else scale_up_to(best_grade(drafts), "")
+    if any(scale != meaning for scale in declared):
+        raise InputError("rows declare different scales", source=str(path), hint="keep one 'scale'")
+    if meaning["relevant"] > 1 and not declared:
         reading.note(f"{path}: relevant from grade {meaning['relevant']} on; to rig itself every grade above 0 is")
     queries, judgments = settle(drafts, meaning, reading, target_document)
     return GoldenSet(name=name_from_path(path), **meaning, queries=queries, judgments=judgments)
 
 
-def _read_drafts(path: Path, reading: Reading) -> Iterator[Draft]:
+def _read_drafts(path: Path, reading: Reading) -> Iterator[_Draft]:
     for row in read_rows(path, reading):
         with row:
             row.value("relevant_docs")
-            yield Draft(
+            scale = row.row("scale")
+            yield _Draft(
                 row=row,
                 query=Query(
-                    id=row.id("query_id"), text=row.text("query"), answer=row.text("reference_answer", default="")
+                    id=row.id("query_id"),
+                    text=row.text("query"),
+                    answer=row.text("reference_answer", default=""),
+                    answerable=row.flag("answerable", default=True),
                 ),
                 listed=None,
                 grades=read_grades(row, "relevant_docs", HIGHEST),
+                scale=None if scale is None else _read_scale(scale),
             )
+
+
+def _read_scale(row: Row) -> Scale:
+    row.value("grades")
+    scale = read_scale(row, scale_up_to(0, ""))
+    row.close()
+    return scale
 
 
 def _write(golden: GoldenSet, path: Path) -> None:
@@ -63,9 +91,14 @@ def _write(golden: GoldenSet, path: Path) -> None:
 
 
 def _rows(golden: GoldenSet) -> Iterator[Named]:
-    for query, grades in graded_queries(golden, HIGHEST):
-        record = {"query_id": query.id, "query": query.text, "relevant_docs": grades}
-        yield name_record(query, {**record, "reference_answer": query.answer} if query.answer else record)
+    judged = list(graded_queries(golden, HIGHEST))
+    top = max((grade for _, grades in judged for grade in grades.values()), default=0)
+    scale = declare_scale(golden, scale_up_to(top, ""))
+    for i, (query, grades) in enumerate(judged):
+        record: dict[str, Any] = {"query_id": query.id, "query": query.text, "relevant_docs": grades}
+        record |= {"reference_answer": query.answer} if query.answer else {}
+        record |= declare_answerable(query)
+        yield name_record(query, {**record, "scale": scale} if scale and i == 0 else record)
 
 
 def _recognise(path: Path) -> bool:
@@ -82,7 +115,8 @@ FORMATS.add(
         write=_write,
         keeps=frozenset(
             {
-                *("set.queries", "set.judgments", "query.id", "query.text", "query.answer"),
+                *("set.queries", "set.judgments", "set.grades", "set.relevant"),
+                *("query.id", "query.text", "query.answer", "query.answerable"),
                 *("judgment.query", "judgment.target", "judgment.grade", "target.document"),
             }
         ),

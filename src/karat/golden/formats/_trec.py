@@ -8,7 +8,8 @@
 
 A folder has one file of qrels. If there are several, one is chosen by its path, and the topics and documents beside it
 (files whose names begin with topics, queries, documents, docs or corpus) are read as well. Without topics, the text of
-each judged query is its id, and a note says so.
+each judged query is its id, and a note says so. Extension: ``scale.toml`` beside the qrels, if the scale cannot be
+inferred from the grades.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from karat.golden.formats import _beir, _smart
 from karat.golden.formats._head import Head, read_head
 from karat.golden.formats._qrels import Qrels, graded_pairs, read_qrels, split_fields
 from karat.golden.formats._records import name_from_path
+from karat.golden.formats._scalefile import SCALE_FILE, read_scale_file, write_scale_file
 from karat.golden.formats._sgml import escape_block, escape_inline, parse_block, parse_inline
 from karat.golden.formats._topics import encode_topic, find_topic, name_articles, read_topics
 
@@ -71,7 +73,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
     queries = name_articles(queries, documents, reading)
     return GoldenSet(
         name=name_from_path(path),
-        **qrels.scale,
+        **read_scale_file(chosen.parent, qrels, reading),
         documents=tuple(documents),
         queries=_match_ids(queries, qrels, reading) if queries else _queries_without_text(qrels, chosen, reading),
         judgments=tuple(qrels.judgments),
@@ -82,7 +84,8 @@ def _find_files(path: Path) -> list[Path]:
     """Return all files of a folder, or a file and those beside it whose names say what they are."""
     if path.is_dir():
         inside = (file for file in sorted(path.rglob("*")) if file.is_file())
-        return [file for file in inside if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+        shown = (file for file in inside if not any(part.startswith(".") for part in file.relative_to(path).parts))
+        return [file for file in shown if file.name != SCALE_FILE]
     beside = (file for file in sorted(path.parent.iterdir()) if file.is_file() and file.name.startswith(_BESIDE))
     return [path, *(file for file in beside if file != path)]
 
@@ -200,6 +203,7 @@ def _queries_without_text(qrels: Qrels, path: Path, reading: Reading) -> tuple[Q
 
 def _write(golden: GoldenSet, path: Path) -> None:
     path.mkdir()
+    write_scale_file(golden, path)
     with (path / "topics.sgml").open("w", encoding="utf-8", newline="") as file:
         file.writelines(encode_topic(_check_id(query.id), query.text) for query in golden.queries)
     if golden.documents:
@@ -247,7 +251,7 @@ FORMATS.add(
         published="NIST publishes topics and qrels on the data pages of each TREC track",
         keeps=frozenset(
             {
-                *("set.documents", "set.queries", "set.judgments"),
+                *("set.documents", "set.queries", "set.judgments", "set.grades", "set.relevant"),
                 *("document.id", "document.text", "document.title", "query.id", "query.text"),
                 *("judgment.query", "judgment.target", "judgment.grade", "target.document"),
             }

@@ -71,7 +71,7 @@ def ceiling(golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit 
         if reason := refusal(measure, grades):
             raise UsageError(f"no ceiling for {measure}: {reason}")
     judged = golden.qrels(unit)
-    qrels = {query.id: judged[query.id] for query in golden.queries}
+    qrels = {query.id: judged[query.id] for query in golden.queries if query.answerable}
     if not qrels or not wanted:
         return tuple(_none(name, measure) for name, measure in wanted.items())
     counting = {measure: Measure.of("NumRel", None, {"rel": _rel(measure)}) for measure in wanted.values()}

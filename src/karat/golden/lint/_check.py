@@ -33,7 +33,7 @@ from karat.golden.lint._resolution import Resolution
 from karat.golden.lint._rule import RULES, Finding, Profile, Rule, flag
 
 if TYPE_CHECKING:
-    from karat.schema import GoldenCeiling, GoldenReport, GoldenRule
+    from karat.schema import GoldenCeiling, GoldenFinding, GoldenReport, GoldenRule
 
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 
@@ -91,7 +91,7 @@ class Report:
 
     def document(self) -> GoldenReport:
         """Return the report as a JSON document."""
-        from karat.schema import GoldenFinding, GoldenFloors, GoldenReport
+        from karat.schema import GoldenFloors, GoldenReport
 
         return GoldenReport(
             name=self.name,
@@ -101,7 +101,7 @@ class Report:
             ok=self.ok,
             errors=len(self.errors),
             warnings=len(self.warnings),
-            findings=tuple(GoldenFinding(**asdict(finding)) for finding in self.findings),
+            findings=tuple(map(_finding_document, self.findings)),
             ignored=dict(self.ignored),
             gate=GoldenFloors(declared=self.declared, floors=dict(self.floors)),
             ceilings={name: _ceiling_document(top) for name, top in self.ceilings.items()},
@@ -114,6 +114,12 @@ class Report:
 
         plain: dict[str, Any] = msgspec.to_builtins(self.document())
         return plain
+
+
+def _finding_document(finding: Finding) -> GoldenFinding:
+    from karat.schema import GoldenFinding
+
+    return GoldenFinding(**{name: value for name, value in asdict(finding).items() if name != "voids"})
 
 
 def _ceiling_document(top: Ceiling | str) -> GoldenCeiling:
@@ -189,6 +195,14 @@ def check(
         ceilings=ceilings,
         resolution=capacity.resolution,
     )
+
+
+def find_errors(golden: GoldenSet) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the errors that make scores on a set wrong, and the other errors, without looking for warnings."""
+    capacity = Capacity(golden=golden)
+    errors = [finding for rule in rules() if rule.severity == "error" for finding in _apply(rule, capacity)]
+    void, usable = (tuple(finding for finding in errors if finding.voids is voids) for voids in (True, False))
+    return void, usable
 
 
 def check_configured(golden: GoldenSet, config: Config, *, profile: Profile | None = None, **options: Any) -> Report:

@@ -11,7 +11,7 @@ from karat.golden.lint._rule import Finding, Subject, flag, rule
 from karat.text import Outline, canonical, outline
 
 
-@rule("span-outside-text", "error")
+@rule("span-outside-text", "error", voids=True)
 def span_outside_text(subject: Subject) -> Iterator[Finding]:
     """A span is empty, lies outside its document's canonical text, or begins or ends within a character.
 
@@ -46,7 +46,7 @@ def _misfit(span: Span, text: bytes) -> str:
     return "that split a character" if any(byte & 0xC0 == 0x80 for byte in ends) else ""
 
 
-@rule("unknown-part", "error")
+@rule("unknown-part", "error", voids=True)
 def unknown_part(subject: Subject) -> Iterator[Finding]:
     """A judgment or a query names a section or a block that its document does not have.
 

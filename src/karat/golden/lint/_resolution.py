@@ -81,7 +81,7 @@ def resolution(golden: GoldenSet, *, sd: float | None = None) -> Resolution:
     """
     spreads = SPREADS if sd is None else (sd,)
     answerable = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
-    scored = [query for query in golden.queries if query.id in answerable]
+    scored = [query for query in golden.queries if query.answerable and query.id in answerable]
     names = dict.fromkeys(query.category for query in golden.queries)
     grouped: dict[str, list[Query]] = {name: [] for name in names if any(names)}
     for query in scored if grouped else ():

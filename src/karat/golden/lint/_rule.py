@@ -25,6 +25,8 @@ class Finding:
     count: int = 1
     """How many there are in all."""
     fix: str = ""
+    voids: bool = False
+    """Whether scores on the set are wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ class Rule:
     name: str
     severity: Severity
     check: Check
+    voids: bool = False
+    """Whether scores on a set with such an error are wrong, and not only less useful; a finding may be harmless."""
 
     @property
     def text(self) -> str:
@@ -61,26 +65,30 @@ class Rule:
 RULES: dict[str, Rule] = {}
 
 
-def rule(name: str, severity: Severity) -> Callable[[Check], Check]:
+def rule(name: str, severity: Severity, *, voids: bool = False) -> Callable[[Check], Check]:
     """Return a decorator that adds a function to the table of rules.
 
     The function takes a :class:`Subject` and yields findings, which :func:`flag` makes. Its docstring has one sentence,
     then ``Why:``, ``Example:`` and ``Fix:``; ``karat golden check --explain`` shows it.
+    ``voids`` marks an error that makes scores wrong: nothing is evaluated on a set with such an error.
     """
 
     def register(check: Check) -> Check:
         if name in RULES:
             raise ValueError(f"rule {name!r} is registered twice")
-        RULES[name] = Rule(name=name, severity=severity, check=check)
+        RULES[name] = Rule(name=name, severity=severity, check=check, voids=voids)
         return check
 
     return register
 
 
-def flag(name: str, message: str, ids: list[str] | tuple[str, ...] = (), *, fix: str = "") -> Finding:
+def flag(
+    name: str, message: str, ids: list[str] | tuple[str, ...] = (), *, fix: str = "", harmless: bool = False
+) -> Finding:
     """Return a finding of a rule, with the rule's severity; ``ids`` are all that it is about.
 
-    Without a ``fix`` the finding shows the one of the rule's docstring.
+    Without a ``fix`` the finding shows the one of the rule's docstring. One that is ``harmless`` leaves scores right,
+    although others of its rule do not.
     """
     return Finding(
         rule=name,
@@ -89,4 +97,5 @@ def flag(name: str, message: str, ids: list[str] | tuple[str, ...] = (), *, fix:
         where=tuple(ids[:5]),
         count=max(1, len(ids)),
         fix=fix,
+        voids=RULES[name].voids and not harmless,
     )

@@ -50,7 +50,7 @@ def note(subject: Subject) -> Iterator[Finding]:
             yield flag("note", text)
 
 
-@rule("empty-set", "error")
+@rule("empty-set", "error", voids=True)
 def empty_set(subject: Subject) -> Iterator[Finding]:
     """The set has no query.
 
@@ -62,7 +62,7 @@ def empty_set(subject: Subject) -> Iterator[Finding]:
         yield flag("empty-set", "the set has no query")
 
 
-@rule("no-judgments", "error")
+@rule("no-judgments", "error", voids=True)
 def no_judgments(subject: Subject) -> Iterator[Finding]:
     """No query has a judgment.
 
@@ -70,8 +70,9 @@ def no_judgments(subject: Subject) -> Iterator[Finding]:
     Example: a list of queries with the results of a system, which does not say which results were right.
     Fix: judge what systems return: `karat golden pool` lists what to judge first.
     """
-    if subject.golden.queries and not subject.golden.judgments:
-        yield flag("no-judgments", f"none of {counted(len(subject.golden.queries), 'query', 'queries')} has a judgment")
+    golden = subject.golden
+    if golden.queries and not golden.judgments and any(query.answerable for query in golden.queries):
+        yield flag("no-judgments", f"none of {counted(len(golden.queries), 'query', 'queries')} has a judgment")
 
 
 @rule("unjudged-query", "warning")
@@ -80,11 +81,12 @@ def unjudged_query(subject: Subject) -> Iterator[Finding]:
 
     Why: it counts as 0 in precision, and is left out of recall and nDCG, whatever the system does.
     Example: 120 queries, and judgments of 118.
-    Fix: judge it (`karat golden pool` lists what to judge), or remove it.
+    Fix: judge it (`karat golden pool` lists what to judge); if it has no answer, say so with `"answerable": false`; or
+        remove it.
     """
     golden = subject.golden
     judged = {judgment.query for judgment in golden.judgments}
-    lost = [query.id for query in golden.queries if query.id not in judged]
+    lost = [query.id for query in golden.queries if query.answerable and query.id not in judged]
     if lost and golden.judgments:
         message = f"{len(lost):,} of {counted(len(golden.queries), 'query', 'queries')} without a judgment"
         yield flag("unjudged-query", message, lost)
@@ -94,16 +96,20 @@ def unjudged_query(subject: Subject) -> Iterator[Finding]:
 def no_relevant_document(subject: Subject) -> Iterator[Finding]:
     """A query is judged, and nothing is relevant to it.
 
-    Queries of the category or type `edge-case` may well have nothing to find.
+    Queries of the category or type `edge-case` may well have nothing to find, and unanswerable queries should not.
 
     Why: recall, RR and nDCG have no value for it, and its precision is 0 for every system.
     Example: three judgments of grade 1, in a set in which relevant begins at 2.
-    Fix: judge more documents, or remove the query.
+    Fix: judge more documents; if the query has no answer, say so with `"answerable": false`; or remove it.
     """
     golden = subject.golden
     judged = {judgment.query for judgment in golden.judgments}
     answered = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
-    lost = [q.id for q in golden.queries if q.id in judged and q.id not in answered and not _is_edge_case(q)]
+    lost = [
+        query.id
+        for query in golden.queries
+        if query.answerable and query.id in judged and query.id not in answered and not _is_edge_case(query)
+    ]
     if lost:
         message = f"{counted(len(lost), 'judged query', 'judged queries')} without a relevant document"
         yield flag("no-relevant-document", f"{message} (grade {golden.relevant} or more)", lost)
@@ -111,6 +117,30 @@ def no_relevant_document(subject: Subject) -> Iterator[Finding]:
 
 def _is_edge_case(query: Query) -> bool:
     return any(name.casefold().replace("_", "-").startswith("edge-case") for name in (query.category, query.type))
+
+
+@rule("answered-unanswerable", "error", voids=True)
+def answered_unanswerable(subject: Subject) -> Iterator[Finding]:
+    """A query is called unanswerable, and has an answer.
+
+    It has a relevant judgment, or names documents that must be found: `must_show`, `chain`, `anchors`, `top_chunk`. A
+    reference answer is no contradiction: it may be the refusal.
+
+    Why: returning nothing is right by one entry and wrong by the other.
+    Example: `q9` has `"answerable": false`, and `wifi` has grade 3 for it.
+    Fix: remove `"answerable": false`, or correct the grade.
+    """
+    golden = subject.golden
+    relevant = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    wrong = [
+        query.id
+        for query in golden.queries
+        if not query.answerable
+        and (query.id in relevant or query.must_show or query.chain or query.anchors or query.top_chunk)
+    ]
+    if wrong:
+        message = f"{counted(len(wrong), 'unanswerable query', 'unanswerable queries')} with an answer"
+        yield flag("answered-unanswerable", message, wrong)
 
 
 @rule("empty-query", "error")
@@ -126,7 +156,7 @@ def empty_query(subject: Subject) -> Iterator[Finding]:
         yield flag("empty-query", f"{counted(len(empty), 'query', 'queries')} without text", empty)
 
 
-@rule("duplicate-query", "error")
+@rule("duplicate-query", "error", voids=True)
 def duplicate_query(subject: Subject) -> Iterator[Finding]:
     """Two queries have the same id.
 
@@ -156,7 +186,7 @@ def _twice(ids: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(ids).items() if count > 1]
 
 
-@rule("duplicate-judgment", "error")
+@rule("duplicate-judgment", "error", voids=True)
 def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
     """One annotator judged one pair twice.
 
@@ -184,10 +214,10 @@ def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
     for pairs, how in ((different, "with different grades"), (same, "with the same grade")):
         if pairs:
             message = f"{counted(len(pairs), 'pair')} judged twice by one annotator, {how}"
-            yield flag("duplicate-judgment", message, list(pairs))
+            yield flag("duplicate-judgment", message, list(pairs), harmless=pairs is same)
 
 
-@rule("grade-outside-scale", "error")
+@rule("grade-outside-scale", "error", voids=True)
 def grade_outside_scale(subject: Subject) -> Iterator[Finding]:
     """A grade is not on the scale that the set declares, or the lowest relevant grade is not.
 
@@ -278,7 +308,7 @@ def label_contradiction(subject: Subject) -> Iterator[Finding]:
         yield flag("label-contradiction", message, only_graded)
 
 
-@rule("overlapping-classes", "error")
+@rule("overlapping-classes", "error", voids=True)
 def overlapping_classes(subject: Subject) -> Iterator[Finding]:
     """A document is in two equivalence classes.
 

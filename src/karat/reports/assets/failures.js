@@ -5,6 +5,7 @@ const LINKS = 8;
 
 /** The beginning of what was expected, for a failure. */
 function expectedList(data, query) {
+  if (query.unanswerable) return el("p", { class: "quiet" }, "Nothing: this query has no answer.");
   if (!query.expected.length) return el("p", { class: "quiet" }, "No document is judged relevant.");
   const shown = query.expected.slice(0, 3), more = query.expected.length - shown.length;
   return el("ul", { class: "plain" },

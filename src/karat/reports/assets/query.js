@@ -11,6 +11,7 @@ function scoreList(data, query) {
 
 /** What was expected, and at which rank it came, before and now. */
 function expectedTable(data, query, hits) {
+  if (query.unanswerable) return el("p", { class: "quiet" }, "Nothing: this query has no answer.");
   if (!query.expected.length) return el("p", { class: "quiet" }, "No document is judged relevant to this query.");
   const before = new Map([...hits.filter(({ was }) => known(was)).map(({ place, was }) => [place, was]),
     ...query.left.map(([place, was]) => [place, was])]);

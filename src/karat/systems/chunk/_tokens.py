@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import ClassVar, TypeAlias
 
@@ -48,14 +49,24 @@ _UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_GOES_ON = re.compile(rf"[^\W{_UNSPACED}][^\W{_UNSPACED}]|\S[{_MARKS}]")
-_TOKEN = re.compile(
-    rf"(?:(?![{_UNSPACED}])[\w{_MARKS}]){{1,{LONGEST}}}+"
-    rf"|[{_UNSPACED}][{_MARKS}]{{0,{LONGEST}}}+"
-    rf"|([!-/:-@\[-^`{{-~])\1{{0,{LONGEST - 1}}}+(?![{_MARKS}])"
-    rf"|[\U0001f1e6-\U0001f1ff]{{2}}[{_MARKS}]{{0,{LONGEST}}}+"
-    rf"|[^\w\s](?:\u200d[^\w\s]|[{_MARKS}]){{0,{LONGEST}}}+"
-)
+
+
+@cache
+def _joined() -> re.Pattern[str]:
+    """Return the pattern of two characters that belong together, compiled at first use: kept chunks need neither."""
+    return re.compile(rf"[^\W{_UNSPACED}][^\W{_UNSPACED}]|\S[{_MARKS}]")
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """Return the pattern of a token, compiled at first use."""
+    return re.compile(
+        rf"(?:(?![{_UNSPACED}])[\w{_MARKS}]){{1,{LONGEST}}}+"
+        rf"|[{_UNSPACED}][{_MARKS}]{{0,{LONGEST}}}+"
+        rf"|([!-/:-@\[-^`{{-~])\1{{0,{LONGEST - 1}}}+(?![{_MARKS}])"
+        rf"|[\U0001f1e6-\U0001f1ff]{{2}}[{_MARKS}]{{0,{LONGEST}}}+"
+        rf"|[^\w\s](?:\u200d[^\w\s]|[{_MARKS}]){{0,{LONGEST}}}+"
+    )
 
 
 class Words:
@@ -70,7 +81,7 @@ class Words:
 
     def __call__(self, text: str) -> list[tuple[int, int]]:
         """Return the start and end of each token."""
-        return [token.span() for token in _TOKEN.finditer(text)]
+        return [token.span() for token in _token().finditer(text)]
 
     def __repr__(self) -> str:
         return "WORDS"
@@ -86,7 +97,7 @@ def token_starts(text: str, tokens: Tokens) -> list[int]:
     of a blank, counts. A token from 0 to 0, which marks the beginning or the end of a text, does not.
     """
     if isinstance(tokens, Words):
-        return [token.start() for token in _TOKEN.finditer(text)]
+        return [token.start() for token in _token().finditer(text)]
     spans = [(start, end) for start, end in tokens(text) if end]
     for (start, _), (after, _) in pairwise(spans):
         if after < start:
@@ -105,7 +116,7 @@ def continues(text: str, at: int) -> bool:
     before, here = text[at - 1], text[at]
     if here <= "\u02ff" and before <= "\u02ff":
         return (before.isalnum() or before == "_") and (here.isalnum() or here == "_")
-    return before == "\u200d" or _GOES_ON.fullmatch(before + here) is not None
+    return before == "\u200d" or _joined().fullmatch(before + here) is not None
 
 
 def name_of(tokens: Tokens) -> str:

@@ -8,7 +8,7 @@ from karat.systems.embed._choice import make_embedder
 from karat.systems.embed._embedder import Embedder, Matrix, ModelMissing
 
 if TYPE_CHECKING:
-    from karat.systems.embed._cache import Cached, find_cache, with_cache
+    from karat.systems.embed._cache import Cached, Questions, find_cache, with_cache
     from karat.systems.embed._endpoint import Endpoint
     from karat.systems.embed._granite import Granite
     from karat.systems.embed._sentence_transformers import SentenceTransformers
@@ -20,6 +20,7 @@ __all__ = [
     "Granite",
     "Matrix",
     "ModelMissing",
+    "Questions",
     "SentenceTransformers",
     "find_cache",
     "make_embedder",
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 _HOME = {
-    **dict.fromkeys(("Cached", "find_cache", "with_cache"), "_cache"),
+    **dict.fromkeys(("Cached", "Questions", "find_cache", "with_cache"), "_cache"),
     "Endpoint": "_endpoint",
     "Granite": "_granite",
     "SentenceTransformers": "_sentence_transformers",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -106,6 +109,56 @@ class Cached:
                 hint="the model behind the name has changed; remove the file, or give the model another name",
             )
         return np.stack(rows)
+
+
+class Questions:
+    """Embeds single questions. One that an earlier run embedded costs nothing, and counts the time that it took then.
+
+    So latency is never better than the truth, and nobody pays for the same questions at every check. Times of another
+    kind of machine are not used. The first question of a process, and those that are asked at the same time as others,
+    are not recorded, since they take longer than one alone.
+    """
+
+    def __init__(self, embedder: Embedder, path: str | os.PathLike[str], say: Callable[[str], None]) -> None:
+        self._embedder = embedder
+        self._name = f"{embedder.name} for questions on {platform.machine()} with {os.cpu_count()} cores"
+        self._store = Store(path, say, LIMIT)
+        self._lock = threading.Lock()
+        self._active = 0
+        self._is_warm = False
+        self._fresh: dict[bytes, tuple[Matrix, float | None]] = {}
+
+    def __call__(self, text: str, /) -> tuple[Matrix, float]:
+        """Return the vector of a question, and the milliseconds that it took."""
+        key = hashlib.sha256(check_texts([text])[0].encode()).digest()
+        with self._lock:
+            self._active += 1
+            is_alone = self._active == 1
+        try:
+            vector, milliseconds = self._read(key) if is_alone else (None, None)
+            if vector is None or milliseconds is None:
+                start = time.perf_counter()
+                vector = self._embedder([text])[0]
+                milliseconds = (time.perf_counter() - start) * 1000
+                with self._lock:
+                    if is_alone and self._active == 1 and self._is_warm:
+                        self._fresh[key] = vector, milliseconds
+                    self._is_warm = True
+        finally:
+            with self._lock:
+                self._active -= 1
+        return vector, milliseconds
+
+    def _read(self, key: bytes) -> tuple[Matrix, float | None] | tuple[None, None]:
+        return self._store.read_timed(self._name, [key]).get(key, (None, None))
+
+    def close(self) -> None:
+        """Write what is new to the file, and close it."""
+        with self._lock:
+            fresh, self._fresh = self._fresh, {}
+        if fresh:
+            self._store.write_timed(self._name, fresh)
+        self._store.close()
 
 
 def _slices(texts: Mapping[bytes, str]) -> Iterator[dict[bytes, str]]:

@@ -46,8 +46,7 @@ class Granite:
             runtime = "onnx" if find_spec("onnxruntime") else "numpy"
         self.runtime = runtime
         self._pack = read_pack(find_pack())
-        self._tokenizer = _tokenizer(self._pack)
-        self._run: Run = _onnx(self._pack) if runtime == "onnx" else self._forward
+        self._require_packages()
 
     def __repr__(self) -> str:
         return f"Granite(runtime={self.runtime!r})"
@@ -78,6 +77,32 @@ class Granite:
         encodings = (text for window in windows for text in self._tokenizer.encode_batch_fast(window))
         return sum(bool(encoding.overflowing) for encoding in encodings)
 
+    def _encode(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return the encodings of texts; a single text, such as a query, need not wake the tokenizer's threads."""
+        if len(texts) == 1:
+            return [self._tokenizer.encode(texts[0])]
+        encodings: Sequence[Any] = self._tokenizer.encode_batch_fast(texts)
+        return encodings
+
+    def _require_packages(self) -> None:
+        """Refuse now what is not installed; the packages are imported when the first text is embedded."""
+        if find_spec("tokenizers") is None:
+            raise ModelMissing("the embedder granite needs the package tokenizers", hint=INSTALL)
+        if self.runtime == "onnx" and find_spec("onnxruntime") is None:
+            raise UsageError("the runtime onnx of the embedder granite needs 'karat[onnx]'; pip install 'karat[onnx]'")
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_str(self._pack.tokenizer)
+        tokenizer.enable_truncation(TOKENS)
+        return tokenizer
+
+    @cached_property
+    def _run(self) -> Run:
+        return _onnx(self._pack) if self.runtime == "onnx" else self._forward
+
     @cached_property
     def _forward(self) -> Forward:
         return Forward(self._pack)
@@ -87,7 +112,7 @@ class Granite:
         checked = check_texts(texts)
         for start in range(0, len(checked), _WINDOW):
             window = [text[:_CHARACTERS] for text in checked[start : start + _WINDOW]]
-            ids = [np.array(encoding.ids, np.uint16) for encoding in self._tokenizer.encode_batch_fast(window)]
+            ids = [np.array(encoding.ids, np.uint16) for encoding in self._encode(window)]
             batches = list(_batches([len(text) for text in ids]))
             tokens = [[ids[place] for place in batch] for batch in batches]
             vectors = spread(run, tokens, uses_blas=self.runtime == "numpy")
@@ -111,16 +136,6 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         room -= lengths[place]
     if batch:
         yield batch
-
-
-def _tokenizer(pack: Pack) -> Any:
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise ModelMissing(f"the embedder granite needs the package tokenizers ({error})", hint=INSTALL) from None
-    tokenizer = Tokenizer.from_str(pack.tokenizer)
-    tokenizer.enable_truncation(TOKENS)
-    return tokenizer
 
 
 def _onnx(pack: Pack) -> Run:

@@ -19,10 +19,12 @@ from karat.systems.embed._embedder import Matrix
 T = TypeVar("T")
 
 _APPLICATION = 0x6B617261  # tells karat's files from other databases
-_FORMAT = 2
+_FORMAT = 3
+_OLDER = 2
+"""Had no times."""
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS vectors "
-    "(embedder TEXT, text BLOB, vector BLOB, used INTEGER, PRIMARY KEY (embedder, text))",
+    "(embedder TEXT, text BLOB, vector BLOB, used INTEGER, milliseconds REAL, PRIMARY KEY (embedder, text))",
     "CREATE INDEX IF NOT EXISTS oldest ON vectors (used)",
 )
 _KEYS = 500  # in one query
@@ -63,16 +65,26 @@ class Store:
 
     def read(self, embedder: str, keys: Sequence[bytes]) -> dict[bytes, Matrix]:
         """Return the vectors that the file holds, without damaged ones."""
-        vectors: dict[bytes, Matrix] = {}
+        return {key: vector for key, (vector, _) in self.read_timed(embedder, keys).items()}
+
+    def read_timed(self, embedder: str, keys: Sequence[bytes]) -> dict[bytes, tuple[Matrix, float | None]]:
+        """Return the vectors, each with the milliseconds that it took, if that was recorded."""
+        vectors: dict[bytes, tuple[Matrix, float | None]] = {}
         for start in range(0, len(keys), _KEYS):
-            rows = self._attempt(_select, embedder, keys[start : start + _KEYS]) or ()
-            pairs = ((key, np.frombuffer(data, "<f4")) for key, data in rows)
-            vectors.update((key, vector) for key, vector in pairs if abs(vector @ vector - 1) < _TOLERANCE)
+            for key, data, milliseconds in self._attempt(_select, embedder, keys[start : start + _KEYS]) or ():
+                vector = np.frombuffer(data, "<f4")
+                if abs(vector @ vector - 1) < _TOLERANCE:
+                    vectors[key] = vector, milliseconds
         return vectors
 
     def write(self, embedder: str, vectors: Mapping[bytes, Matrix]) -> None:
         """Add vectors, all or none; then delete the ones unused for longest, if the file is over its limit."""
-        rows = [(embedder, key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+        self.write_timed(embedder, {key: (vector, None) for key, vector in vectors.items()})
+
+    def write_timed(self, embedder: str, vectors: Mapping[bytes, tuple[Matrix, float | None]]) -> None:
+        """Add vectors, each with the milliseconds that it took."""
+        now = int(time.time())
+        rows = [(embedder, key, vector.astype("<f4").tobytes(), now, taken) for key, (vector, taken) in vectors.items()]
         self._attempt(_insert, rows)
         self._attempt(_shrink, self._limit)
 
@@ -134,24 +146,25 @@ class Store:
         return self._path.with_name(f"{self._path.name}.damaged-{number}")
 
 
-def _select(database: sqlite3.Connection, embedder: str, keys: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+def _select(
+    database: sqlite3.Connection, embedder: str, keys: Sequence[bytes]
+) -> list[tuple[bytes, bytes, float | None]]:
     marks = ", ".join("?" * len(keys))
-    query = f"SELECT text, vector, used FROM vectors WHERE embedder = ? AND text IN ({marks})"  # noqa: S608 (marks)
+    query = f"SELECT text, vector, milliseconds, used FROM vectors WHERE embedder = ? AND text IN ({marks})"  # noqa: S608 (marks)
     rows = database.execute(query, (embedder, *keys)).fetchall()
     now = int(time.time())
-    stale = [(now, embedder, key) for key, _, used in rows if abs(now - used) > _DAY]
+    stale = [(now, embedder, key) for key, _, _, used in rows if abs(now - used) > _DAY]
     if stale:
         with suppress(sqlite3.Error), database:  # what was read is good, even if the disk is full
             database.execute("BEGIN IMMEDIATE")
             database.executemany("UPDATE vectors SET used = ? WHERE embedder = ? AND text = ?", stale)
-    return [(key, vector) for key, vector, _ in rows]
+    return [(key, vector, milliseconds) for key, vector, milliseconds, _ in rows]
 
 
-def _insert(database: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes]]) -> None:
-    now = int(time.time())
+def _insert(database: sqlite3.Connection, rows: Sequence[tuple[str, bytes, bytes, int, float | None]]) -> None:
     with database:
         database.execute("BEGIN IMMEDIATE")
-        database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", ((*row, now) for row in rows))
+        database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def _shrink(database: sqlite3.Connection, limit: float) -> None:
@@ -176,7 +189,9 @@ def _prepare(database: sqlite3.Connection) -> None:
     """Create the tables, or check that the file is karat's."""
     if _number(database, "SELECT count(*) FROM sqlite_master"):
         marks = _number(database, "PRAGMA application_id"), _number(database, "PRAGMA user_version")
-        if marks != (_APPLICATION, _FORMAT):
+        if marks == (_APPLICATION, _OLDER):
+            _add_times(database)
+        elif marks != (_APPLICATION, _FORMAT):
             raise _Foreign("it is a database of another program, or of another version of karat")
     else:
         database.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that deleting vectors makes the file smaller
@@ -188,6 +203,15 @@ def _prepare(database: sqlite3.Connection) -> None:
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
             database.execute(f"PRAGMA user_version = {_FORMAT}")
     database.execute("PRAGMA synchronous = NORMAL")  # in WAL mode a power cut loses the last writes, never the file
+
+
+def _add_times(database: sqlite3.Connection) -> None:
+    """Bring a file of format 2 to today's format, unless another process has done so."""
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        if _number(database, "PRAGMA user_version") == _OLDER:
+            database.execute("ALTER TABLE vectors ADD COLUMN milliseconds REAL")
+            database.execute(f"PRAGMA user_version = {_FORMAT}")
 
 
 def _number(database: sqlite3.Connection, query: str) -> int:

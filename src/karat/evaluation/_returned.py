@@ -1,0 +1,44 @@
+"""What a system returned, as it is scored: the documents that ids name, and the score from which on a hit counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from karat.core import GoldenSet, Hit, Ids, Trace, document_of
+from karat.runs import Parts
+
+
+def read_returned(
+    golden: GoldenSet, traces: Iterable[Trace], ids: Ids = "chunk", min_score: float | None = None
+) -> tuple[Trace, ...]:
+    """Return the traces with the hits that count, each with the document and part that its id names.
+
+    A hit whose system named its document keeps it. So does a hit of another program's run, which was resolved when it
+    was read.
+
+    >>> trace = Trace(query="q", text="?", hits=(Hit("wifi#S.2", 0.9), Hit("spa#S.1", 0.2)))
+    >>> [(hit.document, hit.section) for hit in read_returned(GoldenSet(), [trace], "path", 0.5)[0].hits]
+    [('wifi', 'S.2')]
+    """
+    if min_score is None and ids == "chunk":  # which is how a Hit reads its id
+        return tuple(traces)
+    parts = Parts(golden)
+    return tuple(
+        replace(
+            trace,
+            hits=tuple(
+                _resolve(hit, trace.query, parts, ids)
+                for hit in trace.hits
+                if min_score is None or hit.score >= min_score
+            ),
+        )
+        for trace in traces
+    )
+
+
+def _resolve(hit: Hit, query: str, parts: Parts, ids: Ids) -> Hit:
+    if ids == "chunk" or hit.document != document_of(hit.id):
+        return hit
+    part = parts.of(hit.id, query) if ids == "auto" else parts.by_scheme(hit.id, ids)
+    return replace(hit, document=part.document, section=hit.section or part.section, block=hit.block or part.block)

@@ -1,0 +1,56 @@
+"""The scale of a folder whose files only number the grades: ``scale.toml``, which is karat's extension.
+
+::
+
+    relevant = 2
+    grades = ["no", "perhaps", "yes"]
+
+It is written only if the scale cannot be inferred from the grades, so that converting a set does not change a score.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+from karat.core import GoldenSet, InputError
+from karat.files import Reading, Row, decode, read_bytes
+from karat.golden.formats._listing import declare_scale, read_scale
+from karat.golden.formats._qrels import Qrels
+from karat.golden.formats._scale import Scale, scale_up_to
+
+SCALE_FILE = "scale.toml"
+
+
+def read_scale_file(folder: Path, qrels: Qrels, reading: Reading) -> Scale:
+    """Return the scale that a folder declares, or else the one that its judgments suggest, with a note."""
+    file, inferred = folder / SCALE_FILE, qrels.scale
+    top = len(inferred["grades"]) - 1
+    if not file.is_file():
+        if top > 1:
+            start = inferred["relevant"]
+            reading.note(
+                f"{qrels.source}: grades go up to {top} without saying what they mean: relevant from {start} on"
+            )
+        return inferred
+    try:
+        values = tomllib.loads(decode(read_bytes(file), str(file)))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is not valid TOML: {error}", source=str(file)) from None
+    scale = inferred
+    with Row(reading, values, str(file)) as row:
+        scale = read_scale(row, inferred)
+        if top > 1 and len(scale["grades"]) <= top:
+            raise row.error(f"'grades' ends at {len(scale['grades']) - 1}, and there are grades up to {top}")
+    return scale
+
+
+def write_scale_file(golden: GoldenSet, folder: Path) -> None:
+    """Write the scale of a set, unless it is the one that is inferred from the grades."""
+    top = max((grade for grades in golden.qrels().values() for grade in grades.values()), default=0)
+    declared = declare_scale(golden, scale_up_to(max(0, top), golden.name))
+    if declared:
+        grades = ", ".join(json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f") for text in golden.grades)
+        text = f"relevant = {golden.relevant}\ngrades = [{grades}]\n"
+        (folder / SCALE_FILE).write_text(text, encoding="utf-8", newline="")
