@@ -63,8 +63,8 @@ def test_a_summary_is_the_document_that_show_prints(folder: Path) -> None:
     path, baseline = read_project_baseline(project)
     summary = json.loads(to_json(summarise_baseline(path, baseline)))
     assert list(summary) == [
-        "file", "name", "recorded", "forced", "golden", "fingerprint", "system", "settings", "queries", "failed",
-        "means", "latency",
+        "file", "name", "recorded", "forced", "rebased", "golden", "fingerprint", "system", "settings", "queries",
+        "repeats", "failed", "means", "latency",
     ]  # fmt: skip
     assert (summary["file"], summary["name"], summary["queries"]) == (str(folder / "baseline.json"), "mine", 2)
     assert summary["means"] == {"RR@10": 0.75}

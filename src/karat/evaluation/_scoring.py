@@ -15,6 +15,7 @@ from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, 
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._returned import read_returned
+from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import segment_queries
 from karat.measures import pass_at_k, score_hits
 from karat.text import resolver
@@ -38,7 +39,11 @@ def score_run(
     measures: Iterable[str | Measure] | None = None,
     **scoring: Unpack[Scoring],
 ) -> Evaluation:
-    """Return the evaluation of a run on the golden set that it was made on. The options are those of ``Scoring``.
+    """Return the evaluation of a run on a golden set, which may have grown since the run was made.
+
+    Then the answers to the questions that it still has are scored with its judgments, and ``revision`` says how the
+    run differs from the set. A run that has no question of the set is an error. The options are
+    those of ``Scoring``.
 
     >>> from karat.core import Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
@@ -48,6 +53,7 @@ def score_run(
     {'RR@10': 0.5}
     """
     _require_times(run)
+    run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
     traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
     asked = {trace.query for trace in traces}
@@ -98,6 +104,8 @@ def score_run(
         unjudged=unjudged,
         segments=segment_queries(golden),
         traces=traces,
+        questions=describe_asked(golden, scores.queries, revision),
+        revision=revision,
     )
 
 

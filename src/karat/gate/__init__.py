@@ -1,6 +1,6 @@
 """The gate: whether a change may ship. Baselines, comparisons, policies and decisions."""
 
-from karat.gate._baseline import FIT, Baseline, is_baseline, read_baseline, write_baseline, write_fit
+from karat.gate._baseline import FIT, VERSION, Baseline, is_baseline, read_baseline, write_baseline, write_fit
 from karat.gate._caveats import find_caveats
 from karat.gate._comparison import (
     Comparison,
@@ -14,6 +14,7 @@ from karat.gate._comparison import (
 )
 from karat.gate._decision import Check, Decision, decide
 from karat.gate._document import compare_document
+from karat.gate._growth import describe_growth, list_queries
 from karat.gate._lists import compare_lists
 from karat.gate._movers import Mover, describe_moves, find_movers
 from karat.gate._operations import Operations
@@ -27,6 +28,7 @@ __all__ = [
     "POLICIES",
     "SPREADS",
     "TESTS",
+    "VERSION",
     "Aim",
     "Baseline",
     "Check",
@@ -48,11 +50,13 @@ __all__ = [
     "compute_reach_of_repeats",
     "compute_reach_of_runs",
     "decide",
+    "describe_growth",
     "describe_moves",
     "describe_rule",
     "find_caveats",
     "find_movers",
     "is_baseline",
+    "list_queries",
     "lower_is_better",
     "make_generator",
     "named_policy",

@@ -1,4 +1,4 @@
-"""Caveats of a decision: failed queries, floors that no ranking reaches, and drops that the queries cannot show."""
+"""Caveats of a decision: a changed golden set, failed queries, unreachable floors, and drops that cannot be shown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from statistics import stdev
 from karat.core import GoldenSet, KaratError, Measure, Unit, UsageError
 from karat.gate._comparison import lower_is_better, pair_scores
 from karat.gate._decision import Decision
+from karat.gate._growth import describe_growth
 from karat.gate._operations import UNANSWERED, list_unchecked
 from karat.gate._policy import Rule
 from karat.golden import ceiling
@@ -25,8 +26,13 @@ _DECIDED = (
 
 
 def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
-    """Return what limits a decision: failed queries, and rules that ask for more than the golden set can show."""
+    """Return what limits a decision: a changed golden set, failed queries, and rules that ask for too much.
+
+    A warning about questions that the baseline scored and the golden set no longer has is the first.
+    """
     return [
+        *describe_growth(decision.baseline, "baseline"),
+        *describe_growth(decision.candidate, "run"),
         *decision.policy.notes,
         *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
@@ -54,8 +60,10 @@ def _find_failures(decision: Decision) -> Iterator[str]:
 
 
 def _find_sample(decision: Decision, golden: GoldenSet) -> Iterator[str]:
-    asked, total = len(decision.candidate.queries), len(golden.queries)
-    if asked < total:
+    candidate = decision.candidate
+    asked, total = len(candidate.queries), len(golden.queries)
+    grown = candidate.revision is not None and candidate.provenance.settings.get("sample") is None
+    if asked < total and not grown:
         yield f"the run is a sample: {asked:,} of the {total:,} queries were asked, and nothing is known of the others"
 
 

@@ -215,6 +215,19 @@ def pair_scores(
     return {query: (value, now[query]) for query, value in then.items() if query in now}
 
 
+def shared_queries(
+    candidate: Evaluation, baseline: Evaluation, queries: Sequence[str] | None = None
+) -> Sequence[str] | None:
+    """Return the queries that both runs were asked, of some queries only if they are named.
+
+    If both were asked the same, or nothing is known of that, ``queries`` is returned as it is.
+    """
+    both = set(candidate.queries) & set(baseline.queries)
+    if not both or len(both) == len(candidate.queries) == len(baseline.queries):
+        return queries
+    return [query for query in (candidate.queries if queries is None else queries) if query in both]
+
+
 def _compare_measure(
     candidate: Evaluation, baseline: Evaluation, measure: str, segment: Segment | None,
     queries: Sequence[str] | None, seed: int, flips: int,

@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.core import InputError, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
-from karat.gate._comparison import make_generator, pair_scores
+from karat.gate._comparison import make_generator, pair_scores, shared_queries
 from karat.gate._operations import count_failures, inspect_operations
 from karat.gate._policy import Must, Policy, Rule, require_rules
 from karat.stats import Evidence, Outcome, evidence, verdicts
@@ -156,7 +156,9 @@ def _read_number(
 ) -> float:
     """Return the number that a rule is about; NaN if the run does not have it."""
     if rule.must_show is not None:
-        return _measure_shown(evaluation.lists, must_show or evaluation.must_show, rule.must_show)
+        wanted = must_show or evaluation.must_show
+        wanted = wanted if queries is None else {query: wanted[query] for query in queries if query in wanted}
+        return _measure_shown(evaluation.lists, wanted, rule.must_show)
     if rule.metric.startswith("latency."):
         return evaluation.latency_of(rule.metric.removeprefix("latency."))
     return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
@@ -176,7 +178,10 @@ def _check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Po
     for rule in policy.rules:
         queries = _select_queries(rule, candidate.segments)
         now = _read_number(candidate, rule, queries)
-        then = math.nan if baseline is None else _read_number(baseline, rule, queries, candidate.must_show)
+        # Only questions that both were asked are compared; the floors are for all that the run was asked.
+        shared = queries if baseline is None else shared_queries(candidate, baseline, queries)
+        compared = now if shared is queries else _read_number(candidate, rule, shared)
+        then = math.nan if baseline is None else _read_number(baseline, rule, shared, candidate.must_show)
         for kind in ("min", "max"):
             if (limit := getattr(rule, kind)) is not None:
                 yield _check_number(rule, kind, now, limit)
@@ -185,7 +190,7 @@ def _check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Po
                 if baseline is None and not math.isnan(now):
                     yield _defer(rule, kind, now, limit)
                 else:
-                    yield _check_change(rule, kind, now, then, limit)
+                    yield _check_change(rule, kind, compared, then, limit)
 
 
 def _check_number(rule: Rule, kind: str, now: float, limit: float) -> Check:

@@ -20,6 +20,7 @@ from karat.gate._comparison import (
     pair_scores,
     shared_measures,
 )
+from karat.gate._growth import describe_growth
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import KEPT, describe_moves, find_movers
 from karat.schema import (
@@ -197,6 +198,8 @@ def _notes(
     for name, run in runs:
         if not run.has_queries:
             yield f"{name} has means only, so nothing can be tested and no lists are compared"
+        for note in describe_growth(run, "run" if run.traces else "baseline"):
+            yield f"{name}: {note}"
         if run.failures:
             yield f"{name}: {len(run.failures):,} of {len(run.queries):,} queries failed and count as 0"
     if not (baseline.has_queries and candidate.has_queries):

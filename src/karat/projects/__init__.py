@@ -24,7 +24,6 @@ from karat.projects._failure import describe_failure, explain, summarise
 from karat.projects._gating import (
     GateResult,
     baseline_path,
-    carry_over,
     evaluate_run,
     find_baseline,
     find_project,
@@ -32,11 +31,13 @@ from karat.projects._gating import (
     gate_run,
     project_policy,
     require_complete,
+    revise_baseline,
 )
 from karat.projects._policy_document import policy_document, show_policy
 from karat.projects._power import plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
 from karat.projects._proposal import propose_rules
+from karat.projects._rebasing import Rebase, rebase_baseline, rebase_document
 from karat.projects._report import check_row, report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
 from karat.projects._soundness import require_scorable
@@ -48,11 +49,11 @@ __all__ = [
     "Evaluations",
     "GateResult",
     "Project",
+    "Rebase",
     "RunFile",
     "accept_run",
     "ask_project",
     "baseline_path",
-    "carry_over",
     "check",
     "check_project",
     "check_row",
@@ -82,9 +83,12 @@ __all__ = [
     "read_evaluations",
     "read_project_baseline",
     "read_saved_run",
+    "rebase_baseline",
+    "rebase_document",
     "report_document",
     "require_complete",
     "require_scorable",
+    "revise_baseline",
     "run_identity",
     "run_path",
     "show_policy",

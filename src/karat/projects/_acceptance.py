@@ -12,7 +12,7 @@ from typing import Literal
 from karat.core import GateFailed, InputError, KaratError, Run, UsageError, shorten
 from karat.evaluation import require_comparable
 from karat.gate import FIT, Baseline, Check, Decision, decide, read_baseline, write_baseline, write_fit
-from karat.projects._gating import baseline_path, carry_over, gate_run
+from karat.projects._gating import baseline_path, gate_run, revise_baseline
 from karat.projects._project import Project
 from karat.projects._proposal import propose_rules
 from karat.schema import AcceptanceReport, RuleProposal
@@ -88,14 +88,15 @@ def _decide(
 ) -> tuple[Decision, KaratError | None]:
     """Return the decision on a run, and the objection to recording it, which only a forced update overrules.
 
-    A baseline that cannot be read is never replaced. One that the run cannot be compared with, because the golden set
-    has changed, can be replaced by force; then only the floors are checked.
+    A baseline that cannot be read is never replaced. One that the run cannot be compared with, because it has other
+    questions or settings, can be replaced by force; then only the floors are checked.
     """
     decision = gate_run(project, run, policy=policy, alone=True, measures=measures).decision
     if not os.path.lexists(path):
         return decision, _object(decision)
-    before = carry_over(read_baseline(path).evaluation, decision.candidate, decision.policy)
+    recorded = read_baseline(path)
     try:
+        before = revise_baseline(project, recorded).evaluation
         require_comparable(decision.candidate, before)
     except InputError as error:
         return decision, InputError(error.what, source=str(path), hint="--force 'why' replaces the baseline")

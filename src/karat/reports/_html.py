@@ -19,6 +19,7 @@ from karat.reports._verdict import (
     name_outcome,
     name_policy,
 )
+from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.reports._words import count, describe_reason, describe_rule, name_check, name_other_system
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, to_plain
 
@@ -66,7 +67,7 @@ def render_html(document: DecisionDocument) -> str:
 <body>
 <header class="bar"><p class="brand">karat</p></header>
 <main>
-{_verdict(document)}
+{_warnings(document)}{_verdict(document)}
 {_checks(document)}
 {_caveats(document)}
 <div id="report"><noscript><p class="callout">The measures, the plots and the queries need JavaScript: \
@@ -229,10 +230,15 @@ def _check(check: CheckRow) -> str:
     )
 
 
+def _warnings(document: DecisionDocument) -> str:
+    return "".join(f'<p class="callout" role="alert">{_text(warning)}</p>\n' for warning in list_warnings(document))
+
+
 def _caveats(document: DecisionDocument) -> str:
-    if not document.caveats:
+    caveats = list_other_caveats(document)
+    if not caveats:
         return ""
-    shown = "".join(f"<li>{_text(text)}</li>" for text in document.caveats)
+    shown = "".join(f"<li>{_text(text)}</li>" for text in caveats)
     return f"""<section id="caveats" class="callout" aria-labelledby="caveats-title">
 <h2 id="caveats-title">Read with care</h2>
 <ul>{shown}</ul>

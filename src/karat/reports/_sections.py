@@ -14,6 +14,7 @@ from karat.reports._verdict import (
     name_outcome,
     name_policy,
 )
+from karat.reports._warnings import list_other_caveats
 from karat.reports._words import (
     clean,
     count,
@@ -88,7 +89,7 @@ def _flatten(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[s
 
 def format_summary(document: DecisionDocument) -> str:
     """Return the table of the measures, the verdict, and the caveats."""
-    caveats = "".join(f"- {markdown(caveat)}\n" for caveat in document.caveats)
+    caveats = "".join(f"- {markdown(caveat)}\n" for caveat in list_other_caveats(document))
     operations = markdown(describe_operations(document))
     before = f"**Operations**: {operations}\n\n" if operations else ""
     overall = f"{format_measures(document)}\n**Overall**: {_overall(document)}\n"

@@ -15,6 +15,7 @@ from karat.reports._verdict import (
     name_outcome,
     name_policy,
 )
+from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.reports._words import count, describe_need, describe_rule, format_part, name_other_system
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, MoverRow, QueryRow
 
@@ -32,6 +33,7 @@ def render_text(document: DecisionDocument, *, folder: str = ".", style: Style =
     check`` begins with a line on the golden set.
     """
     parts = [
+        "\n".join(map(escaped, list_warnings(document))),
         _golden(document, style),
         _operations(document, style),
         _checks(tuple(check for check in document.checks if check.kind not in OPERATIONS), style),
@@ -39,7 +41,7 @@ def render_text(document: DecisionDocument, *, folder: str = ".", style: Style =
         _movers(document, style),
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
-        "\n".join(map(escaped, document.caveats)),
+        "\n".join(map(escaped, list_other_caveats(document))),
         _verdict(document, folder, style),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from karat.schema._baseline import BaselineSummary
+    from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
     from karat.schema._comparison import (
         ComparedMeasure,
         ComparedPair,
@@ -105,7 +105,7 @@ if TYPE_CHECKING:
         SweepReport,
         VariantResult,
     )
-    from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSkippedFile
+    from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSetChange, TrendSkippedFile
     from karat.schema._types import SystemChange
 
 __all__ = [
@@ -116,6 +116,7 @@ __all__ = [
     "AnnotatorAgreement",
     "AnnotatorKappa",
     "BaselineFacts",
+    "BaselineRebase",
     "BaselineSummary",
     "Bump",
     "Bytes",
@@ -188,6 +189,8 @@ __all__ = [
     "QueryFailure",
     "QueryRow",
     "QueryValues",
+    "RebasedQuestion",
+    "RebasedValue",
     "Recommendation",
     "RegradedPair",
     "RepeatedHits",
@@ -214,6 +217,7 @@ __all__ = [
     "TrendOtherRun",
     "TrendReport",
     "TrendRun",
+    "TrendSetChange",
     "TrendSkippedFile",
     "ValueDifference",
     "VariantResult",
@@ -234,6 +238,7 @@ _HOME = {
     "AnnotatorAgreement": "_golden",
     "AnnotatorKappa": "_golden",
     "BaselineFacts": "_decision",
+    "BaselineRebase": "_baseline",
     "BaselineSummary": "_baseline",
     "Bump": "_golden",
     "Bytes": "_golden",
@@ -306,6 +311,8 @@ _HOME = {
     "QueryFailure": "_queries",
     "QueryRow": "_queries",
     "QueryValues": "_comparison",
+    "RebasedQuestion": "_baseline",
+    "RebasedValue": "_baseline",
     "Recommendation": "_decision",
     "RegradedPair": "_golden",
     "RepeatedHits": "_scores",
@@ -332,6 +339,7 @@ _HOME = {
     "TrendOtherRun": "_trend",
     "TrendReport": "_trend",
     "TrendRun": "_trend",
+    "TrendSetChange": "_trend",
     "TrendSkippedFile": "_trend",
     "ValueDifference": "_experiment",
     "VariantResult": "_sweep",

@@ -11,6 +11,7 @@ from karat.core import UsageError, did_you_mean
 DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "acceptance": ("_policy", "AcceptanceReport"),
     "baseline": ("_baseline", "BaselineSummary"),
+    "baseline-rebase": ("_baseline", "BaselineRebase"),
     "comparison": ("_comparison", "ComparisonDocument"),
     "decision": ("_decision", "DecisionDocument"),
     "evaluation": ("_evaluation", "EvaluationReport"),
