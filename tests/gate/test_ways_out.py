@@ -283,9 +283,10 @@ def a_run_of_another_project(folder: Path, made: GoldenSet) -> list[object]:
 
 @way(2)
 def a_run_of_a_week_ago(folder: Path, made: GoldenSet) -> list[object]:
-    """Made before a question was added: it has no answer to that."""
+    """Every question has been asked in other words since: it has no answer to any of them."""
     path = make_run(folder, made, GOOD)
-    make_project(folder, made=make_set(SIZE + 1))
+    queries = tuple(replace(query, text=f"Reworded: {query.text}") for query in made.queries)
+    make_project(folder, made=replace(made, queries=queries))
     return ["gate", path]
 
 
