@@ -54,7 +54,7 @@ def make_run(
     system: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Path:
-    """Write a run in which the relevant document of each query stands at a place, or nowhere for 0."""
+    """Write a run in which the relevant document of each query has a place, none for 0; -1 is an empty list."""
     asked = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, **settings}
     provenance = Provenance(
         name=name,
@@ -69,7 +69,7 @@ def make_run(
             error = (errors or {}).get(query.id, "")
             timings = {} if ms is None else {"embed": ms / 2, "total": ms}
             writer.write(
-                Trace(query=query.id, text=query.text, hits=() if error else _hits(made, query.id, place),
+                Trace(query=query.id, text=query.text, hits=() if error or place < 0 else _hits(made, query.id, place),
                       timings=timings, error=error)
             )  # fmt: skip
     return path

@@ -161,7 +161,7 @@ def test_a_run_alone_says_nothing(run: Run, folder: Path) -> None:
 
 def test_means_alone_have_no_spread(run: Run, folder: Path) -> None:
     """A baseline of fit holds no scores of single queries."""
-    taken = score_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR", "nDCG@5"])
+    taken = score_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR@10", "nDCG@5"])
     write_fit(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
     _, err = run("--run", "b.jsonl", "--against", "baseline-metrics.json", code=2)
     assert "baseline-metrics.json: has means only, and no spread" in err

@@ -66,7 +66,7 @@ def test_json_has_everything(run: Run, folder: Path) -> None:
     assert [one["verdict"] for one in found["variants"]] == ["REJECTED", "ACCEPTED", "REJECTED", "REJECTED"]
     assert better["objective"]["difference"] == 0.5
     assert better["p_corrected"] == 2**-12  # no other variant changed as much
-    assert [check["kind"] for check in worse["checks"]] == ["max_drop_rel", "max_drop_rel"]
+    assert [check["kind"] for check in worse["checks"]] == ["failed", "empty", "slow"] + ["max_drop_rel"] * 2
     assert broken["error"].startswith("every one of 24")
     assert same["config_changes"] == {"eval.system": f"{MODULE}:same"}
     assert (folder / better["run"]).is_file()

@@ -471,7 +471,7 @@ class TestFit:
         path = tmp_path / "baseline-metrics.json"
         path.write_text(json.dumps(FIT_FILE))
         found = read_baseline(path)
-        assert found.evaluation.means == {"R@5": 0.82, "P@5": 0.68, "RR": 0.74, "nDCG@5": 0.78}
+        assert found.evaluation.means == {"R@5": 0.82, "P@5": 0.68, "RR@10": 0.74, "RR": 0.74, "nDCG@5": 0.78}
         assert [found.evaluation.latency_of(name) for name in ("p50", "p95", "p99")] == [180.0, 420.0, 850.0]
         assert (found.recorded, found.evaluation.name) == ("2026-01-04T12:00:00Z", "1.0.0")
         assert found.evaluation.provenance.system["embedding_model"] == "text-embedding-3-large"
@@ -482,17 +482,17 @@ class TestFit:
         path.write_text(json.dumps(FIT_FILE))
         old = read_baseline(path).evaluation
         latency = {"total": {"p50": 180.0, "p95": 420.0, "p99": 850.0}}
-        new = run_of({"R@5": [0.80], "P@5": [0.646], "RR": [0.703], "nDCG@5": [0.75]}, latency=latency)
+        new = run_of({"R@5": [0.80], "P@5": [0.646], "RR@10": [0.703], "nDCG@5": [0.75]}, latency=latency)
         assert decide(new, old, named_policy("fit")).outcome.value == "pass"
-        new = run_of({"R@5": [0.79], "P@5": [0.645], "RR": [0.702], "nDCG@5": [0.74]}, latency=latency)
+        new = run_of({"R@5": [0.79], "P@5": [0.645], "RR@10": [0.702], "nDCG@5": [0.74]}, latency=latency)
         assert [f"{check.name} {check.kind}" for check in decide(new, old, named_policy("fit")).failures] == [
-            "R@5 min", "P@5 max_drop_rel", "RR max_drop_rel", "nDCG@5 min", "nDCG@5 max_drop_rel",
+            "R@5 min", "P@5 max_drop_rel", "RR@10 max_drop_rel", "nDCG@5 min", "nDCG@5 max_drop_rel",
         ]  # fmt: skip
 
     def test_it_is_written(self, tmp_path: Path) -> None:
         """Names, types and places as in the source; what karat wrote, karat reads."""
         evaluation = run_of(
-            {"R@5": [0.82], "P@5": [0.68], "RR": [0.74], "nDCG@5": [0.78]},
+            {"R@5": [0.82], "P@5": [0.68], "RR@10": [0.74], "nDCG@5": [0.78]},
             golden={"name": "hotel", "version": "1.0.0", "fingerprint": "sha256:aa"},
             system={
                 "embedder": {"model": "text-embedding-3-large"},
@@ -504,7 +504,7 @@ class TestFit:
         path = tmp_path / "baseline-metrics.json"
         write_fit(Baseline(evaluation=evaluation, recorded="2026-01-04T12:00:00Z"), path)
         assert json.loads(path.read_text()) == FIT_FILE
-        assert read_baseline(path).evaluation.means == evaluation.means
+        assert read_baseline(path).evaluation.means == {**evaluation.means, "RR": 0.74}
 
     def test_what_it_needs_is_named(self, tmp_path: Path) -> None:
         """A run without one of its measures, or without times, is not written."""
@@ -512,7 +512,7 @@ class TestFit:
         with pytest.raises(
             InputError, match=r"the run has no P@5, nDCG@5, latency.p50, latency.p95, latency.p99, which"
         ):
-            write_fit(Baseline(evaluation=run_of({"R@5": [0.8], "RR": [0.7], "nDCG@5": [math.nan]})), path)
+            write_fit(Baseline(evaluation=run_of({"R@5": [0.8], "RR@10": [0.7], "nDCG@5": [math.nan]})), path)
         assert not path.exists()
 
     def test_the_parts_are_compared_by_their_names(self, tmp_path: Path) -> None:

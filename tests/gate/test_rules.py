@@ -6,12 +6,12 @@ import math
 from typing import ClassVar
 
 import pytest
-from gating import gate, only, run_of, said
+from gating import gate, of_rules, only, run_of, said
 
 from evaluations import make_evaluation
 from karat.core import InputError, UsageError
 from karat.evaluation import Evaluation
-from karat.gate import Must, Policy, Rule, decide, read_policy
+from karat.gate import Must, Operations, Policy, Rule, decide, read_policy
 
 NAN = math.nan
 NO_BASELINE = "there is no baseline yet; karat baseline update RUN records one"
@@ -267,20 +267,20 @@ class TestMustPass:
     def test_by_its_id(self) -> None:
         """Something relevant was found, or not, or the query failed."""
         decision = gate(self.FOUND, None, must_pass=(Must(query="q1"), Must(query="q3"), Must(query="q4")))
-        assert [(check.name, *said(check)) for check in decision.checks] == [
+        assert [(check.name, *said(check)) for check in of_rules(decision)] == [
             ("q1", "pass", "something relevant was found"),
             ("q3", "fail", "nothing relevant was found"),
             ("q4", "fail", "it failed: timed out"),
         ]
 
     def test_by_a_measure(self) -> None:
-        """q2 has an RR of 0.5; q4 has none, which fails by name."""
+        """q2 has an RR of 0.5; q4 failed, which no floor excuses."""
         musts = (Must(query="q2", metric="RR", min=0.5), Must(query="q2", metric="RR", min=0.6),
                  Must(query="q4", metric="RR", min=0.0))  # fmt: skip
-        assert [(check.name, *said(check)) for check in gate(self.FOUND, None, must_pass=musts).checks] == [
+        assert [(check.name, *said(check)) for check in of_rules(gate(self.FOUND, None, must_pass=musts))] == [
             ("q2 RR", "pass", "0.5000 is at least 0.5"),
             ("q2 RR", "fail", "0.5000 is below 0.6"),
-            ("q4 RR", "fail", MISSING),
+            ("q4 RR", "fail", "it failed: timed out"),
         ]
 
     def test_an_unknown_query_is_a_mistake(self) -> None:
@@ -448,8 +448,11 @@ class TestAltogether:
         """Whatever the rules say: nothing of such a run is known, and a DupRate of nothing is no merit."""
         found = run_of({"DupRate@10": [0.0, 0.0]}, failures={"q1": "refused", "q2": "refused"})
         decision = gate(found, None, Rule(metric="DupRate@10", max=0.5))
-        assert [said(check) for check in decision.failures] == [("fail", "every query failed: refused")]
-        assert decision.exit_code == 1
+        message = "2 of 2 queries failed or timed out, so there is no decision: refused"
+        assert [said(check) for check in decision.failures] == [("error", message)]
+        assert decision.exit_code == 3
+        off = gate(found, None, Rule(metric="DupRate@10", max=0.5), operations=Operations(failed=None))
+        assert [said(check) for check in off.failures] == [("fail", "every query failed: refused")]
 
     def test_a_policy_that_checks_nothing_is_a_mistake(self) -> None:
         """It would pass everything."""

@@ -34,7 +34,7 @@ GOLDEN = GoldenSet(
 def folder(tmp_path: Path) -> Path:
     """A golden set, which is a project with all defaults."""
     write(GOLDEN, tmp_path / "tiny")
-    (tmp_path / "tiny" / "karat.toml").write_text('[golden]\npath = "."\n')
+    (tmp_path / "tiny" / "karat.toml").write_text('[golden]\npath = "."\n[eval]\nmeasures = ["RR@10"]\n')
     return tmp_path / "tiny"
 
 

@@ -12,7 +12,7 @@ import click
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
-from karat.cli._table import emit, escaped, printable, quantity, render
+from karat.cli._table import emit, escaped, escaped_lines, printable, quantity, render
 
 if TYPE_CHECKING:
     from karat.projects import ChosenRun
@@ -54,18 +54,21 @@ def command() -> None:
 @click.option(
     "--format", type=click.Choice(["karat", "fit"]), default="karat", help="fit: write fit's baseline-metrics.json."
 )
-def update(runs: tuple[str, ...], **options: Any) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: what was recorded, and the rules that it suggests.")
+def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Make RUN, or the newest complete run of a project DIR, the baseline if it passes its own gate.
 
     The run is checked against the floors of the policy and against the baseline that it replaces. A run that fails is
-    refused unless --force gives a reason to accept it.
+    refused unless --force gives a reason to accept it. If the policy has no floors, floors and must-pass queries are
+    proposed, as TOML to paste; nothing but the baseline is written.
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
     from karat.core import UsageError
     from karat.gate import describe_growth
-    from karat.projects import accept_run, open_project
+    from karat.projects import accept_run, open_project, summarise_acceptance
     from karat.runs import read_answers
+    from karat.schema import to_json
 
     if not runs and options["force"]:
         raise UsageError(f"no RUN is named, and {options['force']!r} is the reason of --force; write the reason last")
@@ -84,8 +87,13 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
         say(note)
     for check in acceptance.inconclusive:
         say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
-    evaluation = acceptance.baseline.evaluation
+    evaluation, proposal = acceptance.baseline.evaluation, acceptance.proposal
     say(f"{acceptance.path} now holds {evaluation.name} with {len(evaluation.queries):,} queries")
+    if as_json:
+        emit(to_json(summarise_acceptance(acceptance)))
+    elif proposal is not None:
+        say(f"the policy has no floors; for {project.config.folder / 'karat.toml'}, if you agree:")
+        click.echo(escaped_lines(proposal.toml), err=True)
 
 
 def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:

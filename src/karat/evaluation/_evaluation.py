@@ -56,6 +56,8 @@ class Evaluation:
     """Unanswerable queries that did not fail, and got hits."""
     unjudged: frozenset[str] = frozenset()
     """Queries without a relevant document that the golden set does not call unanswerable. They are unfound, too."""
+    must_show: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The documents that have to be shown, of each query that has some."""
     segments: Segments = field(default_factory=dict)
     """The queries of each segment."""
     traces: tuple[Trace, ...] = ()

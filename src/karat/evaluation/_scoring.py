@@ -52,6 +52,7 @@ def score_run(
     >>> score_run(golden, Run(provenance=Provenance(name="mine"), traces=(trace,)), ["RR@10"]).means
     {'RR@10': 0.5}
     """
+    _require_times(run)
     run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
     traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
@@ -98,6 +99,7 @@ def score_run(
         failures=failures,
         unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
+        must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
         false_answers=frozenset(query for query in unanswerable if empty[query] < 1) - failures.keys(),
         unjudged=unjudged,
         segments=segment_queries(golden),
@@ -105,6 +107,18 @@ def score_run(
         questions=describe_asked(golden, scores.queries, revision),
         revision=revision,
     )
+
+
+def _require_times(run: Run) -> None:
+    """Refuse a time that no clock shows: a negative one would make the latency better than it is."""
+    for trace in run.traces:
+        for stage, milliseconds in trace.timings.items():
+            if not 0 <= milliseconds < math.inf:
+                raise InputError(
+                    f"run {shorten(run.provenance.name)} has {milliseconds:g} ms for stage {shorten(stage)} of query "
+                    f"{shorten(trace.query)}",
+                    hint="a time is a finite number, 0 or above; make the run again",
+                )
 
 
 def deepest_cutoff(measures: Iterable[str | Measure]) -> int:

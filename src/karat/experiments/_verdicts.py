@@ -170,8 +170,8 @@ def _verdict(
     decision: Decision, claims: Claims, objective: Objective, tests: tuple[float, float] | None, variants: int
 ) -> tuple[str, str]:
     policy = decision.policy
-    if decision.outcome is Outcome.FAIL:
-        return REJECTED, _reasons(decision, Outcome.FAIL)
+    if decision.outcome in (Outcome.ERROR, Outcome.FAIL):
+        return REJECTED, _reasons(decision, decision.outcome)
     if decision.outcome is Outcome.INCONCLUSIVE:
         return REJECTED, f"inconclusive: {_reasons(decision, Outcome.INCONCLUSIVE)}"
     if objective.required and (claims.gain is None or claims.gain > policy.drop.alpha):

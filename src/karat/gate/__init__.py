@@ -19,15 +19,19 @@ from karat.gate._document import compare_document
 from karat.gate._growth import describe_growth, list_queries
 from karat.gate._lists import compare_lists
 from karat.gate._movers import Mover, describe_moves, find_movers
+from karat.gate._operations import Operations
 from karat.gate._plans import SPREADS, Aim, Reach, compute_reach, compute_reach_of_repeats, compute_reach_of_runs
-from karat.gate._policy import POLICIES, Must, Policy, Rule, named_policy, read_policy
+from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
+from karat.gate._policy_table import POLICIES, named_policy, read_policy
 from karat.gate._simulation import LOSSES, GateRates, describe_rates, simulate_losses, simulate_noise
 
 __all__ = [
     "FIT",
+    "LIMITS",
     "LOSSES",
     "POLICIES",
     "SPREADS",
+    "TESTS",
     "VERSION",
     "Aim",
     "Baseline",
@@ -38,6 +42,7 @@ __all__ = [
     "GateRates",
     "Mover",
     "Must",
+    "Operations",
     "Pair",
     "Policy",
     "Reach",
@@ -54,6 +59,7 @@ __all__ = [
     "describe_growth",
     "describe_moves",
     "describe_rates",
+    "describe_rule",
     "find_caveats",
     "find_movers",
     "is_baseline",

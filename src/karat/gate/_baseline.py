@@ -24,7 +24,7 @@ from karat.golden import Question
 VERSION = 3
 _READABLE = (1, 2, 3)
 _SAME = 1e-6
-_FIT = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR", "ndcg_at_5": "nDCG@5"}
+_FIT = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR@10", "ndcg_at_5": "nDCG@5"}
 """The measures of fit's baseline-metrics.json."""
 FIT = tuple(_FIT.values())
 _PERCENTILES = ("p50", "p95", "p99")
@@ -333,6 +333,7 @@ def _read_fit(record: Mapping[str, Any], source: str) -> Baseline:
     try:
         latency = _numbers(metrics.get("latency", {}))
         means = {_FIT.get(key, key): _value(value) for key, value in metrics.items() if key != "latency"}
+        means |= {"RR": means["RR@10"]} if "RR@10" in means else {}  # for rules that were written without a cut-off
     except (TypeError, ValueError) as error:
         raise InputError(f"is a damaged baseline: metrics: {error}", source=source) from None
     name = str(record.get("version", "baseline"))

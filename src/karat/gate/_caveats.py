@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import stdev
 
-from karat.core import GoldenSet, KaratError, Unit, UsageError
+from karat.core import GoldenSet, KaratError, Measure, Unit, UsageError
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
+from karat.gate._operations import UNANSWERED, list_unchecked
 from karat.gate._policy import Rule
 from karat.golden import ceiling
 from karat.golden.lint import Ceiling
@@ -32,6 +33,8 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
     return [
         *describe_growth(decision.baseline, "baseline"),
         *describe_growth(decision.candidate, "run"),
+        *decision.policy.notes,
+        *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
         *_find_sample(decision, golden),
         *_find_zeros(decision),
@@ -46,6 +49,14 @@ def _find_failures(decision: Decision) -> Iterator[str]:
         query, error = next(iter(failures.items()))
         asked = len(decision.candidate.queries)
         yield f"{len(failures):,} of {asked:,} queries failed and count as 0, such as {query}: {error}"
+    candidate = decision.candidate
+    names = [name for name in candidate.scores.measures if Measure.parse(name).definition.undefined in UNANSWERED]
+    empty = sum(
+        not ranking and query not in candidate.unanswerable | candidate.unjudged
+        for query, ranking in candidate.lists.items()
+    )
+    if names and empty:
+        yield f"{empty:,} without results count as the worst value of {', '.join(names)}; karat eval leaves them out"
 
 
 def _find_sample(decision: Decision, golden: GoldenSet) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Projects: a folder with karat.toml, and a function for each use case of the command line and the pytest plugin."""
 
-from karat.projects._acceptance import Acceptance, accept_run
+from karat.projects._acceptance import Acceptance, accept_run, summarise_acceptance
 from karat.projects._baselines import (
     ChosenRun,
     choose_run,
@@ -33,8 +33,10 @@ from karat.projects._gating import (
     require_complete,
     revise_baseline,
 )
+from karat.projects._policy_document import policy_document, show_policy
 from karat.projects._power import plan_gate_power, plan_power
 from karat.projects._project import Project, evaluate, open_project, run_identity, run_path
+from karat.projects._proposal import propose_rules
 from karat.projects._rebasing import Rebase, rebase_baseline, rebase_document
 from karat.projects._report import check_row, report_document
 from karat.projects._saved_runs import RunFile, find_runs, name_file, newest_run, read_saved_run
@@ -76,7 +78,9 @@ __all__ = [
     "parse_policy",
     "plan_gate_power",
     "plan_power",
+    "policy_document",
     "project_policy",
+    "propose_rules",
     "read_evaluations",
     "read_project_baseline",
     "read_saved_run",
@@ -88,6 +92,8 @@ __all__ = [
     "revise_baseline",
     "run_identity",
     "run_path",
+    "show_policy",
     "summarise",
+    "summarise_acceptance",
     "summarise_baseline",
 ]

@@ -67,14 +67,13 @@ def _configures(path: Path) -> bool:
 
 
 def project_policy(project: Project, chosen: str | None = None) -> Policy:
-    """Return the chosen policy, or that of the configuration, for the measures of the project."""
+    """Return the chosen policy, or that of the configuration.
+
+    It is for all measures of the project: those of ``[eval]``, and those with a floor in the golden set.
+    """
     config = project.config
     floors = dict(project.golden.gate)
-    measures = (
-        ()
-        if floors
-        else config.eval.measures or tuple(name for name in default_measures(project.golden) if name != "Judged@10")
-    )
+    measures = config.eval.measures or tuple(name for name in default_measures(project.golden) if name != "Judged@10")
     return read_policy(chosen, config.gate, measures=measures, floors=floors, source=f"{config.folder}, [gate]")
 
 

@@ -24,6 +24,7 @@ from karat.reports._sections import (
     name_golden,
     name_run,
 )
+from karat.reports._verdict import name_policy
 from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.schema import DecisionDocument
 
@@ -44,7 +45,7 @@ def render_comment(document: DecisionDocument) -> str:
         *(f"> {markdown(warning)}\n" for warning in list_warnings(document)),
         f"## {format_verdict(document)}: {name_golden(document)}\n",
         f"{explain_verdict(document)}\n",
-        f"Run {name_run(document)}, {_comparison(document)}, by policy {markdown(document.verdict.policy)}.\n",
+        f"Run {name_run(document)}, {_comparison(document)}, by policy {markdown(name_policy(document.verdict))}.\n",
         format_measures(document),
         f"### Checks that did not pass\n\n{text}" if (text := format_checks(document)) else "",
         f"### Recommendations\n\n{format_recommendations(document)}" if document.recommendations else "",

@@ -28,6 +28,8 @@ class Outcome(StrEnum):
     PASS = "pass"  # noqa: S105 (not a password)
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
+    ERROR = "error"
+    """There is no decision: the run failed. No test has this outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
