@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ def make_run(
     system: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Path:
-    """Write a run in which the relevant document of each query stands at a place, or nowhere for 0."""
+    """Write a run in which the relevant document of each query has a place, none for 0; -1 is an empty list."""
     asked = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, **settings}
     provenance = Provenance(
         name=name,
@@ -68,7 +69,7 @@ def make_run(
             error = (errors or {}).get(query.id, "")
             timings = {} if ms is None else {"embed": ms / 2, "total": ms}
             writer.write(
-                Trace(query=query.id, text=query.text, hits=() if error else _hits(made, query.id, place),
+                Trace(query=query.id, text=query.text, hits=() if error or place < 0 else _hits(made, query.id, place),
                       timings=timings, error=error)
             )  # fmt: skip
     return path
@@ -86,6 +87,13 @@ def edited(path: Path, change: Any) -> Path:
     lines = [change(json.loads(line)) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines if line is not None))
     return path
+
+
+def signed(record: Mapping[str, Any]) -> str:
+    """The text of a baseline that was changed by hand, with the digest of its content."""
+    content = {key: value for key, value in record.items() if key not in ("karat", "format", "digest")}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return json.dumps({**record, "digest": f"sha256:{digest}"})
 
 
 def accept(folder: Path, run: Path, *, policy: str | None = None) -> Path:

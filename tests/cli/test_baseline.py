@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cli.gate_project import TOML, make_project, make_run, make_set
+from cli.gate_project import TOML, make_project, make_run, make_set, signed
 from karat import golden
 from karat.core import Judgment, Target
 from karat.gate import read_baseline
@@ -103,7 +103,7 @@ class TestUpdate:
         (folder / "karat.toml").write_text(TOML + FLOOR + "[gate]\non_inconclusive = 'fail'\n")
         run("update", "runs/good.jsonl")
         _, err = run("update", "runs/few.jsonl", code=4)
-        assert "too few changed to tell: 3 changed" in err
+        assert "too few changed to test: 3 of " in err
         assert read_baseline("baseline.json").evaluation.name == "good"
         run("update", "runs/few.jsonl", "--force", "we looked at all three")
         assert read_baseline("baseline.json").forced == "we looked at all three"
@@ -111,7 +111,7 @@ class TestUpdate:
     def test_the_policy_can_be_chosen(self, run: Run, folder: Path) -> None:
         """By name; one that lacks numbers refuses the run."""
         run("update", "runs/few.jsonl", "--policy", "beluga")
-        assert list(read_baseline("baseline.json").evaluation.means) == ["RR", "RR@10"]
+        assert list(read_baseline("baseline.json").evaluation.means) == ["RR@10"]
         assert (
             "citation_coverage: the run has no number"
             in run("update", "runs/few.jsonl", "--policy", "blocks", code=1)[1]
@@ -239,20 +239,29 @@ class TestOtherBaselines:
     """What stands in the place of the baseline."""
 
     def test_another_golden_set(self, run: Run, folder: Path) -> None:
-        """The set has changed: refused with what differs; by force it is replaced, for the floors hold."""
+        """No question is left: refused with what differs; by force it is replaced, for the floors hold."""
         run("update", "runs/good.jsonl")
         before = (folder / "baseline.json").read_bytes()
-        more = Judgment(query="q01", target=Target(document="x01"), grade=0)
-        other = replace(make_set(), judgments=(*make_set().judgments, more))
+        made = make_set()
+        other = replace(made, queries=tuple(replace(query, text=f"{query.text}!") for query in made.queries))
         make_project(folder, FLOOR, made=other)
         new = make_run(folder, other, GOOD, "new")
         _, err = run("update", new, code=2)
-        assert "'new' and 'good' cannot be compared: they differ in golden set (turns sha256:" in err
+        assert "'good' has no question in common with golden set 'turns'" in err
         assert err.endswith("; --force 'why' replaces the baseline\n")
         assert (folder / "baseline.json").read_bytes() == before
-        run("update", new, "--force", "one more judgment")
+        run("update", new, "--force", "other questions")
         found = read_baseline("baseline.json")
-        assert (found.evaluation.name, found.forced) == ("new", "one more judgment")
+        assert (found.evaluation.name, found.forced) == ("new", "other questions")
+
+    def test_a_set_that_grew(self, run: Run, folder: Path) -> None:
+        """One more judgment is applied to the baseline too, and nothing has to be forced."""
+        run("update", "runs/good.jsonl")
+        more = Judgment(query="q01", target=Target(document="x01"), grade=0)
+        other = replace(make_set(), judgments=(*make_set().judgments, more))
+        make_project(folder, FLOOR, made=other)
+        run("update", make_run(folder, other, GOOD, "new"))
+        assert read_baseline("baseline.json").forced == ""
 
     @pytest.mark.parametrize(
         "data",
@@ -374,8 +383,8 @@ class TestShow:
         run("update", "runs/good.jsonl")
         found = json.loads(run("show", "--json")[0])
         assert list(found) == [
-            "file", "name", "recorded", "forced", "golden", "fingerprint", "system", "settings", "queries", "repeats",
-            "failed", "means", "latency",
+            "file", "name", "recorded", "forced", "rebased", "golden", "fingerprint", "system", "settings", "queries",
+            "repeats", "failed", "means", "latency",
         ]  # fmt: skip
         assert (found["means"], found["queries"], found["failed"]) == ({"RR@10": 1.0}, 12, 0)
 
@@ -394,7 +403,7 @@ class TestShow:
         record |= {"name": f"n{rude}", "forced": f"f{rude}", "recorded": f"r{rude}", "system": {f"k{rude}": f"v{rude}"}}
         record["means"][f"RR@10{rude}"] = None
         record["latency"] = {"total": {"p50": None}}
-        path.write_text(json.dumps(record))
+        path.write_text(signed(record))
         out, _ = run("show")
         assert all(line.isprintable() for line in out.split("\n"))
         assert out.count("\\x07\\u202e\\n") == 6

@@ -81,7 +81,7 @@ def test_a_worse_system_fails_with_its_losers(run: Run, folder: Path) -> None:
     assert "noise" not in out
     assert "noise" in err
     assert "lost most (9 in all)\n  q-bar  RR@10 1.000 to 0.000  where is the bar\n" in out
-    assert "FAIL by policy default: 1 of 1 checks failed" in out
+    assert "FAIL by policy default: 1 of 4 checks failed" in out
     found = json.loads(run(".", "--system", "stuck_for_check:find", "--json", code=1)[0])
     verdict = found["verdict"]
     assert (verdict["outcome"], [one["metric"] for one in verdict["failures"]]) == ("fail", ["RR@10"])
@@ -108,7 +108,7 @@ def test_a_strict_policy_is_four(run: Run, folder: Path) -> None:
     """Where inconclusive must not pass, it does not."""
     (folder / "karat.toml").write_text(CONFIG + '[gate]\non_inconclusive = "fail"\n')
     out, _ = run(".", code=4)
-    assert "INCONCLUSIVE by policy default" in out
+    assert "INCONCLUSIVE by policy karat.toml (default, but for on_inconclusive), which fails by on_inconclusive" in out
 
 
 def test_reports_are_written_for_people(run: Run, folder: Path) -> None:

@@ -25,6 +25,7 @@ from karat.gate import Baseline, compare_document, write_baseline, write_fit
 from karat.projects import baseline_path, open_project, read_evaluations
 from karat.runs import Settings, make_run, read_answers
 from karat.schema import json_schema
+from step_down_oracle import adjusted_by_hand
 
 VERB = "compare"
 Run = Callable[..., tuple[str, str]]
@@ -123,8 +124,8 @@ def test_what_made_the_difference(run: Run, folder: Path) -> None:
     assert any(row[:2] == ["latency", "(ms)"] for row in rows)
 
 
-def test_the_numbers_are_those_of_scipy_and_statsmodels(run: Run, folder: Path) -> None:
-    """All measures in JSON against the scores of ``karat.evaluate``: t, exact p, Holm, effect size."""
+def test_the_numbers_are_those_of_scipy(run: Run, folder: Path) -> None:
+    """All measures in JSON against the scores of ``karat.evaluate``: t, exact p, effect size, and the correction."""
     measures = ["RR@10", "R@1", "nDCG@3", "DupRate@10"]
     found = json.loads(run("a.jsonl", "b.jsonl", "--json", *(word for m in measures for word in ("-m", m)))[0])
     (pair,) = found["pairs"]
@@ -147,26 +148,27 @@ def test_the_numbers_are_those_of_scipy_and_statsmodels(run: Run, folder: Path) 
         assert one["p"] == pytest.approx(exact, abs=1e-12)
         assert one["p_t"] == pytest.approx(stats.ttest_rel(b, a).pvalue)
         assert one["effect"] == pytest.approx((b - a).mean() / (b - a).std(ddof=1))
-    assert [one["p_corrected"] for one in pair["measures"]] == pytest.approx(multipletests(p, method="holm")[1])
-    assert (found["correction"], found["tests"], found["level"], found["seed"]) == ("holm", 4, 0.95, 0)
+    expected = adjusted_by_hand((after.values - before.values).T.tolist(), two_sided=True)
+    assert [one["p_corrected"] for one in pair["measures"]] == pytest.approx(expected)
+    assert (found["correction"], found["tests"], found["level"], found["seed"]) == ("westfall-young", 4, 0.95, 0)
     assert pair["lists"]["queries"] == 12
 
 
-@pytest.mark.parametrize(("correction", "theirs"), [("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
+@pytest.mark.parametrize(("correction", "theirs"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
 def test_other_corrections(run: Run, folder: Path, correction: str, theirs: str) -> None:
     """Chosen with --correction, and named in the head of the table."""
     arguments = ["a.jsonl", "b.jsonl", "-m", "RR@10", "-m", "R@1", "-m", "nDCG@3", "--correction", correction]
     tests = json.loads(run(*arguments, "--json")[0])["pairs"][0]["measures"]
     expected = multipletests([one["p"] for one in tests], method=theirs)[1]
     assert [one["p_corrected"] for one in tests] == pytest.approx(expected.tolist())
-    assert ("p Bonferroni", "p BH")[correction == "bh"] in run(*arguments)[0]
+    assert {"holm": "p Holm", "bonferroni": "p Bonferroni", "bh": "p BH"}[correction] in run(*arguments)[0]
 
 
 def test_without_a_correction_there_is_no_column_for_it(run: Run, folder: Path) -> None:
     """--correction none shows p and the t-test's."""
     head = run("a.jsonl", "b.jsonl", "--correction", "none")[0].split("\n")[3]
     assert " p     p t " in head
-    assert "Holm" not in head
+    assert "W-Y" not in head
 
 
 def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
@@ -217,9 +219,12 @@ def test_per_query(run: Run, folder: Path) -> None:
 
 
 def test_three_runs_are_a_matrix(run: Run, folder: Path) -> None:
-    """Row minus column, marked where Holm's p over all pairs is at most 0.05: of B and C it is 2 * 20/512."""
+    """Row minus column, marked where p over all pairs is at most 0.05: of B and C it is 2 * 20/512 by Holm's method."""
     save(folder / "c.jsonl", finder(late=range(12)))
-    out, _ = run("a.jsonl", "b.jsonl", "c.jsonl", "-m", "RR@10")
+    marked, _ = run("a.jsonl", "b.jsonl", "c.jsonl", "-m", "RR@10")
+    assert "-0.2917*" in marked
+    assert "row minus column; * p at most 0.05, corrected by Westfall-Young for 3 tests" in marked
+    out, _ = run("a.jsonl", "b.jsonl", "c.jsonl", "-m", "RR@10", "--correction", "holm")
     table = out.split("\n\n")[1].split("\n")
     assert [row.split() for row in table] == [
         ["RR@10", "mean", "-", "A", "-", "B", "-", "C"],
@@ -229,7 +234,7 @@ def test_three_runs_are_a_matrix(run: Run, folder: Path) -> None:
     ]
     assert "row minus column; * p at most 0.05, corrected by Holm for 3 tests" in out
     assert "\nRBO of the lists" in out
-    found = json.loads(run("a.jsonl", "b.jsonl", "c.jsonl", "--json")[0])
+    found = json.loads(run("a.jsonl", "b.jsonl", "c.jsonl", "--json", "--correction", "holm")[0])
     assert [(pair["baseline"], pair["candidate"]) for pair in found["pairs"]] == [("A", "B"), ("A", "C"), ("B", "C")]
     tests = [one for pair in found["pairs"] for one in pair["measures"]]
     expected = multipletests([one["p"] for one in tests], method="holm")[1]
@@ -241,9 +246,9 @@ def test_a_difference_that_is_shown_is_said(run: Run, folder: Path) -> None:
     """Better and worse by what the measure wants, and the others by name."""
     save(folder / "c.jsonl", finder(late=range(12)))
     out, _ = run("c.jsonl", "a.jsonl", "-m", "RR@10", "-m", "R@3", "-m", "DupRate@3")
-    assert "B is better than A in RR@10 (p Holm at most 0.05); no difference is shown in R@3, DupRate@3, " in out
+    assert "B is better than A in RR@10 (p W-Y at most 0.05); no difference is shown in R@3, DupRate@3, " in out
     out, _ = run("a.jsonl", "c.jsonl", "-m", "RR@10", "-m", "InvRate@3")
-    assert "B is worse than A in RR@10, InvRate@3 (p Holm at most 0.05)\n" in out
+    assert "B is worse than A in RR@10, InvRate@3 (p W-Y at most 0.05)\n" in out
     assert "A and B score the same on every query" in run("a.jsonl", "a.jsonl")[0]
 
 
@@ -306,16 +311,14 @@ def test_lists_are_compared_whole(run: Run, folder: Path) -> None:
 
 
 def test_runs_that_do_not_mean_the_same_are_refused(run: Run, folder: Path) -> None:
-    """Another k, or another golden set, with what differs."""
+    """Another k with what differs, or a golden set without a common question."""
     save(folder / "k.jsonl", finder(), k=5)
     _, err = run("a.jsonl", "k.jsonl", code=2)
     assert "'k.jsonl' and 'a.jsonl' cannot be compared: they differ in k (5, was 10)" in err
-    other = replace(golden_set(), version="2", judgments=golden_set().judgments[:5])
-    make_run(other, finder(), output=folder / "other.jsonl")
+    queries = tuple(replace(query, id=f"other-{query.id}") for query in golden_set().queries)
+    make_run(replace(golden_set(), queries=queries), finder(), output=folder / "other.jsonl")
     _, err = run("a.jsonl", "other.jsonl", code=2)
-    assert "cannot be compared: they differ in golden set (tiny 2 sha256:" in err
-    _, err = run("other.jsonl", "other.jsonl", code=2)
-    assert "was made on another golden set, or on another version of tiny" in err
+    assert "has no question in common with golden set 'tiny'; it was asked 'other-" in err
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,17 @@ def test_the_ci_is_chosen(run: Run, repository: Path, ci: str, found: set[str]) 
     assert {WORKFLOW, ".gitlab-ci.yml"} & files(repository).keys() == found
 
 
+@pytest.mark.parametrize(("options", "written"), [((), "pass"), (("--on-inconclusive", "fail"), "fail")])
+def test_what_an_inconclusive_gate_does_is_written(
+    run: Run, repository: Path, options: tuple[str, ...], written: str
+) -> None:
+    """With its default, and with a comment that says what both mean."""
+    run(*options, "--yes")
+    text = (repository / "karat.toml").read_text()
+    assert tomllib.loads(text)["gate"] == {"extends": "default", "on_inconclusive": written}
+    assert '"pass" warns (pull requests), "fail" exits with 4 (releases)' in text
+
+
 def test_the_linter_says_nothing_that_only_init_could_mend(run: Run, repository: Path) -> None:
     """No errors; the warnings are true of these ten pages and of any set of sentences, which init announces."""
     out, _ = run("--documents", "docs", "--yes")
@@ -99,7 +110,7 @@ def test_without_documents_there_is_an_example(run: Run, repository: Path) -> No
 
 
 @pytest.mark.slow
-def test_three_questions_at_most(repository: Path, environment: dict[str, str]) -> None:
+def test_four_questions_at_most(repository: Path, environment: dict[str, str]) -> None:
     """What the options leave open is asked for, on standard error; each question has a default."""
 
     def asked(answers: str, *options: str) -> str:
@@ -110,11 +121,13 @@ def test_three_questions_at_most(repository: Path, environment: dict[str, str]) 
         assert "Your documents" not in done.stdout
         return done.stderr
 
-    assert asked("docs\nsearch:find\nboth\n").count("]: ") == 3
+    assert asked("docs\nsearch:find\nboth\nfail\n").count("]: ") == 4
     config = tomllib.loads((repository / "karat.toml").read_text())
     assert config["eval"]["system"] == "search:find"
+    assert config["gate"]["on_inconclusive"] == "fail"
     assert (repository / ".gitlab-ci.yml").exists()
-    assert asked("\n", "--system", "search:find", "--ci", "both").count("]: ") == 1
+    options = ("--system", "search:find", "--ci", "both", "--on-inconclusive", "pass")
+    assert asked("\n", *options).count("]: ") == 1
     assert asked("", "--yes") == ""
 
 

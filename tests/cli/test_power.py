@@ -161,7 +161,7 @@ def test_a_run_alone_says_nothing(run: Run, folder: Path) -> None:
 
 def test_means_alone_have_no_spread(run: Run, folder: Path) -> None:
     """A baseline of fit holds no scores of single queries."""
-    taken = score_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR", "nDCG@5"])
+    taken = score_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR@10", "nDCG@5"])
     write_fit(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
     _, err = run("--run", "b.jsonl", "--against", "baseline-metrics.json", code=2)
     assert "baseline-metrics.json: has means only, and no spread" in err
@@ -194,3 +194,40 @@ def test_runs_that_do_not_mean_the_same_are_refused(run: Run, folder: Path) -> N
 def test_a_wrong_call_is_explained(run: Run, folder: Path, arguments: str, message: str) -> None:
     """Exit code 2, and what is wrong."""
     assert message in run(*arguments.split(), code=2)[1]
+
+
+def test_the_gate_of_a_project_is_simulated(run: Run, folder: Path) -> None:
+    """Eight perfect queries: up to four lost ones cannot be shown, five are; JSON is as the published schema says."""
+    _record_baseline(folder)
+    out, _ = run("--gate", "--runs", "20")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "policy default, 20 simulated runs for each line"
+    assert "what happened fail inconclusive pass" in lines
+    assert "nothing but chance 0.0 % 0.0 % 100.0 %" in lines  # all scores are the same
+    assert "4 of 8 queries lost 0.0 % 100.0 % 0.0 %" in lines
+    assert "5 of 8 queries lost 100.0 % 0.0 % 0.0 %" in lines
+    assert lines[-1].endswith("a loss of 4 of 8 queries is seen in 0 %; seen: a loss of 5 of 8 in 100 %")
+    document = json.loads(run("--gate", "--runs", "20", "--json", "--policy", "threshold")[0])
+    validate(document, json_schema("power"))
+    assert (document["gate"]["policy"], document["gate"]["n"]) == ("threshold", 8)
+    assert document["gate"]["losses"] == [{"lost": 1, "fail": 1.0, "inconclusive": 0.0, "passed": 0.0}]
+
+
+def test_false_alarms_may_come_from_a_second_run(run: Run, folder: Path) -> None:
+    """Two queries of the second run are late: with a policy that tolerates no drop, three of four runs fail."""
+    _record_baseline(folder)
+    document = json.loads(run("--gate", "--run", "b.jsonl", "--policy", "rig", "--runs", "100", "--json")[0])
+    assert document["gate"]["noise_from"] == "run"
+    assert 0.1 < document["gate"]["noise"]["fail"] < 0.45  # both late in the candidate: 1/4
+
+
+def test_what_does_not_go_with_a_gate_is_refused(run: Run, folder: Path) -> None:
+    """A project without a baseline, options of the other table, and a policy without a gate."""
+    assert "has no baseline, whose scores the simulation needs" in run("--gate", code=2)[1]
+    assert "--sd does not go with --gate" in run("--gate", "--sd", "0.2", code=2)[1]
+    assert "--policy goes with --gate" in run("--policy", "fit", code=2)[1]
+
+
+def _record_baseline(folder: Path) -> None:
+    evaluation = score_run(SET, read_answers("a.jsonl", SET), ["RR@10", "R@5", "P@5", "nDCG@5"])
+    write_baseline(Baseline(evaluation=evaluation), folder / "baseline.json")

@@ -40,7 +40,9 @@ def test_markdown_is_printed_and_the_exit_code_is_zero(run: Run, file: Path) -> 
     out, err = run(file, "--date", "2026-11-16")
     assert out.startswith("# RAG Evaluation Report\n\n**Date**: 2026-11-16  \n**Golden set**: turns")
     assert "| RR@10 | 0.6667 | 1.0000 | - | ❌ FAIL (-33.3%) |" in out
-    assert "**Overall**: ❌ FAIL by policy default (2 of 2 checks failed: RR@10, q01)" in out
+    assert (
+        "**Overall**: ❌ FAIL by policy karat.toml (default, but for must\\_pass) (2 of 5 checks failed: RR@10" in out
+    )
     assert err == ""
 
 
@@ -162,7 +164,7 @@ def test_the_schema_is_printed(run: Run) -> None:
 def test_every_format_is_of_its_kind(run: Run, file: Path) -> None:
     """JUnit parses with its failures, CSV has a row for each query, LaTeX is a table."""
     junit = ET.fromstring(run(file, "--format", "junit")[0].encode())
-    assert (junit.tag, junit.get("tests"), junit.get("failures")) == ("testsuites", "2", "2")
+    assert (junit.tag, junit.get("tests"), junit.get("failures")) == ("testsuites", "5", "2")
     assert len(list(csv.DictReader(io.StringIO(run(file, "--format", "csv")[0])))) == 12
     assert "\\toprule" in run(file, "--format", "latex")[0]
 

@@ -42,7 +42,7 @@ def test_one_row_for_each_variant_then_reasons_and_the_front(run: Run, folder: P
     head, before, same, better, worse, broken = table.split("\n")
     assert re.fullmatch(r"variant +RR@10 +P@1 +delta RR@10 +95 % interval +p +p95 ms +verdict", head)
     assert re.match(r"baseline +0\.7500  0\.5000 +- +- +-  +\S+ +-$", before)
-    assert re.search(r"better +1\.0000  1\.0000 +\+0\.2500  \+0\.\d+ to \+0\.\d+  0\.0000 .* ACCEPTED$", better)
+    assert re.search(r"better +1\.0000  1\.0000 +\+0\.2500  \+0\.\d+ to \+0\.\d+  0\.0001 .* ACCEPTED$", better)
     assert re.search(r"worse +0\.5000  0\.0000 +-0\.2500 .* REJECTED$", worse)
     assert re.search(r"same .* \+0\.0000 .* ACCEPTED$", same)
     assert re.search(r"broken +- +- +- +- +- +- +failed$", broken)
@@ -50,7 +50,7 @@ def test_one_row_for_each_variant_then_reasons_and_the_front(run: Run, folder: P
     assert front.startswith("quality and latency")
     assert summary.splitlines() == [
         "2 of 4 accepted: not worse by policy default",
-        "p is corrected for 3 variants (Holm); intervals are not",
+        "p is corrected for 3 variants (Westfall-Young); intervals are not",
         "experiments.json has them as exp-001 to exp-004",
     ]
     assert f"karat: 2 of 4: system={MODULE}:better" in err
@@ -61,12 +61,12 @@ def test_json_has_everything(run: Run, folder: Path) -> None:
     found = json.loads(run("sweep.toml", "--json", "--objective", "P@1", "--policy", "threshold")[0])
     assert (found["policy"], found["objective"], found["require_gain"]) == ("threshold", "P@1", True)
     assert found["baseline"]["results"]["RR@10"] == 0.75
-    assert found["correction"] == {"method": "holm", "variants": 3, "not_counted": 0}
+    assert found["correction"] == {"method": "westfall-young", "variants": 3, "not_counted": 0}
     same, better, worse, broken = found["variants"]
     assert [one["verdict"] for one in found["variants"]] == ["REJECTED", "ACCEPTED", "REJECTED", "REJECTED"]
     assert better["objective"]["difference"] == 0.5
-    assert better["p_corrected"] == 3 * 2**-12
-    assert [check["kind"] for check in worse["checks"]] == ["max_drop_rel", "max_drop_rel"]
+    assert better["p_corrected"] == 2**-12  # no other variant changed as much
+    assert [check["kind"] for check in worse["checks"]] == ["failed", "empty", "slow"] + ["max_drop_rel"] * 2
     assert broken["error"].startswith("every one of 24")
     assert same["config_changes"] == {"eval.system": f"{MODULE}:same"}
     assert (folder / better["run"]).is_file()

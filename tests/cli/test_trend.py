@@ -42,6 +42,11 @@ def aged(path: Path) -> Path:
     return edited(path, lambda line: {key: value for key, value in line.items() if key != "begun"})
 
 
+def ask_otherwise(made: GoldenSet) -> GoldenSet:
+    """A golden set without a question of this one: under the same ids it asks something else."""
+    return replace(made, queries=tuple(replace(query, text=f"{query.text}!") for query in made.queries))
+
+
 def test_the_table_and_the_bars(run: Run, three: GoldenSet) -> None:
     """A row for each run with what changed since the one before, then each metric in one line."""
     out, err = run()
@@ -61,7 +66,7 @@ def test_the_table_and_the_bars(run: Run, three: GoldenSet) -> None:
 def test_json_is_as_the_published_schema_says(run: Run, three: GoldenSet, tmp_path: Path) -> None:
     """With two histories, a run on another golden set and a file that cannot be read."""
     make_run(tmp_path, three, FIRST, "k-2026-01-04-aaaaaaaa", k=20, ms=None)
-    make_run(tmp_path, replace(three, documents=three.documents[:-1]), FIRST, "o-2026-01-04-aaaaaaaa")
+    make_run(tmp_path, ask_otherwise(three), FIRST, "o-2026-01-04-aaaaaaaa")
     (tmp_path / "runs" / "damaged.jsonl").write_text("{")
     report = json.loads(run("--json")[0])
     validate(report, json_schema("trend"))
@@ -122,7 +127,7 @@ def test_json_has_all_of_it(run: Run, three: GoldenSet) -> None:
     assert second == {
         "run": "p-2026-01-03-aaaaaaaa.jsonl", "path": "runs/p-2026-01-03-aaaaaaaa.jsonl", "date": "2026-01-03",
         "date_from": "name", "time": None, "time_from": None, "queries": 12, "failed": 0,
-        "measures": {"P@1": 0.0, "RR@10": 0.5}, "p95": 10.0, "changes": [],
+        "measures": {"P@1": 0.0, "RR@10": 0.5}, "p95": 10.0, "changes": [], "golden_change": None,
     }  # fmt: skip
 
 
@@ -177,7 +182,7 @@ def test_no_run_is_a_mistake(run: Run, made: GoldenSet) -> None:
 
 def test_what_is_in_no_history_is_told(run: Run, three: GoldenSet, tmp_path: Path) -> None:
     """Other golden sets in a list of their own, what cannot be read with its reason, and days that are not certain."""
-    other = replace(three, name="older", version="0.9", documents=three.documents[:-1])
+    other = replace(ask_otherwise(three), name="older", version="0.9")
     make_run(tmp_path, other, FIRST, "p-2025-12-31-aaaaaaaa")
     aged(make_run(tmp_path, three, FIRST, "mine", errors={"q01": "timed out"}))
     (tmp_path / "runs" / "p-2026-01-04-aaaaaaaa.jsonl").write_text("{")
@@ -202,7 +207,7 @@ def test_histories_that_differ_in_how_they_were_asked_say_so(run: Run, three: Go
 
 def test_nothing_on_this_set_is_no_mistake_and_nothing_at_all_is(run: Run, made: GoldenSet, tmp_path: Path) -> None:
     """Runs on another set are something to see; files of which none can be read are told and end with 2."""
-    make_run(tmp_path, replace(made, documents=made.documents[:-1]), FIRST, "p-2026-01-01-aaaaaaaa")
+    make_run(tmp_path, ask_otherwise(made), FIRST, "p-2026-01-01-aaaaaaaa")
     out, _ = run("--svg", "trend.svg")
     assert out.startswith("no run on turns sha256:")
     (tmp_path / "runs" / "p-2026-01-01-aaaaaaaa.jsonl").write_text("")

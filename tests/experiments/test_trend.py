@@ -125,7 +125,8 @@ def test_without_a_day_that_of_the_file_counts(tmp_path: Path, made: GoldenSet, 
 
 def test_runs_on_another_golden_set_are_listed_apart(tmp_path: Path, made: GoldenSet) -> None:
     """They are in no history, have no score, and what changed is told against the run before on the same set."""
-    other = replace(made, name="other", documents=made.documents[:-1])
+    queries = tuple(replace(query, text=f"{query.text}!") for query in made.queries)
+    other = replace(made, name="other", queries=queries)
     make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa", system={"size": 1})
     make_run(tmp_path, other, THIRD, "p-2026-01-02-aaaaaaaa", system={"size": 2})
     make_run(tmp_path, made, THIRD, "p-2026-01-03-aaaaaaaa", system={"size": 1})

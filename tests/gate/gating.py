@@ -38,9 +38,14 @@ def gate(candidate: Evaluation, baseline: Evaluation | None, *rules: Rule, **fie
     return decide(candidate, baseline, Policy(name="test", rules=rules, **fields))
 
 
+def of_rules(decision: Decision) -> list[Check]:
+    """The checks of a decision without the operational ones."""
+    return [check for check in decision.checks if check.kind not in ("failed", "empty", "slow")]
+
+
 def only(candidate: Evaluation, baseline: Evaluation | None, rule: Rule, **fields: Any) -> Check:
-    """Decide by a rule that makes one check, and return it."""
-    (check,) = gate(candidate, baseline, rule, **fields).checks
+    """Decide by a rule that makes one check, and return it; operational checks are left out."""
+    (check,) = of_rules(gate(candidate, baseline, rule, **fields))
     return check
 
 

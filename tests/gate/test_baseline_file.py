@@ -26,8 +26,10 @@ from evaluations import make_evaluation, mean
 from karat.core import InputError, Scores
 from karat.evaluation import Evaluation, system_changes
 from karat.gate import Baseline, decide, named_policy, read_baseline, write_baseline, write_fit
+from karat.golden import Question
 from strategies import quick
 
+NOT_MEASURES = ("text", "judgments", "documents", "hits", "missing")
 FULL = Baseline(
     evaluation=run_of(
         {"RR": [1.0, 0.5], "nDCG@5": [0.9, math.nan]},
@@ -36,6 +38,8 @@ FULL = Baseline(
         definitions={"RR": "RR(rel=2)"},
         latency={"total": {"n": 2.0, "mean": 1.5, "p50": 1.5, "p95": 2.0, "p99": 2.0}},
         lists={"q1": ("pool", "wifi"), "q2": ()},
+        depth=100,
+        questions={"q1": Question(text="Pool?", judgments="0a1b", documents="2c3d")},
         failures={"q2": "TimeoutError: 60 s"},
         unfound=frozenset({"q2"}),
         total=2,
@@ -65,7 +69,7 @@ def same(one: Baseline, other: Baseline) -> bool:
 
 
 def _plain(baseline: Baseline) -> dict[str, Any]:
-    found: dict[str, Any] = {"recorded": baseline.recorded, "forced": baseline.forced}
+    found: dict[str, Any] = {"recorded": baseline.recorded, "forced": baseline.forced, "rebased": baseline.rebased}
     for field in fields(Evaluation):
         value = getattr(baseline.evaluation, field.name)
         found[field.name] = sorted(value) if isinstance(value, frozenset) else value
@@ -97,6 +101,7 @@ def test_format_1_is_still_read(tmp_path: Path) -> None:
     path = written(tmp_path / "baseline.json")
     record = json.loads(path.read_text())
     record["format"] = 1
+    del record["digest"], record["depth"]
     for row in record["queries"].values():
         row.pop("missing", None)
     path.write_text(json.dumps(record))
@@ -135,10 +140,13 @@ def test_what_was_lost_is_damage(tmp_path: Path, damage: Callable[[Any], object]
 
 
 def test_a_diff_shows_one_line_for_each_query(tmp_path: Path) -> None:
-    """Readable JSON with a line for each query: another score of one changes its line and the mean, and no more."""
+    """Readable JSON with a line for each query: another score of one changes its line, the mean and the digest."""
     path = written(tmp_path / "baseline.json")
     before = path.read_text().split("\n")
-    assert json.loads(path.read_text())["queries"]["q1"] == {"RR": [1.0], "nDCG@5": [0.9], "hits": ["pool", "wifi"]}
+    assert json.loads(path.read_text())["queries"]["q1"] == {
+        "text": "Pool?", "judgments": "0a1b", "documents": "2c3d", "RR": [1.0], "nDCG@5": [0.9],
+        "hits": ["pool", "wifi"],
+    }  # fmt: skip
     assert '    "q2": {"RR": [0.5], "nDCG@5": [null], "missing": {"nDCG@5": "unknown"}, "hits": []}' in before
     scores = run_of({"RR": [1.0, 0.25], "nDCG@5": [0.9, math.nan]}, definitions={"RR": "RR(rel=2)"}).scores
     changed = replace(FULL.evaluation, scores=scores, means={**FULL.evaluation.means, "RR": 0.625})
@@ -146,6 +154,7 @@ def test_a_diff_shows_one_line_for_each_query(tmp_path: Path) -> None:
     after = path.read_text().split("\n")
     assert len(before) == len(after)
     assert [line.split(":")[0].strip() for line, was in zip(after, before, strict=True) if line != was] == [
+        '"digest"',
         '"RR"',
         '"q2"',
     ]
@@ -182,9 +191,7 @@ def baselines(draw: st.DrawFn) -> Baseline:
     """Any baseline: odd ids, several repeats, values that are missing, queries without a score."""
     queries = draw(st.lists(ids, max_size=4, unique=True))
     measures = (
-        draw(st.lists(texts.filter(lambda name: name not in ("hits", "missing")), max_size=3, unique=True))
-        if queries
-        else []
+        draw(st.lists(texts.filter(lambda name: name not in NOT_MEASURES), max_size=3, unique=True)) if queries else []
     )
     count = draw(st.integers(1, 3))  # of repeats; a query that was not asked in each of them has its mean
     sizes = {query: draw(st.sampled_from([1, count])) for query in queries}
@@ -202,7 +209,7 @@ def baselines(draw: st.DrawFn) -> Baseline:
             | {name: mean([mean(value) for value in column.values()]) for name, column in values.items()},
             latency=draw(st.dictionaries(texts, st.dictionaries(texts, numbers, max_size=3), max_size=2)),
             queries=tuple(queries), total=draw(st.integers(0, len(queries))),
-            lists={query: tuple(draw(st.lists(ids, max_size=3))) for query in draw(some)},
+            lists={query: tuple(draw(st.lists(ids, max_size=3))) for query in draw(some)}, depth=10,
             failures={query: draw(texts) for query in draw(some)},
             unfound=frozenset(draw(some)),
         ),
@@ -328,8 +335,8 @@ class TestWhatIsNone:
             (b"3", "is not a baseline"),
             (b'{"karat": "run", "format": 1}', "is not a baseline"),
             (b'{"karat": "baseline", "karat": "baseline"}', "key 'karat' appears twice"),
-            (b'{"karat": "baseline"}', "is a baseline of format None, and this karat reads 1 and 2; read it with"),
-            (b'{"karat": "baseline", "format": 3}', "is a baseline of format 3, and this karat reads 1 and 2"),
+            (b'{"karat": "baseline"}', "is a baseline of format None, and this karat reads 1 to 3; read it with"),
+            (b'{"karat": "baseline", "format": 4}', "is a baseline of format 4, and this karat reads 1 to 3"),
             (b'{"karat": "baseline", "format": "x"}', "is a baseline of format 'x'"),
             (b'{"karat": "baseline", "format": 1}', "is a damaged baseline: it lacks 'queries'"),
             (b"\xff\xfe{}", "byte 0xff is not UTF-8"),
@@ -413,9 +420,22 @@ class TestWhatIsNone:
         path.write_text(
             "".join(line.replace('["pool", "wifi"]},', '["pool", "wifi"]}') for line in lines if '"q2": {' not in line)
         )
-        with pytest.raises(InputError, match="is a damaged baseline: it holds 1 of 2 queries"):
+        with pytest.raises(
+            InputError, match=r"is a damaged baseline: the mean of RR is 0\.75, and that of its queries 1"
+        ):
             read_baseline(path)
-        path.write_text(json.dumps({**record(), "settings": {"sample": 3}, "total": 9}))
+        path.write_text(json.dumps({**record(), "total": 9}))
+        with pytest.raises(InputError, match="it does not match its digest: it was edited, or lost or gained rows"):
+            read_baseline(path)
+
+    def test_lost_rows_of_format_2(self, tmp_path: Path) -> None:
+        """It has no digest, and counts its queries."""
+        path = tmp_path / "baseline.json"
+        older = {key: value for key, value in record().items() if key not in ("digest", "depth")} | {"format": 2}
+        path.write_text(json.dumps({**older, "total": 9}))
+        with pytest.raises(InputError, match="is a damaged baseline: it holds 2 of 9 queries"):
+            read_baseline(path)
+        path.write_text(json.dumps({**older, "settings": {"sample": 3}, "total": 9}))
         with pytest.raises(InputError, match="it holds 2 of 3 queries"):
             read_baseline(path)
 
@@ -451,7 +471,7 @@ class TestFit:
         path = tmp_path / "baseline-metrics.json"
         path.write_text(json.dumps(FIT_FILE))
         found = read_baseline(path)
-        assert found.evaluation.means == {"R@5": 0.82, "P@5": 0.68, "RR": 0.74, "nDCG@5": 0.78}
+        assert found.evaluation.means == {"R@5": 0.82, "P@5": 0.68, "RR@10": 0.74, "RR": 0.74, "nDCG@5": 0.78}
         assert [found.evaluation.latency_of(name) for name in ("p50", "p95", "p99")] == [180.0, 420.0, 850.0]
         assert (found.recorded, found.evaluation.name) == ("2026-01-04T12:00:00Z", "1.0.0")
         assert found.evaluation.provenance.system["embedding_model"] == "text-embedding-3-large"
@@ -462,17 +482,17 @@ class TestFit:
         path.write_text(json.dumps(FIT_FILE))
         old = read_baseline(path).evaluation
         latency = {"total": {"p50": 180.0, "p95": 420.0, "p99": 850.0}}
-        new = run_of({"R@5": [0.80], "P@5": [0.646], "RR": [0.703], "nDCG@5": [0.75]}, latency=latency)
+        new = run_of({"R@5": [0.80], "P@5": [0.646], "RR@10": [0.703], "nDCG@5": [0.75]}, latency=latency)
         assert decide(new, old, named_policy("fit")).outcome.value == "pass"
-        new = run_of({"R@5": [0.79], "P@5": [0.645], "RR": [0.702], "nDCG@5": [0.74]}, latency=latency)
+        new = run_of({"R@5": [0.79], "P@5": [0.645], "RR@10": [0.702], "nDCG@5": [0.74]}, latency=latency)
         assert [f"{check.name} {check.kind}" for check in decide(new, old, named_policy("fit")).failures] == [
-            "R@5 min", "P@5 max_drop_rel", "RR max_drop_rel", "nDCG@5 min", "nDCG@5 max_drop_rel",
+            "R@5 min", "P@5 max_drop_rel", "RR@10 max_drop_rel", "nDCG@5 min", "nDCG@5 max_drop_rel",
         ]  # fmt: skip
 
     def test_it_is_written(self, tmp_path: Path) -> None:
         """Names, types and places as in the source; what karat wrote, karat reads."""
         evaluation = run_of(
-            {"R@5": [0.82], "P@5": [0.68], "RR": [0.74], "nDCG@5": [0.78]},
+            {"R@5": [0.82], "P@5": [0.68], "RR@10": [0.74], "nDCG@5": [0.78]},
             golden={"name": "hotel", "version": "1.0.0", "fingerprint": "sha256:aa"},
             system={
                 "embedder": {"model": "text-embedding-3-large"},
@@ -484,7 +504,7 @@ class TestFit:
         path = tmp_path / "baseline-metrics.json"
         write_fit(Baseline(evaluation=evaluation, recorded="2026-01-04T12:00:00Z"), path)
         assert json.loads(path.read_text()) == FIT_FILE
-        assert read_baseline(path).evaluation.means == evaluation.means
+        assert read_baseline(path).evaluation.means == {**evaluation.means, "RR": 0.74}
 
     def test_what_it_needs_is_named(self, tmp_path: Path) -> None:
         """A run without one of its measures, or without times, is not written."""
@@ -492,7 +512,7 @@ class TestFit:
         with pytest.raises(
             InputError, match=r"the run has no P@5, nDCG@5, latency.p50, latency.p95, latency.p99, which"
         ):
-            write_fit(Baseline(evaluation=run_of({"R@5": [0.8], "RR": [0.7], "nDCG@5": [math.nan]})), path)
+            write_fit(Baseline(evaluation=run_of({"R@5": [0.8], "RR@10": [0.7], "nDCG@5": [math.nan]})), path)
         assert not path.exists()
 
     def test_the_parts_are_compared_by_their_names(self, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from statsmodels.stats.multitest import multipletests
 from evaluations import make_evaluation
 from karat.core import InputError, MeasureError, UsageError
 from karat.evaluation import Evaluation
-from karat.gate import Comparison, Correction, compare, compare_all
-from karat.gate._comparison import correct, shared_measures
+from karat.gate import Correction, compare, compare_all
+from karat.gate._comparison import shared_measures
 from strategies import quick
 
 Rows = Sequence[float | tuple[float, ...]] | NDArray[np.float64]
@@ -165,7 +165,7 @@ def test_segments_by_hand() -> None:
     assert whole.segment is None
     assert whole.n == 5
     assert (a.segment, a.n, a.difference, a.wins) == (("category", "a"), 3, pytest.approx(2 / 3), 3)
-    assert (a.p, a.p_corrected) == (0.25, 0.5)
+    assert (a.p, a.p_corrected) == (0.25, 0.25)  # the one query of b that changed is never as far out
     assert (b.n, b.difference, b.p, b.p_corrected, b.losses) == (2, -0.5, 1.0, 1.0, 1)
     assert (c.n, c.p, c.p_corrected) == (0, None, None)
     assert a.to_dict()["segment"] == {"category": "a"}
@@ -177,8 +177,9 @@ def test_segments_leave_the_whole_as_it_was() -> None:
     half = {("type", "one"): [f"q{i}" for i in range(20)]}
     plain, parted = compare(now, then), compare(now, then, segments=half)
     assert parted[:5] == plain
-    expected = multipletests([one.p for one in parted[5:]], method="holm")[1]
-    assert [one.p_corrected for one in parted[5:]] == pytest.approx(expected.tolist())
+    by_holm = compare(now, then, segments=half, correction="holm")
+    expected = multipletests([comparison.p for comparison in by_holm[5:]], method="holm")[1]
+    assert [comparison.p_corrected for comparison in by_holm[5:]] == pytest.approx(expected.tolist())
 
 
 def test_the_unit_is_the_query() -> None:
@@ -216,7 +217,9 @@ def test_many_tests_can_still_find_something() -> None:
     pairs = compare_all(runs)
     assert [(pair.baseline, pair.candidate) for pair in pairs[:3]] == [(0, 1), (0, 2), (0, 3)]
     far = next(pair for pair in pairs if (pair.baseline, pair.candidate) == (0, 14))
-    assert far.measures[0].p_corrected == pytest.approx(105 / 10_500)
+    assert far.measures[0].p_corrected == 1 / 10_000
+    by_holm = next(pair for pair in compare_all(runs, correction="holm") if (pair.baseline, pair.candidate) == (0, 14))
+    assert by_holm.measures[0].p_corrected == pytest.approx(105 / 10_500)
     assert far.measures[0].significant
 
 
@@ -264,13 +267,28 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 
 def test_nothing_tested_is_nothing_corrected() -> None:
-    """What has no p counts for nobody else's."""
-    some = [
-        Comparison(measure="RR", n=n, baseline=0.0, candidate=0.0, difference=0.0, p=p)
-        for n, p in [(9, 0.02), (0, None)]
-    ]
-    assert [one.p_corrected for one in correct(some)] == [0.02, None]
-    assert correct([]) == []
+    """A measure without a p does not count as a test of the others."""
+    then, now = made(RR=[0.0] * 9, P_at_5=[0.5, *[math.nan] * 8]), made(RR=[1.0] * 9, P_at_5=[1.0, *[math.nan] * 8])
+    for correction in ("westfall-young", "holm"):
+        first, second = compare(now, then, ["RR", "P@5"], correction=correction)  # type: ignore[arg-type]
+        assert (first.p_corrected, second.p_corrected) == (2 / 512, None)
+
+
+def test_measures_that_change_together_are_corrected_as_one() -> None:
+    """Six queries rise in both measures: p is 2/64 by Westfall and Young, and twice as much by Holm."""
+    then, now = made(RR=[0.0] * 6, P_at_5=[0.0] * 6), made(RR=[1.0] * 6, P_at_5=[0.4] * 6)
+    assert [comparison.p_corrected for comparison in compare(now, then)] == [2 / 64] * 2
+    assert [comparison.p_corrected for comparison in compare(now, then, correction="holm")] == [4 / 64] * 2
+
+
+def test_a_geometric_mean_is_compared_as_one() -> None:
+    """GMAP over 0.25 and 1 is 0.5, and the test is that of the logarithms."""
+    then, now = made(GMAP=[0.25, 1.0, 0.5, 0.5]), made(GMAP=[0.5, 0.5, 0.25, 0.5])
+    (found,) = compare(now, then)
+    assert (found.baseline, found.candidate) == (pytest.approx(0.5), pytest.approx(2 ** (-5 / 4)))
+    assert found.difference == pytest.approx(2 ** (-5 / 4) - 0.5)
+    assert found.p == 1.0  # the logs are 1, -1 and -1: any of eight sums is as far from 0
+    assert found.p_t == pytest.approx(stats.ttest_1samp(np.log2([2, 0.5, 0.5, 1]), 0).pvalue)
 
 
 SCORES = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 1.0])] * 2), min_size=2, max_size=14)

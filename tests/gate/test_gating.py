@@ -131,5 +131,6 @@ class TestComplete:
 
     def test_another_set(self) -> None:
         """A run of another golden set has other queries."""
-        with pytest.raises(InputError, match="was made on another golden set"):
-            self.gate(golden={"fingerprint": "sha256:0"})
+        traces = (Trace(query="qa", text="Another question?"),)
+        with pytest.raises(InputError, match="'mine' has no question in common with golden set"):
+            self.gate(golden={"fingerprint": "sha256:0"}, traces=traces)

@@ -94,7 +94,7 @@ def test_a_comparison_as_a_document() -> None:
     comparison = compare_document(two(), TEXTS, per_query=True)
     to_json(comparison)
     assert [(run.label, run.name, run.failed) for run in comparison.runs] == [("A", "old", 0), ("B", "new", 1)]
-    assert (comparison.correction, comparison.tests) == ("holm", 2)
+    assert (comparison.correction, comparison.tests) == ("westfall-young", 2)
     assert comparison.measures == ("RR", "Unjudged@10")
     (pair,) = comparison.pairs
     assert (pair.baseline, pair.candidate) == ("A", "B")

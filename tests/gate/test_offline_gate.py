@@ -1,7 +1,8 @@
 """Section 1 of the statistics, step by step, against a second implementation on SciPy and statsmodels.
 
 The second one shares no code with karat: exact sign flips are SciPy's, or counted on a lattice where there are too many
-for it; Holm's correction is that of statsmodels; the bound is SciPy's t; means and margins are fractions.
+for it; the correction of Westfall and Young is written out in plain Python, or drawn with other flips; the bound is
+SciPy's t; means and margins are fractions.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from gating import gate, run_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from karat.gate import Check, Rule
+from step_down_oracle import adjusted_by_draws, adjusted_by_hand
 from strategies import quick, thorough
 
 PARTS = 12
@@ -82,15 +83,24 @@ def counted_flips(changed: list[int]) -> float:
 
 def expected(columns: list[Pairs]) -> list[Expected]:
     """Decide by the text of section 1."""
-    raw = [sign_flips([after - before for before, after in pairs]) for pairs in columns]
-    adjusted = multipletests(raw, alpha=ALPHA, method="holm")[1]
-    return [_expected(pairs, p, q, raw) for pairs, p, q in zip(columns, raw, adjusted, strict=True)]
+    rows = [[after - before for before, after in pairs] for pairs in columns]
+    changed = sum(any(query) for query in zip(*rows, strict=True))
+    if len(columns) == 1:
+        adjusted = [sign_flips(rows[0])]
+    elif changed <= 8:
+        adjusted = adjusted_by_hand(rows)
+    else:
+        adjusted = adjusted_by_draws(np.array(rows, float), 20_000).tolist()
+    exact = changed <= 16
+    drawn = not exact or (len(columns) > 1 and changed > 8)
+    return [_expected(pairs, p, exact=exact, drawn=drawn) for pairs, p in zip(columns, adjusted, strict=True)]
 
 
-def _expected(pairs: Pairs, raw: float, adjusted: float, family: list[float]) -> Expected:
+def _expected(pairs: Pairs, adjusted: float, *, exact: bool, drawn: bool) -> Expected:
     n = len(pairs)
     change = [after - before for before, after in pairs]
-    margin = max(Fraction(5, 100) * Fraction(sum(before for before, _ in pairs), n * PARTS), Fraction(1, 100))
+    was = Fraction(sum(before for before, _ in pairs), n * PARTS)
+    margin = max(was * 5 / 100, min(Fraction(1, 100), was / 2) if was else Fraction(1, 100))
     mean = Fraction(sum(change), n * PARTS)
     spread = math.sqrt(n * sum(one * one for one in change) - sum(change) ** 2) if n > 1 else math.nan
     spread /= PARTS * math.sqrt(n * (n - 1)) if n > 1 else 1
@@ -103,12 +113,12 @@ def _expected(pairs: Pairs, raw: float, adjusted: float, family: list[float]) ->
         outcome = "pass"
     else:
         outcome = "inconclusive"
-    exact = sum(one != 0 for one in change) <= 16
-    # Beyond 16 changes karat draws 9,999 flips: its p is off by a few standard errors, times Holm's factor.
-    error = 0.0 if exact else len(family) * 5 * math.sqrt(raw * (1 - raw) / 9_999) + len(family) / 10_000
+    # Beyond 16 changes karat draws 9,999 flips, and the oracle beyond 8: both are off by a few standard errors.
+    error = 6 * math.sqrt(adjusted * (1 - adjusted) / 9_999) + 2 / 10_000 if drawn else 0.0
     near = abs(adjusted - ALPHA) <= error + 1e-12 or abs(bound + float(margin)) < 1e-9
-    needed = None if not spread or math.isnan(spread) else spread**2 / float(margin) ** 2
-    return Expected(outcome, float(adjusted), exact, near, float(margin), needed)
+    effect = max(-mean, margin)
+    needed = None if not spread or math.isnan(spread) else spread**2 / float(effect) ** 2
+    return Expected(outcome, float(adjusted), not drawn, near, float(margin), needed)
 
 
 def decided(columns: list[Pairs], *, test: str = "non_inferior") -> tuple[Check, ...]:
@@ -124,7 +134,7 @@ def agrees(columns: list[Pairs]) -> list[Expected]:
     wanted = expected(columns)
     any_drawn = not all(one.exact for one in wanted)
     for check, one in zip(decided(columns), wanted, strict=True):
-        assert check.p == pytest.approx(one.p, abs=0.05 if any_drawn else 1e-12), (columns, check)
+        assert check.p == pytest.approx(one.p, abs=0.03 if any_drawn else 1e-12), (columns, check)
         assert check.limit == pytest.approx(one.margin, rel=1e-12)
         if not one.near:
             assert check.outcome.value == one.outcome, (columns, check, one)
@@ -193,12 +203,16 @@ def test_both_agree_whatever_the_scores(columns: list[Pairs]) -> None:
 @quick
 @given(families())
 def test_a_significant_drop_fails_exactly_where_section_1_does(columns: list[Pairs]) -> None:
-    """The rule without non-inferiority: the same failures, and all else passes."""
+    """The rule without non-inferiority: the same failures; all else passes, if it could have failed."""
     wanted = expected(columns)
-    for check, one in zip(decided(columns, test="significant_drop"), wanted, strict=True):
+    for check, one, pairs in zip(decided(columns, test="significant_drop"), wanted, columns, strict=True):
         if not one.near:
             assert (check.outcome.value == "fail") == (one.outcome == "fail")
-            assert check.outcome.value in ("pass", "fail")
+        if check.outcome.value == "inconclusive":
+            fell = sum(before - after for before, after in pairs) > len(pairs) * PARTS * one.margin
+            assert fell or len(pairs) < 5
+            assert check.p is not None
+            assert check.p > ALPHA
 
 
 @pytest.mark.slow
@@ -237,5 +251,5 @@ def test_fewer_than_five_changes_cannot_reach_the_level() -> None:
     """All fall from 1 to 0: four of them are p = 1/16 and said to be too few, five are p = 1/32 and fail."""
     four, five = (decided([[(PARTS, 0)] * n + [(PARTS, PARTS)] * 4])[0] for n in (4, 5))
     assert (four.outcome.value, four.p) == ("inconclusive", 1 / 16)
-    assert four.reason == "too few changed to tell: 4 changed, and fewer than 5 cannot reach 0.05"
+    assert "too few changed to test: 4 of 8 queries, so p cannot be below 0.062, and 0.05 is needed" in four.reason
     assert (five.outcome.value, five.p) == ("fail", 1 / 32)

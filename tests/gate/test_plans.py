@@ -86,3 +86,13 @@ def test_aims_that_make_no_sense_are_refused(given: dict[str, float], words: str
     """No effect, no number, and a power that guessing would reach."""
     with pytest.raises(UsageError, match=words):
         Aim(**given)  # type: ignore[arg-type]
+
+
+def test_a_geometric_mean_is_not_planned_by_differences() -> None:
+    """A difference of 0.05 in single values says nothing about GMAP, so no number is given."""
+    then, now = (
+        make_evaluation(values={"GMAP": {"q1": 0.5, "q2": 0.2}}),
+        make_evaluation(values={"GMAP": {"q1": 0.1, "q2": 0.4}}),
+    )
+    (reach,) = compute_reach_of_runs(now, then, ["GMAP"])
+    assert (reach.measure, reach.sd, reach.needed) == ("GMAP", None, None)

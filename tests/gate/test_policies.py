@@ -13,7 +13,7 @@ from evaluations import make_evaluation
 from karat.core import InputError, KaratError, UsageError
 from karat.gate import POLICIES, Decision, Must, Rule, decide, named_policy, read_policy
 
-FIT = {"R@5": [0.9, 0.9], "P@5": [0.7, 0.7], "RR": [0.8, 0.8], "nDCG@5": [0.8, 0.8]}
+FIT = {"R@5": [0.9, 0.9], "P@5": [0.7, 0.7], "RR@10": [0.8, 0.8], "nDCG@5": [0.8, 0.8]}
 FAST = {"total": {"n": 2, "mean": 90.0, "p50": 90.0, "p95": 420.0, "p99": 480.0}}
 
 
@@ -52,11 +52,12 @@ class TestNamed:
         slow = run_of(FIT, latency={"total": FAST["total"] | {"p95": 500.1}})
         assert [check.reason for check in decide(slow, good, chosen).failures] == ["500.1 is above 500"]
 
-    @pytest.mark.parametrize("missing", [*FIT, "latency.p95"])
+    @pytest.mark.parametrize("missing", [*FIT, "latency.p50", "latency.p95", "latency.p99"])
     def test_fit_fails_by_name_on_what_is_missing(self, missing: str) -> None:
         """In fit's code ``undefined < 0.8`` is false, and passes (ERR-13)."""
         columns = {name: column for name, column in FIT.items() if name != missing}
-        found = run_of(columns, latency={} if missing == "latency.p95" else FAST)
+        times = {name: value for name, value in FAST["total"].items() if name != missing.removeprefix("latency.")}
+        found = run_of(columns, latency={"total": times})
         failures = decide(found, run_of(FIT, latency=FAST), named_policy("fit")).failures
         assert {check.name for check in failures} == {missing}
         assert all("what is not measured does not pass" in check.reason for check in failures)
@@ -64,10 +65,10 @@ class TestNamed:
     def test_beluga(self) -> None:
         """beluga: mean RR of at least 0.7; queries below 0.3 are listed."""
         chosen = named_policy("beluga")
-        assert decide(run_of({"RR": [0.4, 1.0]}), None, chosen).exit_code == 0
-        assert decide(run_of({"RR": [0.2, 1.0]}), None, chosen).exit_code == 1
-        assert chosen.list_below == {"RR": 0.3}
-        assert chosen.measures == ("RR",)
+        assert decide(run_of({"RR@10": [0.4, 1.0]}), None, chosen).exit_code == 0
+        assert decide(run_of({"RR@10": [0.2, 1.0]}), None, chosen).exit_code == 1
+        assert chosen.list_below == {"RR@10": 0.3}
+        assert chosen.measures == ("RR@10",)
 
     def test_rig(self) -> None:
         """rig: no mean may drop, or rise if lower is better; 1e-10 is within rounding."""
@@ -130,7 +131,7 @@ class TestNamed:
         """With what was probably meant."""
         with pytest.raises(UsageError, match="unknown policy 'treshold', did you mean 'threshold'"):
             named_policy("treshold")
-        with pytest.raises(UsageError, match="unknown policy 'strict'; known: default, fit,"):
+        with pytest.raises(UsageError, match="unknown policy 'strict'; known: default, threshold, fit,"):
             read_policy("strict", {})
 
 
@@ -157,9 +158,11 @@ def test_a_table_is_read() -> None:
         "list_below": {"mrr": 0.5},
     }
     found = read_policy(None, table)
-    assert found.name == "beluga"
+    assert (found.name, found.extends) == ("karat.toml", "beluga")
+    assert "R@5 category=prices: at least 0.5, not worse than tolerated (new)" in found.changes
+    assert "alpha: 0.01 (was: 0.05)" in found.changes
     assert found.rules == (
-        Rule(metric="RR", min=0.7),
+        Rule(metric="RR@10", min=0.7),
         Rule(metric="R@5", where=("category", "prices"), min=0.5, non_inferior=True),
         Rule(metric="latency.embed.p99", max=50.0, max_rise_rel=1.5),
         Rule(metric="coverage", min=1.0),
@@ -167,7 +170,7 @@ def test_a_table_is_read() -> None:
     assert found.must_pass == (Must(query="q1"), Must(query="q2", metric="RR", min=1.0))
     assert (found.drop.alpha, found.drop.relative, found.drop.absolute) == (0.01, 0.1, 0.02)
     assert (found.on_inconclusive, found.list_below) == ("fail", {"RR": 0.5})
-    assert found.measures == ("RR", "R@5")
+    assert found.measures == ("RR@10", "R@5", "RR")
 
 
 RULE = {"metric": "RR", "min": 0.5}
@@ -186,7 +189,7 @@ RULE = {"metric": "RR", "min": 0.5}
         ({"on_inconclusive": True}, "on_inconclusive = True; choose pass or fail"),
         ({"alpha": 0}, "alpha 0.0 should lie between 1e-06 and 0.5"),
         ({"alpha": "0.05"}, "alpha = '0.05'; write a number"),
-        ({"relative": 5}, "relative = 5; write a share, such as 0.05 for 5 %"),
+        ({"relative": 5}, "relative = 5; a gate that tolerates so large a drop lets everything pass"),
         ({"relative": -0.1}, "relative tolerance -0.1 should be"),
         ({"absolute": math.inf}, "absolute = inf; write a number"),
         ({"list_below": 0.3}, "list_below = 0.3; write a table"),
@@ -211,7 +214,10 @@ RULE = {"metric": "RR", "min": 0.5}
         ({"rules": [{"metric": "RR", "max_drop_abs": "5 %"}]}, "max_drop_abs = '5 %'; write a number"),
         ({"rules": [{"metric": "RR", "max_drop_abs": -0.02}]}, "max_drop_abs = -0.02; write 0 or a positive"),
         ({"rules": [{"metric": "RR", "max_drop_rel": -0.02}]}, "max_drop_rel = -0.02; write 0 or a positive"),
-        ({"rules": [{"metric": "RR", "max_drop_rel": 5}]}, "max_drop_rel = 5; write a share, such as 0.05 for 5 %"),
+        (
+            {"rules": [{"metric": "RR", "max_drop_rel": 5}]},
+            "max_drop_rel = 5, which tolerates nearly everything; write a share of",
+        ),
         ({"rules": [{"metric": "RR", "max_rise_abs": 0.1}]}, "has max_rise_abs, but higher values of it are better"),
         ({"rules": [{"metric": "RR", "max_rise_rel": 0.1}]}, "has max_rise_rel, but higher values of it are better"),
         (
@@ -257,8 +263,8 @@ def test_a_policy_that_checks_nothing_is_a_mistake(name: str, measures: list[str
     """Without floors, measures that are better or worse, rules or must_pass, everything would pass."""
     with pytest.raises(InputError, match=f"policy '{name}' checks nothing, and everything would pass"):
         read_policy(name, {}, measures=measures)
-    assert read_policy(name, {"must_pass": ["q1"]}, measures=measures).must_pass
-    assert read_policy(name, {"rules": [RULE]}, measures=measures).rules
+    assert read_policy(None, {"extends": name, "must_pass": ["q1"]}, measures=measures).must_pass
+    assert read_policy(None, {"extends": name, "rules": [RULE]}, measures=measures).rules
 
 
 class TestFiles:
@@ -269,9 +275,9 @@ class TestFiles:
         path = tmp_path / "release.toml"
         path.write_text('policy = "beluga"\non_inconclusive = "fail"\n')
         found = read_policy(str(path), {"policy": "fit", "must_pass": ["q1"]})
-        assert (found.name, found.on_inconclusive, found.must_pass) == ("beluga", "fail", ())
+        assert (found.name, found.on_inconclusive, found.must_pass) == ("release.toml", "fail", ())
         path.write_text('[gate]\npolicy = "beluga"\n[[gate.rules]]\nmetric = "R@5"\nmin = 0.5\n[eval]\nk = 3\n')
-        assert [rule.metric for rule in read_policy(str(path), {}).rules] == ["RR", "R@5"]
+        assert [rule.metric for rule in read_policy(str(path), {}).rules] == ["RR@10", "R@5"]
 
     @pytest.mark.parametrize(
         ("text", "message"),

@@ -56,7 +56,7 @@ def test_3_regression_detection() -> None:
     assert decision.exit_code == 1
     recall, *others = decision.failures
     assert (recall.metric, recall.limit, recall.reason) == ("R@5", 0.8, "0.7500 is below 0.8")
-    assert {check.metric for check in others} == {"P@5", "RR", "nDCG@5", "latency.p95"}
+    assert {check.metric for check in others} == {"P@5", "RR@10", "nDCG@5", "latency.p50", "latency.p95", "latency.p99"}
 
 
 def test_4_end_to_end_evaluation(
@@ -92,7 +92,7 @@ def test_4_end_to_end_evaluation(
 @pytest.mark.parametrize(("scores", "code"), [([0.4, 1.0], 0), ([0.39, 1.0], 1)])
 def test_ci_floor_of_the_mean_reciprocal_rank(scores: list[float], code: int) -> None:
     """001, RunCIEvaluation: a mean MRR below 0.7 ends the process with a failure, and 0.7 does not (H08)."""
-    assert decide(run_of({"RR": scores}), None, named_policy("beluga")).exit_code == code
+    assert decide(run_of({"RR@10": scores}), None, named_policy("beluga")).exit_code == code
 
 
 def test_failure_cases_are_those_below_three_tenths() -> None:

@@ -34,7 +34,7 @@ GOLDEN = GoldenSet(
 def folder(tmp_path: Path) -> Path:
     """A golden set, which is a project with all defaults."""
     write(GOLDEN, tmp_path / "tiny")
-    (tmp_path / "tiny" / "karat.toml").write_text('[golden]\npath = "."\n')
+    (tmp_path / "tiny" / "karat.toml").write_text('[golden]\npath = "."\n[eval]\nmeasures = ["RR@10"]\n')
     return tmp_path / "tiny"
 
 
@@ -63,7 +63,7 @@ def test_a_summary_is_the_document_that_show_prints(folder: Path) -> None:
     path, baseline = read_project_baseline(project)
     summary = json.loads(to_json(summarise_baseline(path, baseline)))
     assert list(summary) == [
-        "file", "name", "recorded", "forced", "golden", "fingerprint", "system", "settings", "queries",
+        "file", "name", "recorded", "forced", "rebased", "golden", "fingerprint", "system", "settings", "queries",
         "repeats", "failed", "means", "latency",
     ]  # fmt: skip
     assert (summary["file"], summary["name"], summary["queries"]) == (str(folder / "baseline.json"), "mine", 2)

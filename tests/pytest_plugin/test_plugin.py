@@ -176,7 +176,7 @@ def test_marks_of_modules_and_classes_hold_and_the_nearest_wins(suite: Path, run
         "        return finder.good\n"
     )
     done = run_pytest("--doctest-modules", "-v")
-    assert "5 passed" in done.stdout, done.stdout
+    assert "4 passed" in done.stdout, done.stdout  # threshold has no must-pass queries
     assert "TestSearch::test_other[RR@10] PASSED" in done.stdout
 
 
@@ -200,11 +200,11 @@ def test_the_fixture_checks_in_one_test(suite: Path, run_pytest: Pytest) -> None
         "import sys\nsys.path.insert(0, '.')\nimport finder\n\n"
         "def test_good(karat):\n    assert karat.check('project', finder.good).decision.exit_code == 0\n"
         "def test_own(karat):\n    assert karat.check(golden='project').evaluation.mean('RR@10') == 1.0\n"
-        "def test_stuck(karat):\n    karat.check(system=finder.stuck, golden='project', policy='threshold')\n"
+        "def test_stuck(karat):\n    karat.check(system=finder.stuck, golden='project', policy='beluga')\n"
     )
     done = run_pytest()
     assert "1 failed, 2 passed" in done.stdout, done.stdout
-    assert "fail by policy threshold: 2 of 3 checks\nRR@10, at least 0.5: 0.1500 is below 0.5\n" in done.stdout
+    assert "fail by policy beluga: 1 of 3 checks\nRR@10, at least 0.7: 0.1500 is below 0.7\n" in done.stdout
     assert "\n  lowest (5 of 10):\n    q-bar  0.000  where is the bar\n" in done.stdout
     assert ".py:" not in done.stdout.partition("FAILURES")[2].partition("short test summary")[0]
 

@@ -80,7 +80,7 @@ def test_a_decision_of_an_older_karat_is_read(tmp_path: Path) -> None:
     assert document is not None
     assert render_json(document) == OLD.read_text()
     assert mistakes(json.loads(OLD.read_text())) == []
-    overall = "FAIL by policy default (4 of 6 checks failed: RR@10, RR@10 category=prices, q01, q02 RR@10)"
+    overall = "FAIL by policy default (4 of 6 checks failed: RR@10, RR@10 category=prices, q01, q02 RR@10; observed,"
     assert overall in reports.render_markdown(document)
     assert all(render(document) for render in RENDERERS)
 

@@ -36,7 +36,7 @@ def test_a_failed_check_is_an_error_with_its_numbers() -> None:
     check = make_check("non_inferior", "fail", reason="dropped by 0.05", baseline=0.8, difference=-0.05)
     assert render_github(typed(make_document(outcome="fail", checks=[make_check(), check]))) == (
         "::error title=karat fail%3A RR@10::dropped by 0.05 (now 0.7500, baseline 0.8000, -0.0500)\n"
-        "::notice title=karat fail::2 checks by policy default; RR@10 0.7500 (-0.0500)\n"
+        "::notice title=karat fail::2 checks by policy default: 1 of 2 checks failed; RR@10 0.7500 (-0.0500)\n"
     )
 
 

@@ -70,11 +70,11 @@ def test_verdict_and_its_reasons_are_in_the_page_without_any_script() -> None:
 @pytest.mark.parametrize(
     ("outcome", "exit_code", "baseline", "said"),
     [
-        ("pass", 0, {}, "All 2 checks passed."),
-        ("inconclusive", 0, {}, "1 of 2 checks could not be decided: the queries do not tell enough. Nothing failed, "
-         "and the policy lets that pass."),
-        ("inconclusive", 4, None, "1 of 2 checks could not be decided: there is no baseline to compare with. Nothing "
-         "failed, and the policy does not let that pass."),
+        ("pass", 0, {}, "All 2 checks passed. It may ship."),
+        ("inconclusive", 0, {}, "It is not known whether RR@10 got worse by more than is tolerated. What would decide: "
+         "more queries, or repeats."),
+        ("inconclusive", 4, None, "There is no baseline yet, so it is not known whether RR@10 got worse. What would "
+         "decide: a baseline."),
         ("fail", 1, None, "1 of 2 checks failed."),
     ],
 )  # fmt: skip

@@ -144,7 +144,7 @@ def test_inconclusive_is_skipped_or_a_failure_as_the_policy_says(parsed: Parsed)
     """What passes with a warning must not make a job red, and what does not pass must."""
     made = without_baseline()
     (skipped,) = parsed(made).iter("skipped")
-    assert skipped.attrib == {"message": "inconclusive: there is no baseline"}
+    assert skipped.attrib == {"message": "inconclusive, which passes by on_inconclusive = pass: there is no baseline"}
     made["verdict"] |= {"on_inconclusive": "fail", "exit_code": 4}
     (failure,) = parsed(made).iter("failure")
     assert failure.get("type") == "inconclusive"

@@ -94,13 +94,16 @@ def test_latency_is_held_against_its_rule() -> None:
 
 def test_the_overall_line_says_what_it_rests_on() -> None:
     """Pass names what fell, fail what failed, inconclusive what is not known."""
-    assert "**Overall**: ✅ PASS by policy default (2 checks; RR@10 fell within tolerance)\n" in render_markdown(
-        typed(make_document())
+    assert (
+        "**Overall**: ✅ PASS by policy default (it may ship; 2 checks, none failed; RR@10 fell within tolerance)\n"
+        in render_markdown(typed(make_document()))
     )
     failed = make_document(outcome="fail", checks=[make_check("min", "fail"), make_check()])
     assert "**Overall**: ❌ FAIL by policy default (1 of 2 checks failed: RR@10)\n" in render_markdown(typed(failed))
     first = render_markdown(typed(without_baseline()))
-    assert "(there is no baseline to compare RR@10 with; the policy lets this pass)" in first
+    assert (
+        "(there is no baseline yet, so it is not known whether RR@10 got worse; what would decide: a baseline)" in first
+    )
     assert "| RR@10 | 0.7500 | - | 0.5 | ⚠️ INCONCLUSIVE |" in first
     assert "Differences" not in first
 

@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from samples import FRACTIONS
 
 from karat.core import UsageError
-from karat.stats import DropRule, Outcome, decide, evidence, holm, non_inferior, permutation, threshold, verdicts
-from karat.stats._permutation import EXACT
+from karat.stats import (
+    DropRule,
+    Outcome,
+    PairedScores,
+    decide,
+    evidence,
+    non_inferior,
+    permutation,
+    threshold,
+    westfall_young,
+)
 from strategies import thorough
 
 scores = st.lists(st.tuples(st.sampled_from(FRACTIONS), st.sampled_from(FRACTIONS)), min_size=1, max_size=30)
@@ -63,10 +72,33 @@ def test_a_significant_drop_within_the_margin_passes() -> None:
 
 
 def test_a_few_changed_queries_are_inconclusive() -> None:
-    """Four losses can never be significant, whatever their size, and the reason says so."""
-    outcome, reason = one([1] * 10, [1] * 6 + [0] * 4)
-    assert outcome is Outcome.INCONCLUSIVE
-    assert reason == "too few changed to tell: 4 changed, and fewer than 5 cannot reach 0.05"
+    """Four losses can never be significant, whatever their size, and the reason says so, with the largest drop.
+
+    The bound is -0.4 - 1.833 * 0.516 / sqrt(10) = -0.699.
+    """
+    (verdict,) = decide([([1] * 10, [1] * 6 + [0] * 4)], rng=rng())
+    assert (verdict.outcome, verdict.reachable, verdict.testable) == (Outcome.INCONCLUSIVE, 1 / 16, False)
+    assert verdict.reason == (
+        "the mean dropped by 0.4, and the drop could be as large as 0.699; too few changed to test: 4 of 10 queries, "
+        "so p cannot be below 0.062, and 0.05 is needed"
+    )
+
+
+def test_what_can_be_reached_counts_the_correction_in() -> None:
+    """Two measures fall on five queries each, of which none is shared: 1/32 alone, 63/1024 for either of them."""
+    first, second = [0] * 5 + [1] * 5, [1] * 5 + [0] * 5
+    assert decide([([1] * 10, first)], rng=rng())[0].outcome is Outcome.FAIL
+    for verdict in decide([([1] * 10, first), ([1] * 10, second)], rng=rng()):
+        assert (verdict.outcome, verdict.adjusted) == (Outcome.INCONCLUSIVE, 63 / 1024)
+        assert (verdict.reachable, verdict.testable) == (63 / 1024, False)
+        assert "too few changed to test: 5 of 10 queries, so p cannot be below 0.062" in verdict.reason
+
+
+def test_what_could_have_been_shown_is_testable() -> None:
+    """Six of ten changed, five down and one up: p is 7/64, but six losses would have been 1/64."""
+    (verdict,) = decide([([0.5] * 10, [0.0] * 5 + [1.0] + [0.5] * 4)], rng=rng())
+    assert (verdict.outcome, verdict.adjusted, verdict.reachable) == (Outcome.INCONCLUSIVE, 7 / 64, 1 / 64)
+    assert verdict.testable
 
 
 def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
@@ -74,9 +106,9 @@ def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
     before, after = [1, 0] * 5 + [1, 1], [0, 1] * 5 + [1, 1]
     (found,) = decide([(before, after)], rng=rng())
     assert found.outcome is Outcome.INCONCLUSIVE
-    assert (
-        found.reason
-        == "the mean did not move; a drop by more than 0.0292 is neither shown (one-sided p = 0.623) nor ruled out"
+    assert found.reason == (
+        "the mean did not move, and the drop could be as large as 0.494; "
+        "a drop by more than 0.0292 is neither shown (one-sided p = 0.623) nor ruled out"
     )
     weighed = found.evidence
     assert weighed is not None
@@ -108,21 +140,73 @@ def test_nothing_measured_fails() -> None:
     assert drop.adjusted == 1 / 64
     with pytest.raises(UsageError, match="0 baseline and 2 candidate"):
         decide([([], [1, 1])], rng=rng())
-    assert decide([], rng=rng()) == verdicts([]) == ()
+    assert decide([], rng=rng()) == ()
 
 
-def test_more_measures_make_each_surer() -> None:
-    """With p = 1/32 a drop fails alone, and is inconclusive beside another measure."""
-    drop = ([1] * 10, [1] * 5 + [0] * 5)
+def test_measures_that_fall_together_are_found_together() -> None:
+    """Five lost queries are p = 1/32 in one measure and in four that agree; Holm would have made it 1/8."""
+    drop, milder = ([1] * 10, [1] * 5 + [0] * 5), ([1] * 10, [1] * 5 + [0, 0, 0.5, 0, 0])
     same = ([1] * 10, [1] * 10)
-    assert [found.outcome.value for found in decide([drop], rng=rng())] == ["fail"]
-    assert [found.outcome.value for found in decide([drop, same], rng=rng())] == ["inconclusive", "pass"]
+    verdicts = decide([drop, drop, milder, same], rng=rng())
+    assert [verdict.outcome.value for verdict in verdicts] == ["fail", "fail", "fail", "pass"]
+    assert [verdict.adjusted for verdict in verdicts] == [1 / 32, 1 / 32, 1 / 32, 1.0]
 
 
-def test_the_margin_is_at_least_the_absolute_one() -> None:
-    """5 % of the baseline's mean, but never less than 0.01; a baseline of 0 is no division by 0 (ERR-14)."""
-    assert [DropRule().margin(mean) for mean in (0.0, 0.1, 0.2, 1.0)] == pytest.approx([0.01, 0.01, 0.01, 0.05])
+def test_a_missing_cell_takes_no_part_in_its_measure() -> None:
+    """NaN in both runs is a query that the measure is not defined for; in one run only it is a mistake."""
+    nan = math.nan
+    first, second = decide([([1] * 6, [0] * 6), ([1, 1, nan, 1, 1, 1], [1, 1, nan, 1, 1, 0.5])], rng=rng())
+    assert first.evidence is not None
+    assert second.evidence is not None
+    assert (first.evidence.n, second.evidence.n, second.evidence.difference) == (6, 5, -0.1)
+    with pytest.raises(UsageError, match=r"candidate\[1\] is nan"):
+        decide([([1.0, 1.0], [1.0, nan])], rng=rng())
+    with pytest.raises(UsageError, match="different numbers of queries: put NaN"):
+        decide([([1], [1]), ([1, 1], [1, 1])], rng=rng())
+
+
+def test_a_collapse_to_nothing_is_never_tolerated() -> None:
+    """P@200 falls from 0.005 to 0: the absolute margin of 0.01 would hide it, half of the mean does not."""
+    margins = [DropRule().margin(mean) for mean in (0.0, 0.005, 0.018, 0.02, 0.1, 0.2, 1.0)]
+    assert margins == pytest.approx([0.01, 0.0025, 0.009, 0.01, 0.01, 0.01, 0.05])
+    assert DropRule().margin(0.005, lower_is_better=True) == 0.01
+    assert DropRule(relative=0.6).margin(0.5) == 0.3
+    assert one([0.005] * 20, [0.0] * 20)[0] is Outcome.FAIL
     assert one([0.0] * 6, [0.5] * 6)[0] is Outcome.PASS
+
+
+def test_a_geometric_mean_is_tested_as_one() -> None:
+    """Four of 200 queries fall from 0.5 to 0: the mean falls by 2 %, the geometric one to 0.5^0.98 * 0.00001^0.02.
+
+    On the log scale the drop is far beyond 5 %, but four changes cannot be significant; eight are.
+    """
+    for lost, outcome in ((4, Outcome.INCONCLUSIVE), (8, Outcome.FAIL)):
+        before, after = [0.5] * 200, [0.0] * lost + [0.5] * (200 - lost)
+        (plain,) = decide([(before, after)], rng=rng())
+        (verdict,) = decide([PairedScores(before, after, scale="geometric")], rng=rng())
+        assert plain.evidence is not None
+        assert verdict.evidence is not None
+        now = 0.5 ** (1 - lost / 200) * 0.00001 ** (lost / 200)
+        assert (verdict.evidence.baseline, verdict.evidence.candidate) == (pytest.approx(0.5), pytest.approx(now))
+        assert verdict.evidence.difference == pytest.approx(now - 0.5)
+        assert verdict.evidence.margin == pytest.approx(0.025)
+        assert verdict.evidence.tolerance == pytest.approx(-math.log(0.95))
+        assert verdict.outcome is outcome
+        assert not plain.evidence.dropped
+    logs = np.log(np.maximum(after, 1e-5)) - np.log(before)
+    bound = non_inferior(logs, 1.0).low
+    assert bound is not None
+    assert verdict.evidence.low == pytest.approx(0.5 * (math.exp(bound) - 1))
+    with pytest.raises(UsageError, match="unknown scale 'geometrical', did you mean 'geometric'"):
+        PairedScores([1], [1], scale="geometrical")  # type: ignore[arg-type]
+
+
+def test_the_flips_reach_the_level() -> None:
+    """At least 20 flips may be as extreme at a p of alpha, and a million reach the smallest level that is allowed."""
+    assert [DropRule(alpha=alpha).flips for alpha in (0.05, 0.001, 1e-6)] == [9_999, 19_999, 999_999]
+    assert DropRule(resamples=99).flips == 399
+    with pytest.raises(UsageError, match=r"alpha 1e-07 should lie between 1e-06 and 0\.5: no number of sign flips"):
+        DropRule(alpha=1e-7)
 
 
 def test_a_drop_of_exactly_the_margin_is_tolerated() -> None:
@@ -151,7 +235,7 @@ def test_repeats_of_one_query_count_once() -> None:
     assert one(before, after)[0] is Outcome.FAIL
     outcome, reason = one(before, after, clusters=labels)
     assert outcome is Outcome.INCONCLUSIVE
-    assert "3 changed" in reason
+    assert "3 of 3 clusters" in reason
     assert one(before, before, clusters=iter(labels)) == (Outcome.PASS, "none of 3 clusters changed")
 
 
@@ -173,7 +257,7 @@ def test_the_rule_is_the_specification(pairs: list[tuple[float, float]], alpha: 
     before, after = np.array(pairs).T
     (found,) = decide([(before, after)], rng=rng(), rule=DropRule(alpha=alpha))
     d = after - before
-    margin = max(0.05 * before.mean(), 0.01)
+    margin = max(0.05 * before.mean(), min(0.01, before.mean() / 2) if before.any() else 0.01)
     p = permutation(d, rng=rng(), alternative="less").p
     low = non_inferior(d, margin, alpha=alpha).low
     if p <= alpha and d.mean() < -margin - 1e-9:
@@ -185,20 +269,31 @@ def test_the_rule_is_the_specification(pairs: list[tuple[float, float]], alpha: 
     assert found.outcome is expected
 
 
+@st.composite
+def gates(draw: st.DrawFn) -> list[tuple[list[float], list[float]]]:
+    """Scores of one to four measures on the same queries."""
+    n = draw(st.integers(1, 30))
+    column = st.lists(st.sampled_from(FRACTIONS), min_size=n, max_size=n)
+    return draw(st.lists(st.tuples(column, column), min_size=1, max_size=4))
+
+
 @pytest.mark.slow
 @thorough
-@given(st.lists(scores, min_size=1, max_size=5))
-def test_measures_are_corrected_together(measures: list[list[tuple[float, float]]]) -> None:
-    """Adjusted values are Holm's over the gate's measures, and no correction turns a pass into a failure."""
-    columns = [tuple(np.array(pairs).T) for pairs in measures]
-    together = decide(columns, rng=rng())
-    p = [found.evidence.p for found in together if found.evidence]
-    assert [found.adjusted for found in together] == holm(p).tolist()
-    for found, column in zip(together, columns, strict=True):
-        (alone,) = decide([column], rng=rng())
-        assert found.evidence is not None
-        if found.outcome is Outcome.FAIL and found.evidence.changed <= EXACT:  # beyond, each has drawn its own flips
-            assert alone.outcome is Outcome.FAIL
+@given(gates())
+def test_measures_are_corrected_together(measures: list[tuple[list[float], list[float]]]) -> None:
+    """Adjusted values are those of Westfall and Young, no smaller than can be reached, and no smaller than p."""
+    together = decide(measures, rng=rng())
+    table = [np.subtract(after, before) for before, after in measures]
+    expected = westfall_young(table, rng=rng(), alternative="less")
+    assert [verdict.adjusted for verdict in together] == expected.adjusted.tolist()
+    for verdict in together:
+        assert verdict.evidence is not None
+        assert verdict.adjusted is not None
+        assert verdict.reachable is not None
+        assert verdict.evidence.p <= verdict.adjusted
+        assert verdict.reachable <= verdict.adjusted
+        if verdict.outcome is Outcome.FAIL:
+            assert verdict.testable
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
-"""``karat baseline``: record, show or compare the accepted run."""
+"""``karat baseline``: record, show, compare or rebase the accepted run."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,11 @@ import click
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
-from karat.cli._table import emit, escaped, printable, quantity, render
+from karat.cli._table import emit, escaped, escaped_lines, printable, quantity, render
 
 if TYPE_CHECKING:
     from karat.projects import ChosenRun
-    from karat.schema import BaselineSummary
+    from karat.schema import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
 
 _GOLDEN = click.option(
     "--golden", "folder", metavar="DIR", help="The project.  [default: that of RUN, or the current folder]"
@@ -23,6 +24,7 @@ _GOLDEN = click.option(
 _FILE = click.option(
     "--baseline", "file", metavar="FILE", help="The baseline.  [default: baseline.json of the project]"
 )
+_TEXT = 60
 _RUN = click.argument("runs", metavar="RUN|DIR", nargs=-1)
 
 
@@ -52,17 +54,21 @@ def command() -> None:
 @click.option(
     "--format", type=click.Choice(["karat", "fit"]), default="karat", help="fit: write fit's baseline-metrics.json."
 )
-def update(runs: tuple[str, ...], **options: Any) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: what was recorded, and the rules that it suggests.")
+def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Make RUN, or the newest complete run of a project DIR, the baseline if it passes its own gate.
 
     The run is checked against the floors of the policy and against the baseline that it replaces. A run that fails is
-    refused unless --force gives a reason to accept it.
+    refused unless --force gives a reason to accept it. If the policy has no floors, floors and must-pass queries are
+    proposed, as TOML to paste; nothing but the baseline is written.
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
     from karat.core import UsageError
-    from karat.projects import accept_run, open_project
+    from karat.gate import describe_growth
+    from karat.projects import accept_run, open_project, summarise_acceptance
     from karat.runs import read_answers
+    from karat.schema import to_json
 
     if not runs and options["force"]:
         raise UsageError(f"no RUN is named, and {options['force']!r} is the reason of --force; write the reason last")
@@ -76,10 +82,18 @@ def update(runs: tuple[str, ...], **options: Any) -> None:
         force=options["force"],
         format=options["format"],
     )
+    replaced = acceptance.decision.baseline
+    for note in (*describe_growth(acceptance.baseline.evaluation, "run"), *describe_growth(replaced, "baseline")):
+        say(note)
     for check in acceptance.inconclusive:
         say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
-    evaluation = acceptance.baseline.evaluation
+    evaluation, proposal = acceptance.baseline.evaluation, acceptance.proposal
     say(f"{acceptance.path} now holds {evaluation.name} with {len(evaluation.queries):,} queries")
+    if as_json:
+        emit(to_json(summarise_acceptance(acceptance)))
+    elif proposal is not None:
+        say(f"the policy has no floors; for {project.config.folder / 'karat.toml'}, if you agree:")
+        click.echo(escaped_lines(proposal.toml), err=True)
 
 
 def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
@@ -118,17 +132,24 @@ def show(directory: str | None, as_json: bool, **options: Any) -> None:
 
     Example: karat baseline show examples/hotel
     """
-    from karat.core import UsageError
     from karat.projects import open_project, read_project_baseline, summarise_baseline
     from karat.schema import to_json
 
-    if directory and options["folder"]:
+    project = open_project(_choose_folder(directory, options["folder"]))
+    path, baseline = read_project_baseline(project, options["file"])
+    summary = summarise_baseline(path, baseline)
+    emit(to_json(summary) if as_json else _render(summary))
+
+
+def _choose_folder(directory: str | None, folder: str | None) -> str:
+    """Return the project that DIR or --golden names, or the current folder."""
+    from karat.core import UsageError
+
+    if directory and folder:
         raise UsageError("DIR and --golden name a project both; keep one of them")
     if directory and not Path(directory).is_dir():
         raise UsageError(f"{directory} is not a folder; name the project, or the baseline with --baseline FILE")
-    path, baseline = read_project_baseline(open_project(directory or options["folder"] or "."), options["file"])
-    summary = summarise_baseline(path, baseline)
-    emit(to_json(summary) if as_json else _render(summary))
+    return directory or folder or "."
 
 
 @command.command("diff", short_help="Show what changed since the baseline, without a decision.")
@@ -153,6 +174,79 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     emit(to_json(comparison) if as_json else comparison_text(comparison))
 
 
+@command.command("rebase", short_help="Bring the baseline to the golden set as it is now.")
+@click.argument("directory", metavar="[DIR]", required=False)
+@_GOLDEN
+@_FILE
+@click.option("--from", "run", metavar="RUN", help="Take the new questions from a run of the same system.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def rebase(directory: str | None, run: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
+    """Bring the baseline of the project in DIR to its golden set as it is now, and show what that changes.
+
+    Stored lists are scored again with the judgments of today. Questions that the set no longer has are dropped; new
+    ones have no scores until the next update, unless --from names a run that was asked them.
+
+    Example: karat baseline rebase examples/hotel --dry-run
+    """
+    from karat.projects import open_project, rebase_baseline, rebase_document
+    from karat.runs import read_answers
+    from karat.schema import to_json
+
+    project = open_project(_choose_folder(directory, options["folder"]))
+    answers = None if run is None else read_answers(run, project.golden, say=say)
+    result = rebase_baseline(project, baseline=options["file"], run=answers, write=not dry_run)
+    document = rebase_document(result, project.golden)
+    emit(to_json(document) if as_json else _render_rebase(document))
+    if not result.is_needed:
+        say(f"{result.path} is up to date")
+    elif result.written:
+        say(f"{result.path} is now on the golden set as it is; review the change before you commit it")
+    else:
+        say(f"{result.path} was not changed (--dry-run)")
+
+
+def _render_rebase(document: BaselineRebase) -> str:
+    """Show a rebase as a diff: removed questions with a minus, new ones with a plus, changed scores with both."""
+    versions = [_name_set(golden) for golden in (document.was, document.golden)]
+    count = document.queries
+    lines = [f"golden set {versions[0]} -> {versions[1]}, questions with scores {count.before:,} -> {count.after:,}"]
+    lines += [f"- {_describe(question)}" for question in document.removed]
+    lines += [f"+ {_describe(question)}" for question in document.added]
+    for question in document.rejudged:
+        stale = f"; old score of {', '.join(map(printable, question.stale))}" if question.stale else ""
+        lines.append(f"~ {_describe(question, 'the same scores')}{stale}")
+    lines += [f"! {printable(query)}: a judged document changed" for query in document.documents]
+    rows = [["measure", "before", "after", "change"]]
+    for name, value in document.means.items():
+        both = value.before is not None and value.after is not None
+        change = f"{(value.after or 0) - (value.before or 0):+.4f}" if both else "-"
+        rows.append([printable(name), _number(value.before), _number(value.after), change])
+    return "\n\n".join(["\n".join(lines), render(rows)])
+
+
+def _describe(question: RebasedQuestion, without: str = "no scores") -> str:
+    text = f" {printable(question.text, _TEXT)}" if question.text else ""
+    values = ", ".join(f"{printable(name)} {_change(value)}" for name, value in question.measures.items())
+    return f"{printable(question.query)}{text}: {values or without}"
+
+
+def _change(value: RebasedValue) -> str:
+    numbers = [_number(number) for number in (value.before, value.after) if number is not None]
+    if len(numbers) == 2:
+        return " -> ".join(numbers)
+    return numbers[0] if numbers else "-"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _name_set(golden: Mapping[str, Any]) -> str:
+    parts = [golden.get("name"), golden.get("version"), str(golden.get("fingerprint") or "unknown")[:15]]
+    return escaped(" ".join(str(part) for part in parts if part))
+
+
 def _render(summary: BaselineSummary) -> str:
     from karat.evaluation import flatten
 
@@ -161,6 +255,8 @@ def _render(summary: BaselineSummary) -> str:
     rows += [[f"latency.{name} (ms)", quantity(times.get(name))] for name in ("p50", "p95", "p99") if summary.latency]
     day = escaped(summary.recorded) or "on an unknown day"
     lines = [f"{printable(summary.name)}, recorded {day}, {_describe_size(summary)}"]
+    if summary.rebased:
+        lines.append(f"brought to a later version of the golden set on {escaped(summary.rebased)}")
     lines += [f"accepted although it failed its gate: {escaped(summary.forced)}"] if summary.forced else []
     parts = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in flatten(summary.system).items()]
     return "\n\n".join(["\n".join(lines), render(rows), "\n".join(parts)]).rstrip()

@@ -23,8 +23,8 @@ from karat.cli._table import emit
 @click.option("--golden", "folder", metavar="DIR", help="The project.  [default: the folder that RUN_A is in]")
 @click.option(
     "--correction",
-    type=click.Choice(["holm", "bonferroni", "bh", "none"]),
-    default="holm",
+    type=click.Choice(["westfall-young", "holm", "bonferroni", "bh", "none"]),
+    default="westfall-young",
     show_default=True,
     help="How p is corrected for the number of tests; bh is Benjamini and Hochberg's.",
 )

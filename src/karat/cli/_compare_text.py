@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from karat.schema import ComparedMeasure, ComparedPair, ComparedRun, ComparisonDocument, ListSummary, MovedQuery
 
 _SHOWN, _PLACES, _KEYS = 5, 4, 20
-_CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": ""}
+_CORRECTIONS = {"westfall-young": "W-Y", "holm": "Holm", "bonferroni": "Bonferroni", "bh": "BH", "none": ""}
 
 
 def comparison_text(comparison: ComparisonDocument) -> str:
@@ -197,6 +197,7 @@ def _labels(place: int, run: ComparedRun, other_place: int, other: ComparedRun) 
 
 def _legend(comparison: ComparisonDocument) -> str:
     name = _CORRECTIONS[comparison.correction]
+    name = "Westfall-Young" if name == "W-Y" else name
     how = f"corrected by {name} for {comparison.tests:,} tests" if name else "not corrected for the number of tests"
     return f"row minus column; * p at most {comparison.alpha:g}, {how}"
 

@@ -59,6 +59,7 @@ def command(folder: str, **options: Any) -> None:
     """
     from karat.cli._eval_text import evaluation_text
     from karat.evaluation import deepest_cutoff, evaluation_report, score_run
+    from karat.gate import describe_growth
     from karat.projects import open_project, require_scorable
     from karat.schema import to_json
 
@@ -69,6 +70,8 @@ def command(folder: str, **options: Any) -> None:
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
     run = _read_run(project, options["run_file"]) if options["run_file"] else _ask(project, options)
     evaluation = score_run(project.golden, run, measures, **project.scoring)
+    for note in describe_growth(evaluation, "run"):
+        say(note)
     shown = {"per_query": options["per_query"], "success": options["success"], "caveats": caveats}
     if options["as_json"]:
         emit(to_json(evaluation_report(evaluation, **shown)))
@@ -87,12 +90,11 @@ def _check_options(options: dict[str, Any]) -> None:
 
 
 def _read_run(project: Project, path: str) -> Run:
-    """Return an existing run, which has to be on the golden set of the project."""
+    """Return an existing run, which may be on an earlier version of the golden set of the project."""
     from karat.projects import require_complete
-    from karat.runs import read_answers, require_golden
+    from karat.runs import read_answers
 
     run = read_answers(path, project.golden, say=say)
-    require_golden(project.golden, run.provenance)
     require_complete(project.golden, run)
     return run
 

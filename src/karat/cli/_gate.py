@@ -18,29 +18,44 @@ if TYPE_CHECKING:
 
 
 @click.command("gate", short_help="Decide whether a run may ship: pass, fail or inconclusive.")
-@click.argument("run", metavar="RUN|DIR")
+@click.argument("run", metavar="RUN|DIR", required=False)
 @click.option(
     "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
 )
 @click.option("--baseline", metavar="FILE", help="What to compare with.  [default: baseline.json of the project]")
 @click.option("--policy", metavar="NAME|FILE", help="A policy by name, or a TOML file.  [default: that of karat.toml]")
+@click.option(
+    "--show-policy",
+    "shown",
+    metavar="[NAME|FILE]",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    help="Print the rules of a policy, by default the project's, and decide nothing.",
+)
 @scoring_options
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the decision, which karat report renders.")
 @click.pass_context
-def command(context: click.Context, /, run: str, **options: Any) -> None:
+def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     """Decide on RUN, a file that karat eval wrote, by the rules of a policy and against a baseline.
 
     Of a project DIR it is the newest complete run.
 
-    Exits with 0 for pass, 1 for fail, and for inconclusive with 0 or 4, as the policy says. Policies with a name:
-    default, fit, beluga, rig, blocks, threshold.
+    Exits with 0 for pass, 1 for fail, 3 if too many queries failed, and for inconclusive with 0 or 4, as the policy
+    says. Policies with a name: default, threshold, fit, beluga, agent, agent-graduation, rig, blocks,
+    blocks-acceptance; karat gate --show-policy NAME prints the rules of one.
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
     """
     from karat.projects import gate_run, open_project, report_document
     from karat.runs import read_answers
 
+    if options["shown"] is not None:
+        _emit_policy(options["folder"] or run, options["shown"] or options["policy"], as_json=options["as_json"])
+        return
+    if run is None:
+        raise click.UsageError("name a run, or a project for its newest run")
     chosen = choose_run(run, options["folder"])
     project = open_project(chosen.project, **pop_scoring(options))
     answers = read_answers(chosen.path, project.golden, say=say)
@@ -48,6 +63,25 @@ def command(context: click.Context, /, run: str, **options: Any) -> None:
     document = report_document(result, file=chosen.path.name)
     emit_decision(document, project.config.folder, as_json=options["as_json"])
     context.exit(document.verdict.exit_code)
+
+
+def _emit_policy(place: str | None, name: str | None, *, as_json: bool) -> None:
+    """Print a policy as it is in the project of a run or folder; a built-in one needs no project."""
+    from karat.gate import POLICIES
+    from karat.projects import find_project, open_project, show_policy
+    from karat.reports import describe_policy
+    from karat.schema import to_json
+
+    project = None
+    if place is not None or name not in POLICIES or _is_project(Path()):
+        folder = Path(place or ".")
+        project = open_project(folder if folder.is_dir() else find_project(folder))
+    document = show_policy(project, name)
+    emit(to_json(document) if as_json else describe_policy(document, style=style()))
+
+
+def _is_project(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ("karat.toml", "golden.toml"))
 
 
 def emit_decision(document: DecisionDocument, folder: Path, *, as_json: bool) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from karat.start import FileResult, Start
 
+_UNSURE = ("pass", "fail")
 _CI = ("github", "gitlab", "both", "none")
 
 
@@ -28,13 +29,18 @@ _CI = ("github", "gitlab", "both", "none")
 )
 @click.option("--system", metavar="MODULE:NAME", help="Your retriever.  [default: the built-in pipeline]")
 @click.option("--ci", type=click.Choice(_CI), help="Whose workflow to write.  [default: github]")
+@click.option(
+    "--on-inconclusive",
+    type=click.Choice(_UNSURE),
+    help="What the gate does if the queries are too few to tell: pass with a warning, or fail.  [default: pass]",
+)
 @click.option("--karat", metavar="SPEC", help="What CI installs: a version, requirement, wheel or git+https://...")
 @click.option("--yes", is_flag=True, help="Ask nothing; take the defaults for what is not given.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: what became of each file. Asks nothing.")
 def command(folder: str, **options: Any) -> None:
     """Write karat.toml, a starter golden set and a CI workflow into DIR, and print what comes next.
 
-    Asks at most three questions, for what the options leave open. An existing file is never changed: what would have
+    Asks at most four questions, for what the options leave open. An existing file is never changed: what would have
     been written is shown as a diff. Only .gitignore gets the lines that it lacks.
 
     Example: karat init --documents docs --ci github --yes
@@ -48,6 +54,7 @@ def command(folder: str, **options: Any) -> None:
         documents=Path(options["documents"]) if options["documents"] else None,
         system=options["system"] or "",
         ci=options["ci"] or "github",
+        on_inconclusive=options["on_inconclusive"] or "pass",
         karat=options["karat"] or "",
     )
     results = start_project(start)
@@ -62,9 +69,13 @@ def _answers(options: dict[str, Any]) -> dict[str, str]:
         "documents": {"text": "Your documents, a folder or JSONL (empty: an example)", "default": ""},
         "system": {"text": "Your retriever, MODULE:NAME (empty: the built-in)", "default": ""},
         "ci": {"text": f"CI ({', '.join(_CI)})", "default": "github"},
+        "on_inconclusive": {
+            "text": "If the queries are too few to tell whether it got worse, the gate should (pass, fail)",
+            "default": "pass",
+        },
     }
     open_ = {name: prompt for name, prompt in questions.items() if options[name] is None}
-    nobody = UsageError("nobody answers; pass --yes, or --documents, --system and --ci")
+    nobody = UsageError("nobody answers; pass --yes, or --documents, --system, --ci and --on-inconclusive")
     if open_ and sys.stdin is None:
         raise nobody
     try:

@@ -50,6 +50,11 @@ if TYPE_CHECKING:
 @click.option(
     "--sides", type=click.Choice(["1", "2"]), default="2", show_default=True, help="1: only drops, as a gate does."
 )
+@click.option("--gate", is_flag=True, help="How often the project's gate is wrong, simulated from its baseline.")
+@click.option("--policy", help="With --gate: a policy by name, or a TOML file.  [default: the project's]")
+@click.option(
+    "--runs", type=click.IntRange(20, 10_000), default=200, show_default=True, help="With --gate: runs to simulate."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool, **options: Any) -> None:
     """Plan how many queries are needed to find a difference between two systems, and what a number of them can find.
@@ -57,8 +62,14 @@ def command(as_json: bool, **options: Any) -> None:
     It depends on how much the differences vary from query to query. With --run that is measured; else give --sd, or
     see three guesses: 0.15 for two similar systems, 0.25 for a usual change, 0.35 for very different systems.
 
+    With --gate, runs are simulated from the scores of the project's baseline, and decided by its policy: how many fail
+    where nothing changed but by chance, and how many are seen where some queries lost their answers.
+
     Example: karat power --effect 0.03 --sd 0.2 --n 120
     """
+    if options.pop("gate"):
+        _print_gate(as_json, **options)
+        return
     from karat.core import UsageError
     from karat.gate import Aim
     from karat.projects import plan_power
@@ -66,6 +77,8 @@ def command(as_json: bool, **options: Any) -> None:
 
     if options["run"] is not None and options["sd"] is not None:
         raise UsageError("--sd is measured with --run; give one of them")
+    if options["policy"] is not None:
+        raise UsageError("--policy goes with --gate")
     for name, key in (("--against", "against"), ("--golden", "folder"), ("--measure", "measures")):
         if options["run"] is None and options[key]:
             raise UsageError(f"{name} goes with --run")
@@ -80,6 +93,31 @@ def command(as_json: bool, **options: Any) -> None:
         say=say,
     )
     emit(to_json(plan) if as_json else _text(plan))
+
+
+def _print_gate(as_json: bool, **options: Any) -> None:
+    """Print how often the project's gate is wrong."""
+    from karat.core import UsageError
+    from karat.projects import plan_gate_power
+    from karat.schema import to_json
+
+    for name, key in (("--against", "against"), ("--measure", "measures"), ("--sd", "sd"), ("--n", "n")):
+        if options[key]:
+            raise UsageError(f"{name} does not go with --gate, which simulates the project's baseline and policy")
+    plan = plan_gate_power(
+        options["folder"] or ".", policy=options["policy"], run=options["run"], runs=options["runs"], say=say
+    )
+    emit(to_json(plan) if as_json else _gate_text(plan))
+
+
+def _gate_text(plan: PowerPlan) -> str:
+    assert plan.gate is not None
+    table = [["what happened", "fail", "inconclusive", "pass"]]
+    for rate in (plan.gate.noise, *plan.gate.losses):
+        cause = f"{rate.lost} of {plan.gate.n:,} queries lost" if rate.lost else "nothing but chance"
+        table.append([cause, *(f"{100 * share:.1f} %" for share in (rate.fail, rate.inconclusive, rate.passed))])
+    head = f"policy {printable(plan.gate.policy)}, {plan.gate.runs:,} simulated runs for each line"
+    return "\n\n".join([head, render(table), plan.meaning])
 
 
 def _text(plan: PowerPlan) -> str:

@@ -88,7 +88,7 @@ def _summary(report: SweepReport) -> str:
     gain = f" and better by {report.objective}" if report.require_gain else ""
     lines = [bold(f"{accepted} of {len(variants):,} accepted: not worse by policy {printable(report.policy)}{gain}")]
     if tested > 1:
-        lines.append(f"p is corrected for {tested:,} variants (Holm); intervals are not")
+        lines.append(f"p is corrected for {tested:,} variants (Westfall-Young); intervals are not")
     elif not tested and report.baseline is not None:
         lines.append("the policy makes no test: of many variants some pass it by chance")
     if before := sum(variant.answered_before for variant in variants):

@@ -10,7 +10,24 @@ import click
 
 from karat.reports import COLOUR, PLAIN, Style, align, escaped, number, printable, quantity
 
-__all__ = ["bold", "coloured", "emit", "escaped", "number", "printable", "quantity", "render", "silence", "style"]
+__all__ = [
+    "bold",
+    "coloured",
+    "emit",
+    "escaped",
+    "escaped_lines",
+    "number",
+    "printable",
+    "quantity",
+    "render",
+    "silence",
+    "style",
+]
+
+
+def escaped_lines(text: str) -> str:
+    """Return a text of several lines with each line escaped."""
+    return "\n".join(map(escaped, text.rstrip("\n").split("\n")))
 
 
 def style() -> Style:

@@ -34,7 +34,8 @@ def command(
 ) -> None:
     """Score the runs in DIR/runs, or the named ones, and show them from the oldest to the newest.
 
-    Runs on another golden set are listed apart, and so are files that cannot be read.
+    All are scored with the golden set as it is now; where it changed between two runs, a mark says so. Runs without a
+    question of the set are listed apart, and so are files that cannot be read.
 
     Example: karat trend examples/hotel -m nDCG@5 --svg trend.svg
     """

@@ -43,6 +43,7 @@ def _chart(history: TrendHistory, measures: Sequence[str]) -> Chart:
         title=f"{_asked(history)}{_span(history.runs)}",
         labels=[f"{day.rstrip('*')} {run.run}" for day, run in days],
         lines=_lines(history.runs, measures),
+        marks={place: words for place, run in enumerate(history.runs) if (words := _set_change(run))},
     )
 
 
@@ -66,7 +67,7 @@ def _history(history: TrendHistory, measures: Sequence[str]) -> str:
     rows = [["date", "run", "queries", *(line.name for line in lines), "changed since the run before"]]
     for place, (day, run) in enumerate(zip(_days(runs), runs, strict=True)):
         numbers = ["-" if (value := line.values[place]) is None else line.format(value) for line in lines]
-        rows.append([day, printable(run.run), _queries(run), *numbers, _changed(run.changes)])
+        rows.append([day, printable(run.run), _queries(run), *numbers, _changed(run)])
     head = f"{bold(_asked(history).removesuffix('; '))}\n" if history.asked else ""
     return f"{head}{render(_pad_last(rows), left=2)}" + (f"\n\n{_trends(lines)}" if len(runs) > 1 else "")
 
@@ -99,7 +100,7 @@ def _apart(runs: Sequence[TrendOtherRun]) -> str:
         [day, printable(run.run), printable(_golden(run.golden)), f"{run.queries:,}"]
         for day, run in zip(_days(runs), runs, strict=True)
     ]
-    title = bold("on another golden set, and not scored: scores on different sets are not one history")
+    title = bold("on another golden set, without a question of this one, and not scored")
     return f"{title}\n{render(rows, left=3)}"
 
 
@@ -110,7 +111,13 @@ def _skipped(files: Sequence[TrendSkippedFile]) -> str:
 def _footnote(report: TrendReport) -> str:
     tables: list[Sequence[TrendRun | TrendOtherRun]] = [*(history.runs for history in report.histories), report.apart]
     guessed = any(day.endswith("*") for runs in tables for day in _days(runs))
-    return "* when the file was last changed: it does not say when the run was made" if guessed else ""
+    notes = ["* when the file was last changed: it does not say when the run was made"] if guessed else []
+    if any(run.golden_change for history in report.histories for run in history.runs):
+        notes.append(
+            "the golden set changed between runs: each is scored with the judgments of today, on the questions that it "
+            "was asked"
+        )
+    return "\n".join(notes)
 
 
 def _golden(golden: Mapping[str, Any]) -> str:
@@ -145,9 +152,28 @@ def _queries(run: TrendRun) -> str:
     return f"{run.queries:,}" + (f" ({run.failed:,} failed)" if run.failed else "")
 
 
-def _changed(changes: Sequence[SystemChange] | None) -> str:
+def _set_change(run: TrendRun) -> str:
+    """Return how the golden set changed since the run before, or nothing."""
+    change = run.golden_change
+    if change is None:
+        return ""
+    counts = [f"{sign}{count:,}" for sign, count in (("+", change.added), ("-", change.removed)) if count]
+    parts = [f"{' '.join(counts)} questions"] if counts else []
+    parts += [name for name in ("judgments", "documents") if getattr(change, name)]
+    return f"golden set: {', '.join(parts) or 'other version'}"
+
+
+def _changed(run: TrendRun) -> str:
+    changes, of_set = run.changes, _set_change(run)
     if changes is None:
         return "-"
+    if of_set:
+        system = _system_changes(changes)
+        return of_set if system == "nothing" else f"{of_set}; {system}"
+    return _system_changes(changes)
+
+
+def _system_changes(changes: Sequence[SystemChange]) -> str:
     shown = [f"{_value(change.key)} {_value(change.was)} -> {_value(change.now)}" for change in changes[:_CHANGES]]
     more = [f"{len(changes) - _CHANGES:,} more"] if len(changes) > _CHANGES else []
     return ", ".join([*shown, *more]) or "nothing"

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     )
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
     from karat.core._run import Origin, Provenance, Run, Trace
-    from karat.core._scores import Floats, Scores
+    from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
     from karat.core._values import check_id, shorten, unwrap
 
 __all__ = [
     "GRADES",
+    "LOWEST_FOR_GEOMETRIC_MEAN",
     "MEASURES",
     "NORMALISER",
     "SCHEMES",
@@ -66,6 +67,7 @@ __all__ = [
     "UsageError",
     "Value",
     "__version__",
+    "average",
     "check_id",
     "did_you_mean",
     "document_of",
@@ -75,7 +77,7 @@ __all__ = [
 
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
-    **dict.fromkeys(("Floats", "Scores"), "_scores"),
+    **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
     **dict.fromkeys(("check_id", "shorten", "unwrap"), "_values"),
     **dict.fromkeys(
         (

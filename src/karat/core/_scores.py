@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 
 _UNKNOWN = "unknown"
-LOWEST_FOR_GEOMETRIC_MEAN = 0.00001  # trec_eval's floor, so that a single zero does not make the whole mean zero
+LOWEST_FOR_GEOMETRIC_MEAN = 0.00001
+"""Lower values count as this much in a geometric mean, as in trec_eval: a single zero does not make all of it zero."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -217,14 +218,7 @@ class Scores:
             yield [None if code else value for value, code in zip(row, codes, strict=True)]
 
     def _mean(self, name: str) -> float:
-        values = self._present(name)
-        if not len(values):
-            return math.nan
-        if self.aggregates.get(name) == "geometric":
-            logs = np.log(np.maximum(values, LOWEST_FOR_GEOMETRIC_MEAN))
-            return math.exp(math.fsum(logs) / len(values))
-        # fsum rounds once, so the mean does not depend on the order of the queries.
-        return math.fsum(values) / len(values)
+        return average(self._present(name), self.aggregates.get(name, "mean"))
 
     def _present(self, name: str | Measure) -> Floats:
         j = self._column(name)
@@ -251,3 +245,18 @@ class Scores:
     def rows(self) -> dict[str, int]:
         """The row of each query."""
         return {query: row for row, query in enumerate(self.queries)}
+
+
+def average(values: Iterable[float], aggregate: str = "mean") -> float:
+    """Return the mean of values, or their geometric mean if ``aggregate`` is that; NaN if there are none.
+
+    >>> average([0.5, 0.5, 0.25, 1.0]), round(average([0.25, 1.0], "geometric"), 12)
+    (0.5625, 0.5)
+    """
+    numbers = np.fromiter(values, np.float64)
+    if not len(numbers):
+        return math.nan
+    if aggregate == "geometric":
+        return math.exp(math.fsum(np.log(np.maximum(numbers, LOWEST_FOR_GEOMETRIC_MEAN))) / len(numbers))
+    # fsum rounds once, so the mean does not depend on the order of the queries.
+    return math.fsum(numbers) / len(numbers)

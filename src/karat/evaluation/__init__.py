@@ -11,6 +11,8 @@ from karat.evaluation._comparable import (
 from karat.evaluation._document import evaluation_report
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._latency import summarise_latency
+from karat.evaluation._rescoring import needed_depth, revise_evaluation
+from karat.evaluation._revision import Revision
 from karat.evaluation._scoring import MEASURES, deepest_cutoff, default_measures, pass_rates, score_run
 from karat.evaluation._segments import FIELDS, segment_queries
 
@@ -19,6 +21,7 @@ __all__ = [
     "FIT_PARTS",
     "MEASURES",
     "Evaluation",
+    "Revision",
     "Segment",
     "Segments",
     "comparison_key",
@@ -28,8 +31,10 @@ __all__ = [
     "evaluation_report",
     "flatten",
     "name_parts",
+    "needed_depth",
     "pass_rates",
     "require_comparable",
+    "revise_evaluation",
     "score_run",
     "segment_queries",
     "summarise_latency",

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from karat.core import Provenance, Scores, Trace
+from karat.core import Provenance, Scores, Trace, average
+from karat.evaluation._revision import Revision
+from karat.golden import Question
 
 Segment = tuple[str, str]
 """A field of the queries and one of its values, such as category and cold-start."""
@@ -41,7 +43,9 @@ class Evaluation:
     total: int = 0
     """How many queries the golden set has, of which a sample may have been asked; 0 if unknown."""
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The documents of each query in its original wording, best first; a baseline file has the first ten."""
+    """The documents of each query in its original wording, best first; a baseline file has the first of them."""
+    depth: int | None = None
+    """How many documents of each list there are at most; None if the lists are whole."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """The error of each query that failed in any wording or repeat."""
     unfound: frozenset[str] = frozenset()
@@ -52,10 +56,16 @@ class Evaluation:
     """Unanswerable queries that did not fail, and got hits."""
     unjudged: frozenset[str] = frozenset()
     """Queries without a relevant document that the golden set does not call unanswerable. They are unfound, too."""
+    must_show: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The documents that have to be shown, of each query that has some."""
     segments: Segments = field(default_factory=dict)
     """The queries of each segment."""
     traces: tuple[Trace, ...] = ()
     """The traces of the run; empty for a baseline, which has only the lists."""
+    questions: Mapping[str, Question] = field(default_factory=dict)
+    """The text and the digests of each query that was asked, as far as they are known."""
+    revision: Revision | None = None
+    """How the golden set that it was made on differs from the one that it was scored with; None if it does not."""
 
     @property
     def name(self) -> str:
@@ -95,8 +105,7 @@ class Evaluation:
         """
         if queries is None:
             return self.means.get(measure, math.nan)
-        values = self.values(measure, queries).values()
-        return math.fsum(values) / len(values) if values else math.nan
+        return average(self.values(measure, queries).values(), self.scores.aggregates.get(measure, "mean"))
 
     @property
     def coverage(self) -> float:
@@ -117,4 +126,13 @@ class Evaluation:
 
     def summary(self) -> Evaluation:
         """Return the evaluation without its single queries, which would fill the memory in a history of many runs."""
-        return replace(self, scores=empty_scores(self.name), repeats=(), wordings=(), lists={}, segments={}, traces=())
+        return replace(
+            self,
+            scores=empty_scores(self.name),
+            repeats=(),
+            wordings=(),
+            lists={},
+            segments={},
+            traces=(),
+            questions={},
+        )

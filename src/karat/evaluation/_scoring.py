@@ -15,6 +15,7 @@ from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, 
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._returned import read_returned
+from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import segment_queries
 from karat.measures import pass_at_k, score_hits
 from karat.text import resolver
@@ -38,7 +39,11 @@ def score_run(
     measures: Iterable[str | Measure] | None = None,
     **scoring: Unpack[Scoring],
 ) -> Evaluation:
-    """Return the evaluation of a run on the golden set that it was made on. The options are those of ``Scoring``.
+    """Return the evaluation of a run on a golden set, which may have grown since the run was made.
+
+    Then the answers to the questions that it still has are scored with its judgments, and ``revision`` says how the
+    run differs from the set. A run that has no question of the set is an error. The options are
+    those of ``Scoring``.
 
     >>> from karat.core import Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
@@ -47,6 +52,8 @@ def score_run(
     >>> score_run(golden, Run(provenance=Provenance(name="mine"), traces=(trace,)), ["RR@10"]).means
     {'RR@10': 0.5}
     """
+    _require_times(run)
+    run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
     traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
     asked = {trace.query for trace in traces}
@@ -92,11 +99,26 @@ def score_run(
         failures=failures,
         unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
+        must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
         false_answers=frozenset(query for query in unanswerable if empty[query] < 1) - failures.keys(),
         unjudged=unjudged,
         segments=segment_queries(golden),
         traces=traces,
+        questions=describe_asked(golden, scores.queries, revision),
+        revision=revision,
     )
+
+
+def _require_times(run: Run) -> None:
+    """Refuse a time that no clock shows: a negative one would make the latency better than it is."""
+    for trace in run.traces:
+        for stage, milliseconds in trace.timings.items():
+            if not 0 <= milliseconds < math.inf:
+                raise InputError(
+                    f"run {shorten(run.provenance.name)} has {milliseconds:g} ms for stage {shorten(stage)} of query "
+                    f"{shorten(trace.query)}",
+                    hint="a time is a finite number, 0 or above; make the run again",
+                )
 
 
 def deepest_cutoff(measures: Iterable[str | Measure]) -> int:

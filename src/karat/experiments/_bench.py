@@ -21,7 +21,16 @@ from karat.experiments._verdicts import Objective
 from karat.files import lock_folder
 from karat.gate import Baseline, Decision, Policy, decide
 from karat.golden import fingerprint
-from karat.projects import Project, find_baseline, gate_run, open_project, project_policy, run_identity, run_path
+from karat.projects import (
+    Project,
+    find_baseline,
+    gate_run,
+    open_project,
+    project_policy,
+    revise_baseline,
+    run_identity,
+    run_path,
+)
 from karat.runs import Settings, describe_run, find_origin, make_header, make_run, read_run_file
 from karat.systems import Stages, System
 
@@ -68,7 +77,8 @@ class Bench:
         self._messages: set[str] = set()
         self.project = _apply(open_project(sweep.project, **settings.scoring), sweep.base, sweep.source)
         self.policy: Policy = project_policy(self.project, sweep.policy)
-        self.baseline: Baseline | None = find_baseline(self.project, settings.baseline)
+        baseline = find_baseline(self.project, settings.baseline)
+        self.baseline: Baseline | None = baseline and revise_baseline(self.project, baseline)
         self.objective = self._choose_objective()
         self.runs = settings.runs or self.project.config.folder / "runs"
         self._check_gate()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -16,6 +16,18 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetChange:
+    """How the golden set changed between two runs."""
+
+    added: int = 0
+    """How many questions only the later run was asked; one with another text is added and removed."""
+    removed: int = 0
+    judgments: bool = False
+    """Whether the questions are the same and their judgments, or how they count, changed."""
+    documents: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One run of a history."""
 
@@ -24,6 +36,10 @@ class Point:
     """Without what is known of single queries: hundreds of runs would not fit in memory with that."""
     changes: tuple[tuple[str, Any, Any], ...] | None = None
     """What changed in the system since the run before, as key, new and old value; None for the first run."""
+    asked: frozenset[tuple[str, str]] = frozenset()
+    """The ids and texts of the questions that the run was asked, including those that the golden set no longer has."""
+    set_change: SetChange | None = None
+    """How the golden set changed since the run before; None if it did not, and for the first run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +58,13 @@ class HistoryReader:
         self._project = project
         self._measures = measures
         self.fingerprint = fingerprint(project.golden)  # once: it takes as long as scoring a run
+        self._texts = {query.id: query.text for query in project.golden.queries}
         self._histories: dict[str, list[Point]] = {}
         self._apart: list[Point] = []
         self._skipped: list[tuple[RunFile, str]] = []
 
     def read(self, files: Sequence[RunFile], last: int | None, progress: Progress | None) -> None:
-        """Read all files, or until ``last`` runs on the golden set of the project were read."""
+        """Read all files, or until ``last`` runs with questions of the golden set were read."""
         count = 0
         for number, file in enumerate(files, 1):
             if count == last:
@@ -66,7 +83,7 @@ class HistoryReader:
 
     @property
     def apart(self) -> tuple[Point, ...]:
-        """Runs on another golden set, the oldest first."""
+        """Runs without a question of the golden set, the oldest first."""
         return tuple(reversed(self._apart))
 
     @property
@@ -75,17 +92,17 @@ class HistoryReader:
         return tuple(reversed(self._skipped))
 
     def _add(self, file: RunFile) -> bool:
-        """Read and score a run; return whether it is on the golden set of the project."""
-        run = read_saved_run(file)
-        if run.provenance.golden.get("fingerprint") != self.fingerprint:
+        """Read and score a run; return whether it has a question of the project's golden set."""
+        run, golden = read_saved_run(file), self._project.golden
+        asked = frozenset((trace.query, trace.text) for trace in run.traces if not trace.paraphrase)
+        if asked and not any(query in self._texts and text in ("", self._texts[query]) for query, text in asked):
             self._apart.append(Point(file=file, evaluation=_unscored(run)))
             return False
-        golden = self._project.golden
         require_complete(golden, run)
         evaluation = score_run(golden, run, self._measures, **self._project.scoring).renamed(file.path.name)
         # Another k, or a sample, gives another key: such scores do not belong in one history.
         points = self._histories.setdefault(comparison_key(evaluation), [])
-        points.append(Point(file=file, evaluation=evaluation.summary()))
+        points.append(Point(file=file, evaluation=evaluation.summary(), asked=asked))
         return True
 
 
@@ -97,12 +114,37 @@ def _unscored(run: Run) -> Evaluation:
 def _order(points: Sequence[Point]) -> list[Point]:
     """Put the oldest first, and add to each of the others what changed since the run before."""
     ordered = list(reversed(points))
-    later = [replace(point, changes=_changes(point, before)) for before, point in pairwise(ordered)]
+    later = [
+        replace(point, changes=_changes(point, before), set_change=_compare_sets(point, before))
+        for before, point in pairwise(ordered)
+    ]
     return [*ordered[:1], *later]
 
 
 def _changes(point: Point, before: Point) -> tuple[tuple[str, Any, Any], ...]:
     return tuple(system_changes(point.evaluation.provenance.system, before.evaluation.provenance.system))
+
+
+def _compare_sets(point: Point, before: Point) -> SetChange | None:
+    """Return how the golden set changed from one run to the next, as far as the runs tell."""
+    now, then = _made_on(point), _made_on(before)
+    if now.get("fingerprint") == then.get("fingerprint"):
+        return None
+    added, removed = len(point.asked - before.asked), len(before.asked - point.asked)
+    documents = bool(now.get("documents") and then.get("documents") and now["documents"] != then["documents"])
+    same_questions = bool(now.get("questions")) and now.get("questions") == then.get("questions")
+    return SetChange(
+        added=added,
+        removed=removed,
+        judgments=not (added or removed or same_questions),
+        documents=documents or same_questions,
+    )
+
+
+def _made_on(point: Point) -> Mapping[str, Any]:
+    """Return the golden set that a run was made on, which is not the one that it is scored with."""
+    revision = point.evaluation.revision
+    return point.evaluation.provenance.golden if revision is None else revision.golden
 
 
 def _distinguish(histories: Sequence[Sequence[Point]]) -> tuple[History, ...]:

@@ -132,8 +132,8 @@ def _count_earlier(log: Sequence[Experiment], result: SweepResult) -> int:
 
 def _decide(attempts: Sequence[Attempt], objective: Objective, seed: int) -> tuple[VariantOutcome, ...]:
     decisions = [attempt.decision for attempt in attempts if attempt.decision]
-    claims = [weigh_claims(decision, objective.measure, variants=len(decisions), seed=seed) for decision in decisions]
-    decided = iter(zip(claims, decide_variants(decisions, claims, objective), strict=True))
+    claims = [weigh_claims(decision, objective.measure, seed=seed) for decision in decisions]
+    decided = iter(zip(claims, decide_variants(decisions, claims, objective, seed=seed), strict=True))
     outcomes = []
     for attempt in attempts:
         if attempt.decision is None:

@@ -12,7 +12,15 @@ from karat.core import Measure, UsageError
 from karat.evaluation import default_measures
 from karat.experiments._history import History, HistoryReader, Point, Progress
 from karat.projects import Project, RunFile, find_runs
-from karat.schema import SystemChange, TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSkippedFile
+from karat.schema import (
+    SystemChange,
+    TrendHistory,
+    TrendOtherRun,
+    TrendReport,
+    TrendRun,
+    TrendSetChange,
+    TrendSkippedFile,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +34,7 @@ class Trend:
     histories: tuple[History, ...]
     """Runs with other settings (another k, a sample) are another history; the one with the newest run is first."""
     apart: tuple[Point, ...] = ()
-    """Runs on another golden set. They are not scored: scores on different sets are not one history."""
+    """Runs without a question of the golden set, which are not scored."""
     skipped: tuple[tuple[RunFile, str], ...] = ()
     """Files that could not be used, and why."""
 
@@ -42,8 +50,8 @@ def read_trend(
     """Read the runs of a project, or some run files, and score each once.
 
     ``golden`` names the project of runs that are kept elsewhere: files, or a folder of them. With ``last`` at most that
-    many of the newest runs on the project's golden set are read. Files that are damaged or not finished do not stop
-    it: they are in ``skipped``.
+    many of the newest runs with questions of the project's golden set are read. Files that are damaged or not finished
+    do not stop it: they are in ``skipped``.
     """
     if last is not None and last < 1:
         raise UsageError(f"last={last}; choose at least 1")
@@ -96,7 +104,7 @@ def _file(file: RunFile) -> dict[str, Any]:
 
 
 def _run(point: Point, measures: Sequence[str]) -> TrendRun:
-    evaluation = point.evaluation
+    evaluation, change = point.evaluation, point.set_change
     return TrendRun(
         **_file(point.file),
         queries=len(evaluation.queries),
@@ -106,6 +114,11 @@ def _run(point: Point, measures: Sequence[str]) -> TrendRun:
         changes=None
         if point.changes is None
         else tuple(SystemChange(key=key, now=now, was=was) for key, now, was in point.changes),
+        golden_change=None
+        if change is None
+        else TrendSetChange(
+            added=change.added, removed=change.removed, judgments=change.judgments, documents=change.documents
+        ),
     )
 
 

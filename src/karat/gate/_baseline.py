@@ -1,10 +1,13 @@
 """The baseline: a file in git with the scores of the last accepted run, query by query.
 
-Format 2 has the reason of each missing value. Format 1, which has only null for it, is still read.
+Format 3 has the text and the digests of each question, so that a baseline can follow a golden set that grows, and a
+digest of the whole file, so that a row that was lost in a merge is noticed. Format 2, which has none of these, and
+format 1, which has only null for a missing value, are still read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -13,19 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, Measure, MeasureError, Origin, Provenance, Scores, check_id, shorten
-from karat.evaluation import FIT_PARTS, Evaluation, empty_scores, name_parts
+from karat.evaluation import FIT_PARTS, Evaluation, empty_scores, name_parts, needed_depth
 from karat.files import decode, parse_json, read_bytes, write_file
 from karat.gate._movers import KEPT
+from karat.golden import Question
 
-VERSION = 2
-_READABLE = (1, 2)
+VERSION = 3
+_READABLE = (1, 2, 3)
 _SAME = 1e-6
-_FIT = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR", "ndcg_at_5": "nDCG@5"}
+_FIT = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR@10", "ndcg_at_5": "nDCG@5"}
 """The measures of fit's baseline-metrics.json."""
 FIT = tuple(_FIT.values())
 _PERCENTILES = ("p50", "p95", "p99")
 _LARGEST = 1e15  # no measure and no clock goes higher, and squares of it are still finite
-_NOT_MEASURES = ("hits", "missing")
+_QUESTION = ("text", "judgments", "documents")
+_QUESTION_KEYS = frozenset(_QUESTION)
+_NOT_MEASURES = (*_QUESTION, "hits", "missing")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +43,10 @@ class Baseline:
     """The day on which it was recorded, as YYYY-MM-DD."""
     forced: str = ""
     """Why it was accepted although it failed its gate; empty if it passed."""
+    rebased: str = ""
+    """The day on which it was brought to a later version of its golden set, as YYYY-MM-DD; empty if it was not."""
+    format: int = VERSION
+    """The format of its file. Only format 3 has a digest, which shows that no row was lost."""
 
 
 def write_baseline(baseline: Baseline, path: str | Path) -> None:
@@ -50,14 +60,26 @@ def _escape_surrogates(text: str) -> str:
 
 
 def _lines(baseline: Baseline) -> Iterator[str]:
+    head = _head(baseline)
+    depth = head["depth"]
+    rows = {query: _row(baseline.evaluation, query, depth) for query in baseline.evaluation.queries}
+    head = {"karat": "baseline", "format": VERSION, "digest": _digest({**head, "queries": rows}), **head}
+    text = json.dumps(head, indent=2, ensure_ascii=False, allow_nan=False)
+    yield text[: text.rindex("\n}")] + ',\n  "queries": {'
+    for i, (query, row) in enumerate(rows.items()):
+        key, values = (json.dumps(value, ensure_ascii=False, allow_nan=False) for value in (query, row))
+        yield f"{',' if i else ''}\n    {key}: {values}"
+    yield "\n  }\n}\n"
+
+
+def _head(baseline: Baseline) -> dict[str, Any]:
+    """Return everything but the rows of the queries."""
     evaluation, provenance = baseline.evaluation, baseline.evaluation.provenance
-    scores = evaluation.scores
-    head: dict[str, Any] = {
-        "karat": "baseline",
-        "format": VERSION,
+    scores, depth = evaluation.scores, needed_depth(evaluation.scores.measures, KEPT)
+    return {
         "name": provenance.name,
         "recorded": baseline.recorded,
-        **({"forced": baseline.forced} if baseline.forced else {}),
+        **{name: note for name in ("forced", "rebased") if (note := getattr(baseline, name))},
         "golden": dict(provenance.golden),
         "fingerprint": provenance.fingerprint,
         "system": dict(provenance.system),
@@ -70,22 +92,23 @@ def _lines(baseline: Baseline) -> Iterator[str]:
             stage: {name: _null(value) for name, value in times.items()} for stage, times in evaluation.latency.items()
         },
         "total": evaluation.total,
+        "depth": depth if evaluation.depth is None else min(depth, evaluation.depth),
         "failed": dict(evaluation.failures),
         "unfound": sorted(evaluation.unfound),
     }
-    text = json.dumps(head, indent=2, ensure_ascii=False, allow_nan=False)
-    yield text[: text.rindex("\n}")] + ',\n  "queries": {'
-    for i, query in enumerate(evaluation.queries):
-        key = json.dumps(query, ensure_ascii=False)
-        row = json.dumps(_row(evaluation, query), ensure_ascii=False, allow_nan=False)
-        yield f"{',' if i else ''}\n    {key}: {row}"
-    yield "\n  }\n}\n"
 
 
-def _row(evaluation: Evaluation, query: str) -> dict[str, Any]:
-    """Return the values of a query in each repeat, the reasons of missing ones, and its first documents."""
+def _digest(record: Mapping[str, Any]) -> str:
+    """Return a digest of everything in a baseline, whatever the order of its keys and the layout of its file."""
+    content = {key: value for key, value in record.items() if key not in ("karat", "format", "digest")}
+    return f"sha256:{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()}"
+
+
+def _row(evaluation: Evaluation, query: str, depth: int) -> dict[str, Any]:
+    """Return the question, its values in each repeat, the reasons of missing ones, and its first documents."""
     scores, missing = evaluation.scores, {}
-    row: dict[str, Any] = {}
+    question = evaluation.questions.get(query, Question())
+    row: dict[str, Any] = {name: value for name in _QUESTION if (value := getattr(question, name))}
     for measure in scores.measures if query in scores.rows else ():
         row[measure] = [_null(value) for value in evaluation.repeated_values(measure, query)]
         if (reason := scores.reason(query, measure)) is not None:
@@ -93,7 +116,7 @@ def _row(evaluation: Evaluation, query: str) -> dict[str, Any]:
     if missing:
         row["missing"] = missing
     if query in evaluation.lists:
-        row["hits"] = list(evaluation.lists[query][:KEPT])
+        row["hits"] = list(evaluation.lists[query][:depth])
     return row
 
 
@@ -112,7 +135,7 @@ def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
         if record.get("format") not in _READABLE:
             raise InputError(
                 f"is a baseline of format {shorten(record.get('format'))}, and this karat reads "
-                f"{' and '.join(map(str, _READABLE))}",
+                f"{_READABLE[0]} to {_READABLE[-1]}",
                 source=name,
                 hint="read it with the karat that wrote it, or move it away and record a new one with 'karat baseline "
                 "update RUN'",
@@ -162,20 +185,27 @@ def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
             queries=tuple(rows),
             total=_field(record if record["format"] > 1 else {"total": 0, **record}, "total", int),
             lists={query: _ids(row["hits"]) for query, row in rows.items() if "hits" in row},
+            depth=_field(record, "depth", int) if record["format"] > 2 else KEPT,
             failures={query: _typed(why, str, "failed") for query, why in _field(record, "failed").items()},
             unfound=frozenset(_ids(_field(record, "unfound", list))),
+            questions={query: _read_question(row) for query, row in rows.items() if not _QUESTION_KEYS.isdisjoint(row)},
         )
-        _require_rows(evaluation)
+        _require_rows(evaluation, record)
         if record["format"] > 1:
             _require_reasons(rows, scores)
-        notes = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced")}
+        _require_digest(record)
+        notes = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced", "rebased")}
     except (TypeError, ValueError, InputError) as error:
         raise InputError(
             f"is a damaged baseline: {error}",
             source=source,
             hint="take it from git, or move it away and record it again",
         ) from None
-    return Baseline(evaluation=evaluation, **notes)
+    return Baseline(evaluation=evaluation, format=record["format"], **notes)
+
+
+def _read_question(row: Mapping[str, Any]) -> Question:
+    return Question(**{name: _typed(row[name], str, name) for name in _QUESTION if name in row})
 
 
 _Repeats = Mapping[str, Mapping[str, tuple[float, ...]]]
@@ -240,17 +270,27 @@ def _mean(values: tuple[float, ...]) -> float:
     return math.fsum(present) / len(present) if present else math.nan
 
 
-def _require_rows(evaluation: Evaluation) -> None:
-    """Refuse a baseline that lost rows, as in a bad merge: a query that is not in it could never get worse."""
+def _require_rows(evaluation: Evaluation, record: Mapping[str, Any]) -> None:
+    """Refuse a baseline that lost rows, as in a bad merge: a query that is not in it could never get worse.
+
+    A file without a digest says only how many queries its golden set had. One with a digest may have fewer: it was
+    brought to a later version of the set, or made from a run on an earlier one.
+    """
     sample = evaluation.provenance.settings.get("sample")
     size, asked = len(evaluation.queries), sample if isinstance(sample, int) else evaluation.total
-    if size < asked:
+    if size < asked and record["format"] < VERSION:
         raise ValueError(f"it holds {size:,} of {asked:,} queries")
     for measure in evaluation.scores.measures:
         recorded, computed = evaluation.mean(measure), evaluation.mean(measure, evaluation.queries)
         differ = math.isnan(recorded) != math.isnan(computed) or abs(recorded - computed) > _SAME
         if differ and _aggregate(measure) == "mean":
             raise ValueError(f"the mean of {measure} is {recorded:g}, and that of its queries {computed:g}")
+
+
+def _require_digest(record: Mapping[str, Any]) -> None:
+    """Refuse a baseline that is not as it was written."""
+    if record["format"] >= VERSION and _field(record, "digest", str) != _digest(record):
+        raise ValueError("it does not match its digest: it was edited, or lost or gained rows in a merge")
 
 
 def _require_reasons(rows: Mapping[str, Mapping[str, Any]], scores: Scores) -> None:
@@ -295,6 +335,7 @@ def _read_fit(record: Mapping[str, Any], source: str) -> Baseline:
     try:
         latency = _numbers(metrics.get("latency", {}))
         means = {_FIT.get(key, key): _value(value) for key, value in metrics.items() if key != "latency"}
+        means |= {"RR": means["RR@10"]} if "RR@10" in means else {}  # for rules that were written without a cut-off
     except (TypeError, ValueError) as error:
         raise InputError(f"is a damaged baseline: metrics: {error}", source=source) from None
     name = str(record.get("version", "baseline"))

@@ -1,4 +1,4 @@
-"""Caveats of a decision: failed queries, floors that no ranking reaches, and drops that the queries cannot show."""
+"""Caveats of a decision: a changed golden set, failed queries, unreachable floors, and drops that cannot be shown."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import stdev
 
-from karat.core import GoldenSet, KaratError, Unit, UsageError
-from karat.gate._comparison import lower_is_better, pair_scores
+from karat.core import GoldenSet, KaratError, Measure, Unit, UsageError
+from karat.gate._comparison import lower_is_better, pair_scores, scale_of
 from karat.gate._decision import Decision
+from karat.gate._growth import describe_growth
+from karat.gate._operations import UNANSWERED, list_unchecked
 from karat.gate._policy import Rule
 from karat.golden import ceiling
 from karat.golden.lint import Ceiling
@@ -24,8 +26,15 @@ _DECIDED = (
 
 
 def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "document") -> list[str]:
-    """Return what limits a decision: failed queries, and rules that ask for more than the golden set can show."""
+    """Return what limits a decision: a changed golden set, failed queries, and rules that ask for too much.
+
+    A warning about questions that the baseline scored and the golden set no longer has is the first.
+    """
     return [
+        *describe_growth(decision.baseline, "baseline"),
+        *describe_growth(decision.candidate, "run"),
+        *decision.policy.notes,
+        *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
         *_find_sample(decision, golden),
         *_find_zeros(decision),
@@ -40,11 +49,21 @@ def _find_failures(decision: Decision) -> Iterator[str]:
         query, error = next(iter(failures.items()))
         asked = len(decision.candidate.queries)
         yield f"{len(failures):,} of {asked:,} queries failed and count as 0, such as {query}: {error}"
+    candidate = decision.candidate
+    names = [name for name in candidate.scores.measures if Measure.parse(name).definition.undefined in UNANSWERED]
+    empty = sum(
+        not ranking and query not in candidate.unanswerable | candidate.unjudged
+        for query, ranking in candidate.lists.items()
+    )
+    if names and empty:
+        yield f"{empty:,} without results count as the worst value of {', '.join(names)}; karat eval leaves them out"
 
 
 def _find_sample(decision: Decision, golden: GoldenSet) -> Iterator[str]:
-    asked, total = len(decision.candidate.queries), len(golden.queries)
-    if asked < total:
+    candidate = decision.candidate
+    asked, total = len(candidate.queries), len(golden.queries)
+    grown = candidate.revision is not None and candidate.provenance.settings.get("sample") is None
+    if asked < total and not grown:
         yield f"the run is a sample: {asked:,} of the {total:,} queries were asked, and nothing is known of the others"
 
 
@@ -107,13 +126,13 @@ def _count_needed(effect: float, spread: float) -> str:
 
 def _find_tolerance(rule: Rule, decision: Decision) -> float | None:
     """Return the smallest drop (or rise, if lower is better) that a rule should catch; None if it does not look."""
-    if not rule.is_measure:
+    if not rule.is_measure or scale_of(rule.metric) == "geometric":  # its margin is a ratio, not a difference
         return None
     before = (decision.baseline or decision.candidate).mean(rule.metric, _select_queries(rule, decision))
     limits = [rule.max_drop_abs, rule.max_rise_abs]
     limits += [share * abs(before) for share in (rule.max_drop_rel, rule.max_rise_rel) if share is not None]
     if rule.significant_drop or rule.non_inferior:
-        limits.append(decision.policy.drop.margin(before))
+        limits.append(decision.policy.drop.margin(before, lower_is_better=rule.lower_is_better))
     return min((limit for limit in limits if limit is not None and math.isfinite(limit)), default=None)
 
 

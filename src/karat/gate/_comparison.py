@@ -12,9 +12,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from karat.core import Measure, UsageError, did_you_mean, shorten
+from karat.core import Measure, UsageError, average, did_you_mean, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
 from karat.stats import (
+    PairedScores,
+    Scale,
     benjamini_hochberg,
     bonferroni,
     bootstrap,
@@ -22,18 +24,20 @@ from karat.stats import (
     holm,
     paired_t,
     permutation,
+    westfall_young,
     win_tie_loss,
 )
 
 RESAMPLES = 10_000
 ALPHA = 0.05
 LEVEL = 0.95
-Correction = Literal["holm", "bonferroni", "bh", "none"]
-"""How p-values are corrected for the number of tests; ``bh`` is the procedure of Benjamini and Hochberg."""
+Correction = Literal["westfall-young", "holm", "bonferroni", "bh", "none"]
+"""How p-values are corrected for the number of tests: from the same sign flips of all of them (Westfall and Young), or
+from the p-values alone. ``bh`` is the procedure of Benjamini and Hochberg."""
 
 _FLIPS_PER_TEST = 100
-"""Sign flips for each test that is corrected together with others: with fewer, no corrected p could be below 0.05."""
-_CORRECTIONS: Mapping[Correction, Callable[[ArrayLike], NDArray[np.float64]]] = {
+"""Sign flips for each test where p-values alone are corrected: with fewer, no corrected p could be below 0.05."""
+_CORRECTIONS: Mapping[str, Callable[[ArrayLike], NDArray[np.float64]]] = {
     "holm": holm,
     "bonferroni": bonferroni,
     "bh": benjamini_hochberg,
@@ -115,7 +119,7 @@ def compare(
     measures: Iterable[str] | None = None,
     *,
     segments: Segments | None = None,
-    correction: Correction = "holm",
+    correction: Correction = "westfall-young",
     seed: int = 0,
 ) -> tuple[Comparison, ...]:
     """Return the comparisons of two runs: one for every measure that both have, then those of the segments.
@@ -131,16 +135,16 @@ def compare_all(
     measures: Iterable[str] | None = None,
     *,
     segments: Segments | None = None,
-    correction: Correction = "holm",
+    correction: Correction = "westfall-young",
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Pair, ...]:
     """Return how every run compares with every later one, on every measure that all of them have.
 
     The p-values are corrected over all pairs and measures; those of segments are corrected separately, over all
-    segments, pairs and measures. The same seed gives the same numbers, whatever else is compared, except that p uses
-    more sign flips if more than a hundred tests are corrected together. ``progress`` is called with the number of
-    finished and of all comparisons.
+    segments, pairs and measures. The same seed gives the same p, whatever else is compared, except that p uses more
+    sign flips if more than a hundred tests are corrected by Holm's method or another that sees p-values only.
+    ``progress`` is called with the number of finished and of all comparisons.
 
     >>> from karat.core import Provenance, Scores
     >>> def make(name, *values):
@@ -150,10 +154,12 @@ def compare_all(
     >>> [(pair.baseline, pair.candidate, round(pair.measures[0].difference, 3)) for pair in pairs]
     [(0, 1, 0.667), (0, 2, 0.667), (1, 2, 0.0)]
     >>> [pair.measures[0].p_corrected for pair in pairs]  # uncorrected: 0.25, 0.5 and 1
-    [0.75, 1.0, 1.0]
+    [0.25, 0.75, 1.0]
     """
     if correction not in get_args(Correction):
-        raise UsageError(f"unknown correction {shorten(correction)}{did_you_mean(str(correction), _CORRECTIONS)}")
+        raise UsageError(
+            f"unknown correction {shorten(correction)}{did_you_mean(str(correction), get_args(Correction))}"
+        )
     if len(evaluations) < 2:
         raise UsageError(f"{len(evaluations)} run: a comparison needs two")
     places = list(combinations(range(len(evaluations)), 2))
@@ -164,14 +170,17 @@ def compare_all(
     by_segment = [(place, segment, measure) for place in places for segment in segments or {} for measure in names]
     comparisons: dict[tuple[tuple[int, int], Segment | None, str], Comparison] = {}
     for family in (whole, by_segment):
-        tests = []
+        tests, rows = [], []
+        flips = RESAMPLES - 1 if correction == "westfall-young" else _count_flips(len(family))
         for (baseline, candidate), segment, measure in family:
             queries = None if segment is None else (segments or {})[segment]
             runs = evaluations[candidate], evaluations[baseline]
-            tests.append(_compare_measure(*runs, measure, segment, queries, seed, _count_flips(len(family))))
+            pairs = pair_scores(*runs, measure, queries) if runs[0].has_queries and runs[1].has_queries else {}
+            rows.append(_change_by_query(measure, pairs))
+            tests.append(_compare_measure(*runs, measure, segment, pairs, seed, flips))
             if progress:
                 progress(len(comparisons) + len(tests), len(whole) + len(by_segment))
-        comparisons |= dict(zip(family, correct(tests, correction), strict=True))
+        comparisons |= dict(zip(family, _correct(tests, rows, correction, seed), strict=True))
     return tuple(
         Pair(
             baseline=place[0],
@@ -199,12 +208,42 @@ def _count_flips(tests: int) -> int:
     return max(RESAMPLES, _FLIPS_PER_TEST * tests) - 1
 
 
-def correct(comparisons: Sequence[Comparison], correction: Correction = "holm") -> list[Comparison]:
+def _correct(
+    comparisons: Sequence[Comparison], rows: Sequence[Mapping[str, float]], correction: Correction, seed: int
+) -> list[Comparison]:
     """Return the comparisons with corrected p-values. Comparisons without a p-value do not count as tests."""
-    tested = [(i, comparison.p) for i, comparison in enumerate(comparisons) if comparison.p is not None]
-    adjusted = _CORRECTIONS[correction]([p for _, p in tested]).tolist() if tested else []
-    by_index = dict(zip((i for i, _ in tested), adjusted, strict=True))
+    tested = [i for i, comparison in enumerate(comparisons) if comparison.p is not None]
+    p = np.array([comparisons[i].p for i in tested], float)
+    if correction != "westfall-young":
+        adjusted = _CORRECTIONS[correction](p) if tested else p
+    elif len(tested) > 1:
+        rng = make_generator(seed, "compare")
+        joint = westfall_young(align_changes([rows[i] for i in tested]), rng=rng, resamples=RESAMPLES - 1)
+        adjusted = np.maximum(joint.adjusted, p)  # p has its own flips, which may fall a little higher
+    else:
+        adjusted = p
+    by_index = dict(zip(tested, adjusted.tolist(), strict=True))
     return [replace(comparison, p_corrected=by_index.get(i)) for i, comparison in enumerate(comparisons)]
+
+
+def align_changes(rows: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
+    """Return the changes of several measures over the same queries, a row for each; NaN where a query has none.
+
+    >>> align_changes([{"q1": 0.5, "q2": 0.0}, {"q2": 1.0}]).tolist()
+    [[0.5, 0.0], [nan, 1.0]]
+    """
+    places = {query: i for i, query in enumerate(dict.fromkeys(query for row in rows for query in row))}
+    table = np.full((len(rows), len(places)), math.nan)
+    for values, row in zip(table, rows, strict=True):
+        values[[places[query] for query in row]] = list(row.values())
+    return table
+
+
+def _change_by_query(measure: str, pairs: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """Return how much each query rose, on the scale on which the measure is tested."""
+    before, after = np.array(list(pairs.values()), float).reshape(-1, 2).T
+    changes = PairedScores(before, after, scale=scale_of(measure)).differences()
+    return dict(zip(pairs, changes.tolist(), strict=True))
 
 
 def pair_scores(
@@ -215,29 +254,46 @@ def pair_scores(
     return {query: (value, now[query]) for query, value in then.items() if query in now}
 
 
+def shared_queries(
+    candidate: Evaluation, baseline: Evaluation, queries: Sequence[str] | None = None
+) -> Sequence[str] | None:
+    """Return the queries that both runs were asked, of some queries only if they are named.
+
+    If both were asked the same, or nothing is known of that, ``queries`` is returned as it is.
+    """
+    both = set(candidate.queries) & set(baseline.queries)
+    if not both or len(both) == len(candidate.queries) == len(baseline.queries):
+        return queries
+    return [query for query in (candidate.queries if queries is None else queries) if query in both]
+
+
 def _compare_measure(
     candidate: Evaluation, baseline: Evaluation, measure: str, segment: Segment | None,
-    queries: Sequence[str] | None, seed: int, flips: int,
+    pairs: Mapping[str, tuple[float, float]], seed: int, flips: int,
 ) -> Comparison:  # fmt: skip
     if not (candidate.has_queries and baseline.has_queries):
         return _compare_means(candidate, baseline, measure, segment)
-    pairs = np.array(list(pair_scores(candidate, baseline, measure, queries).values()), float).reshape(-1, 2)
-    change = pairs[:, 1] - pairs[:, 0]
-    counts = win_tie_loss(-change if lower_is_better(measure) else change)
-    before, after = (math.fsum(column) / len(column) if len(column) else math.nan for column in pairs.T)
+    scores = np.array(list(pairs.values()), float).reshape(-1, 2)
+    rise = scores[:, 1] - scores[:, 0]
+    counts = win_tie_loss(-rise if lower_is_better(measure) else rise)
+    scale = scale_of(measure)
+    before, after = (average(column, scale) for column in scores.T)
     comparison = Comparison(
-        measure=measure, segment=segment, n=len(change), baseline=before, candidate=after,
-        difference=math.fsum(change) / len(change) if len(change) else math.nan,
+        measure=measure, segment=segment, n=len(rise), baseline=before, candidate=after,
+        difference=after - before if scale == "geometric" else average(rise, scale),
         wins=counts.wins, ties=counts.ties, losses=counts.losses,
     )  # fmt: skip
-    if len(change) < 2:
+    if len(rise) < 2:
         return comparison
+    change = np.array(list(_change_by_query(measure, pairs).values())) if scale == "geometric" else rise
     rng = make_generator(seed, measure, segment)
     interval = bootstrap(change, rng=rng, resamples=RESAMPLES, level=LEVEL, method="bca")
+    ends = interval.low, interval.high
+    low, high = (before * math.expm1(end) for end in ends) if scale == "geometric" else ends
     return replace(
         comparison,
-        low=interval.low,
-        high=interval.high,
+        low=low,
+        high=high,
         p=permutation(change, rng=rng, resamples=flips).p,
         p_t=paired_t(change).p,
         effect=effect_size(change).d_z,
@@ -255,6 +311,11 @@ def _compare_means(candidate: Evaluation, baseline: Evaluation, measure: str, se
 def lower_is_better(measure: str) -> bool:
     """Return whether lower values of a measure are better, such as those of DupRate."""
     return Measure.parse(measure).definition.higher_is_better is False
+
+
+def scale_of(measure: str) -> Scale:
+    """Return how a measure is averaged over queries, and hence tested: ``geometric`` for GMAP and GBpref."""
+    return "geometric" if Measure.parse(measure).definition.aggregate == "geometric" else "mean"
 
 
 def make_generator(seed: int, measure: str, segment: Segment | None = None) -> np.random.Generator:

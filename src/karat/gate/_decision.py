@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,11 +11,16 @@ import numpy as np
 
 from karat.core import InputError, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
-from karat.gate._comparison import make_generator, pair_scores
+from karat.gate._comparison import make_generator, pair_scores, scale_of, shared_queries
+from karat.gate._operations import count_failures, inspect_operations
 from karat.gate._policy import Must, Policy, Rule, require_rules
-from karat.stats import Evidence, Outcome, evidence, verdicts
+from karat.stats import Outcome, PairedScores, Verdict
+from karat.stats import decide as test_drops
 
-_WORST = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+WORST = (Outcome.ERROR, Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+"""The outcomes, the worst first. An error comes before a failure: what failed to run cannot be judged."""
+_Pairs = dict[str, tuple[float, float]]
+"""The scores of each query in the baseline and in the candidate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +29,8 @@ class Check:
 
     metric: str
     kind: str
-    """min, max, max_drop_abs, max_drop_rel, max_rise_abs, max_rise_rel, significant_drop, non_inferior, must_pass."""
+    """A limit or test of a rule (min, max, max_drop_abs, max_drop_rel, max_rise_abs, max_rise_rel, min_gain_abs,
+    significant_drop, non_inferior), must_pass, or an operational rule (failed, empty, slow)."""
     outcome: Outcome
     reason: str
     where: Segment | None = None
@@ -42,7 +48,7 @@ class Check:
     limit: float | None = None
     """The limit of the current number, of the drop or of the rise."""
     p: float | None = None
-    """The p-value of the one-sided test for a drop, corrected for all tests of the gate."""
+    """The p-value of the one-sided test for a drop, corrected for all tests of the gate (Westfall and Young)."""
     p_worse: float | None = None
     """The p-value of the test that rules out a drop larger than tolerated, not corrected."""
     n: int | None = None
@@ -73,31 +79,34 @@ class Decision:
 
     @property
     def outcome(self) -> Outcome:
-        """The worst of all checks: fail, then inconclusive, then pass."""
+        """The worst of all checks: error, then fail, then inconclusive, then pass."""
         outcomes = {check.outcome for check in self.checks}
-        return next((outcome for outcome in _WORST if outcome in outcomes), Outcome.PASS)
+        return next((outcome for outcome in WORST if outcome in outcomes), Outcome.PASS)
 
     @property
     def exit_code(self) -> int:
-        """0 for pass, 1 for fail, and for inconclusive 0 or 4, depending on the policy."""
+        """0 for pass, 1 for fail, 3 for error, and for inconclusive 0 or 4, depending on the policy."""
         codes = {
             Outcome.PASS: 0,
             Outcome.FAIL: 1,
+            Outcome.ERROR: 3,
             Outcome.INCONCLUSIVE: 0 if self.policy.on_inconclusive == "pass" else 4,
         }
         return codes[self.outcome]
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """The checks that failed."""
-        return tuple(check for check in self.checks if check.outcome is Outcome.FAIL)
+        """The checks that failed, or found that there can be no decision."""
+        return tuple(check for check in self.checks if check.outcome in (Outcome.FAIL, Outcome.ERROR))
 
 
 def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *, seed: int = 0) -> Decision:
     """Return the decision on a run by the rules of a policy. A baseline that cannot be compared is an error.
 
+    The operational rules come first: with too many failed queries the outcome is error, whatever the scores are.
     Without a baseline, rules that need one are inconclusive. A rule on a number that the run does not have fails, and
-    so does a run in which every query failed, whatever the rules are.
+    so does a run in which every query failed, whatever the rules are. A query without an answer counts as the worst
+    value of every measure.
 
     >>> from karat.core import Provenance, Scores
     >>> scores = Scores.from_columns("mine", {"RR": {"q1": 1.0, "q2": 0.5}})
@@ -109,15 +118,18 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     require_rules(policy)
     if baseline is not None:
         require_comparable(candidate, baseline)
+    candidate = count_failures(candidate)
+    operations = [Check(**asdict(result)) for result in inspect_operations(candidate, baseline, policy.operations)]
     checks = [
         *_check_limits(candidate, baseline, policy),
         *_run_tests(candidate, baseline, policy, seed),
     ]
     checks += [_check_query(candidate, must) for must in policy.must_pass]
-    checks += _check_empty(candidate)
+    if not any(check.outcome is Outcome.ERROR for check in operations):
+        checks += _check_empty(candidate)
     order = {rule.name: i for i, rule in enumerate(policy.rules)}
     checks.sort(key=lambda check: order.get(check.name, len(order)))
-    return Decision(policy=policy, checks=tuple(checks), candidate=candidate, baseline=baseline)
+    return Decision(policy=policy, checks=(*operations, *checks), candidate=candidate, baseline=baseline)
 
 
 def _check_empty(candidate: Evaluation) -> Iterator[Check]:
@@ -139,27 +151,49 @@ def _select_queries(rule: Rule, segments: Segments) -> Sequence[str] | None:
     return segments[rule.where]
 
 
-def _read_number(evaluation: Evaluation, rule: Rule, queries: Sequence[str] | None = None) -> float:
+def _read_number(
+    evaluation: Evaluation,
+    rule: Rule,
+    queries: Sequence[str] | None = None,
+    must_show: Mapping[str, Sequence[str]] | None = None,
+) -> float:
     """Return the number that a rule is about; NaN if the run does not have it."""
+    if rule.must_show is not None:
+        wanted = must_show or evaluation.must_show
+        wanted = wanted if queries is None else {query: wanted[query] for query in queries if query in wanted}
+        return _measure_shown(evaluation.lists, wanted, rule.must_show)
     if rule.metric.startswith("latency."):
         return evaluation.latency_of(rule.metric.removeprefix("latency."))
     return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
+
+
+def _measure_shown(lists: Mapping[str, Sequence[str]], must_show: Mapping[str, Sequence[str]], k: int) -> float:
+    """Return the share of the queries whose must-show documents are all in the first k; NaN if there are none."""
+    shown = [
+        set(documents) <= set(lists.get(query, ())[:k])
+        for query, documents in must_show.items()
+        if documents and query in lists
+    ]
+    return sum(shown) / len(shown) if shown else math.nan
 
 
 def _check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Policy) -> Iterator[Check]:
     for rule in policy.rules:
         queries = _select_queries(rule, candidate.segments)
         now = _read_number(candidate, rule, queries)
-        then = math.nan if baseline is None else _read_number(baseline, rule, queries)
+        # Only questions that both were asked are compared; the floors are for all that the run was asked.
+        shared = queries if baseline is None else shared_queries(candidate, baseline, queries)
+        compared = now if shared is queries else _read_number(candidate, rule, shared)
+        then = math.nan if baseline is None else _read_number(baseline, rule, shared, candidate.must_show)
         for kind in ("min", "max"):
             if (limit := getattr(rule, kind)) is not None:
                 yield _check_number(rule, kind, now, limit)
-        for kind in ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel"):
+        for kind in ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs"):
             if (limit := getattr(rule, kind)) is not None:
                 if baseline is None and not math.isnan(now):
                     yield _defer(rule, kind, now, limit)
                 else:
-                    yield _check_change(rule, kind, now, then, limit)
+                    yield _check_change(rule, kind, compared, then, limit)
 
 
 def _check_number(rule: Rule, kind: str, now: float, limit: float) -> Check:
@@ -179,6 +213,8 @@ def _check_change(rule: Rule, kind: str, now: float, then: float, limit: float) 
         return _fail_missing(rule, kind, limit)
     if math.isnan(then):
         return _fail_missing(rule, kind, limit, "the baseline has no number for it: record it again", now)
+    if kind == "min_gain_abs":
+        return _check_gain(rule, now, then, limit)
     verb, change = ("fell", then - now) if "drop" in kind else ("rose", now - then)
     allowed = limit if kind.endswith("abs") else limit * abs(then)
     holds = change <= allowed + 1e-9
@@ -188,6 +224,17 @@ def _check_change(rule: Rule, kind: str, now: float, then: float, limit: float) 
         metric=rule.metric, where=rule.where, kind=kind, current=now, baseline=then, difference=now - then, limit=limit,
         outcome=Outcome.PASS if holds else Outcome.FAIL,
         reason=f"{text}, {'within' if holds else 'more than'} the {_format(allowed)} that is tolerated",
+    )  # fmt: skip
+
+
+def _check_gain(rule: Rule, now: float, then: float, limit: float) -> Check:
+    gain = then - now if rule.lower_is_better else now - then
+    holds = gain >= limit - 1e-9
+    return Check(
+        metric=rule.metric, where=rule.where, kind="min_gain_abs", current=now, baseline=then, difference=now - then,
+        limit=limit, outcome=Outcome.PASS if holds else Outcome.FAIL,
+        reason=f"{'better' if gain >= 0 else 'worse'} by {_format(abs(gain))}, "
+        f"{'at least' if holds else 'and not better by'} {limit:g}",
     )  # fmt: skip
 
 
@@ -210,9 +257,9 @@ def _defer(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
 
 
 def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, seed: int) -> list[Check]:
-    """Run the tests of all rules together, because Holm's correction is over all of them."""
+    """Run the tests of all rules together, because they are corrected for each other."""
     checks: list[Check] = []
-    tested: list[tuple[Rule, Evidence, str]] = []
+    tested: list[tuple[Rule, _Pairs, str]] = []
     for rule in policy.rules:
         kind = "non_inferior" if rule.non_inferior else "significant_drop"
         if not (rule.non_inferior or rule.significant_drop):
@@ -232,24 +279,31 @@ def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Polic
             )
             checks.append(_fail_missing(rule, kind, None, f"{reason}: record it again", now))
         else:
-            before, after = np.array(list(pairs.values()), float).T
-            rng = make_generator(seed, rule.metric, rule.where)
-            result = evidence(before, after, rng=rng, rule=policy.drop, lower_is_better=rule.lower_is_better)
-            tested.append((rule, result, _note_lost(len(baseline.values(rule.metric, queries)) - len(pairs))))
-    if tested:
-        outcomes = verdicts([result for _, result, _ in tested])
-        for (rule, result, note), verdict in zip(tested, outcomes, strict=True):
-            checks.append(_make_check(rule, result, verdict.outcome, verdict.reason + note, verdict.adjusted))
+            tested.append((rule, pairs, _note_lost(len(baseline.values(rule.metric, queries)) - len(pairs))))
+    scores = _align_pairs([(rule, pairs) for rule, pairs, _ in tested])
+    verdicts = test_drops(scores, rng=make_generator(seed, "gate"), rule=policy.drop)
+    for (rule, _, note), verdict in zip(tested, verdicts, strict=True):
+        checks.append(_make_check(rule, verdict, note))
     return checks
+
+
+def _align_pairs(tested: Sequence[tuple[Rule, _Pairs]]) -> list[PairedScores]:
+    """Return the scores of all rules over the same queries, with NaN where a rule has none."""
+    places = {query: i for i, query in enumerate(dict.fromkeys(query for _, pairs in tested for query in pairs))}
+    scores = []
+    for rule, pairs in tested:
+        before, after = np.full((2, len(places)), math.nan)
+        own = [places[query] for query in pairs]
+        before[own], after[own] = np.array(list(pairs.values()), float).T
+        scores.append(PairedScores(before, after, rule.lower_is_better, scale_of(rule.metric)))
+    return scores
 
 
 def _note_lost(queries: int) -> str:
     return f"; {queries:,} that the baseline scored cannot be scored now" if queries else ""
 
 
-def _pair_queries(
-    candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None
-) -> dict[str, tuple[float, float]]:
+def _pair_queries(candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None) -> _Pairs:
     """Return the scores of each query before and now.
 
     A query that has a score in the baseline, was asked and has none now counts as 0, unless lower is better.
@@ -265,19 +319,28 @@ def _pair_queries(
     }
 
 
-def _make_check(rule: Rule, result: Evidence, outcome: Outcome, reason: str, p: float | None) -> Check:
+def _make_check(rule: Rule, verdict: Verdict, note: str) -> Check:
     kind = "non_inferior" if rule.non_inferior else "significant_drop"
-    if kind == "significant_drop" and outcome is Outcome.INCONCLUSIVE:
+    result, outcome = verdict.evidence, verdict.outcome
+    assert result is not None  # every rule here has pairs
+    if kind == "significant_drop" and outcome is Outcome.INCONCLUSIVE and not _is_untested(verdict):
         outcome = Outcome.PASS  # this rule only asks that no drop is shown
     less = rule.lower_is_better
     return Check(
-        metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=reason,
+        metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=verdict.reason + note,
         current=result.candidate, baseline=result.baseline,
         difference=-result.difference if less else result.difference,
         low=None if less else result.low, high=-result.low if less and result.low is not None else None,
-        limit=result.margin, p=p, p_worse=result.p_worse, n=result.n,
-        needed=result.needed if outcome is Outcome.INCONCLUSIVE and not result.dropped else None,
+        limit=result.margin, p=verdict.adjusted, p_worse=result.p_worse, n=result.n,
+        needed=result.needed if outcome is Outcome.INCONCLUSIVE else None,
     )  # fmt: skip
+
+
+def _is_untested(verdict: Verdict) -> bool:
+    """Return whether nothing could have been shown: a drop that no test can reach, or too few queries for any test."""
+    result = verdict.evidence
+    assert result is not None
+    return not verdict.testable and (result.dropped or result.units < result.rule.least_changed)
 
 
 def _check_query(candidate: Evaluation, must: Must) -> Check:
@@ -287,13 +350,16 @@ def _check_query(candidate: Evaluation, must: Must) -> Check:
             f"must_pass names query {shorten(must.query)}, which was not asked", source="[gate]",
             hint="correct the id, or evaluate all queries",
         )  # fmt: skip
+    if must.query in candidate.failures:
+        return Check(
+            metric=must.metric, query=must.query, kind="must_pass", outcome=Outcome.FAIL,
+            reason=f"it failed: {candidate.failures[must.query]}", limit=must.min if must.metric else None,
+        )  # fmt: skip
     if not must.metric:
         passed = must.query not in candidate.unfound | candidate.false_answers | candidate.failures.keys()
         reason = "something relevant was found" if passed else "nothing relevant was found"
         if must.query in candidate.unanswerable:
             reason = f"it has no answer, and {'nothing was' if passed else 'hits were'} returned"
-        if must.query in candidate.failures:
-            reason = f"it failed: {candidate.failures[must.query]}"
         outcome = Outcome.PASS if passed else Outcome.FAIL
         return Check(metric="", query=must.query, kind="must_pass", outcome=outcome, reason=reason)
     rule = Rule(metric=must.metric, min=must.min)

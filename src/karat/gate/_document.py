@@ -20,6 +20,7 @@ from karat.gate._comparison import (
     pair_scores,
     shared_measures,
 )
+from karat.gate._growth import describe_growth
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import KEPT, describe_moves, find_movers
 from karat.schema import (
@@ -44,7 +45,7 @@ def compare_document(
     *,
     measures: Sequence[str] | None = None,
     segments: Segments | None = None,
-    correction: Correction = "holm",
+    correction: Correction = "westfall-young",
     seed: int = 0,
     per_query: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -198,6 +199,8 @@ def _notes(
     for name, run in runs:
         if not run.has_queries:
             yield f"{name} has means only, so nothing can be tested and no lists are compared"
+        for note in describe_growth(run, "run" if run.traces else "baseline"):
+            yield f"{name}: {note}"
         if run.failures:
             yield f"{name}: {len(run.failures):,} of {len(run.queries):,} queries failed and count as 0"
     if not (baseline.has_queries and candidate.has_queries):

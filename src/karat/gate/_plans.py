@@ -10,7 +10,7 @@ from typing import Any
 
 from karat.core import UsageError
 from karat.evaluation import Evaluation
-from karat.gate._comparison import pair_scores
+from karat.gate._comparison import pair_scores, scale_of
 from karat.stats import detectable, power, sample_size
 
 SPREADS = (0.15, 0.25, 0.35)
@@ -96,10 +96,14 @@ def compute_reach_of_runs(
 ) -> tuple[Reach, ...]:
     """Return for each measure what the queries of two runs can show, by the spread of their differences.
 
-    ``n`` is another number of queries to plan for; by default it is the number that both runs have.
+    ``n`` is another number of queries to plan for; by default it is the number that both runs have. A geometric mean
+    has no spread of differences to plan by, and an sd of None.
     """
     rows = []
     for measure in measures:
+        if scale_of(measure) == "geometric":
+            rows.append(compute_reach(None, n, aim, measure=measure))
+            continue
         changes = [after - before for before, after in pair_scores(candidate, baseline, measure).values()]
         sd = stdev(changes) if len(changes) > 1 else None
         rows.append(compute_reach(_drop_rounding(sd), n or len(changes), aim, measure=measure))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from karat.files import Mistakes, Reading, Row
 from karat.golden._diff import Change, Diff, diff, next_version
 from karat.golden._documents import read_documents
-from karat.golden._fingerprint import fingerprint, identify
+from karat.golden._fingerprint import digest_texts, fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place
 from karat.golden._passages import Passage, RankedRuns, read_runs
 from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
+from karat.golden._questions import Question, describe_questions
 from karat.golden._release import propose_tag
 from karat.golden._sample import sample
 from karat.golden._source import open_set
@@ -32,6 +33,7 @@ __all__ = [
     "Mistakes",
     "Passage",
     "Pooled",
+    "Question",
     "RankedRuns",
     "Reading",
     "Report",
@@ -39,7 +41,9 @@ __all__ = [
     "agreement",
     "ceiling",
     "check",
+    "describe_questions",
     "diff",
+    "digest_texts",
     "fingerprint",
     "identify",
     "merge",

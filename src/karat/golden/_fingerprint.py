@@ -32,7 +32,9 @@ def fingerprint(golden: GoldenSet) -> str:
 
 
 def identify(golden: GoldenSet) -> dict[str, str]:
-    """Return what a run stores about its golden set: name, version, fingerprint, and that of all but the documents.
+    """Return what a run stores about its golden set: name, version, fingerprint, and those of its parts.
+
+    ``questions`` covers all but the documents, ``documents`` only them, and ``asked`` the ids and texts of the queries.
 
     >>> from karat.core import Document
     >>> first, second = (identify(GoldenSet(documents=(Document(id="d", text=text),))) for text in "ab")
@@ -43,7 +45,7 @@ def identify(golden: GoldenSet) -> dict[str, str]:
 
 
 def _digests(golden: GoldenSet) -> dict[str, str]:
-    """Return both digests, computed once for each set.
+    """Return all digests, computed once for each set.
 
     They are kept in the set itself, as its cached properties are: a set is immutable, and ``replace`` makes a new one.
     """
@@ -51,7 +53,12 @@ def _digests(golden: GoldenSet) -> dict[str, str]:
     if digests is None:
         parts = dict(_parts(golden))
         questions = _digest(part for name, part in parts.items() if name != "documents")
-        digests = {"fingerprint": _digest(parts.values()), "questions": questions}
+        digests = {
+            "fingerprint": _digest(parts.values()),
+            "questions": questions,
+            "documents": _digest([parts["documents"]]),
+            "asked": digest_texts((query.id, query.text) for query in golden.queries),
+        }
         vars(golden)[_CACHE] = digests
     return digests
 
@@ -63,13 +70,18 @@ def _digest(parts: Iterable[bytes]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
+def digest_texts(questions: Iterable[tuple[str, str]]) -> str:
+    """Return a digest of the ids and texts of questions, in whatever order they are."""
+    return _digest(json.dumps(question).encode() for question in sorted(set(questions)))
+
+
 def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
     """Yield each field of the content with the digests of its rows."""
     for field in fields(golden):
         if field.name in _LISTS:
-            rows: Iterable[Any] = (_plain(row) for row in getattr(golden, field.name))
+            rows: Iterable[Any] = (plain(row) for row in getattr(golden, field.name))
         elif field.name not in _DESCRIPTION:
-            rows = [_plain(getattr(golden, field.name))]
+            rows = [plain(getattr(golden, field.name))]
         else:
             continue
         # A digest for each row: sorting a million short digests takes less memory than sorting a million texts.
@@ -77,7 +89,7 @@ def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
         yield field.name, f"{field.name} {len(digests)}\n".encode() + b"".join(digests)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as JSON has it, without empty fields, so that a new field of the model changes no fingerprint."""
     if isinstance(value, _ATOMS):
         return value
@@ -87,10 +99,10 @@ def _plain(value: Any) -> Any:
             part = getattr(value, name)
             if name == "answerable" and part:
                 continue  # the default, which sets that were written before the field do not have
-            plain = part if isinstance(part, _ATOMS) else _plain(part)
-            if (plain or isinstance(plain, _NUMBERS)) and name != "path":  # 0 is not empty
-                record[name] = plain
+            content = part if isinstance(part, _ATOMS) else plain(part)
+            if (content or isinstance(content, _NUMBERS)) and name != "path":  # 0 is not empty
+                record[name] = content
         return record
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return {key: _plain(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()} if isinstance(value, dict) else value

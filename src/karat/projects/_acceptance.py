@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Literal
 from karat.core import GateFailed, InputError, KaratError, Run, UsageError, shorten
 from karat.evaluation import require_comparable
 from karat.gate import FIT, Baseline, Check, Decision, decide, read_baseline, write_baseline, write_fit
-from karat.projects._gating import baseline_path, carry_over, gate_run
+from karat.projects._gating import baseline_path, gate_run, revise_baseline
 from karat.projects._project import Project
+from karat.projects._proposal import propose_rules
+from karat.schema import AcceptanceReport, RuleProposal
 from karat.stats import Outcome
 
 _NAMED = 5
@@ -24,6 +27,8 @@ class Acceptance:
 
     path: Path
     baseline: Baseline
+    proposal: RuleProposal | None = None
+    """Floors and must-pass queries that the run suggests; None if the policy has floors."""
     decision: Decision
     """The decision against the replaced baseline; if there was none, the one without a baseline."""
 
@@ -61,7 +66,21 @@ def accept_run(
         forced=force.strip() if objection and force is not None else "",
     )
     (write_fit if format == "fit" else write_baseline)(accepted, path)
-    return Acceptance(path=path, baseline=accepted, decision=decision)
+    proposal = None if accepted.forced else propose_rules(decision.candidate, decision.policy)
+    return Acceptance(path=path, baseline=accepted, decision=decision, proposal=proposal)
+
+
+def summarise_acceptance(acceptance: Acceptance) -> AcceptanceReport:
+    """Return what ``karat baseline update --json`` prints."""
+    evaluation = acceptance.baseline.evaluation
+    return AcceptanceReport(
+        path=str(acceptance.path),
+        name=evaluation.name,
+        queries=len(evaluation.queries),
+        forced=acceptance.baseline.forced,
+        inconclusive=tuple(f"{check.name}: {check.reason}" for check in acceptance.inconclusive),
+        proposal=acceptance.proposal,
+    )
 
 
 def _decide(
@@ -69,14 +88,15 @@ def _decide(
 ) -> tuple[Decision, KaratError | None]:
     """Return the decision on a run, and the objection to recording it, which only a forced update overrules.
 
-    A baseline that cannot be read is never replaced. One that the run cannot be compared with, because the golden set
-    has changed, can be replaced by force; then only the floors are checked.
+    A baseline that cannot be read is never replaced. One that the run cannot be compared with, because it has other
+    questions or settings, can be replaced by force; then only the floors are checked.
     """
     decision = gate_run(project, run, policy=policy, alone=True, measures=measures).decision
     if not os.path.lexists(path):
         return decision, _object(decision)
-    before = carry_over(read_baseline(path).evaluation, decision.candidate, decision.policy)
+    recorded = read_baseline(path)
     try:
+        before = revise_baseline(project, recorded).evaluation
         require_comparable(decision.candidate, before)
     except InputError as error:
         return decision, InputError(error.what, source=str(path), hint="--force 'why' replaces the baseline")
@@ -91,6 +111,12 @@ def _object(decision: Decision) -> GateFailed | None:
         checks = tuple(check for check in decision.checks if check.outcome is Outcome.INCONCLUSIVE)
     if not checks:
         return None
+    if decision.outcome is Outcome.ERROR:
+        return _refuse(decision, [check for check in checks if check.outcome is Outcome.ERROR])
+    return _refuse(decision, checks)
+
+
+def _refuse(decision: Decision, checks: Sequence[Check]) -> GateFailed:
     named = "; ".join(f"{shorten(check.name)[1:-1]}: {check.reason}" for check in checks[:_NAMED])
     more = f"; and {len(checks) - _NAMED:,} more" if len(checks) > _NAMED else ""
     objection = GateFailed(

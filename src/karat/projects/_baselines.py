@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from karat.core import InputError, Run
-from karat.evaluation import score_run
 from karat.gate import Baseline, compare_document
-from karat.projects._gating import baseline_path, find_baseline, find_project, require_complete
+from karat.projects._gating import baseline_path, evaluate_run, find_baseline, find_project, revise_baseline
 from karat.projects._project import Project
 from karat.projects._saved_runs import find_runs, newest_run
-from karat.runs import require_golden
 from karat.schema import BaselineSummary, ComparisonDocument
 
 
@@ -64,6 +62,7 @@ def summarise_baseline(path: str | Path, baseline: Baseline) -> BaselineSummary:
         name=provenance.name,
         recorded=baseline.recorded,
         forced=baseline.forced,
+        rebased=baseline.rebased,
         golden=provenance.golden,
         fingerprint=provenance.fingerprint,
         system=provenance.system,
@@ -88,8 +87,6 @@ def diff_baseline(
     The run is scored with the measures of the baseline. ``name`` is how the document names the run, such as its file.
     """
     path, recorded = read_project_baseline(project, baseline)
-    require_golden(project.golden, run.provenance)
-    require_complete(project.golden, run)
-    candidate = score_run(project.golden, run, list(recorded.evaluation.means), **project.scoring)
-    pair = [recorded.evaluation.renamed(path.name), candidate.renamed(name or candidate.name)]
+    candidate = evaluate_run(project, run, recorded.evaluation.means)
+    pair = [revise_baseline(project, recorded).evaluation.renamed(path.name), candidate.renamed(name or candidate.name)]
     return compare_document(pair, project.golden)

@@ -20,7 +20,7 @@ def compare_runs(
     project: str | Path | Project | None = None,
     by: str | None = None,
     per_query: bool = False,
-    correction: Correction = "holm",
+    correction: Correction = "westfall-young",
     seed: int = 0,
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 
-from karat.core import InputError, Measure, Provenance, Run
-from karat.evaluation import Evaluation, default_measures, empty_scores, require_comparable, score_run
+from karat.core import InputError, Measure, Run
+from karat.evaluation import Evaluation, default_measures
 from karat.files import read_bytes
 from karat.gate import is_baseline, read_baseline
-from karat.projects._gating import find_project, require_complete
+from karat.projects._gating import evaluate_run, find_project, revise_baseline
 from karat.projects._project import Project, open_project
-from karat.runs import read_answers, require_golden
+from karat.runs import read_answers
 
 _CLASSES = "RR"  # needed for the classes of changed lists, whatever the measures are
 
@@ -35,7 +34,9 @@ def read_evaluations(
     project: str | Path | Project | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Evaluations:
-    """Return the evaluations of runs and baselines; files whose scores cannot be compared are an error.
+    """Return the evaluations of runs and baselines on the golden set of a project as it is now.
+
+    A file without a question of the set is an error.
 
     The project is by default that of the first file. The measures are by default those of the baselines, or of the
     project if no file is a baseline. ``say`` is called with each note about the files.
@@ -43,8 +44,6 @@ def read_evaluations(
     if not isinstance(project, Project):
         project = open_project(find_project(paths[0]) if project is None else project)
     files = [_read(path, project, say) for path in paths]
-    for (path, file), (other_path, other) in combinations(zip(paths, files, strict=True), 2):
-        require_comparable(_golden_only(other, other_path), _golden_only(file, path))
     files = _align_depth(paths, files, say)
     baselines = [file for file in files if isinstance(file, Evaluation)]
     names = _choose_measures(project, baselines, measures)
@@ -54,15 +53,8 @@ def read_evaluations(
 
 def _read(path: str | Path, project: Project, say: Callable[[str], None] | None) -> Run | Evaluation:
     if Path(path).is_file() and is_baseline(data := read_bytes(path)):
-        return read_baseline(path, data).evaluation.renamed(Path(path).name)
+        return revise_baseline(project, read_baseline(path, data)).evaluation.renamed(Path(path).name)
     return read_answers(path, project.golden, say=say)
-
-
-def _golden_only(file: Run | Evaluation, path: str | Path) -> Evaluation:
-    """Return an evaluation with only the golden set of a file, to refuse different sets before anything is scored."""
-    name = Path(path).name
-    provenance = Provenance(name=name, golden=file.provenance.golden)
-    return Evaluation(provenance=provenance, scores=empty_scores(name))
 
 
 def _align_depth(
@@ -114,7 +106,4 @@ def _choose_measures(project: Project, baselines: Sequence[Evaluation], measures
 def _evaluate(path: str | Path, file: Run | Evaluation, project: Project, measures: Sequence[str]) -> Evaluation:
     if isinstance(file, Evaluation):
         return file
-    require_golden(project.golden, file.provenance)
-    require_complete(project.golden, file)
-    evaluation = score_run(project.golden, file, dict.fromkeys((*measures, _CLASSES)), **project.scoring)
-    return evaluation.renamed(Path(path).name)
+    return evaluate_run(project, file, (*measures, _CLASSES)).renamed(Path(path).name)

@@ -10,16 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Run, shorten
-from karat.evaluation import Evaluation, default_measures, score_run
-from karat.gate import Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
-from karat.golden import sample
+from karat.evaluation import Evaluation, default_measures, revise_evaluation, score_run
+from karat.gate import VERSION, Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
+from karat.golden import digest_texts, fingerprint, identify, sample
 from karat.projects._project import Project, open_project
-from karat.runs import require_golden
 
 BASELINE = "baseline.json"
-_DOCUMENTS_CHANGED = (
-    "the documents changed since the baseline: a difference may come from them, and judgments be out of date"
-)
 _Question = tuple[str, int, int]
 """A query, and the numbers of its wording and repeat."""
 
@@ -71,14 +67,13 @@ def _configures(path: Path) -> bool:
 
 
 def project_policy(project: Project, chosen: str | None = None) -> Policy:
-    """Return the chosen policy, or that of the configuration, for the measures of the project."""
+    """Return the chosen policy, or that of the configuration.
+
+    It is for all measures of the project: those of ``[eval]``, and those with a floor in the golden set.
+    """
     config = project.config
     floors = dict(project.golden.gate)
-    measures = (
-        ()
-        if floors
-        else config.eval.measures or tuple(name for name in default_measures(project.golden) if name != "Judged@10")
-    )
+    measures = config.eval.measures or tuple(name for name in default_measures(project.golden) if name != "Judged@10")
     return read_policy(chosen, config.gate, measures=measures, floors=floors, source=f"{config.folder}, [gate]")
 
 
@@ -126,8 +121,10 @@ def gate_run(
 
 
 def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Evaluation:
-    """Return the evaluation of a run of a project; a run on another golden set, or without all answers, is an error."""
-    require_golden(project.golden, run.provenance)
+    """Return the evaluation of a run on the golden set of a project as it is now; a run that lacks answers is an error.
+
+    A run on an earlier version of the set is scored on the questions that both have.
+    """
     require_complete(project.golden, run)
     return score_run(project.golden, run, dict.fromkeys(measures) or None, **project.scoring)
 
@@ -136,37 +133,61 @@ def gate_evaluation(
     project: Project, evaluation: Evaluation, policy: Policy, baseline: Baseline | None, *, seed: int = 0
 ) -> GateResult:
     """Return the decision on a scored run against a baseline, or without one."""
-    notes = []
     if baseline is not None:
-        before = carry_over(baseline.evaluation, evaluation, policy)
-        if before is not baseline.evaluation:
-            baseline, notes = replace(baseline, evaluation=before), [_DOCUMENTS_CHANGED]
+        baseline = revise_baseline(project, baseline)
     decision = decide(evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
     return GateResult(
         project=project,
         decision=decision,
         baseline=baseline,
-        caveats=(*notes, *find_caveats(decision, project.golden, unit=project.scoring["unit"])),
+        caveats=tuple(find_caveats(decision, project.golden, unit=project.scoring["unit"])),
     )
 
 
-def carry_over(baseline: Evaluation, candidate: Evaluation, policy: Policy) -> Evaluation:
-    """Return a baseline with the candidate's golden set, if only documents changed and the policy allows it.
+def revise_baseline(project: Project, baseline: Baseline) -> Baseline:
+    """Return a baseline as it would be on the golden set of a project as it is now.
 
-    Otherwise it is returned unchanged; so it is if parts of documents are judged, because they may have moved.
+    A baseline without a digest that names this very set has to have all of its queries: without rows that were cut,
+    it would be easier to reach.
     """
-    then, now = baseline.provenance.golden, candidate.provenance.golden
-    same_questions = now.get("questions") is not None and now["questions"] == then.get("questions")
-    by_document = candidate.provenance.settings.get("unit", "document") == "document"
-    if policy.documents_may_change and same_questions and now != then and by_document:
-        return replace(baseline, provenance=replace(baseline.provenance, golden=now))
-    return baseline
+    evaluation = baseline.evaluation
+    if baseline.format < VERSION and evaluation.has_queries:
+        _require_all(project.golden, evaluation)
+    return replace(baseline, evaluation=revise_evaluation(evaluation, project.golden))
+
+
+def _require_all(golden: GoldenSet, evaluation: Evaluation) -> None:
+    provenance = evaluation.provenance
+    size = provenance.settings.get("sample")
+    then, now = provenance.golden, identify(golden)
+    if not any(then.get(part) == now[part] for part in ("fingerprint", "questions")):
+        return
+    total = size if isinstance(size, int) else len(golden.query_by_id)
+    if len(evaluation.queries) < total:
+        raise InputError(
+            f"is a damaged baseline: it holds {len(evaluation.queries):,} of the {total:,} queries of its golden set",
+            source=evaluation.name,
+            hint="take it from git, or move it away and record it again",
+        )
 
 
 def require_complete(golden: GoldenSet, run: Run) -> None:
-    """Refuse a run unless it has exactly one answer to each question that its settings say were asked."""
+    """Refuse a run unless it has exactly one answer to each question that its settings say were asked.
+
+    A run on an earlier version of the golden set is held to what it says itself: the digest of its questions, and the
+    number of repeats.
+    """
     answers = Counter((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
     questions = dict.fromkeys(_list_questions(golden, run))
+    made_on = run.provenance.golden
+    if made_on.get("fingerprint") not in (None, fingerprint(golden)):
+        asked = ((trace.query, trace.text) for trace in run.traces if not trace.paraphrase)
+        whole = run.provenance.settings.get("sample") is not None or "asked" not in made_on
+        if not whole and made_on["asked"] != digest_texts(asked):
+            raise InputError(
+                f"run {shorten(run.provenance.name)} does not have the questions that it was asked",
+                hint="the file was changed; take it from where it was made, or run 'karat eval' again",
+            )
     if missing := list(dict.fromkeys(question[0] for question in questions if question not in answers)):
         examples = ", ".join(map(shorten, missing[:3])) + (" ..." if len(missing) > 3 else "")
         problem = f"lacks answers to {len(missing):,} of the queries that it should have asked: {examples}"
@@ -184,11 +205,16 @@ def _list_questions(golden: GoldenSet, run: Run) -> Iterator[_Question]:
     """Yield the questions that a run should have asked; for a foreign run, those it asked and all other queries."""
     settings = {"k": 0, "seed": 0, "repeat": 1, "paraphrases": False, **run.provenance.settings}
     size, repeats = settings.get("sample"), settings["repeat"]
+    earlier = run.provenance.golden.get("fingerprint") not in (None, fingerprint(golden))
     numbers = (settings["k"], settings["seed"], repeats, 0 if size is None else size)
     if not all(isinstance(value, int) for value in numbers) or repeats < 1:
         raise InputError(
             f"run {shorten(run.provenance.name)} has wrong settings: {shorten(dict(run.provenance.settings))}"
         )
+    if earlier:
+        wordings = dict.fromkeys((trace.query, trace.paraphrase) for trace in run.traces)
+        yield from ((*wording, repeat) for wording in wordings for repeat in range(min(repeats, len(run.traces) + 1)))
+        return
     if "sample" not in settings:
         asked = dict.fromkeys(trace.query for trace in run.traces)
         yield from ((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)

@@ -6,13 +6,26 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from karat.core import InputError, UsageError
 from karat.evaluation import require_comparable
-from karat.gate import SPREADS, Aim, Reach, compute_reach, compute_reach_of_repeats, compute_reach_of_runs
+from karat.gate import (
+    SPREADS,
+    Aim,
+    GateRates,
+    Reach,
+    compute_reach,
+    compute_reach_of_repeats,
+    compute_reach_of_runs,
+    describe_rates,
+    simulate_losses,
+    simulate_noise,
+)
 from karat.projects._evaluations import read_evaluations
-from karat.projects._gating import baseline_path, find_project
+from karat.projects._gating import baseline_path, find_baseline, find_project, project_policy
 from karat.projects._project import open_project
-from karat.schema import PowerPlan, PowerRow
+from karat.schema import GatePower, GateRate, PowerPlan, PowerRow
 
 _Source = Literal["given", "repeats", "runs"]
 _AIM = Aim()
@@ -46,6 +59,55 @@ def plan_power(
         if value:
             raise UsageError(f"{name} is of use with a run only; name one")
     return _plan(aim, [compute_reach(spread, n, aim) for spread in (SPREADS if sd is None else (sd,))], "given", [])
+
+
+def plan_gate_power(
+    folder: str | Path = ".",
+    *,
+    policy: str | None = None,
+    run: str | Path | None = None,
+    runs: int = 200,
+    seed: int = 0,
+    say: Callable[[str], None] | None = None,
+) -> PowerPlan:
+    """Return how often the gate of a project is wrong: false alarms, and losses of queries that it does not see.
+
+    Both are simulated from the scores of the project's baseline. With ``run``, another run of the project, false alarms
+    are those of the differences between the two.
+    """
+    project = open_project(folder)
+    chosen = project_policy(project, policy)
+    recorded = find_baseline(project)
+    if recorded is None:
+        raise InputError(
+            "has no baseline, whose scores the simulation needs",
+            source=str(folder),
+            hint="'karat baseline update RUN' records one",
+        )
+    baseline, other = recorded.evaluation, None
+    if run is not None:
+        (other,) = read_evaluations([run], baseline.scores.measures, project=project, say=say).evaluations
+        require_comparable(other, baseline)
+    noise = simulate_noise(baseline, chosen, other, runs=runs, seed=seed)
+    losses = simulate_losses(baseline, chosen, runs=runs, seed=seed)
+    aim = Aim(alpha=chosen.drop.alpha, sides=1)
+    plan = _plan(aim, [], "given", [baseline.name, *([other.name] if other else [])])
+    return replace(
+        plan,
+        meaning=describe_rates(noise, losses),
+        gate=GatePower(
+            policy=chosen.name,
+            n=noise.n,
+            runs=runs,
+            noise_from="queries" if other is None else "run",
+            noise=_rate(noise),
+            losses=tuple(map(_rate, losses)),
+        ),
+    )
+
+
+def _rate(rates: GateRates) -> GateRate:
+    return GateRate(lost=rates.lost, fail=rates.fail, inconclusive=rates.inconclusive, passed=rates.passed)
 
 
 def _plan_by_runs(

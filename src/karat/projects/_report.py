@@ -95,6 +95,8 @@ def _verdict(result: GateResult) -> Verdict:
             "exit_code": decision.exit_code,
             "passed": decision.exit_code == 0,
             "policy": policy.name,
+            "extends": policy.extends,
+            "changes": list(policy.changes),
             "on_inconclusive": policy.on_inconclusive,
             "list_below": dict(policy.list_below),
             "failures": [_failure(check) for check in decision.failures],
@@ -228,7 +230,7 @@ def _status(
     checks: Sequence[Check], comparison: Comparison | None
 ) -> Literal["FAIL", "DEGRADED", "INCONCLUSIVE", "PASS", "UNCHECKED"]:
     """Return what became of a measure; without a check that passed it is not called a pass."""
-    if any(check.outcome is Outcome.FAIL for check in checks):
+    if any(check.outcome in (Outcome.FAIL, Outcome.ERROR) for check in checks):
         return "FAIL"
     if comparison is not None and comparison.gain < -_TIE:
         return "DEGRADED"

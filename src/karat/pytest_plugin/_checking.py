@@ -33,7 +33,7 @@ from karat.stats import Outcome
 from karat.systems import adapt
 
 _GATE = ("baseline", "policy", "seed")
-_RANK = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+_RANK = (Outcome.ERROR, Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
 _RESULTS: pytest.StashKey[dict[str, GateResult | str]] = pytest.StashKey()
 """By the key of the test: the result of the gate, or why there is none."""
 
@@ -194,6 +194,10 @@ def _write_reports(stem: Path, result: GateResult) -> None:
 def _check_rule(item: pytest.Function, rule: Rule, result: GateResult) -> None:
     """Pass or fail by the checks of the item's rule. Checks that belong to no rule count for the first item."""
     __tracebackhide__ = True
+    if result.decision.outcome is Outcome.ERROR:  # no rule can be judged
+        errors = [check for check in result.decision.checks if check.outcome is Outcome.ERROR]
+        item.user_properties.append((PROPERTY, f"error: {'; '.join(map(summarise, errors))}"))
+        pytest.fail(f"no decision\n{explain(result, errors)}", pytrace=False)
     names = list_names(result.decision.policy)
     own = [
         check

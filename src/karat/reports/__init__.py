@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from karat.reports._latex import render_latex
     from karat.reports._markdown import render_markdown
     from karat.reports._patterns import hints
+    from karat.reports._policy import describe_policy
     from karat.reports._recommendations import RULES, recommend
     from karat.reports._sparkline import Chart, Sparkline, bars, render_sparklines
     from karat.reports._terminal import COLOUR, PLAIN, Style, align, escaped, number, printable, quantity
@@ -33,6 +34,7 @@ __all__ = [
     "annotation",
     "bars",
     "decision_schema",
+    "describe_policy",
     "escaped",
     "explain_checks",
     "hints",
@@ -69,6 +71,7 @@ _HOME = {
     "render_latex": "_latex",
     "render_markdown": "_markdown",
     "hints": "_patterns",
+    "describe_policy": "_policy",
     **dict.fromkeys(("RULES", "recommend"), "_recommendations"),
     **dict.fromkeys(("Chart", "Sparkline", "bars", "render_sparklines"), "_sparkline"),
     **dict.fromkeys(("COLOUR", "PLAIN", "Style", "align", "escaped", "number", "printable", "quantity"), "_terminal"),

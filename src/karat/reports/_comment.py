@@ -24,6 +24,8 @@ from karat.reports._sections import (
     name_golden,
     name_run,
 )
+from karat.reports._verdict import name_policy
+from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.schema import DecisionDocument
 
 COMMENT = 60_000
@@ -40,9 +42,10 @@ def render_comment(document: DecisionDocument) -> str:
     """
     parts = [
         marker(document) + "\n",
+        *(f"> {markdown(warning)}\n" for warning in list_warnings(document)),
         f"## {format_verdict(document)}: {name_golden(document)}\n",
         f"{explain_verdict(document)}\n",
-        f"Run {name_run(document)}, {_comparison(document)}, by policy {markdown(document.verdict.policy)}.\n",
+        f"Run {name_run(document)}, {_comparison(document)}, by policy {markdown(name_policy(document.verdict))}.\n",
         format_measures(document),
         f"### Checks that did not pass\n\n{text}" if (text := format_checks(document)) else "",
         f"### Recommendations\n\n{format_recommendations(document)}" if document.recommendations else "",
@@ -80,6 +83,6 @@ def _folded(document: DecisionDocument) -> dict[str, str]:
         "Segments": format_segments(document),
         "Differences from the baseline": format_differences(document),
         "Distribution": format_distribution(document),
-        "What the numbers can show": "".join(f"- {markdown(caveat)}\n" for caveat in document.caveats),
+        "What the numbers can show": "".join(f"- {markdown(caveat)}\n" for caveat in list_other_caveats(document)),
         "Configuration": format_configuration(document),
     }

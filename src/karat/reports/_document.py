@@ -83,7 +83,7 @@ def _incomplete(reason: str, name: str) -> InputError:
 def _contradictions(document: DecisionDocument) -> Iterator[str]:
     """Yield what is wrong although every type is right; a report of it would contradict itself."""
     outcomes = {check.outcome for check in document.checks}
-    worst = "fail" if "fail" in outcomes else "inconclusive" if "inconclusive" in outcomes else "pass"
+    worst = next((outcome for outcome in ("error", "fail", "inconclusive") if outcome in outcomes), "pass")
     if document.verdict.outcome != worst:
         yield f"the verdict is {document.verdict.outcome}, but the worst of its checks is {worst}"
     if document.baseline is None and any(measure.comparison for measure in document.measures):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from karat.reports._failures import gains_by_query
 from karat.reports._terminal import escaped
+from karat.reports._verdict import name_policy
 from karat.reports._words import describe_rule
 from karat.schema import CheckRow, DecisionDocument, QueryRow
 
@@ -16,9 +17,10 @@ _WIDTH = 200
 def render_refusal(document: DecisionDocument) -> str:
     """Return the outcome, and an explanation of the checks that failed, or of the inconclusive ones if none did."""
     verdict, checks = document.verdict, document.checks
-    wrong = [check for check in checks if check.outcome == "fail"]
+    wrong = [check for check in checks if check.outcome in ("error", "fail")]
     wrong = wrong or [check for check in checks if check.outcome == "inconclusive"]
-    head = f"{verdict.outcome} by policy {_safe(verdict.policy)}: {len(wrong)} of {len(checks)} checks"
+    outcome = "no decision" if verdict.outcome == "error" else verdict.outcome
+    head = f"{outcome} by policy {_safe(name_policy(verdict))}: {len(wrong)} of {len(checks)} checks"
     return f"{head}\n{explain_checks(document, wrong)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.reports._markdown import render_markdown
+from karat.reports._verdict import explain_outcome, find_observed_drops, name_outcome, name_policy
 from karat.reports._words import clean, count, describe_reason, format_difference, format_number, name_check
 from karat.schema import CheckRow, DecisionDocument, MeasureRow
 
@@ -22,11 +23,15 @@ def render_github(document: DecisionDocument) -> str:
     """
     kinds: dict[str, list[tuple[str, str]]] = {"error": [], "warning": [], "notice": []}
     strict = document.verdict.on_inconclusive != "pass"
+    observed = find_observed_drops(document)
     for check in document.checks:
         if check.outcome != "pass":
-            kind = "error" if check.outcome == "fail" or strict else "warning"
+            kind = "error" if check.outcome in ("fail", "error") or strict else "warning"
             kinds[kind].append((f"karat {check.outcome}: {name_check(check)}", _message(check)))
-    kinds["notice"].append((f"karat {document.verdict.outcome}", _verdict(document)))
+        elif check in observed:
+            title = f"karat pass, but worse than tolerated: {name_check(check)}"
+            kinds["warning"].append((title, _message(check)))
+    kinds["notice"].append((f"karat {name_outcome(document).lower()}", _verdict(document)))
     return "".join(f"{line}\n" for kind, entries in kinds.items() for line in _lines(kind, entries))
 
 
@@ -73,7 +78,9 @@ def _message(check: CheckRow) -> str:
 def _verdict(document: DecisionDocument) -> str:
     means = ", ".join(map(_mean, document.measures[:_MOST]))
     checks = count(len(document.checks), "check")
-    return f"{checks} by policy {clean(document.verdict.policy, 60)}" + (f"; {means}" if means else "")
+    sentences = "; ".join(explain_outcome(document))
+    policy = clean(name_policy(document.verdict), 200)
+    return f"{checks} by policy {policy}: {sentences}" + (f"; {means}" if means else "")
 
 
 def _mean(measure: MeasureRow) -> str:

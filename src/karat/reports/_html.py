@@ -12,6 +12,14 @@ from importlib.resources import files
 from urllib.parse import quote
 
 from karat.reports._html_data import payload
+from karat.reports._verdict import (
+    describe_operations,
+    explain_outcome,
+    find_observed_drops,
+    name_outcome,
+    name_policy,
+)
+from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.reports._words import count, describe_reason, describe_rule, name_check, name_other_system
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, to_plain
 
@@ -22,8 +30,11 @@ _SCRIPTS = (  # in this order: each uses those before it
 _CHECKS = 12  # of an outcome that are shown at once; the rest is folded
 _CHANGES = 8
 _WIDE = 200  # characters of a setting
-_SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
-_HEADS = {"fail": "failed", "inconclusive": "inconclusive", "pass": "passed"}  # the worst first
+_SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "✗"}
+_HEADS = {"error": "without a decision", "fail": "failed", "inconclusive": "inconclusive", "pass": "passed"}
+"""What is said of the checks with an outcome, the worst first."""
+_TONES = {"error": "fail"}
+"""The classes of outcomes that have no style of their own."""
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters, lone surrogates, and characters that change the direction of writing."""
@@ -56,7 +67,7 @@ def render_html(document: DecisionDocument) -> str:
 <body>
 <header class="bar"><p class="brand">karat</p></header>
 <main>
-{_verdict(document)}
+{_warnings(document)}{_verdict(document)}
 {_checks(document)}
 {_caveats(document)}
 <div id="report"><noscript><p class="callout">The measures, the plots and the queries need JavaScript: \
@@ -106,17 +117,19 @@ def _sanitise(value: object) -> object:
 
 
 def _title(document: DecisionDocument) -> str:
-    outcome = document.verdict.outcome.capitalize()
+    outcome = name_outcome(document).partition(",")[0].capitalize()
     return f"{outcome}: {_text(document.run.shown)} on {_text(document.golden.name)}"
 
 
 def _verdict(document: DecisionDocument) -> str:
     outcome = document.verdict.outcome
+    if outcome == "pass" and find_observed_drops(document):
+        outcome = "inconclusive"  # its colour and sign: a drop beyond the tolerance has no green tick
     facts = "".join(f"<div><dt>{name}</dt><dd>{_text(fact)}</dd></div>" for name, fact in _facts(document))
-    return f"""<section class="verdict {outcome}" aria-labelledby="verdict">
+    return f"""<section class="verdict {_TONES.get(outcome, outcome)}" aria-labelledby="verdict">
 <div class="said">
 <h1 id="verdict"><span class="sign" aria-hidden="true">{_SIGNS[outcome]}</span> \
-{outcome.capitalize()}</h1>
+{_text(_capitalise(name_outcome(document)))}</h1>
 <p class="lead">{_text(_lead(document))}</p>
 {_changes(document.baseline)}
 </div>
@@ -125,20 +138,20 @@ def _verdict(document: DecisionDocument) -> str:
 
 
 def _lead(document: DecisionDocument) -> str:
-    """Return the verdict in a sentence or two."""
-    verdict, checks = document.verdict, document.checks
-    counts = {name: sum(check.outcome == name for check in checks) for name in _HEADS}
-    if not checks:
+    """Return the verdict in a few sentences."""
+    if not document.checks:
         return "The policy has no rule, so nothing was checked."
-    if verdict.outcome == "pass":
-        return f"All {len(checks):,} checks passed." if len(checks) > 1 else "The one check passed."
-    why = "there is no baseline to compare with" if document.baseline is None else "the queries do not tell enough"
-    of, unsure = f"of {count(len(checks), 'check')}", f"could not be decided: {why}"
-    if verdict.outcome == "fail":
-        rest = f"; {counts['inconclusive']:,} {unsure}" if counts["inconclusive"] else ""
-        return f"{counts['fail']:,} {of} failed{rest}."
-    ends = "lets that pass" if verdict.exit_code == 0 else "does not let that pass"
-    return f"{counts['inconclusive']:,} {of} {unsure}. Nothing failed, and the policy {ends}."
+    sentences = list(explain_outcome(document))
+    if document.verdict.outcome == "pass":
+        number = len(document.checks)
+        sentences.insert(0, f"all {number:,} checks passed" if number > 1 else "the one check passed")
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+
+
+def _capitalise(outcome: str) -> str:
+    """Return an outcome in capitals as a title."""
+    word, comma, rest = outcome.partition(",")
+    return f"{word.capitalize()}{comma}{rest}"
 
 
 def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
@@ -148,7 +161,13 @@ def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
     size = f"{count(golden.queries, 'query', 'queries')}, {count(golden.documents, 'document')}"
     yield "Golden set", f"{golden.name} {golden.version or ''} ({size})".strip()
     yield "Answered", f"{run.queries - run.failed:,} of {count(run.queries, 'query', 'queries')}"
-    yield "Policy", f"{document.verdict.policy}, exit code {document.verdict.exit_code}"
+    verdict = document.verdict
+    yield (
+        "Policy",
+        f"{name_policy(verdict)}, on_inconclusive = {verdict.on_inconclusive}, exit code {verdict.exit_code}",
+    )
+    if operations := describe_operations(document):
+        yield "Operations", operations
     yield "Report of", document.created
 
 
@@ -192,7 +211,7 @@ def _group(outcome: str, items: Sequence[str]) -> str:
     first, rest = "".join(items[:_CHECKS]), "".join(items[_CHECKS:])
     more = f"<details><summary>{len(items) - _CHECKS:,} more</summary><ul>{rest}</ul></details>" if rest else ""
     return (
-        f'<details class="{outcome}"{"" if outcome == "pass" else " open"}>'
+        f'<details class="{_TONES.get(outcome, outcome)}"{"" if outcome == "pass" else " open"}>'
         f"<summary>{sign} {len(items):,} {_HEADS[outcome]}</summary><ul>{first}</ul>{more}</details>"
     )
 
@@ -211,10 +230,15 @@ def _check(check: CheckRow) -> str:
     )
 
 
+def _warnings(document: DecisionDocument) -> str:
+    return "".join(f'<p class="callout" role="alert">{_text(warning)}</p>\n' for warning in list_warnings(document))
+
+
 def _caveats(document: DecisionDocument) -> str:
-    if not document.caveats:
+    caveats = list_other_caveats(document)
+    if not caveats:
         return ""
-    shown = "".join(f"<li>{_text(text)}</li>" for text in document.caveats)
+    shown = "".join(f"<li>{_text(text)}</li>" for text in caveats)
     return f"""<section id="caveats" class="callout" aria-labelledby="caveats-title">
 <h2 id="caveats-title">Read with care</h2>
 <ul>{shown}</ul>

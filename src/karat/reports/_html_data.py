@@ -104,7 +104,9 @@ def _standing(measure: MeasureRow, checks: Sequence[CheckRow], *, compared: bool
     status, unsure = measure.status, any(check.outcome == "inconclusive" for check in checks)
     if status == "DEGRADED":
         gated = any(check.kind not in ("min", "max") for check in checks)
-        word = "inconclusive" if unsure else "within tolerance" if gated else "no rule on it"
+        beyond = any(_exceeds(measure, check) for check in checks)
+        within = "more than tolerated, not significant" if beyond else "within tolerance"
+        word = "inconclusive" if unsure else within if gated else "no rule on it"
         return [
             "inconclusive" if unsure else "degraded",
             f"{'rose' if measure.lower_is_better else 'fell'}, {word}",
@@ -112,6 +114,13 @@ def _standing(measure: MeasureRow, checks: Sequence[CheckRow], *, compared: bool
     if status == "INCONCLUSIVE":
         return ["inconclusive", "inconclusive" if compared else "no baseline"]
     return ["none", "no rule"] if status == "UNCHECKED" else [status.lower(), status.lower()]
+
+
+def _exceeds(measure: MeasureRow, check: CheckRow) -> bool:
+    """Return whether a mean got worse by more than a test tolerates."""
+    if check.kind not in ("non_inferior", "significant_drop") or check.difference is None or check.limit is None:
+        return False
+    return -measure.gain(check.difference) > check.limit
 
 
 def _times(times: StageTimes | None) -> dict[str, object] | None:

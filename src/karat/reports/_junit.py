@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from karat.reports._failures import losers
+from karat.reports._verdict import OPERATIONS, explain_outcome, find_observed_drops, name_outcome, name_policy
 from karat.reports._words import (
     clean,
     describe_reason,
@@ -23,13 +24,15 @@ def render_junit(document: DecisionDocument) -> str:
     """Return one test for each rule that was checked, and one for each query that must pass.
 
     A check that failed is a failure. An inconclusive one is skipped if the policy lets it pass, and otherwise a
-    failure. A query that must pass and got an error is an error. No two tests have the same name, because GitLab takes
-    only the first of them.
+    failure. One that did not fail although the mean dropped by more than is tolerated is skipped, too: it has no green
+    tick. A run that failed, and a query that must pass and got an error, is an error. No two tests have the same name,
+    because GitLab takes only the first of them.
     """
     root = ET.Element("testsuites", name="karat")
     golden = clean(document.golden.name).replace(".", "_") or "golden"
     suites = {
-        "gate": [check for check in document.checks if not check.query],
+        "operations": [check for check in document.checks if check.kind in OPERATIONS],
+        "gate": [check for check in document.checks if not check.query and check.kind not in OPERATIONS],
         "must-pass": [check for check in document.checks if check.query],
     }
     for name, checks in suites.items():
@@ -60,7 +63,9 @@ def _suite(document: DecisionDocument, name: str, checks: Sequence[CheckRow]) ->
 def _properties(document: DecisionDocument) -> Iterator[tuple[str, str]]:
     golden, run, verdict = document.golden, document.run, document.verdict
     yield "outcome", verdict.outcome
-    yield "policy", verdict.policy
+    yield "verdict", "; ".join([name_outcome(document), *explain_outcome(document)])
+    yield "policy", name_policy(verdict)
+    yield "on_inconclusive", verdict.on_inconclusive
     yield "run", run.name
     yield "run.fingerprint", run.fingerprint
     yield "golden", golden.full_name
@@ -81,9 +86,12 @@ def _case(
         case.set("time", f"{query.ms / 1000:.4f}")
     message = describe_reason(check)
     if check.outcome == "inconclusive" and document.verdict.on_inconclusive == "pass":
-        ET.SubElement(case, "skipped", message=f"inconclusive: {message}")
+        ET.SubElement(case, "skipped", message=f"inconclusive, which passes by on_inconclusive = pass: {message}")
+    elif check.outcome == "pass" and check in find_observed_drops(document):
+        ET.SubElement(case, "skipped", message=f"not failed, but worse by more than is tolerated: {message}")
     elif check.outcome != "pass":
-        tag = "error" if query is not None and query.error and check.outcome == "fail" else "failure"
+        broken = check.outcome == "error" or (query is not None and query.error and check.outcome == "fail")
+        tag = "error" if broken else "failure"
         kind = "inconclusive" if check.outcome == "inconclusive" else check.kind
         failure = ET.SubElement(case, tag, type=kind, message=message)
         failure.text = "\n".join(_details(document, check, query))

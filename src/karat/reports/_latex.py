@@ -35,8 +35,9 @@ _NAME = 80  # characters of a name in a caption
 def render_latex(document: DecisionDocument) -> str:
     """Return a table (package booktabs) with a row for each measure; the better of two means is bold.
 
-    A mark says how small p of the paired sign-flip test is, after Holm's correction for all measures of the table.
-    Without a baseline the table has means only. Whatever the names are, pdflatex, lualatex and xelatex compile it.
+    A mark says how small p of the paired sign-flip test is, corrected for all measures of the table (Westfall and
+    Young). Without a baseline the table has means only. Whatever the names are, pdflatex, lualatex and xelatex compile
+    it.
     """
     compared = any(measure.comparison for measure in document.measures)
     table = "\n".join(_table(document, compared=compared)) + "\n"
@@ -99,7 +100,7 @@ def _caption(document: DecisionDocument, subject: str, *, compared: bool) -> str
         name, day = latex(document.baseline.shown, _NAME), latex(document.baseline.recorded)
         words += (
             f" Baseline: {name}, recorded \\mbox{{{day}}}."
-            " Marks: * $p \\le 0.05$, ** $p \\le 0.01$, *** $p \\le 0.001$ (paired sign-flip test, Holm)."
+            " Marks: * $p \\le 0.05$, ** $p \\le 0.01$, *** $p \\le 0.001$ (paired sign-flip test, Westfall-Young)."
         )
     return words
 

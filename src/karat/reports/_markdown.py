@@ -22,6 +22,7 @@ from karat.reports._sections import (
     name_run,
     shorten_fingerprint,
 )
+from karat.reports._warnings import list_warnings
 from karat.reports._words import count
 from karat.schema import DecisionDocument
 
@@ -52,6 +53,7 @@ def render_markdown(document: DecisionDocument, *, limit: int | None = None) -> 
 
 def _head(document: DecisionDocument) -> Iterator[str]:
     golden, baseline = document.golden, document.baseline
+    yield from (f"> {markdown(warning)}\n" for warning in list_warnings(document))
     yield f"**Date**: {markdown(document.created)}  "
     size = f"{golden.queries:,} queries, {golden.documents:,} documents, {golden.judgments:,} judgments"
     yield f"**Golden set**: {name_golden(document)}, {size} ({shorten_fingerprint(golden.fingerprint or '')})  "

@@ -7,6 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from karat.reports._distribution import spread
 from karat.reports._failures import gains_by_query, query_limits
+from karat.reports._verdict import (
+    describe_operations,
+    explain_outcome,
+    find_observed_drops,
+    name_outcome,
+    name_policy,
+)
+from karat.reports._warnings import list_other_caveats
 from karat.reports._words import (
     clean,
     count,
@@ -19,7 +27,7 @@ from karat.reports._words import (
 )
 from karat.schema import DecisionDocument, MeasureComparison, MeasureRow, QueryRow
 
-_ICONS = {"PASS": "✅", "DEGRADED": "⚠️", "FAIL": "❌", "INCONCLUSIVE": "⚠️", "UNCHECKED": "⬜"}
+_ICONS = {"PASS": "✅", "DEGRADED": "⚠️", "FAIL": "❌", "INCONCLUSIVE": "⚠️", "ERROR": "❌", "UNCHECKED": "⬜"}
 _SHOWN = 10
 _MOST = 100  # rows of a table
 
@@ -81,8 +89,11 @@ def _flatten(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[s
 
 def format_summary(document: DecisionDocument) -> str:
     """Return the table of the measures, the verdict, and the caveats."""
-    caveats = "".join(f"- {markdown(caveat)}\n" for caveat in document.caveats)
-    return f"{format_measures(document)}\n**Overall**: {_overall(document)}\n" + (f"\n{caveats}" if caveats else "")
+    caveats = "".join(f"- {markdown(caveat)}\n" for caveat in list_other_caveats(document))
+    operations = markdown(describe_operations(document))
+    before = f"**Operations**: {operations}\n\n" if operations else ""
+    overall = f"{format_measures(document)}\n**Overall**: {_overall(document)}\n"
+    return before + overall + (f"\n{caveats}" if caveats else "")
 
 
 def format_measures(document: DecisionDocument) -> str:
@@ -110,7 +121,7 @@ def _latency(document: DecisionDocument) -> Iterator[list[str]]:
         checks = [check for check in document.checks if check.metric in names]
         ceiling = next((check.limit for check in checks if check.kind == "max" and check.limit is not None), None)
         outcomes = {check.outcome.upper() for check in checks} or {"UNCHECKED"}
-        status = next(status for status in ("FAIL", "INCONCLUSIVE", "PASS", "UNCHECKED") if status in outcomes)
+        status = next(status for status in ("ERROR", "FAIL", "INCONCLUSIVE", "PASS", "UNCHECKED") if status in outcomes)
         yield [
             f"Latency {key}",
             f"{format_number(now)} ms",
@@ -129,6 +140,8 @@ def _standing(document: DecisionDocument, name: str) -> str:
     ]
     if any(check.outcome == "inconclusive" for check in checks):
         return "inconclusive"
+    if any(check in checks for check in find_observed_drops(document)):
+        return "more than tolerated, but not significant"
     return "within tolerance" if checks else "no rule on its fall"
 
 
@@ -140,30 +153,32 @@ def _status(status: str, change: str, standing: str) -> str:
 
 
 def _overall(document: DecisionDocument) -> str:
-    policy = markdown(document.verdict.policy)
-    return f"{format_verdict(document)} by policy {policy} ({explain_verdict(document)})"
+    policy = markdown(name_policy(document.verdict))
+    by = ", by policy" if document.verdict.outcome == "inconclusive" else " by policy"
+    return f"{format_verdict(document)}{by} {policy} ({explain_verdict(document)})"
 
 
 def format_verdict(document: DecisionDocument) -> str:
-    """Return the verdict in one word, with its icon."""
+    """Return the outcome with its icon, which is no green tick if a drop beyond the tolerance was observed."""
     outcome = document.verdict.outcome.upper()
-    return f"{_ICONS[outcome]} {outcome}"
+    icon = _ICONS["DEGRADED"] if outcome == "PASS" and find_observed_drops(document) else _ICONS[outcome]
+    return f"{icon} {markdown(name_outcome(document))}"
 
 
 def explain_verdict(document: DecisionDocument) -> str:
-    """Return what the verdict rests on."""
+    """Return what the verdict rests on, and for an inconclusive one what is not known and what would decide."""
     outcome, checks = document.verdict.outcome, document.checks
-    total, passes = count(len(checks), "check"), "; the policy lets this pass" if document.verdict.passed else ""
-    names = _first(dict.fromkeys(markdown(name_check(check), 80) for check in checks if check.outcome == outcome))
+    sentences = [markdown(sentence) for sentence in explain_outcome(document)]
     if outcome == "fail":
-        return f"{sum(check.outcome == 'fail' for check in checks):,} of {total} failed: {names}"
-    if outcome == "inconclusive" and document.baseline is None:
-        return f"there is no baseline to compare {names} with{passes}"
-    if outcome == "inconclusive":
-        return f"too little is known of {names}{passes}"
-    if fallen := [markdown(measure.name) for measure in document.measures if measure.status == "DEGRADED"]:
-        return f"{total}; {_first(fallen)} fell within tolerance"
-    return f"{total}, none failed"
+        names = dict.fromkeys(markdown(name_check(check), 80) for check in checks if check.outcome == outcome)
+        sentences[0] += f": {_first(names)}"
+    if outcome == "pass":
+        sentences.insert(1, f"{count(len(checks), 'check')}, none failed")
+        fallen = [measure.name for measure in document.measures if measure.status == "DEGRADED"]
+        observed = {check.metric for check in find_observed_drops(document)}
+        if within := [markdown(name) for name in fallen if name not in observed]:
+            sentences.append(f"{_first(within)} fell within tolerance")
+    return "; ".join(sentences)
 
 
 def _first(names: Iterable[str], most: int = _SHOWN) -> str:
@@ -192,7 +207,17 @@ def format_checks(document: DecisionDocument) -> str:
 
 def format_differences(document: DecisionDocument) -> str:
     """Return how each measure differs from the baseline; nothing without one."""
-    head = ["Metric", "Current", "Baseline", "Change", "95 % interval", "p (two-sided, Holm)", "Win", "Lose", "Same"]
+    head = [
+        "Metric",
+        "Current",
+        "Baseline",
+        "Change",
+        "95 % interval",
+        "p (two-sided, W-Y)",
+        "Win",
+        "Lose",
+        "Same",
+    ]
     rows = [_difference(measure, comparison) for measure in document.measures if (comparison := measure.comparison)]
     return _table(head, rows) if rows else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeGuard
@@ -20,10 +20,11 @@ _DOTS = 40  # more dots would run into each other
 _STYLE = """\
 text{font:13px system-ui,sans-serif;fill:#1f2328}.small{font-size:11px}.small,.note{fill:#59636e}
 .strong{font-weight:600}.number{font-variant-numeric:tabular-nums}.ground{fill:#fff}.rule{stroke:#d1d9e0}
+.mark{stroke:#9a6700;stroke-dasharray:3 3}
 .line{fill:none;stroke:#0969da;stroke-width:1.5;stroke-linejoin:round}.dot{fill:#0969da}.last{fill:#1f2328}
 .run{fill:transparent}.run:hover{fill:#0969da;fill-opacity:.2}
 @media(prefers-color-scheme:dark){text{fill:#f0f6fc}.small,.note{fill:#9198a1}.ground{fill:#0d1117}
-.rule{stroke:#3d444d}.line{stroke:#58a6ff}.dot{fill:#58a6ff}.last{fill:#f0f6fc}
+.rule{stroke:#3d444d}.mark{stroke:#d29922}.line{stroke:#58a6ff}.dot{fill:#58a6ff}.last{fill:#f0f6fc}
 .run:hover{fill:#58a6ff}}"""
 
 
@@ -83,6 +84,8 @@ class Chart:
     title: str
     labels: Sequence[str]
     """A label for each run; a browser shows it under the mouse."""
+    marks: Mapping[int, str] = field(default_factory=dict)
+    """Places before which something happened, such as a change of the golden set, with the words for it."""
     lines: Sequence[Sparkline] = field(default_factory=tuple)
 
 
@@ -123,13 +126,13 @@ def render_sparklines(title: str, charts: Sequence[Chart]) -> str:
         ]
         top += _HEAD
         for line in chart.lines:
-            parts.append(_draw(line, chart.labels, top, f"trend-{number}-{len(parts)}"))
+            parts.append(_draw(line, chart, top, f"trend-{number}-{len(parts)}"))
             top += _ROW
         top += _APART
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _draw(line: Sparkline, labels: Sequence[str], top: float, name: str) -> str:
+def _draw(line: Sparkline, chart: Chart, top: float, name: str) -> str:
     """Return one metric in its row: its name and range, the line, and the newest value with the change."""
     return "\n".join(
         [
@@ -137,11 +140,20 @@ def _draw(line: Sparkline, labels: Sequence[str], top: float, name: str) -> str:
             f'<title id="{name}-t">{_text(line.name)}</title>',
             f'<desc id="{name}-d">{_text(describe(line))}</desc>',
             *_pair(_MARGIN, top, line.name, _spread(line)),
-            *_plot(line, labels, top + (_ROW - _PLOT) / 2),
+            *_draw_marks(chart, top + (_ROW - _PLOT) / 2),
+            *_plot(line, chart.labels, top + (_ROW - _PLOT) / 2),
             *_pair(_RIGHT + _MARGIN, top, *_newest(line)),
             "</g>",
         ]
     )
+
+
+def _draw_marks(chart: Chart, top: float) -> Iterator[str]:
+    """Yield a dashed line between two runs for each mark, with its words under the mouse."""
+    step = (_RIGHT - _LEFT) / max(len(chart.labels) - 1, 1)
+    for place, words in chart.marks.items():
+        x = _LEFT + step * (place - 0.5)
+        yield (f'<path class="mark" d="M{x:.1f} {top - 8:g}V{top + _PLOT + 8:g}"><title>{_text(words)}</title></path>')
 
 
 def _spread(line: Sparkline) -> str:

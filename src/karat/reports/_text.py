@@ -7,6 +7,15 @@ from collections.abc import Iterable
 from msgspec import UNSET
 
 from karat.reports._terminal import PLAIN, Style, align, escaped, printable, quantity
+from karat.reports._verdict import (
+    OPERATIONS,
+    describe_operations,
+    explain_outcome,
+    find_observed_drops,
+    name_outcome,
+    name_policy,
+)
+from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.reports._words import count, describe_need, describe_rule, format_part, name_other_system
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, MoverRow, QueryRow
 
@@ -24,13 +33,15 @@ def render_text(document: DecisionDocument, *, folder: str = ".", style: Style =
     check`` begins with a line on the golden set.
     """
     parts = [
+        "\n".join(map(escaped, list_warnings(document))),
         _golden(document, style),
-        _checks(document.checks, style),
+        _operations(document, style),
+        _checks(tuple(check for check in document.checks if check.kind not in OPERATIONS), style),
         "\n".join(_reasons(document.checks, style)),
         _movers(document, style),
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
-        "\n".join(map(escaped, document.caveats)),
+        "\n".join(map(escaped, list_other_caveats(document))),
         _verdict(document, folder, style),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -45,7 +56,15 @@ def _golden(document: DecisionDocument, style: Style) -> str:
     return f"{style.bold('golden set')} {escaped(golden.full_name)}: {size}; {problems}"
 
 
+def _operations(document: DecisionDocument, style: Style) -> str:
+    """Return the results of the operational rules, which come before everything else."""
+    line = describe_operations(document)
+    return f"{style.bold('operations')} {escaped(line)}" if line else ""
+
+
 def _checks(checks: tuple[CheckRow, ...], style: Style) -> str:
+    if not checks:
+        return ""
     head, *lines = align([_HEAD, *map(_row, checks)], left=2)
     # The status comes last, and is coloured after the columns are aligned.
     rows = [
@@ -70,7 +89,8 @@ def _delta(check: CheckRow) -> str:
 
 
 def _colour(text: str, outcome: str, style: Style) -> str:
-    return {"pass": style.green, "fail": style.red, "inconclusive": style.yellow}[outcome](text)
+    colours = {"pass": style.green, "fail": style.red, "error": style.red, "inconclusive": style.yellow}
+    return colours[outcome](text)
 
 
 def _reasons(checks: Iterable[CheckRow], style: Style) -> list[str]:
@@ -138,21 +158,16 @@ def _below_limits(document: DecisionDocument) -> Iterable[str]:
 
 
 def _verdict(document: DecisionDocument, folder: str, style: Style) -> str:
-    verdict, checks = document.verdict, document.checks
+    verdict = document.verdict
     update = f"karat baseline update {printable(folder, 200)}"
-    failures = [check for check in checks if check.outcome == "fail"]
-    if verdict.outcome == "fail":
-        text = f"{len(failures)} of {len(checks)} checks failed"
-        if any(check.baseline is not None for check in failures):
-            text += f"\nif that is intended: {update} --force 'why', and commit the baseline"
-    elif verdict.outcome == "inconclusive":
-        text = "there is no baseline yet"
-        if document.baseline is not None:
-            text = "too little is known: more queries, or repeats, would tell"
-        text += " (policy: this passes with a warning)" if verdict.exit_code == 0 else ""
-    else:
-        text = "it may ship"
-    if document.baseline is None and verdict.outcome != "fail":
-        text += f"\n{update} records this run as the first"
-    outcome = style.bold(_colour(verdict.outcome.upper(), verdict.outcome, style))
-    return f"{outcome} by policy {printable(verdict.policy)}: {text}"
+    first, *others = (escaped(sentence) for sentence in explain_outcome(document))
+    if verdict.outcome == "fail" and any(
+        check.baseline is not None for check in document.checks if check.outcome == "fail"
+    ):
+        others.append(f"if that is intended: {update} --force 'why', and commit the baseline")
+    if document.baseline is None and verdict.outcome in ("pass", "inconclusive"):
+        others.append(f"{update} records this run as the first")
+    colour = "inconclusive" if verdict.outcome == "pass" and find_observed_drops(document) else verdict.outcome
+    word, comma, effect = name_outcome(document).partition(",")
+    head = f"{style.bold(_colour(word, colour, style))} by policy {escaped(name_policy(verdict))}{comma}{effect}"
+    return "\n".join([f"{head}: {first}", *others])

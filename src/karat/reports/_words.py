@@ -14,7 +14,10 @@ _UNSAFE = frozenset(("Cc", "Cs", "Cn"))
 _DIRECTION = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of writing, with which a text can look like another."""
 _TESTS = {"significant_drop": "no significant drop", "non_inferior": "not worse"}
-_LIMITS = {"min": "at least", "max": "at most", "max_drop": "falls by at most", "max_rise": "rises by at most"}
+_LIMITS = {
+    "min": "at least", "max": "at most", "max_drop": "falls by at most", "max_rise": "rises by at most",
+    "min_gain": "better by at least",
+}  # fmt: skip
 
 
 def clean(value: object, width: int | None = None) -> str:
@@ -119,6 +122,10 @@ def describe_rule(check: CheckRow) -> str:
         return words if limit is None else f"{words} by more than {limit:.3g}"
     if limit is None:
         return "must have a value"
+    if check.kind in ("failed", "empty"):
+        return f"at most {limit:,.0f}"
+    if check.kind == "slow":
+        return f"at most {limit:g} times the baseline's"
     number = f"{limit:.1%}" if check.kind.endswith("_rel") else f"{limit:g}"
     return f"{_LIMITS[check.kind.removesuffix('_abs').removesuffix('_rel')]} {number}"
 

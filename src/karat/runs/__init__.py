@@ -1,7 +1,7 @@
 """Runs: ask a system every question of a golden set, write and read run files, and read runs from other programs."""
 
 from karat.config import Settings
-from karat.runs._making import describe_run, make_run, require_golden
+from karat.runs._making import describe_run, make_run
 from karat.runs._origin import check_label, find_origin
 from karat.runs._parts import Parts
 from karat.runs._runfile import RunWriter, make_header, read_begun, read_header, read_run_file
@@ -20,5 +20,4 @@ __all__ = [
     "read_begun",
     "read_header",
     "read_run_file",
-    "require_golden",
 ]

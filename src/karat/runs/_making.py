@@ -26,7 +26,7 @@ from karat.core import (
     __version__,
     shorten,
 )
-from karat.golden import fingerprint, identify, sample
+from karat.golden import identify, sample
 from karat.net import NotAService, Unreachable
 from karat.runs._ask import Response, ask_all
 from karat.runs._runfile import RunWriter, timestamp
@@ -232,12 +232,3 @@ def _make_trace(question: _Question, response: Response) -> Trace:
         paraphrase=question.paraphrase,
         repeat=question.repeat,
     )
-
-
-def require_golden(golden: GoldenSet, provenance: Provenance) -> None:
-    """Refuse a run that was made on another golden set, or on another version of this one."""
-    if provenance.golden.get("fingerprint") != fingerprint(golden):
-        raise InputError(
-            f"run {provenance.name} was made on another golden set, or on another version of {golden.name}",
-            hint="run it again, or score it with the golden set that it was made on",
-        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from karat.schema._baseline import BaselineSummary
+    from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
     from karat.schema._comparison import (
         ComparedMeasure,
         ComparedPair,
@@ -80,7 +80,16 @@ if TYPE_CHECKING:
         RegradedPair,
         Severity,
     )
-    from karat.schema._power import PowerPlan, PowerRow
+    from karat.schema._policy import (
+        AcceptanceReport,
+        PolicyDocument,
+        PolicyOperations,
+        PolicyRule,
+        PolicyTolerance,
+        ProposedFloor,
+        RuleProposal,
+    )
+    from karat.schema._power import GatePower, GateRate, PowerPlan, PowerRow
     from karat.schema._publish import json_schema
     from karat.schema._published import DOCUMENTS
     from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
@@ -106,16 +115,18 @@ if TYPE_CHECKING:
         SweepReport,
         VariantResult,
     )
-    from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSkippedFile
+    from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSetChange, TrendSkippedFile
     from karat.schema._types import SystemChange
 
 __all__ = [
     "DECISION_FORMAT",
     "DOCUMENTS",
     "FIELDS",
+    "AcceptanceReport",
     "AnnotatorAgreement",
     "AnnotatorKappa",
     "BaselineFacts",
+    "BaselineRebase",
     "BaselineSummary",
     "Bump",
     "Bytes",
@@ -138,6 +149,8 @@ __all__ = [
     "ExportedRecord",
     "ExportedRun",
     "FailedQuestion",
+    "GatePower",
+    "GateRate",
     "GoldenCeiling",
     "GoldenChange",
     "GoldenConversion",
@@ -177,17 +190,25 @@ __all__ = [
     "OutlineSection",
     "Passage",
     "PlannedVariant",
+    "PolicyDocument",
+    "PolicyOperations",
+    "PolicyRule",
+    "PolicyTolerance",
     "PowerPlan",
     "PowerRow",
+    "ProposedFloor",
     "PrunedRun",
     "QueryComparison",
     "QueryFailure",
     "QueryRow",
     "QueryValues",
+    "RebasedQuestion",
+    "RebasedValue",
     "Recommendation",
     "RegradedPair",
     "RepeatedHits",
     "ResultDifference",
+    "RuleProposal",
     "RunDetails",
     "RunFacts",
     "RunListing",
@@ -216,6 +237,7 @@ __all__ = [
     "TrendOtherRun",
     "TrendReport",
     "TrendRun",
+    "TrendSetChange",
     "TrendSkippedFile",
     "ValueDifference",
     "VariantResult",
@@ -232,9 +254,11 @@ _HOME = {
     "DECISION_FORMAT": "_decision",
     "DOCUMENTS": "_published",
     "FIELDS": "_queries",
+    "AcceptanceReport": "_policy",
     "AnnotatorAgreement": "_golden",
     "AnnotatorKappa": "_golden",
     "BaselineFacts": "_decision",
+    "BaselineRebase": "_baseline",
     "BaselineSummary": "_baseline",
     "Bump": "_golden",
     "Bytes": "_golden",
@@ -257,6 +281,8 @@ _HOME = {
     "ExportedRecord": "_export",
     "ExportedRun": "_export",
     "FailedQuestion": "_evaluation",
+    "GatePower": "_power",
+    "GateRate": "_power",
     "GoldenCeiling": "_golden",
     "GoldenChange": "_golden",
     "GoldenConversion": "_golden",
@@ -296,17 +322,25 @@ _HOME = {
     "OutlineSection": "_golden",
     "Passage": "_queries",
     "PlannedVariant": "_sweep",
+    "PolicyDocument": "_policy",
+    "PolicyOperations": "_policy",
+    "PolicyRule": "_policy",
+    "PolicyTolerance": "_policy",
     "PowerPlan": "_power",
     "PowerRow": "_power",
+    "ProposedFloor": "_policy",
     "PrunedRun": "_runs",
     "QueryComparison": "_comparison",
     "QueryFailure": "_queries",
     "QueryRow": "_queries",
     "QueryValues": "_comparison",
+    "RebasedQuestion": "_baseline",
+    "RebasedValue": "_baseline",
     "Recommendation": "_decision",
     "RegradedPair": "_golden",
     "RepeatedHits": "_scores",
     "ResultDifference": "_experiment",
+    "RuleProposal": "_policy",
     "RunDetails": "_runs",
     "RunFacts": "_decision",
     "RunListing": "_runs",
@@ -335,6 +369,7 @@ _HOME = {
     "TrendOtherRun": "_trend",
     "TrendReport": "_trend",
     "TrendRun": "_trend",
+    "TrendSetChange": "_trend",
     "TrendSkippedFile": "_trend",
     "ValueDifference": "_experiment",
     "VariantResult": "_sweep",

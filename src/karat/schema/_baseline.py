@@ -1,4 +1,4 @@
-"""What ``karat baseline show --json`` prints."""
+"""What ``karat baseline show --json`` and ``karat baseline rebase --json`` print."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class BaselineSummary(Struct, frozen=True, kw_only=True):
     """The day on which it was recorded; empty if unknown."""
     forced: str
     """Why it was accepted although it failed its gate; empty if it passed."""
+    rebased: str
+    """The day on which it was brought to a later version of its golden set; empty if it was not."""
     golden: Mapping[str, Any]
     """Name, version and fingerprint of the golden set."""
     fingerprint: str
@@ -39,3 +41,48 @@ class BaselineSummary(Struct, frozen=True, kw_only=True):
     """The mean of each measure; null if no query has a value."""
     latency: Mapping[str, Mapping[str, Number | None]]
     """Milliseconds by stage and statistic; the stage ``total`` is the whole system."""
+
+
+class RebasedValue(Struct, frozen=True, kw_only=True):
+    """A number before and after; null where there is none."""
+
+    before: Number | None
+    after: Number | None
+
+
+class RebasedQuestion(Struct, frozen=True, kw_only=True):
+    """A question that the golden set gained, lost, or judges otherwise."""
+
+    query: str
+    text: str
+    """Empty if unknown."""
+    measures: Mapping[str, RebasedValue]
+    """The scores that changed, appeared or disappeared."""
+    stale: tuple[str, ...] = ()
+    """Measures that keep their old score, because they could not be computed again."""
+
+
+class BaselineRebase(Struct, frozen=True, kw_only=True):
+    """How a baseline differs from the same baseline on the golden set as it is now."""
+
+    file: str
+    written: bool
+    """Whether the file was changed."""
+    name: str
+    """The name of the accepted run."""
+    golden: Mapping[str, Any]
+    """Name, version and fingerprints of the golden set as it is now."""
+    was: Mapping[str, Any]
+    """Those of the golden set that the baseline was on."""
+    queries: RebasedValue
+    """How many questions have scores."""
+    means: Mapping[str, RebasedValue]
+    added: tuple[RebasedQuestion, ...]
+    """Questions that the baseline did not have; without scores unless a run provided them."""
+    removed: tuple[RebasedQuestion, ...]
+    """Questions that the golden set no longer has. One with another text is both removed and added."""
+    rejudged: tuple[RebasedQuestion, ...]
+    """Questions whose judgments changed."""
+    documents: tuple[str, ...]
+    """Questions with judgments on documents that changed since the answers were recorded."""
+    notes: tuple[str, ...]

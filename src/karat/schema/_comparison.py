@@ -137,7 +137,7 @@ class ComparisonDocument(Struct, frozen=True, kw_only=True):
     runs: tuple[ComparedRun, ...]
     golden: Mapping[str, Any]
     measures: tuple[str, ...]
-    correction: Literal["holm", "bonferroni", "bh", "none"]
+    correction: Literal["westfall-young", "holm", "bonferroni", "bh", "none"]
     tests: int
     """How many tests p is corrected for."""
     alpha: float

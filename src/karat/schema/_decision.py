@@ -13,10 +13,10 @@ from karat.schema._types import Count, Day, Number, Score, SystemChange
 DECISION_FORMAT: Final = 1
 """The number of the format; a document with a higher one needs a newer karat."""
 
-Outcome = Literal["pass", "fail", "inconclusive"]
+Outcome = Literal["pass", "fail", "inconclusive", "error"]
 CheckKind = Literal[
     "min", "max", "max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "significant_drop", "non_inferior",
-    "must_pass",
+    "must_pass", "min_gain_abs", "failed", "empty", "slow",
 ]  # fmt: skip
 Status = Literal["PASS", "DEGRADED", "FAIL", "INCONCLUSIVE", "UNCHECKED"]
 
@@ -35,10 +35,17 @@ class VerdictFailure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Verdict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The outcome of the gate."""
 
-    outcome: Outcome
-    exit_code: Annotated[Literal[0, 1, 4], Meta(description="The exit code of karat gate.")]
-    passed: Annotated[bool, Meta(description="Whether the run may ship: the exit code is 0.")]
+    outcome: Annotated[Outcome, Meta(description="error: no decision, because the run failed.")]
+    exit_code: Annotated[Literal[0, 1, 3, 4], Meta(description="The exit code of karat gate.")]
+    passed: Annotated[
+        bool,
+        Meta(description="Whether the exit code is 0: it passed, or it is inconclusive and on_inconclusive is pass."),
+    ]
     policy: str
+    extends: (
+        Annotated[str, Meta(description="The policy that this one changes; empty if it stands alone.")] | UnsetType
+    ) = UNSET
+    changes: Annotated[tuple[str, ...], Meta(description="What it changes in that policy.")] | UnsetType = UNSET
     on_inconclusive: Literal["pass", "fail"]
     list_below: Annotated[dict[str, Number], Meta(description="Limits for a single query, by measure.")] = {}
     failures: tuple[VerdictFailure, ...]

@@ -36,7 +36,7 @@ class SweepTests(Struct, frozen=True, kw_only=True):
 
     p: float | None
     p_corrected: float | None
-    correction: Literal["holm"] = "holm"
+    correction: Literal["westfall-young", "holm"] = "westfall-young"
     variants: int
 
 

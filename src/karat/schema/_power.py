@@ -23,6 +23,32 @@ class PowerRow(Struct, frozen=True, kw_only=True):
     """The smallest difference that n queries find with the wanted power."""
 
 
+class GateRate(Struct, frozen=True, kw_only=True):
+    """How a gate decides on simulated runs in which some queries were lost, or none."""
+
+    lost: int
+    """How many queries lost their answer; 0 where runs differ by chance only."""
+    fail: float
+    """The share of runs that fail; where nothing was lost these are false alarms."""
+    inconclusive: float
+    passed: float
+    """The share of runs that pass; where queries were lost these are missed."""
+
+
+class GatePower(Struct, frozen=True, kw_only=True):
+    """How often a gate is wrong, simulated from the baseline of a project and its policy."""
+
+    policy: str
+    n: int
+    """How many queries the baseline has."""
+    runs: int
+    """How many runs were simulated for each rate."""
+    noise_from: Literal["queries", "run"]
+    """Where changes by chance come from: the scores of other queries, or a second run."""
+    noise: GateRate
+    losses: tuple[GateRate, ...]
+
+
 class PowerPlan(Struct, frozen=True, kw_only=True):
     """How many queries it takes to find a difference, and what a number of queries can find."""
 
@@ -36,3 +62,5 @@ class PowerPlan(Struct, frozen=True, kw_only=True):
     rows: tuple[PowerRow, ...]
     meaning: str
     """The table in one sentence."""
+    gate: GatePower | None = None
+    """How often the project's gate is wrong; null unless asked for."""

@@ -9,7 +9,9 @@ from typing import Any
 from karat.core import UsageError, did_you_mean
 
 DOCUMENTS: Mapping[str, tuple[str, str]] = {
+    "acceptance": ("_policy", "AcceptanceReport"),
     "baseline": ("_baseline", "BaselineSummary"),
+    "baseline-rebase": ("_baseline", "BaselineRebase"),
     "comparison": ("_comparison", "ComparisonDocument"),
     "decision": ("_decision", "DecisionDocument"),
     "evaluation": ("_evaluation", "EvaluationReport"),
@@ -29,6 +31,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "golden-sample": ("_golden", "GoldenSample"),
     "golden-synth": ("_golden", "GoldenSynthesis"),
     "golden-tag": ("_golden", "GoldenTag"),
+    "policy": ("_policy", "PolicyDocument"),
     "power": ("_power", "PowerPlan"),
     "query": ("_runs", "ShownQuery"),
     "run": ("_runs", "RunDetails"),

@@ -56,7 +56,7 @@ class SweepBaseline(SweepReference, frozen=True, kw_only=True):
 class SweepCorrection(Struct, frozen=True, kw_only=True):
     """How p is corrected for the number of variants."""
 
-    method: Literal["holm"] = "holm"
+    method: Literal["westfall-young", "holm"] = "westfall-young"
     variants: int
     not_counted: int
     """Variants of earlier sweeps against the same baseline."""

@@ -21,6 +21,17 @@ class _File(Struct, frozen=True, kw_only=True):
     time_from: Literal["begun", "modified"] | None
 
 
+class TrendSetChange(Struct, frozen=True, kw_only=True):
+    """How the golden set changed between two runs."""
+
+    added: int
+    """How many questions only the later run was asked; one with another text is added and removed."""
+    removed: int
+    judgments: bool
+    """Whether the questions are the same and their judgments, or how they count, changed."""
+    documents: bool
+
+
 class TrendRun(_File, frozen=True, kw_only=True):
     """A run of a history."""
 
@@ -31,6 +42,11 @@ class TrendRun(_File, frozen=True, kw_only=True):
     """Latency in milliseconds."""
     changes: tuple[SystemChange, ...] | None
     """What changed in the system since the run before; null for the first."""
+    golden_change: TrendSetChange | None
+    """How the golden set changed since the run before; null if it did not, and for the first.
+
+    All runs are scored with the golden set as it is now, each on the questions of the set that it was asked.
+    """
 
 
 class TrendHistory(Struct, frozen=True, kw_only=True):
@@ -42,7 +58,7 @@ class TrendHistory(Struct, frozen=True, kw_only=True):
 
 
 class TrendOtherRun(_File, frozen=True, kw_only=True):
-    """A run on another golden set, which is not scored."""
+    """A run without a question of the golden set, which is not scored."""
 
     queries: int
     golden: Mapping[str, Any]

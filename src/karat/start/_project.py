@@ -28,6 +28,7 @@ from karat.start._writing import (
     read_text,
 )
 
+OnInconclusive = Literal["pass", "fail"]
 CI = Literal["github", "gitlab", "both", "none"]
 _SYSTEM = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _IGNORED = (".karat", "runs", "reports", "karat-report")
@@ -43,6 +44,8 @@ class Start:
     system: str = ""
     """``package.module:name`` of a retriever; empty for the built-in pipeline."""
     ci: CI = "github"
+    on_inconclusive: OnInconclusive = "pass"
+    """What the gate does if there are too few queries to tell: pass with a warning, or fail with exit code 4."""
     karat: str = ""
     """What CI installs: a version, a requirement, a wheel or an address. If empty, it is what the repository requires,
     or else the karat that runs here, if CI can get it."""
@@ -54,6 +57,10 @@ class Start:
             )
         if self.ci not in get_args(CI):
             raise UsageError(f"{self.ci!r} is not a CI; choose {', '.join(get_args(CI))}")
+        if self.on_inconclusive not in get_args(OnInconclusive):
+            raise UsageError(
+                f"{self.on_inconclusive!r} is not an answer; choose {' or '.join(get_args(OnInconclusive))}"
+            )
         for path in (self.folder, self.documents):
             if not str(path or "").isprintable():
                 raise UsageError(f"{str(path)!r} cannot stand in a configuration; rename it")
@@ -206,8 +213,11 @@ def _config(start: Start, *, refers: bool) -> str:
         f'[golden]\npath = "golden"\n{documents}{pipeline}\n[eval]\n{system}k = 10\n'
         'measures = ["R@5", "RR@10", "nDCG@5"]\n\n'
         "[gate]\n"
-        "# No drop beyond the tolerance, against the baseline that karat baseline update DIR records.\n"
-        'policy = "default"\n'
+        "# No drop beyond the tolerance, against the baseline that karat baseline update DIR records. It proposes\n"
+        "# floors, too. karat gate DIR --show-policy prints all rules.\n"
+        'extends = "default"\n'
+        '# If the queries are too few to tell: "pass" warns (pull requests), "fail" exits with 4 (releases).\n'
+        f'on_inconclusive = "{start.on_inconclusive}"\n'
         '# baseline = "baseline.json" # uncomment once it is recorded: then the gate fails if it is missing\n'
         f"{may_change}"
         '# must_pass = ["a query\'s id"]\n'

@@ -3,8 +3,9 @@
 from karat.stats._agreement import cohen_kappa, krippendorff_alpha
 from karat.stats._bayes import Successes, probability_better
 from karat.stats._bootstrap import Interval, bootstrap
-from karat.stats._decision import DropRule, Evidence, Outcome, Threshold, Verdict, decide, evidence, threshold, verdicts
+from karat.stats._decision import Outcome, Threshold, Verdict, decide, threshold
 from karat.stats._effect import EffectSize, WinTieLoss, effect_size, win_tie_loss
+from karat.stats._evidence import DropRule, Evidence, PairedScores, Scale, evidence
 from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
 from karat.stats._paired import Claim, NonInferiority, PairedT, non_inferior, paired_t
 from karat.stats._permutation import Permutation, permutation
@@ -12,6 +13,7 @@ from karat.stats._plan import Plan, plan
 from karat.stats._power import detectable, power, sample_size
 from karat.stats._ranks import RankChange, jaccard, kendall_tau, order_differences, rbo, spearman, top1_changed
 from karat.stats._similarity import RankSimilarity, RankSummary, rank_similarity, similarity_class, summarise_ranks
+from karat.stats._step_down import StepDown, westfall_young
 
 __all__ = [
     "Claim",
@@ -21,12 +23,15 @@ __all__ = [
     "Interval",
     "NonInferiority",
     "Outcome",
+    "PairedScores",
     "PairedT",
     "Permutation",
     "Plan",
     "RankChange",
     "RankSimilarity",
     "RankSummary",
+    "Scale",
+    "StepDown",
     "Successes",
     "Threshold",
     "Verdict",
@@ -58,6 +63,6 @@ __all__ = [
     "summarise_ranks",
     "threshold",
     "top1_changed",
-    "verdicts",
+    "westfall_young",
     "win_tie_loss",
 ]

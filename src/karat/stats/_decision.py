@@ -17,12 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from karat.core import UsageError
-from karat.stats._multiple import holm
-from karat.stats._paired import bounds
-from karat.stats._permutation import permutation
-from karat.stats._power import LEAST_ALPHA, sample_size
-from karat.stats._sample import TIE, Floats, check_resamples, pairs, sample
-from karat.stats._student import above
+from karat.stats._evidence import DropRule, Evidence, PairedScores, weigh
+from karat.stats._sample import TIE, Floats, pairs, sample
+from karat.stats._step_down import StepDown, sum_clusters, westfall_young
 
 
 class Outcome(StrEnum):
@@ -31,106 +28,8 @@ class Outcome(StrEnum):
     PASS = "pass"  # noqa: S105 (not a password)
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropRule:
-    """The tolerated drop, and the level at which a larger one is tested."""
-
-    relative: float = 0.05
-    """The tolerated drop as a share of the baseline's mean."""
-    absolute: float = 0.01
-    """The least margin, whatever the baseline's mean."""
-    alpha: float = 0.05
-    """The level of the test for a drop, and of the bound that rules one out."""
-    resamples: int = 9_999
-
-    def __post_init__(self) -> None:
-        for name, value in (("relative", self.relative), ("absolute", self.absolute)):
-            if not 0 <= value < math.inf:
-                raise UsageError(f"{name} tolerance {value} should be a finite number, 0 or above")
-        if not LEAST_ALPHA <= self.alpha < 0.5:
-            raise UsageError(f"alpha {self.alpha} should lie between {LEAST_ALPHA:g} and 0.5")
-        check_resamples(self.resamples)
-
-    def margin(self, baseline: float) -> float:
-        """Return the tolerated drop from a mean.
-
-        >>> DropRule().margin(0.8), DropRule().margin(0.1)
-        (0.04000000000000001, 0.01)
-        """
-        return max(self.relative * abs(baseline), self.absolute)
-
-    @property
-    def least_changed(self) -> int:
-        """The least number of changed queries with which a test can reach the level: 5 for 0.05."""
-        return math.ceil(-math.log2(self.alpha))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The comparison of two runs on one measure; a drop is negative, also where lower is better."""
-
-    n: int
-    clusters: int | None
-    changed: int
-    """The number of queries, or clusters, whose score changed."""
-    baseline: float
-    candidate: float
-    difference: float
-    margin: float
-    p: float
-    """The p-value of the one-sided sign-flip test for a drop."""
-    low: float | None
-    """The lower bound of the mean difference; None for a single query or cluster, which has no spread."""
-    sd: float | None
-    """The standard deviation of the differences; with clusters, that of independent queries with the same error."""
-    rule: DropRule
-
-    @property
-    def dropped(self) -> bool:
-        """Whether the mean fell by more than the margin."""
-        return self.difference < -self.margin - TIE
-
-    @property
-    def ruled_out(self) -> bool:
-        """Whether a drop by more than the margin is ruled out."""
-        return self.changed == 0 or (self.low is not None and self.low > -self.margin)
-
-    @property
-    def p_worse(self) -> float:
-        """The p-value of the t-test that rules out a drop by more than the margin.
-
-        It is below alpha where the lower bound is above the margin.
-
-        >>> weighed = evidence([1, 1, 0.5, 1, 1, 1], [1, 1, 0.5, 0.5, 1, 1], rng=np.random.default_rng(1))
-        >>> round(weighed.p_worse, 3), weighed.ruled_out
-        (0.664, False)
-        """
-        if self.changed == 0:
-            return 0.0
-        if self.sd is None:
-            return 1.0
-        distance = self.difference + self.margin
-        if not self.sd:
-            return 0.0 if distance > 0 else 1.0
-        return above(distance / (self.sd / math.sqrt(self.n)), (self.clusters or self.n) - 1)
-
-    @property
-    def testable(self) -> bool:
-        """Whether enough queries changed for a test to reach the level."""
-        return self.changed >= self.rule.least_changed
-
-    @property
-    def needed(self) -> int | None:
-        """The number of queries with this spread that rule out the drop in 80 % of the cases, if there is none.
-
-        It is about 6.18 sd^2 / margin^2 for alpha = 0.05. None without a spread or a margin, or where no realistic
-        number of queries is enough.
-        """
-        if not self.sd or self.sd > 100_000 * self.margin:
-            return None
-        return sample_size(self.margin, self.sd, alpha=self.rule.alpha, sides=1)
+    ERROR = "error"
+    """There is no decision: the run failed. No test has this outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,112 +39,123 @@ class Verdict:
     outcome: Outcome
     reason: str
     adjusted: float | None = None
-    """The p-value after Holm's correction over all measures of the gate."""
+    """The p-value for a drop, corrected for all measures of the gate."""
+    reachable: float | None = None
+    """The adjusted p-value if every change had been a loss: no smaller one is possible with as many changes."""
     evidence: Evidence | None = None
     """None where nothing was measured."""
 
-
-def evidence(
-    baseline: ArrayLike,
-    candidate: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    rule: DropRule | None = None,
-    lower_is_better: bool = False,
-    clusters: Iterable[object] | None = None,
-) -> Evidence:
-    """Compare the scores of two runs on the same queries, in the same order.
-
-    Include failed queries with their score of 0. Scores that differ by less than 1e-9 count as equal.
-
-    >>> rng = np.random.default_rng(1)
-    >>> weighed = evidence([1, 1, 0.5, 1, 1, 1], [0.5, 0, 0.5, 0, 0.5, 0], rng=rng)
-    >>> weighed.p == 1 / 32, round(weighed.difference, 2), weighed.dropped, weighed.ruled_out
-    (True, -0.67, True, False)
-    """
-    rule = rule or DropRule()
-    before, after = pairs(baseline, candidate)
-    difference = after - before if not lower_is_better else before - after
-    settled: Floats = np.where(np.abs(difference) <= TIE, 0.0, difference)
-    labels = None if clusters is None else list(clusters)
-    differences = sample(settled, labels)
-    tested = permutation(settled, rng=rng, resamples=rule.resamples, alternative="less", clusters=labels)
-    was = float(before.sum()) / len(before)
-    return Evidence(
-        n=differences.n,
-        clusters=differences.clusters,
-        changed=tested.changed,
-        baseline=was,
-        candidate=float(after.sum()) / len(after),
-        difference=differences.mean,
-        margin=rule.margin(was),
-        p=tested.p,
-        low=bounds(differences, rule.alpha)[0],
-        sd=differences.sd,
-        rule=rule,
-    )
-
-
-def verdicts(measures: Sequence[Evidence]) -> tuple[Verdict, ...]:
-    """Decide on the measures of one gate together, with Holm's correction for their number."""
-    adjusted = holm([measure.p for measure in measures]).tolist()
-    return tuple(_verdict(measure, p) for measure, p in zip(measures, adjusted, strict=True))
+    @property
+    def testable(self) -> bool:
+        """Whether the queries that changed could have shown a drop at the level, after the correction."""
+        return self.evidence is not None and self.reachable is not None and self.reachable <= self.evidence.rule.alpha
 
 
 def decide(
-    scores: Sequence[tuple[ArrayLike, ArrayLike]],
+    scores: Sequence[PairedScores | tuple[ArrayLike, ArrayLike]],
     *,
     rng: np.random.Generator,
     rule: DropRule | None = None,
     clusters: Iterable[object] | None = None,
 ) -> tuple[Verdict, ...]:
-    """Decide by the policy ``default``; ``scores`` has the baseline's and the candidate's scores of each measure.
+    """Decide by the policy ``default`` on the measures of a gate, which are tested together on the same queries.
 
-    A measure without any score fails. Where measures have different queries, clusters or directions, pass the
-    ``evidence`` of each to ``verdicts``.
+    ``scores`` has the baseline's and the candidate's scores of each measure, over the same queries; NaN in both runs
+    marks a query that a measure is not defined for. The p-values are corrected by :func:`westfall_young`. A measure
+    without any score fails.
 
     >>> before, after = [1, 1, 0.5, 1, 1, 1, 0], [0.5, 0, 0.5, 0, 0.5, 0, 0]
     >>> [verdict.outcome.value for verdict in decide([(before, after), (before, before)], rng=np.random.default_rng(1))]
-    ['inconclusive', 'pass']
+    ['fail', 'pass']
     >>> decide([(before, after)], rng=np.random.default_rng(1))[0].reason
     'dropped by 0.571, more than 0.0393 (one-sided p = 0.0312)'
     """
+    rule = rule or DropRule()
+    measures = [pair if isinstance(pair, PairedScores) else PairedScores(*pair) for pair in scores]
+    rows = [measure.differences() for measure in measures]
+    scored = [i for i, row in enumerate(rows) if not np.isnan(row).all()]
     labels = None if clusters is None else list(clusters)
-    measures = [
-        evidence(before, after, rng=rng, rule=rule, clusters=labels) if np.size(before) or np.size(after) else None
-        for before, after in scores
-    ]
-    decided = iter(verdicts([measure for measure in measures if measure]))
-    nothing = Verdict(outcome=Outcome.FAIL, reason="nothing was measured: no query has a score in both runs")
-    return tuple(next(decided) if measure else nothing for measure in measures)
+    verdicts = [_NOTHING for _ in measures]
+    if scored:
+        table = _stack([rows[i] for i in scored])
+        tests = westfall_young(table, rng=rng, resamples=rule.flips, alternative="less", clusters=labels)
+        weighed = []
+        for i, p in zip(scored, tests.p.tolist(), strict=True):
+            present = ~np.isnan(rows[i])
+            own_labels = None if labels is None else [labels[place] for place in np.flatnonzero(present)]
+            differences = sample(rows[i][present], own_labels)
+            weighed.append(weigh(measures[i], differences, p, rule))
+        reachable = _reach(table, weighed, tests, rng, labels)
+        for i, measure, adjusted, least in zip(scored, weighed, tests.adjusted.tolist(), reachable, strict=True):
+            verdicts[i] = _verdict(measure, adjusted, least)
+    return tuple(verdicts)
 
 
-def _verdict(measure: Evidence, adjusted: float) -> Verdict:
-    outcome, reason = _judge(measure, adjusted)
-    return Verdict(outcome=outcome, reason=reason, adjusted=adjusted, evidence=measure)
+_NOTHING = Verdict(outcome=Outcome.FAIL, reason="nothing was measured: no query has a score in both runs")
 
 
-def _judge(measure: Evidence, adjusted: float) -> tuple[Outcome, str]:
+def _stack(rows: Sequence[Floats]) -> Floats:
+    if len({len(row) for row in rows}) > 1:
+        raise UsageError(
+            "the measures have different numbers of queries: put NaN where a measure is not defined for a query"
+        )
+    return np.stack(rows)
+
+
+def _reach(
+    table: Floats,
+    measures: Sequence[Evidence],
+    tests: StepDown,
+    rng: np.random.Generator,
+    labels: Sequence[object] | None,
+) -> list[float]:
+    """Return the adjusted p-value of each measure if every query, or cluster, that changed had lost.
+
+    Where the data reach the level, or nothing changed, this is not computed: it is the p-value that was found.
+    """
+    alpha, flips = measures[0].rule.alpha, measures[0].rule.flips
+    found: list[float] = tests.adjusted.tolist()
+    if all(p <= alpha or not measure.changed for p, measure in zip(found, measures, strict=True)):
+        return found
+    lost = -np.abs(table if labels is None else sum_clusters(table, labels))
+    best = westfall_young(lost, rng=rng, resamples=flips, alternative="less").adjusted
+    return np.minimum(best, tests.adjusted).tolist()  # type: ignore[no-any-return]
+
+
+def _verdict(measure: Evidence, adjusted: float, reachable: float) -> Verdict:
+    outcome, reason = _judge(measure, adjusted, reachable)
+    return Verdict(outcome=outcome, reason=reason, adjusted=adjusted, reachable=reachable, evidence=measure)
+
+
+def _judge(measure: Evidence, adjusted: float, reachable: float) -> tuple[Outcome, str]:
     margin, p = f"{measure.margin:.3g}", f"one-sided p = {adjusted:.3g}"
+    many = f"{measure.n} queries" if measure.clusters is None else f"{measure.clusters} clusters"
     if measure.changed == 0:
-        many = f"{measure.n} queries" if measure.clusters is None else f"{measure.clusters} clusters"
         return Outcome.PASS, f"none of {many} changed"
     if measure.dropped and adjusted <= measure.rule.alpha:
         return Outcome.FAIL, f"dropped by {-measure.difference:.3g}, more than {margin} ({p})"
     if measure.ruled_out:
-        return Outcome.PASS, f"a drop by more than {margin} is ruled out: it is at most {_largest_drop(measure)}"
-    if not measure.testable:
-        least, alpha = measure.rule.least_changed, measure.rule.alpha
-        few = f"{measure.changed} changed, and fewer than {least} cannot reach {alpha:g}"
-        return Outcome.INCONCLUSIVE, f"too few changed to tell: {few}"
+        largest = max(-(measure.low or 0.0), 0.0)
+        return Outcome.PASS, f"a drop by more than {margin} is ruled out: it is at most {largest:.3g}"
+    if reachable > measure.rule.alpha:
+        least = f"p cannot be below {reachable:.2g}, and {measure.rule.alpha:g} is needed"
+        return (
+            Outcome.INCONCLUSIVE,
+            f"{_describe_drop(measure)}; too few changed to test: {measure.changed} of {many}, so {least}",
+        )
+    return (
+        Outcome.INCONCLUSIVE,
+        f"{_describe_drop(measure)}; a drop by more than {margin} is neither shown ({p}) nor ruled out",
+    )
+
+
+def _describe_drop(measure: Evidence) -> str:
+    """Return how the mean moved, and how large the true drop could be."""
     moved = f"{'rose' if measure.difference > 0 else 'dropped'} by {abs(measure.difference):.3g}"
     moved = moved if abs(measure.difference) > TIE else "did not move"
-    return Outcome.INCONCLUSIVE, f"the mean {moved}; a drop by more than {margin} is neither shown ({p}) nor ruled out"
-
-
-def _largest_drop(measure: Evidence) -> str:
-    assert measure.low is not None
-    return f"{max(-measure.low, 0.0):.3g}"
+    if measure.low is None:
+        return f"the mean {moved}, and one query or cluster does not show how large the drop is"
+    return f"the mean {moved}, and the drop could be as large as {-measure.low:.3g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

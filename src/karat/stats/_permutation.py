@@ -117,11 +117,12 @@ def _drawn_sums(values: Floats, rng: np.random.Generator, resamples: int) -> Ite
         sums = np.zeros(min(_FLIPS_AT_ONCE, resamples - start))
         for first in range(0, len(groups), _GROUPS_AT_ONCE):
             tables = all_sums(groups[first : first + _GROUPS_AT_ONCE])
-            for table, signs in zip(tables, _random_bytes(rng, len(tables), len(sums)), strict=True):
+            for table, signs in zip(tables, random_bytes(rng, len(tables), len(sums)), strict=True):
                 sums += table[signs]
         yield sums
 
 
-def _random_bytes(rng: np.random.Generator, rows: int, columns: int) -> NDArray[np.uint8]:
+def random_bytes(rng: np.random.Generator, rows: int, columns: int) -> NDArray[np.uint8]:
+    """Return random bytes, each of which holds eight signs."""
     words = rng.integers(0, 2**64, -(-rows * columns // 8), dtype=np.uint64)
     return words.view(np.uint8)[: rows * columns].reshape(rows, columns)

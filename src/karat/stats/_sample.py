@@ -86,7 +86,7 @@ def sample(differences: ArrayLike, clusters: Iterable[object] | None = None, *, 
     if clusters is None:
         sums, sizes = values, np.ones(len(values))
     else:
-        codes, count = _codes(clusters, len(values))
+        codes, count = cluster_codes(clusters, len(values))
         sums = np.bincount(codes, weights=values, minlength=count).astype(np.float64)
         sizes = np.bincount(codes, minlength=count).astype(np.float64)
     if len(sums) < least:
@@ -136,7 +136,7 @@ def check_resamples(resamples: int) -> None:
         raise UsageError(f"{resamples} resamples: at least 1 is needed")
 
 
-def _codes(clusters: Iterable[object], n: int) -> tuple[NDArray[np.intp], int]:
+def cluster_codes(clusters: Iterable[object], n: int) -> tuple[NDArray[np.intp], int]:
     """Return a number for each label, in order of first appearance, and how many there are."""
     labels = clusters.tolist() if isinstance(clusters, np.ndarray) else list(clusters)
     if len(labels) != n:

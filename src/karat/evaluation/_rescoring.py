@@ -1,0 +1,320 @@
+"""Scoring the stored lists of a baseline again, with the judgments of today."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from karat.config import SCORING
+from karat.core import GoldenSet, Hit, Measure, MeasureError, Scores, Unit
+from karat.evaluation._evaluation import Evaluation
+from karat.evaluation._revision import Revision, find_changed_documents, find_new, require_common
+from karat.golden import Question, describe_questions, identify
+from karat.measures import score_hits
+from karat.text import resolver
+
+_BY_CHUNKS = ("SpanR", "SpanP", "SpanIoU", "DupRate")
+"""Measures that look at the chunks, of which a list of documents knows nothing."""
+_UNJUDGED = "DupRate"
+"""Does not depend on judgments, so that its old value stays right."""
+_LISTED = 100
+"""At most this many documents of each query are stored, whatever the measures need."""
+
+
+def needed_depth(measures: Iterable[str], least: int) -> int:
+    """Return how many documents of each list the measures need to be computed again, from ``least`` to 100.
+
+    >>> needed_depth(["nDCG@5", "R@20"], 10), needed_depth(["RR@10", "AP"], 10)
+    (20, 100)
+    """
+    cutoffs = [cutoff for name in measures if (cutoff := _cutoff(name)) is not None]
+    return min(_LISTED, max(least, *(cutoff or _LISTED for cutoff in cutoffs), 0))
+
+
+def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
+    """Return an evaluation as it would be on the golden set as it is now; ``revision`` says what changed.
+
+    Questions that the set no longer has are left out. Where judgments changed, the stored list is scored again; where
+    it is too short for a measure, the old score stays. An evaluation of means alone is returned as it is, and so is one
+    with spans of another normaliser, which :func:`require_comparable` refuses. One that has no question of the set is
+    an error.
+
+    >>> from karat.core import Judgment, Provenance, Query, Run, Target, Trace
+    >>> from karat.evaluation import score_run
+    >>> queries = Query(id="q1", text="Pool?"), Query(id="q2", text="Wifi?")
+    >>> pool = Judgment(query="q1", target=Target(document="pool"), grade=3)
+    >>> before = GoldenSet(queries=queries[:1], judgments=(pool,))
+    >>> trace = Trace(query="q1", text="Pool?", hits=(Hit("spa", 2.0), Hit("pool", 1.0)))
+    >>> run = Run(provenance=Provenance(name="mine", golden=identify(before)), traces=(trace,))
+    >>> spa = Judgment(query="q1", target=Target(document="spa"), grade=2)
+    >>> after = revise_evaluation(score_run(before, run, ["RR@10"]), GoldenSet(queries=queries, judgments=(pool, spa)))
+    >>> after.means, after.revision.new, after.revision.rejudged
+    ({'RR@10': 1.0}, ('q2',), ('q1',))
+    """
+    if not evaluation.has_queries or _has_other_spans(evaluation, golden):
+        return evaluation
+    then, now = evaluation.provenance.golden, identify(golden)
+    questions = describe_questions(golden)
+    common = [query for query in evaluation.queries if _is_same(evaluation.questions.get(query), questions.get(query))]
+    require_common(common, evaluation.queries, golden, evaluation.name)
+    same_judgments = then.get("fingerprint") == now["fingerprint"] or then.get("questions") == now["questions"]
+    changed = _find_changed(evaluation, questions, common, same_judgments=same_judgments)
+    rescored = _rescore(evaluation, golden, common, changed)
+    scores = _merge(evaluation.scores, common, rescored)
+    revision = Revision(
+        golden=then,
+        asked=len(evaluation.queries),
+        new=find_new(golden, evaluation.provenance.settings, common),
+        removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, common)},
+        rejudged=tuple(query for query in changed if _was_rejudged(evaluation, scores, query, rescored)),
+        stale=rescored.stale,
+        documents_changed=find_changed_documents(then, now),
+        touched=tuple(query for query in common if _is_touched(evaluation.questions.get(query), questions[query])),
+    )
+    differs = revision.new or revision.removed or changed or revision.touched
+    if then.get("fingerprint") == now["fingerprint"] and not differs:
+        if evaluation.questions:
+            return evaluation
+        return replace(evaluation, questions={query: questions[query] for query in common})
+    return _assemble(evaluation, golden, scores, rescored, revision)
+
+
+def _assemble(
+    evaluation: Evaluation, golden: GoldenSet, scores: Scores, rescored: _Rescored, revision: Revision
+) -> Evaluation:
+    common, provenance = set(scores.queries), evaluation.provenance
+    settings = {**provenance.settings}
+    if "normaliser" in settings:
+        settings["normaliser"] = golden.normaliser
+    questions = describe_questions(golden)
+    outdated = {query for queries in rescored.stale.values() for query in queries}
+    answerable = frozenset(common - golden.unanswerable)
+    return replace(
+        evaluation,
+        provenance=replace(provenance, golden=identify(golden), settings=settings),
+        scores=scores,
+        repeats=tuple(table.select(common) for table in evaluation.repeats),
+        means={**evaluation.means, **scores.mean()},
+        queries=tuple(query for query in evaluation.queries if query in common),
+        total=len(golden.queries),
+        lists={query: hits for query, hits in evaluation.lists.items() if query in common},
+        failures={query: error for query, error in evaluation.failures.items() if query in common},
+        unfound=((evaluation.unfound - rescored.found) | rescored.missed | rescored.unjudged) & answerable,
+        unanswerable=golden.unanswerable & common,
+        unjudged=((evaluation.unjudged - rescored.found - rescored.missed) | rescored.unjudged) & answerable,
+        false_answers=frozenset(query for query in golden.unanswerable & common if evaluation.lists.get(query)),
+        questions={
+            query: _renew(evaluation.questions.get(query), questions[query], revision, stale=query in outdated)
+            for query in evaluation.queries
+            if query in common
+        },
+        revision=revision,
+    )
+
+
+def _renew(stored: Question | None, current: Question, revision: Revision, *, stale: bool) -> Question:
+    """Return a question with the judgments of today, unless it keeps an old score, and the documents of its answer."""
+    documents = current.documents if stored is None and revision.documents_changed is False else ""
+    before = stored or Question(text=current.text, documents=documents)
+    return replace(before, text=current.text, judgments=before.judgments if stale else current.judgments)
+
+
+def _has_other_spans(evaluation: Evaluation, golden: GoldenSet) -> bool:
+    """Return whether spans are judged whose bytes were counted by the rules of another normaliser."""
+    then = evaluation.provenance.settings.get("normaliser") or golden.normaliser
+    return then != golden.normaliser and any(judgment.target.span is not None for judgment in golden.judgments)
+
+
+def _is_same(stored: Question | None, current: Question | None) -> bool:
+    """Return whether it is the same question: its text did not change, as far as it is known."""
+    return current is not None and (stored is None or stored.text in ("", current.text))
+
+
+def _is_touched(stored: Question | None, current: Question) -> bool:
+    known = stored is not None and stored.documents and current.documents
+    return bool(known and stored is not None and stored.documents != current.documents)
+
+
+def _find_changed(
+    evaluation: Evaluation, questions: Mapping[str, Question], common: Sequence[str], *, same_judgments: bool
+) -> list[str]:
+    """Return the questions whose judgments changed, or may have changed since the file does not tell.
+
+    A question that failed has the worst score whatever its judgments are.
+    """
+    changed = []
+    for query in common:
+        if query in evaluation.failures:
+            continue
+        stored = evaluation.questions.get(query)
+        if stored is not None and stored.judgments:
+            if stored.judgments != questions[query].judgments:
+                changed.append(query)
+        elif not same_judgments:
+            changed.append(query)
+    return changed
+
+
+def _was_rejudged(evaluation: Evaluation, scores: Scores, query: str, rescored: _Rescored) -> bool:
+    """Return whether the judgments of a question are known to have changed, or its scores show it."""
+    stored = evaluation.questions.get(query)
+    if stored is not None and stored.judgments:
+        return True
+    before, after = evaluation.scores, scores
+    return any(
+        before.value(query, measure) != after.value(query, measure)
+        for measure in rescored.columns
+        if query in before.rows
+    )
+
+
+def _text(evaluation: Evaluation, query: str) -> str:
+    question = evaluation.questions.get(query)
+    return question.text if question else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rescored:
+    """New values of some questions by measure, with what could not be computed again."""
+
+    columns: Mapping[str, Mapping[str, float]]
+    """By measure and query; NaN for a missing value."""
+    reasons: Mapping[tuple[str, str], str]
+    definitions: Mapping[str, str]
+    """The definitions of measures that were computed again for all questions."""
+    stale: Mapping[str, tuple[str, ...]]
+    found: frozenset[str] = frozenset()
+    missed: frozenset[str] = frozenset()
+    unjudged: frozenset[str] = frozenset()
+    """Questions without a relevant document."""
+
+
+def _rescore(evaluation: Evaluation, golden: GoldenSet, common: Sequence[str], changed: Sequence[str]) -> _Rescored:
+    """Score the stored lists of changed questions again, on each measure for which they are long enough."""
+    lists = _stored_lists(evaluation, changed)
+    judged = [name for name in evaluation.scores.measures if not name.startswith(_UNJUDGED)]
+    if not lists:
+        stale = {name: tuple(changed) for name in judged} if changed else {}
+        return _Rescored(columns={}, reasons={}, definitions={}, stale=stale)
+    success = f"Success@{max(1, *(len(documents) for documents in lists.values()))}"
+    measures = [name for name in judged if _cutoff(name) is not None]
+    table = _score_lists(golden, lists, [*measures, success], evaluation)
+    whole = {query for query in lists if _is_complete(evaluation, query)}
+    answered = sum(query not in evaluation.failures for query in common)
+    enough: dict[str, list[str]] = {}
+    for name in measures:
+        queries = [query for query in lists if _suffices(name, golden, lists[query], query in whole)]
+        same = table.definitions.get(name, name) == evaluation.scores.definitions.get(name, name)
+        # With another definition, such as another threshold, old and new values do not belong in one column.
+        enough[name] = queries if same or len(queries) == answered else []
+    relevant = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    successes = {query: bool(table.value(query, success)) for query in lists if query in relevant}
+    return _Rescored(
+        columns={name: {query: _nan(table.value(query, name)) for query in enough[name]} for name in measures},
+        reasons={
+            (query, name): reason
+            for name in measures
+            for query in enough[name]
+            if (reason := table.reason(query, name)) is not None
+        },
+        definitions={name: table.definitions.get(name, name) for name in measures if len(enough[name]) == answered},
+        stale={name: rest for name in judged if (rest := _subtract(changed, enough.get(name, ())))},
+        found=frozenset(query for query, succeeded in successes.items() if succeeded),
+        missed=frozenset(query for query, succeeded in successes.items() if not succeeded and query in whole),
+        unjudged=frozenset(lists) - relevant,
+    )
+
+
+def _subtract(queries: Sequence[str], others: Iterable[str]) -> tuple[str, ...]:
+    left_out = set(others)
+    return tuple(query for query in queries if query not in left_out)
+
+
+def _nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _score_lists(
+    golden: GoldenSet, lists: Mapping[str, Sequence[str]], measures: Collection[str], evaluation: Evaluation
+) -> Scores:
+    """Return the scores of lists of documents by query, the best first, computed as those of an evaluation were."""
+    asked = replace(
+        golden,
+        queries=tuple(query for query in golden.queries if query.id in lists),
+        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in lists),
+    )
+    hits = {
+        query: tuple(Hit(document, float(len(documents) - i), document) for i, document in enumerate(documents))
+        for query, documents in lists.items()
+    }
+    undefined = evaluation.provenance.settings.get("undefined") or SCORING["undefined"]
+    return score_hits(
+        asked, hits, measures,
+        unit=_unit(evaluation), resolve=resolver(golden), name=evaluation.name, undefined=undefined,
+    )  # fmt: skip
+
+
+def _stored_lists(evaluation: Evaluation, queries: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the lists that decided the scores; {} if other lists did too: of chunks, wordings or repeats."""
+    settings = evaluation.provenance.settings
+    if _unit(evaluation) != "document" or evaluation.repeats or settings.get("paraphrases"):
+        return {}
+    return {query: evaluation.lists[query] for query in queries if query in evaluation.lists}
+
+
+def _unit(evaluation: Evaluation) -> Unit:
+    return "target" if evaluation.provenance.settings.get("unit") == "target" else "document"
+
+
+def _is_complete(evaluation: Evaluation, query: str) -> bool:
+    """Return whether a stored list is all that the system returned."""
+    k: Any = evaluation.provenance.settings.get("k")
+    depth = evaluation.depth
+    return depth is None or len(evaluation.lists[query]) < depth or (isinstance(k, int) and k <= depth)
+
+
+def _suffices(name: str, golden: GoldenSet, documents: Sequence[str], complete: bool) -> bool:
+    """Return whether a measure can be computed from the beginning of a list as from the whole of it."""
+    cutoff = _cutoff(name)
+    units = len({golden.class_of.get(document, document) for document in documents})
+    return complete or bool(cutoff and cutoff <= units)
+
+
+def _cutoff(name: str) -> int | None:
+    """Return how many units a measure looks at: 0 for all of them, None if a list of documents does not tell it."""
+    try:
+        measure = Measure.parse(name)
+    except MeasureError:  # of a package that is not installed here
+        return None
+    if measure.name in _BY_CHUNKS:
+        return None
+    if measure.definition.cutoff in ("none", "recall") or measure.arguments().get("judged_only"):
+        return 0
+    return math.ceil(measure.cutoff or 0)
+
+
+def _merge(scores: Scores, common: Sequence[str], rescored: _Rescored) -> Scores:
+    """Return the table of the common questions, with the new values where there are any."""
+    rows = [query for query in common if query in scores.rows]
+    columns: dict[str, dict[str, float]] = {}
+    reasons: dict[tuple[str, str], str] = {}
+    for measure in scores.measures:
+        fresh = rescored.columns.get(measure, {})
+        columns[measure] = {}
+        for query in rows:
+            value = scores.value(query, measure)
+            columns[measure][query] = fresh.get(query, _nan(value))
+            reason = rescored.reasons.get((query, measure)) if query in fresh else scores.reason(query, measure)
+            if reason is not None:
+                reasons[query, measure] = reason
+    return Scores.from_columns(
+        scores.name,
+        columns,
+        queries=rows,
+        reasons=reasons,
+        definitions={**scores.definitions, **rescored.definitions},
+        aggregates=scores.aggregates,
+        not_judged=scores.not_judged,
+    )

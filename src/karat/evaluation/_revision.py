@@ -1,0 +1,123 @@
+"""Golden sets grow: runs and baselines of an earlier version are brought to the set as it is now.
+
+A question is its id and its text: one whose text changed is another question. Answers to questions that the set still
+has are scored with its judgments of today; the other ones are left out, and a :class:`Revision` counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from karat.core import GoldenSet, InputError, Run, shorten
+from karat.golden import Question, describe_questions, identify, sample
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """How a run or a baseline differs from the golden set as it is now."""
+
+    golden: Mapping[str, Any]
+    """The golden set that it was made on: name, version and fingerprints."""
+    asked: int
+    """How many questions it was asked, including those that are left out."""
+    new: tuple[str, ...] = ()
+    """Questions of the set that it was not asked."""
+    removed: Mapping[str, str] = field(default_factory=dict)
+    """The texts, if known, of the questions that it was asked and the set no longer has."""
+    rejudged: tuple[str, ...] = ()
+    """Questions whose judgments changed; a run does not record its judgments, and has none."""
+    stale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By measure, questions that keep their old score: the judgments changed, and the stored list is too short."""
+    documents_changed: bool | None = None
+    """Whether the documents changed since; None if that is not known."""
+    touched: tuple[str, ...] = ()
+    """Questions that are known to have judgments on changed documents."""
+
+    @property
+    def reworded(self) -> tuple[str, ...]:
+        """Questions whose text changed: each is removed and new."""
+        return tuple(query for query in self.new if query in self.removed)
+
+    @property
+    def common(self) -> int:
+        """How many questions it was asked that the set still has."""
+        return self.asked - len(self.removed)
+
+
+def revise_run(run: Run, golden: GoldenSet) -> tuple[Run, Revision | None]:
+    """Return the answers of a run to questions that a golden set has, and how the run differs from the set.
+
+    The revision is None if the run was made on this golden set, or does not name one. A run without a common question
+    is an error.
+    """
+    then, now = run.provenance.golden, identify(golden) if run.provenance.golden.get("fingerprint") else {}
+    if not now or then["fingerprint"] == now["fingerprint"]:
+        return run, None
+    wordings = {query.id: (query.text, *query.paraphrases) for query in golden.query_by_id.values()}
+    asked: dict[str, str] = {}
+    for trace in run.traces:
+        asked[trace.query] = trace.text if not trace.paraphrase else asked.get(trace.query, "")
+    common = {query for query, text in asked.items() if query in wordings and text in ("", wordings[query][0])}
+    require_common(common, asked, golden, run.provenance.name)
+    revision = Revision(
+        golden=then,
+        asked=len(asked),
+        new=find_new(golden, run.provenance.settings, common),
+        removed={query: text for query, text in asked.items() if query not in common},
+        documents_changed=find_changed_documents(then, now),
+    )
+    traces = tuple(
+        trace
+        for trace in run.traces
+        if trace.query in common
+        and (not trace.paraphrase or trace.text in ("", *wordings[trace.query][trace.paraphrase :][:1]))
+    )
+    return replace(run, provenance=replace(run.provenance, golden=now), traces=traces), revision
+
+
+def describe_asked(golden: GoldenSet, queries: Iterable[str], revision: Revision | None) -> dict[str, Question]:
+    """Return the questions of a run, without digests of documents that are not those it was made on."""
+    questions = describe_questions(golden)
+    current = revision is None or revision.documents_changed is False
+    return {
+        query: questions[query] if current else replace(questions[query], documents="")
+        for query in queries
+        if query in questions
+    }
+
+
+def find_new(golden: GoldenSet, settings: Mapping[str, Any], common: Iterable[str]) -> tuple[str, ...]:
+    """Return the questions of a golden set, or of the sample that the settings name, that are not common."""
+    size, seed = settings.get("sample"), settings.get("seed", 0)
+    known, queries = set(common), golden.queries
+    if isinstance(size, int) and isinstance(seed, int) and 0 < size < len(queries):
+        queries = sample(golden, size, seed=seed).queries
+    return tuple(dict.fromkeys(query.id for query in queries if query.id not in known))
+
+
+def find_changed_documents(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool | None:
+    """Return whether the documents of two golden sets differ; None if their digests do not tell."""
+    if then.get("fingerprint") == now.get("fingerprint"):
+        return False
+    if then.get("documents"):
+        return bool(then["documents"] != now.get("documents"))
+    return True if then.get("questions") and then["questions"] == now.get("questions") else None
+
+
+def require_common(common: Iterable[str], asked: Iterable[str], golden: GoldenSet, name: str) -> None:
+    """Refuse a run or a baseline that has no question of a golden set."""
+    if set(common):
+        return
+    theirs, ours = _name_few(asked), _name_few(query.id for query in golden.queries)
+    raise InputError(
+        f"{shorten(name)} has no question in common with golden set {shorten(golden.name)}",
+        hint=f"it was asked {theirs}, and the set has {ours}; name the golden set that it was made on",
+    )
+
+
+def _name_few(ids: Iterable[str]) -> str:
+    return ", ".join(map(shorten, list(ids)[:_NAMED])) or "nothing"

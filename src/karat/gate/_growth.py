@@ -1,0 +1,104 @@
+"""What a change of the golden set means for a comparison, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Literal
+
+from karat.core import shorten
+from karat.evaluation import Evaluation, Revision
+
+_NAMED = 10
+_LOSS = 0.02
+"""A larger share of removed questions is a warning; so is more than one."""
+
+Side = Literal["baseline", "run"]
+
+
+def describe_growth(evaluation: Evaluation | None, side: Side) -> list[str]:
+    """Return how the golden set changed since a baseline or a run; the warning about removed questions is first."""
+    if evaluation is None or evaluation.revision is None:
+        return []
+    revision = evaluation.revision
+    return [*_warn(revision, side), *_count(revision, side), *_judgments(revision), *_documents(revision, side)]
+
+
+def _warn(revision: Revision, side: Side) -> Iterator[str]:
+    """Warn if more questions vanished than an edit explains: a question that fails must not be deleted silently."""
+    total = revision.common + len(revision.new)
+    if side == "run" and len(revision.new) > max(1, _LOSS * total):
+        yield (
+            f"WARNING: {len(revision.new):,} of the {total:,} questions of the golden set were not asked in this run: "
+            f"{list_queries(revision.new)}; nothing is known of them until 'karat eval' asks all"
+        )
+    if side == "baseline" and len(revision.removed) > max(1, _LOSS * revision.asked):
+        yield (
+            f"WARNING: {len(revision.removed):,} of the {revision.asked:,} questions that the baseline scored are no "
+            f"longer in the golden set: {list_queries(revision.removed)}; restore those that were removed by accident"
+        )
+
+
+def _count(revision: Revision, side: Side) -> Iterator[str]:
+    counts = []
+    if revision.new:
+        has = "has" if len(revision.new) == 1 else "have"
+        lack = f"{has} no baseline" if side == "baseline" else f"{_were(revision.new)} not asked"
+        counts.append(
+            f"{_questions(revision.new)} {_are(len(revision.new))} new and {lack} ({list_queries(revision.new)})"
+        )
+    if revision.removed:
+        counts.append(f"{len(revision.removed):,} {_were(revision.removed)} removed ({list_queries(revision.removed)})")
+    if revision.reworded:
+        counts.append(f"a question with another text is another question ({list_queries(revision.reworded)})")
+    if counts:
+        since = f"the golden set changed since the {side}"
+        yield f"{since}: {'; '.join(counts)}; {revision.common:,} {_are(revision.common)} compared"
+    elif side == "run":
+        yield "the golden set changed since the run, which is scored with the judgments of today"
+
+
+def _judgments(revision: Revision) -> Iterator[str]:
+    if revision.rejudged:
+        yield (
+            f"the judgments of {_questions(revision.rejudged)} changed, and both sides are scored with those of today: "
+            f"{list_queries(revision.rejudged)}"
+        )
+    queries: dict[str, list[str]] = {}
+    for measure, stale in revision.stale.items():
+        for query in stale:
+            queries.setdefault(query, []).append(measure)
+    if queries:
+        measures = ", ".join(dict.fromkeys(name for names in queries.values() for name in names))
+        verb = "keeps its old score" if len(queries) == 1 else "keep their old scores"
+        yield (
+            f"{_questions(queries)} {verb} of {measures} in the baseline: the judgments changed, and the baseline does "
+            f"not have what is needed to compute them again: {list_queries(queries)}"
+        )
+
+
+def _documents(revision: Revision, side: Side) -> Iterator[str]:
+    if not revision.documents_changed and not revision.touched:
+        return
+    text = f"the documents changed since the {side}: a difference may come from them, and judgments be out of date"
+    if revision.touched:
+        verb = "has" if len(revision.touched) == 1 else "have"
+        text += f"; {_questions(revision.touched)} {verb} judgments on them: {list_queries(revision.touched)}"
+    yield text
+
+
+def list_queries(queries: Collection[str]) -> str:
+    """Return the ids of some queries, the first ten by name and the others as a number."""
+    names = [shorten(query)[1:-1] for query in list(queries)[:_NAMED]]
+    return ", ".join(names) + (f" and {len(queries) - _NAMED:,} more" if len(queries) > _NAMED else "")
+
+
+def _questions(queries: Collection[str]) -> str:
+    return f"{len(queries):,} question{'' if len(queries) == 1 else 's'}"
+
+
+def _were(queries: Collection[str]) -> str:
+    return "was" if len(queries) == 1 else "were"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,54 @@
+"""A policy as a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from karat.reports._terminal import PLAIN, Style, align, escaped, printable
+from karat.schema import PolicyDocument, PolicyRule
+
+
+def describe_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
+    """Return a policy for a terminal: what it is for, the operational rules, the rules, and what it changes."""
+    extends = f", extends {printable(policy.extends)}" if policy.extends else ""
+    head = f"{style.bold(printable(policy.name))}{extends}: {escaped(policy.purpose)}"
+    rows = [("operations", text) for text in _describe_operations(policy)]
+    rows += [(_name(rule), escaped(rule.asks)) for rule in policy.rules]
+    rows += [("must pass", printable(str(must["query"]))) for must in policy.must_pass]
+    tolerance = policy.tolerance
+    rows += [
+        ("tolerated drop", f"{tolerance.relative:.3g} of the baseline's mean, at least {tolerance.absolute:g}"),
+        ("level of tests", f"{tolerance.alpha:g}"),
+        ("inconclusive", f"{policy.on_inconclusive} (on_inconclusive)"),
+    ]
+    rows += [("listed", f"{printable(name)} below {limit:g}") for name, limit in policy.list_below.items()]
+    parts = [head, "\n".join(align(rows, left=2))]
+    if policy.changes:
+        parts.append(
+            "\n".join([style.bold(f"changed from {policy.extends}"), *(f"  {escaped(c)}" for c in policy.changes)])
+        )
+    return "\n\n".join([*parts, *map(escaped, policy.notes)])
+
+
+def _describe_operations(policy: PolicyDocument) -> Iterator[str]:
+    limits = policy.operations
+    yield (
+        "failed: off"
+        if limits.failed is None
+        else f"failed: no decision if more than 1 query and {limits.failed:.3g} of them fail"
+    )
+    yield (
+        "empty: off"
+        if limits.empty is None
+        else f"empty: at most 1 query or {limits.empty:.3g} of the answerable ones lose all their results"
+    )
+    yield (
+        "latency: off"
+        if limits.latency is None
+        else f"latency: p95 at most {limits.latency:g} times the baseline's, from 50 ms on"
+    )
+
+
+def _name(rule: PolicyRule) -> str:
+    where = "".join(f" {field}={value}" for field, value in (rule.where or {}).items())
+    return printable(f"{rule.metric}{where}", 60)

@@ -1,0 +1,80 @@
+"""The words of a verdict: the same in every format, and never better than what is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from karat.reports import (
+    render_comment,
+    render_github,
+    render_html,
+    render_junit,
+    render_markdown,
+    render_summary,
+    render_text,
+)
+from reports.documents import make_check, make_document, typed, without_baseline
+
+EVERY = (render_text, render_markdown, render_comment, render_summary, render_github, render_html, render_junit)
+DROP = {"baseline": 0.8, "difference": -0.05, "limit": 0.04, "low": -0.11, "n": 30, "needed": 120}
+
+
+@pytest.mark.parametrize("render", EVERY)
+def test_an_inconclusive_verdict_says_what_is_not_known_and_never_that_it_may_ship(render) -> None:  # type: ignore[no-untyped-def]
+    """What was observed, how much worse it could be, what would decide, and what on_inconclusive makes of it."""
+    check = make_check("non_inferior", "inconclusive", reason="neither shown nor ruled out", **DROP)
+    text = render(typed(make_document(outcome="inconclusive", checks=[check]))).replace("\\_", "_").lower()
+    assert "which passes by on_inconclusive = pass" in text
+    assert "it is not known whether rr@10 got worse by more than is tolerated" in text
+    assert "rr@10 is worse by 0.05, and 0.04 is tolerated" in text
+    assert "it could be worse by as much as rr@10 0.11" in text
+    assert "about 120 queries (for rr@10)" in text
+    assert "may ship" not in text
+    assert "✅ inconclusive" not in text
+
+
+@pytest.mark.parametrize("render", EVERY)
+def test_an_observed_drop_is_not_below_a_green_tick(render) -> None:  # type: ignore[no-untyped-def]
+    """A rule that only fails for a significant drop passes, and the drop stands in the verdict all the same."""
+    check = make_check("significant_drop", "pass", reason="p = 0.2", **DROP | {"needed": None})
+    text = render(typed(make_document(outcome="pass", checks=[check])))
+    assert "RR@10 is worse by 0.05, and 0.04 is tolerated" in text or "worse by more than is tolerated" in text
+    assert "✅ PASS by" not in text
+    assert "## ✅" not in text
+    assert 'class="verdict pass"' not in text
+    if render is render_junit:
+        assert 'skipped="1"' in text
+    if render is render_github:
+        assert "::warning title=karat pass%2C but worse than tolerated%3A RR@10::" in text
+
+
+@pytest.mark.parametrize("render", EVERY)
+def test_a_failed_run_is_no_decision(render) -> None:  # type: ignore[no-untyped-def]
+    """It is neither a pass nor a failure of quality, and has an error in JUnit."""
+    check = make_check("failed", "error", metric="failed", reason="28 of 30 queries failed", current=28, limit=1)
+    document = make_document(outcome="error", checks=[check, make_check()])
+    document["verdict"] |= {"exit_code": 3, "passed": False}
+    text = render(typed(document))
+    assert "no decision" in text.lower()
+    assert "28 of 30 queries failed" in text
+    assert "may ship" not in text
+    if render is render_junit:
+        assert 'errors="1"' in text
+
+
+def test_a_first_run_is_not_called_a_pass() -> None:
+    """Without a baseline nothing is known of a drop."""
+    text = render_text(typed(without_baseline()))
+    assert "what would decide: a baseline" in text
+    assert "may ship" not in text
+
+
+def test_a_policy_of_karat_toml_says_what_it_changes() -> None:
+    """The verdict names the policy that it extends, and what differs from that."""
+    document = make_document()
+    document["verdict"] |= {
+        "policy": "karat.toml",
+        "extends": "fit",
+        "changes": ["R@5: at least 0.7 (was: at least 0.8)"],
+    }
+    assert "PASS by policy karat.toml (fit, but for R@5): it may ship" in render_text(typed(document))
