@@ -174,7 +174,7 @@ def test_without_a_correction_there_is_no_column_for_it(run: Run, folder: Path) 
 def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
     """Two runs with segments and queries, three runs, and means alone."""
     save(folder / "c.jsonl", finder(late=range(12)))
-    write_fit(_baseline(folder, ["R@5", "P@5", "RR", "nDCG@5"]), folder / "baseline-metrics.json")
+    write_fit(_baseline(folder, ["R@5", "P@5", "RR@10", "nDCG@5"]), folder / "baseline-metrics.json")
     for arguments in (
         ["a.jsonl", "b.jsonl", "--by", "category", "--per-query"],
         ["a.jsonl", "b.jsonl", "c.jsonl", "--correction", "none"],
@@ -291,12 +291,12 @@ def test_a_baseline_file_is_a_run_too(run: Run, folder: Path) -> None:
 def test_means_alone_are_compared_without_tests(run: Run, folder: Path) -> None:
     """baseline-metrics.json of fit: the means and their difference, and that nothing can be tested."""
     project = open_project(folder)
-    measures = ["R@5", "P@5", "RR", "nDCG@5"]
+    measures = ["R@5", "P@5", "RR@10", "nDCG@5"]
     taken = score_run(project.golden, read_answers("a.jsonl", project.golden), measures)
     write_fit(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
     out, _ = run("baseline-metrics.json", "b.jsonl")
-    row = next(line.split() for line in out.split("\n") if line.startswith("RR "))
-    assert row == ["RR", "0.9583", "0.7917", "-0.1667", *["-"] * 7]
+    row = next(line.split() for line in out.split("\n") if line.startswith("RR@10 "))
+    assert row == ["RR@10", "0.9583", "0.7917", "-0.1667", *["-"] * 7]
     assert "A has means only, so nothing can be tested and no lists are compared" in out
 
 

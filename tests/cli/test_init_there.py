@@ -282,14 +282,14 @@ def test_several_at_once(repository: Path, environment: dict[str, str]) -> None:
 
 def test_an_answer_is_looked_at_when_it_is_given(repository: Path, environment: dict[str, str]) -> None:
     """Blanks around it do not count, ~ is one's home, and what cannot be is asked for again."""
-    answers = "nowhere\n~nobody-is-called-so\n  ~/docs \nsearch\n app:find \njenkins\n gitlab \n"
+    answers = "nowhere\n~nobody-is-called-so\n  ~/docs \nsearch\n app:find \njenkins\n gitlab \nmaybe\nfail\n"
     done = subprocess.run(
         [sys.executable, "-m", "karat", "init"], input=answers, env=environment | {"HOME": str(repository)},
         cwd=repository, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [line.partition("Error: ")[2][:20] for line in done.stderr.splitlines() if "Error: " in line] == [
-        "nowhere: no such fil", "~nobody-is-called-so", "'search' is not a re", "'jenkins' is not a C",
+        "nowhere: no such fil", "~nobody-is-called-so", "'search' is not a re", "'jenkins' is not a C", "'maybe' is not an an",
     ]  # fmt: skip
     assert tomllib.loads((repository / "karat.toml").read_text())["eval"]["system"] == "app:find"
     assert len(open_project(repository).golden.documents) == 2
