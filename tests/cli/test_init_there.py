@@ -289,7 +289,8 @@ def test_an_answer_is_looked_at_when_it_is_given(repository: Path, environment: 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [line.partition("Error: ")[2][:20] for line in done.stderr.splitlines() if "Error: " in line] == [
-        "nowhere: no such fil", "~nobody-is-called-so", "'search' is not a re", "'jenkins' is not a C", "'maybe' is not an an",
+        "nowhere: no such fil", "~nobody-is-called-so", "'search' is not a re", "'jenkins' is not a C",
+        "'maybe' is not an an",
     ]  # fmt: skip
     assert tomllib.loads((repository / "karat.toml").read_text())["eval"]["system"] == "app:find"
     assert len(open_project(repository).golden.documents) == 2

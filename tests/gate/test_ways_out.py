@@ -290,6 +290,15 @@ def a_run_of_a_week_ago(folder: Path, made: GoldenSet) -> list[object]:
     return ["gate", path]
 
 
+@way(4)
+def a_run_that_was_not_asked_the_new_questions(folder: Path, made: GoldenSet) -> list[object]:
+    """Two questions were added since: nobody knows whether the system answers them."""
+    path = make_run(folder, made, GOOD)
+    make_project(folder, made=make_set(SIZE + 2))
+    configure(folder, '[gate]\non_inconclusive = "fail"\n')
+    return ["gate", path]
+
+
 @way(2)
 def documents_that_nobody_knows(folder: Path, made: GoldenSet) -> list[object]:
     """Other ids, with which every measure is 0 or undefined."""

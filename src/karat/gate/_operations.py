@@ -18,7 +18,7 @@ from karat.core import Measure, UsageError, did_you_mean, shorten
 from karat.evaluation import Evaluation
 from karat.stats import Outcome
 
-KINDS = ("failed", "empty", "slow")
+KINDS = ("failed", "unasked", "empty", "slow")
 """The kinds of the operational checks, in their order."""
 WARN = 1.5
 """The latency, as a multiple of the baseline's, from which there is a warning."""
@@ -103,6 +103,7 @@ def inspect_operations(
     """
     if operations.failed is not None and (candidate.lists or candidate.failures):
         yield _inspect_failed(candidate, operations.failed)
+        yield from _inspect_unasked(candidate, operations.failed)
     if operations.empty is not None and candidate.lists:
         yield from _inspect_empty(candidate, baseline, operations.empty)
     if operations.latency is not None and baseline is not None and candidate.lists:
@@ -120,6 +121,20 @@ def _inspect_failed(candidate: Evaluation, share: float) -> Operation:
     return Operation(
         metric="failed", kind="failed", outcome=Outcome.ERROR if wrong else Outcome.PASS, reason=reason,
         current=failed, limit=allowed, n=asked,
+    )  # fmt: skip
+
+
+def _inspect_unasked(candidate: Evaluation, share: float) -> Iterator[Operation]:
+    """Yield what is not known of a run on an older golden set: nobody asked it the questions that are new."""
+    if candidate.revision is None or not candidate.revision.new:
+        return
+    new = candidate.revision.new
+    total = candidate.revision.common + len(new)
+    allowed = _allow(share, total)
+    yield Operation(
+        metric="unasked", kind="unasked", outcome=Outcome.INCONCLUSIVE if len(new) > allowed else Outcome.PASS,
+        reason=f"{_count(len(new), total, 'questions')} of the golden set were not asked: {_name(list(new))}",
+        current=len(new), limit=allowed, n=total,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from karat.reports._words import clean, count, name_check
 from karat.schema import CheckRow, DecisionDocument, Verdict
 
-OPERATIONS = ("failed", "empty", "slow")
+OPERATIONS = ("failed", "unasked", "empty", "slow")
 """The kinds of the operational checks, which come first."""
 _TESTS = ("non_inferior", "significant_drop")
 _NAMED = 6
@@ -108,6 +108,8 @@ def _explain_unknown(document: DecisionDocument) -> Iterator[str]:
 
 
 def _describe_remedy(document: DecisionDocument, unsure: list[CheckRow]) -> str:
+    if any(check.kind == "unasked" for check in unsure):
+        return "a run that asks every question (karat eval)"
     if document.baseline is None:
         return "a baseline"
     needs = [(check.needed, name_check(check)) for check in unsure if check.needed]

@@ -122,7 +122,7 @@ def describe_rule(check: CheckRow) -> str:
         return words if limit is None else f"{words} by more than {limit:.3g}"
     if limit is None:
         return "must have a value"
-    if check.kind in ("failed", "empty"):
+    if check.kind in ("failed", "unasked", "empty"):
         return f"at most {limit:,.0f}"
     if check.kind == "slow":
         return f"at most {limit:g} times the baseline's"

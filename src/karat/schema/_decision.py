@@ -16,7 +16,7 @@ DECISION_FORMAT: Final = 1
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 CheckKind = Literal[
     "min", "max", "max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "significant_drop", "non_inferior",
-    "must_pass", "min_gain_abs", "failed", "empty", "slow",
+    "must_pass", "min_gain_abs", "failed", "unasked", "empty", "slow",
 ]  # fmt: skip
 Status = Literal["PASS", "DEGRADED", "FAIL", "INCONCLUSIVE", "UNCHECKED"]
 
