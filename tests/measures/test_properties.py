@@ -199,6 +199,7 @@ def test_a_cut_off_is_a_shorter_list(qrels: dict[str, int], run: dict[str, float
     top = dict(sorted(run.items(), key=lambda item: -item[1])[:k])
     names = ["P", "R", "R_cap", "F1", "AP", "GMAP", "RR", "Success", "Hits", "DCG", "nDCG", "ERR", "RBP", "RBPres"]
     names += ["INSQ", "InvRate", "Judged", "Unjudged", "Hole", "SetP", "SpanR", "SpanP", "SpanIoU", "DupRate"]
+    names += ["FalseHits"]
     assert set(names) == {measure.name for measure in ALL if measure.definition.cutoff in ("optional", "required")}
     measures = [f"{name}@{k}" for name in names]
     same_bits(karat.score({"q": qrels}, {"q": run}, measures), karat.score({"q": qrels}, {"q": top}, measures))

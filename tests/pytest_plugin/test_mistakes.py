@@ -175,10 +175,10 @@ def test_what_a_retriever_may_do(suite: Path, run_pytest: Pytest) -> None:
         "def number(query, k):\n    return 42\n"
         "def nothing(query, k):\n    return None\n"
         "WAYS = [Found(), asynchronous, raises, exits, interrupts, number, nothing]\n\n"
-        "@pytest.mark.karat('project', policy='threshold')\n"
+        "@pytest.mark.karat('project')\n"
         "@pytest.mark.parametrize('way', WAYS, ids=lambda way: getattr(way, '__name__', 'object'))\n"
         "def test_search(way):\n    return way\n\n"
-        "@pytest.mark.karat('project', timeout=0.1, policy='threshold')\n"
+        "@pytest.mark.karat('project', timeout=0.1)\n"
         "@pytest.mark.parametrize('way', [hangs], ids=['hangs'])\n"
         "def test_hung(way):\n    return way\n"
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from karat import golden
-from karat.core import GoldenSet, InputError, Query, SystemFailed
+from karat.core import Document, GoldenSet, InputError, Judgment, Query, SystemFailed, Target
 from karat.runs import RunWriter, Settings, make_run, read_run_file
 
 Call = Callable[..., tuple[str, str]]
@@ -31,9 +31,12 @@ def find(query, k):
         time.sleep(0.005)
     return [(query[0], 1.0), ("z", 0.5)]
 """
+NUMBERS = [f"{number:03d}" for number in range(60)]
 MANY = GoldenSet(
     name="many",
-    queries=tuple(Query(id=f"q{number:03d}", text=f"{number:03d}?") for number in range(60)),
+    documents=tuple(Document(id=first, text=f"All that begins with {first}.") for first in "012345z"),
+    queries=tuple(Query(id=f"q{number}", text=f"{number}?") for number in NUMBERS),
+    judgments=tuple(Judgment(query=f"q{number}", target=Target(document=number[0]), grade=3) for number in NUMBERS),
 )
 
 
@@ -55,6 +58,7 @@ def held(folder: Path, command: list[str]) -> subprocess.Popen[str]:
     job = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 600
     while not any(part.read_bytes().count(b"\n") == 21 for part in folder.glob("runs/*.part")):
+        assert job.poll() is None, job.communicate()[1]
         assert time.monotonic() < deadline, "no run was begun"
         time.sleep(0.005)
     return job

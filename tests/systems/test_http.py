@@ -151,7 +151,7 @@ def test_what_is_not_the_service_ends_the_run_at_the_first_question(
     """A wrong address or key, or a page of HTML, would be the answer to every other question, too."""
     server.answers = [answer]
     with pytest.raises(SystemFailed, match=f"{message}.*check the address and the key of the service") as failure:
-        make_run(GOLDEN, HttpSystem(url=url(server)), Settings(warm_up=warm_up))
+        make_run(GOLDEN, HttpSystem(url=url(server)), Settings(warm_up=warm_up, timeout=None))
     assert failure.value.exit_code == 3
     assert len(server.asked) == 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice, pairwise
 from sys import maxsize
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
@@ -349,7 +349,7 @@ def _hit(value: Any, query: str) -> Hit:
     """Return a hit as it is, or one with the attributes of another object, or the items of a mapping."""
     if isinstance(value, Hit):
         return value
-    get = value.get if isinstance(value, Mapping) else partial(_attribute, value)
+    get: Callable[[str], Any] = value.get if isinstance(value, Mapping) else lambda name: getattr(value, name, None)
     document, score = get("document"), get("score")
     id_ = get("id") or document
     if id_ is None or score is None:
@@ -357,10 +357,6 @@ def _hit(value: Any, query: str) -> Hit:
         raise UsageError(f"query {shorten(query)} has {shorten(value)} for a hit; {hint}")
     section, block, content = (get(name) or "" for name in ("section", "block", "content"))
     return Hit(id_, score, document or "", get("span"), section=section, block=block, content=content)
-
-
-def _attribute(value: object, name: str) -> Any:
-    return getattr(value, name, None)
 
 
 def _check_span(span: Span | None, what: str, source: str) -> None:

@@ -81,11 +81,12 @@ def check_project(
     output: str | Path | None = None,
     label: str = "",
     seed: int = 0,
+    resume: bool = False,
     **settings: Any,
 ) -> GateResult:
     """Ask a system every question of a project, and return the decision, whatever it is.
 
-    It begins anew: answers of an interrupted run may be those of other code.
+    It begins anew unless it is told to ``resume``: answers of an interrupted run may be those of other code.
     """
     chosen = choose_settings(project, baseline=baseline, policy=policy, seed=seed, **settings)
     subject = project.system() if system is None else system
@@ -95,7 +96,7 @@ def check_project(
         chosen,
         output=None if output is None else parse_path("output", output),
         origin=find_origin(project.config.folder, label=label),
-        resume=False,
+        resume=resume,
     )
     return gate_run(project, run, policy=policy, baseline=baseline, seed=seed)
 

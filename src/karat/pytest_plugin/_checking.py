@@ -148,7 +148,8 @@ def ask(config: pytest.Config, test: Test, request: Request, system: object, run
     # The system of a test is not closed here: its fixture does that, and the next test may need it.
     subject = project.system() if system is None else replace(adapt(system), close=None)
     if runs is None:
-        result = check_project(project, subject, output=run, **request.choices)
+        # What a worker that died has asked is from this session, and from the same code.
+        result = check_project(project, subject, output=run, resume=run is not None, **request.choices)
     else:
         with _locking(config, subject.name):
             path = run_path(Path(runs), project.golden, subject, choose_settings(project, **request.choices))

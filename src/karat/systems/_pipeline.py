@@ -66,7 +66,7 @@ class Pipeline:
     ) -> None:
         """With ``cache``, a folder, chunks and indexes are kept there, and embeddings in the user's own cache."""
         self.stages = stages or Stages()
-        self._cache, self._say = cache, say or (lambda _: None)
+        self._cache, self._say = cache, _say_once(say or (lambda _: None))
         self._progress = progress or (lambda *_: None)
         self._chunker = make_chunker(self.stages.chunk)
         self._fusion = build(Fusion, self.stages.fusion, "pipeline.fusion")
@@ -341,6 +341,18 @@ def _diversify(how: Variety, index: VectorIndex, candidates: Sequence[_Candidate
         )
         for rank, place in enumerate(order)
     ]
+
+
+def _say_once(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that passes each message on once: chunks and questions share a cache, and its troubles."""
+    messages: set[str] = set()
+
+    def say_once(message: str) -> None:
+        if message not in messages:
+            messages.add(message)
+            say(message)
+
+    return say_once
 
 
 class _Clock:
