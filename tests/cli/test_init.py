@@ -342,11 +342,12 @@ def test_a_repository_from_scratch_is_gated(run: Run, repository: Path, environm
     fresh(repository)
     green = job.run("Gate")
     assert green.returncode == 0, green.stderr
-    assert "PASS by policy default: it may ship" in green.stdout
+    policy = "karat.toml (default, but for must_pass)"
+    assert f"PASS by policy {policy}: it may ship" in green.stdout
     reported = job.run("Report")
     assert reported.returncode == 0, reported.stderr
     assert reported.stdout.splitlines() == [
-        "::notice title=karat pass::4 checks by policy default; "
+        f"::notice title=karat pass::7 checks by policy {policy}: it may ship; "
         "R@5 1.0000 (+0.0000), RR@10 1.0000 (+0.0000), nDCG@5 1.0000 (+0.0000)"
     ]
     assert "FAIL" not in (job.outside / "summary.md").read_text()
@@ -355,7 +356,7 @@ def test_a_repository_from_scratch_is_gated(run: Run, repository: Path, environm
     breaks(repository)
     red = job.run("Gate")
     assert red.returncode == 1, red.stderr
-    assert "FAIL by policy default: 4 of 4 checks failed" in red.stdout
+    assert f"FAIL by policy {policy}: 4 of 7 checks failed" in red.stdout
     reported = job.run("Report")
     assert reported.returncode == 0, reported.stderr
     errors = dict(
@@ -363,10 +364,10 @@ def test_a_repository_from_scratch_is_gated(run: Run, repository: Path, environm
     )
     assert list(errors) == ["R@5", "RR@10", "nDCG@5", "q022"]
     assert errors["R@5"].startswith("dropped by 1, more than 0.05 (")
-    assert errors["R@5"].endswith("p = 0.0003) (now 0.0000, baseline 1.0000, -1.0000)")
+    assert errors["R@5"].endswith("p = 0.0001) (now 0.0000, baseline 1.0000, -1.0000)")
     assert "nothing relevant" in errors["q022"]
     assert reported.stdout.splitlines()[-1].startswith(
-        "::notice title=karat fail::4 checks by policy default; R@5 0.0000"
+        f"::notice title=karat fail::7 checks by policy {policy}: 4 of 7 checks failed; R@5 0.0000"
     )
     assert "FAIL" in (job.outside / "summary.md").read_text()
 
@@ -397,7 +398,7 @@ def test_the_reports_of_a_broken_retriever(run: Run, repository: Path, environme
     comment = (repository / "karat-report" / "comment.md").read_text()
     mark, *_ = comment.splitlines()
     assert mark == f"<!-- karat-report {golden.read(repository / 'golden').name} -->"
-    assert "3 of 3 checks failed" in comment
+    assert "3 of 6 checks failed: R@5, RR@10, nDCG@5" in comment
     assert "| R@5 | 0.0000 | 1.0000 |" in comment
     assert "### Query q001: The cellar opens at six." in comment
     assert "- R@5: 0.000 (was 1.000, worse)" in comment

@@ -459,7 +459,9 @@ def test_without_anybody_to_ask(repository: Path, environment: dict[str, str], s
     options = {"cwd": repository, "env": environment, "capture_output": True, "text": True, "timeout": 600}
     asked = subprocess.run(["sh", "-c", command, "sh", "--documents", "docs"], **options)  # type: ignore[call-overload]
     assert asked.returncode == 2, asked.stderr
-    assert asked.stderr.endswith("karat: nobody answers; pass --yes, or --documents, --system and --ci\n")
+    assert asked.stderr.endswith(
+        "karat: nobody answers; pass --yes, or --documents, --system, --ci and --on-inconclusive\n"
+    )
     assert not (repository / "karat.toml").exists()
     done = subprocess.run(["sh", "-c", command, "sh", "--yes"], **options)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ def test_the_verdict_and_why_come_first() -> None:
     assert mark == "<!-- karat-report turns -->"
     assert title == "## ❌ FAIL: turns 1.0.0"
     assert why == "1 of 2 checks failed: RR@10"
-    assert "Run new (0123456789ab), 4 queries, 0 failed, against the baseline of 2026-11-01, by policy default." in text
+    assert "Run new, 4 queries, 0 failed, against the baseline of 2026-11-01, by policy default." in text
     headings = [line for line in text if line.startswith("#") and not line.startswith("### Query")]
     assert headings == [title, "### Checks that did not pass", "### Recommendations"]
     assert [line for line in text if line.startswith("<details>")] == [
