@@ -423,6 +423,17 @@ class TestDiff:
         assert "RR@10" in json.dumps(json.loads(run("diff", "runs/bad.jsonl", "--json")[0]))
         assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
+    def test_a_query_that_returns_nothing_counts_as_in_the_gate(self, run: Run, folder: Path) -> None:
+        """DupRate@10 is undefined for an empty list; left out, it would look as if nothing had happened."""
+        (folder / "karat.toml").write_text(TOML.replace('["RR@10"]', '["RR@10", "DupRate@10"]'))
+        run("update", "runs/good.jsonl")
+        path = make_run(folder, make_set(), GOOD, "empty")
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(line | {"hits": []} if "hits" in line else line) + "\n" for line in lines))
+        pair = json.loads(run("diff", path, "--json")[0])["pairs"][0]
+        (row,) = [row for row in pair["measures"] if row["measure"] == "DupRate@10"]
+        assert (row["n"], row["baseline"], row["candidate"]) == (12, 0.0, 1.0)
+
     def test_what_cannot_be_compared(self, run: Run, folder: Path) -> None:
         """Another k, and no baseline at all."""
         assert "there is no baseline yet" in run("diff", "runs/bad.jsonl", code=2)[1]

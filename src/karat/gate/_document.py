@@ -23,6 +23,7 @@ from karat.gate._comparison import (
 from karat.gate._growth import describe_growth
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import KEPT, describe_moves, find_movers
+from karat.gate._operations import count_failures
 from karat.schema import (
     ComparedMeasure,
     ComparedPair,
@@ -53,8 +54,9 @@ def compare_document(
     """Compare every run with every later one, and return all that is known about the differences.
 
     Whole ranked lists are compared; with a baseline file, which keeps no more, only the first ten documents.
-    ``golden`` provides the texts of the queries.
+    ``golden`` provides the texts of the queries. As in the gate, a query without an answer has the worst value.
     """
+    evaluations = [count_failures(evaluation) for evaluation in evaluations]
     names = list(measures) if measures is not None else shared_measures(evaluations)
     pairs = compare_all(evaluations, names, segments=segments, correction=correction, seed=seed, progress=progress)
     texts = {query.id: query.text for query in golden.queries}
