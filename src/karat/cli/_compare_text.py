@@ -75,7 +75,7 @@ def _row(test: ComparedMeasure, correction: str) -> list[str]:
 
 
 def _conclusion(pair: ComparedPair, comparison: ComparisonDocument) -> str:
-    """Say in words what the tests found, and that finding no difference does not mean that there is none."""
+    """Return in words what the tests found, and that finding no difference does not mean that there is none."""
     tests = [test for test in pair.measures if test.p is not None]
     if not tests:
         return ""

@@ -230,7 +230,7 @@ class Bench:
         return None
 
     def _say_once(self, text: str) -> None:
-        """Say something only once that every variant would say again."""
+        """Print a note once that every variant would print again."""
         if text not in self._messages:
             self._messages.add(text)
             self._say(text)

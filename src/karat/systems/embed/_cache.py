@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import platform
 import threading
@@ -124,7 +125,7 @@ class Questions:
         self._name = f"{embedder.name} for questions on {platform.machine()} with {os.cpu_count()} cores"
         self._store = Store(path, say, LIMIT)
         self._lock = threading.Lock()
-        self._active = 0
+        self._active = self._started = 0
         self._is_warm = False
         self._fresh: dict[bytes, tuple[Matrix, float | None]] = {}
 
@@ -133,7 +134,8 @@ class Questions:
         key = hashlib.sha256(check_texts([text])[0].encode()).digest()
         with self._lock:
             self._active += 1
-            is_alone = self._active == 1
+            self._started += 1
+            is_alone, number = self._active == 1, self._started
         try:
             vector, milliseconds = self._read(key) if is_alone else (None, None)
             if vector is None or milliseconds is None:
@@ -141,7 +143,7 @@ class Questions:
                 vector = self._embedder([text])[0]
                 milliseconds = (time.perf_counter() - start) * 1000
                 with self._lock:
-                    if is_alone and self._active == 1 and self._is_warm:
+                    if is_alone and self._started == number and self._is_warm:
                         self._fresh[key] = vector, milliseconds
                     self._is_warm = True
         finally:
@@ -149,8 +151,12 @@ class Questions:
                 self._active -= 1
         return vector, milliseconds
 
-    def _read(self, key: bytes) -> tuple[Matrix, float | None] | tuple[None, None]:
-        return self._store.read_timed(self._name, [key]).get(key, (None, None))
+    def _read(self, key: bytes) -> tuple[Matrix, float] | tuple[None, None]:
+        """Return the vector and the time of a question; nothing if the file has no time that can be true."""
+        vector, milliseconds = self._store.read_timed(self._name, [key]).get(key, (None, None))
+        if vector is None or not isinstance(milliseconds, float) or not 0 < milliseconds < math.inf:
+            return None, None
+        return vector, milliseconds
 
     def close(self) -> None:
         """Write what is new to the file, and close it."""
