@@ -5,17 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from karat import golden
+import pytest
+
+from karat import cli, golden
 from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Target, Trace
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project
 from karat.runs import RunWriter, read_answers
 
 TOML = '[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10"]\n'
+
+
+def main(arguments: Sequence[str]) -> object:
+    """Run the command line in this process, and return its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["karat", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    return ended.value.code
 
 
 def make_set(size: int = 12, **fields: Any) -> GoldenSet:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import validate
 
-from cli.gate_project import accept, edited, make_project, make_run, make_set
-from karat import cli, golden
+from cli.gate_project import accept, edited, main, make_project, make_run, make_set
+from karat import golden
 from karat.core import (
     MEASURES,
     Document,
@@ -72,15 +71,6 @@ def edited_document(name: str = "d03") -> GoldenSet:
             replace(document, text="rewritten") if document.id == name else document for document in documents
         ),
     )
-
-
-def main(arguments: Sequence[str]) -> object:
-    """Run the command line in this process, and return its exit code."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["karat", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-    return ended.value.code
 
 
 @pytest.fixture

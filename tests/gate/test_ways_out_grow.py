@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.gate_project import accept, make_project, make_run
-from karat import cli
-
-
-def main(arguments: Sequence[str]) -> object:
-    """Run the command line in this process, and return its exit code."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["karat", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-    return ended.value.code
+from cli.gate_project import accept, main, make_project, make_run
 
 
 @pytest.fixture

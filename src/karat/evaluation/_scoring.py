@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import pairwise
 from typing import Unpack
@@ -56,12 +56,7 @@ def score_run(
     run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
     traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
-    asked = {trace.query for trace in traces}
-    asked_golden = replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in asked),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
-    )
+    asked_golden = _restrict_golden(golden, {trace.query for trace in traces})
     # Named by the canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5
     # because the golden set counts grades from 2 as relevant.
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
@@ -106,6 +101,15 @@ def score_run(
         traces=traces,
         questions=describe_asked(golden, scores.queries, revision),
         revision=revision,
+    )
+
+
+def _restrict_golden(golden: GoldenSet, asked: Set[str]) -> GoldenSet:
+    """Return a golden set with only the queries that were asked, and their judgments."""
+    return replace(
+        golden,
+        queries=tuple(query for query in golden.queries if query.id in asked),
+        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
     )
 
 
