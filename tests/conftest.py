@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from pkgutil import iter_modules
@@ -55,6 +56,20 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         sys.settrace(tracer)
 
 
+TRACED_CASES = 3
+"""How many cases of one test are traced for the coverage, which doubles their time. The others hardly add a line."""
+
+
+def leave_cases_out(items: list[pytest.Item]) -> None:
+    """Keep all but the first cases of each test out of the coverage."""
+    cases: Counter[tuple[Path, str]] = Counter()
+    for item in sorted(items, key=lambda item: item.nodeid):  # whatever order the tests run in
+        test = item.path, getattr(item, "originalname", item.name)
+        cases[test] += 1
+        if cases[test] > TRACED_CASES:
+            item.add_marker(pytest.mark.no_cover)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the slow tests, the longest first: no worker should have one left when the others are done.
 
@@ -69,6 +84,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             return 0
         return 1 if item.get_closest_marker("slow") else 3
 
+    leave_cases_out(items)
     items.sort(key=turn)
 
 
@@ -116,12 +132,12 @@ def python_of(environment: dict[str, str]) -> Callable[[str], Path]:
     """
 
     def find(name: str) -> Path:
-        done = subprocess.run(
+        process = subprocess.run(
             [ROOT / "scripts" / "setup", name], env=environment, capture_output=True, text=True, timeout=900
         )
-        if done.returncode and os.environ.get("CI") != "true":
-            pytest.skip(f"UNTESTED: there is no .venv-{name}: {done.stderr.strip().splitlines()[-1]}")
-        assert done.returncode == 0, done.stderr
+        if process.returncode and os.environ.get("CI") != "true":
+            pytest.skip(f"UNTESTED: there is no .venv-{name}: {process.stderr.strip().splitlines()[-1]}")
+        assert process.returncode == 0, process.stderr
         return ROOT / f".venv-{name}" / "bin" / "python"
 
     return find

@@ -15,13 +15,13 @@ Values = Mapping[str, Mapping[str, float | Sequence[float]]]
 _PROVENANCE = {field.name for field in fields(Provenance)}
 
 
-def make_evaluation(name: str = "run", *, values: Values | None = None, **given: Any) -> Evaluation:
+def make_evaluation(name: str = "run", *, values: Values | None = None, **more: Any) -> Evaluation:
     """An evaluation with these values; fields of its provenance (golden, system, settings ...) may be given, too."""
     repeats = {
         measure: {query: _repeats(value) for query, value in column.items()}
         for measure, column in (values or {}).items()
     }
-    definitions = given.pop("definitions", {})
+    definitions = more.pop("definitions", {})
     count = max((len(value) for column in repeats.values() for value in column.values()), default=0)
     tables = tuple(
         Scores.from_columns(name, _column_of(repeats, i, count), definitions=definitions)
@@ -30,21 +30,21 @@ def make_evaluation(name: str = "run", *, values: Values | None = None, **given:
     scores = Scores.from_columns(
         name,
         {measure: {query: mean(value) for query, value in column.items()} for measure, column in repeats.items()},
-        queries=given.get("queries", ()) if values else (),
+        queries=more.get("queries", ()) if values else (),
         definitions=definitions,
     )
-    provenance = {key: given.pop(key) for key in _PROVENANCE & given.keys()}
+    provenance = {key: more.pop(key) for key in _PROVENANCE & more.keys()}
     return Evaluation(
         provenance=Provenance(name=name, **provenance),
         **{"scores": scores, "repeats": tables, "means": scores.mean() if values else {}, "queries": scores.queries}
-        | given,
+        | more,
     )
 
 
-def change(evaluation: Evaluation, **given: Any) -> Evaluation:
+def change(evaluation: Evaluation, **more: Any) -> Evaluation:
     """The same evaluation with other fields, or with another provenance."""
-    provenance = replace(evaluation.provenance, **{key: given.pop(key) for key in _PROVENANCE & given.keys()})
-    return replace(evaluation, provenance=provenance, **given)
+    provenance = replace(evaluation.provenance, **{key: more.pop(key) for key in _PROVENANCE & more.keys()})
+    return replace(evaluation, provenance=provenance, **more)
 
 
 def _column_of(repeats: Mapping[str, Mapping[str, tuple[float, ...]]], i: int, count: int) -> dict[str, Any]:

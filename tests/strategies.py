@@ -38,7 +38,7 @@ def judged(grades: st.SearchStrategy[int] = GRADES_AND_POOLED) -> st.SearchStrat
     Where every grade is negative, trec_eval reads the levels of the query before, and may never return.
     """
     judgments = st.dictionaries(st.sampled_from(DOCUMENTS), grades, min_size=1, max_size=12)
-    return judgments.filter(lambda one: max(one.values()) >= 0)
+    return judgments.filter(lambda first: max(first.values()) >= 0)
 
 
 def ranking(scores: st.SearchStrategy[float] = SCORES) -> st.SearchStrategy[dict[str, float]]:
@@ -75,7 +75,7 @@ def untied_rankings(draw: st.DrawFn, size: int = 12) -> dict[str, float]:
 
 
 def frame(table: Mapping[str, Mapping[str, Any]], value: str, *, seed: int | None = None) -> pl.DataFrame:
-    """Give a table as a Polars frame: shuffled, or each query's rows together from the highest value down."""
+    """Return a table as a Polars frame: shuffled, or each query's rows together from the highest value down."""
     rows = [(query, document, number) for query, inner in table.items() for document, number in inner.items()]
     if seed is None:
         rows.sort(key=lambda row: (row[0], -row[2]))
@@ -96,19 +96,19 @@ def score_all_ways(
     return exact
 
 
-def same_bits(one: karat.Scores, other: karat.Scores) -> None:
+def same_bits(first: karat.Scores, other: karat.Scores) -> None:
     """Fail unless two tables of scores are the same to the last bit, reasons included."""
-    assert one.queries == other.queries
-    assert one.measures == other.measures
-    assert one.definitions == other.definitions
-    assert one.not_in_run == other.not_in_run
-    assert one.not_judged == other.not_judged
-    assert one.reasons == other.reasons
-    np.testing.assert_array_equal(one.codes, other.codes)
-    np.testing.assert_array_equal(one.values.view(np.uint64), other.values.view(np.uint64))
+    assert first.queries == other.queries
+    assert first.measures == other.measures
+    assert first.definitions == other.definitions
+    assert first.not_in_run == other.not_in_run
+    assert first.not_judged == other.not_judged
+    assert first.reasons == other.reasons
+    np.testing.assert_array_equal(first.codes, other.codes)
+    np.testing.assert_array_equal(first.values.view(np.uint64), other.values.view(np.uint64))
 
 
 def every_measure() -> list[Measure]:
-    """Give every registered measure with its defaults: without a cut-off, and at rank 5 or recall 0.5."""
+    """Return every registered measure with its defaults: without a cut-off, and at rank 5 or recall 0.5."""
     cutoffs = {"none": [None], "optional": [None, 5], "required": [5], "recall": [0.5]}
     return [Measure.of(definition.name, k) for definition in MEASURES for k in cutoffs[definition.cutoff]]

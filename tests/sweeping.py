@@ -30,7 +30,7 @@ def _asked(name, query):
         time.sleep(0.005)
 
 def _answer(name, query, first):
-    """Give the right document in the first place, or else in the second."""
+    """Return the right document in the first place, or else in the second."""
     _asked(name, query)
     number = int(query[-2:])
     right, wrong = f"d{number:02}", f"d{(number + 1) % 24:02}"
@@ -71,12 +71,12 @@ def make_project(folder: Path) -> Path:
 def record_baseline(folder: Path, system: str = "plain", measures: tuple[str, ...] = ()) -> None:
     """Make what a retriever answers the baseline; ``plain`` has RR 0.75 and P@1 0.5."""
     project = open_project(folder)
-    asked = project.system(None if system == "pipeline" else f"{MODULE}:{system}")
-    run = make_run(project.golden, asked, project.settings())
+    retriever = project.system(None if system == "pipeline" else f"{MODULE}:{system}")
+    run = make_run(project.golden, retriever, project.settings())
     taken = gate_run(project, run, alone=True, measures=measures).evaluation
     write_baseline(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline.json")
 
 
 def systems(*names: str) -> str:
-    """Give a grid over retrievers."""
+    """Return a grid over retrievers."""
     return f'[grid]\n"eval.system" = [{", ".join(chr(34) + MODULE + ":" + name + chr(34) for name in names)}]\n'

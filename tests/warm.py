@@ -71,11 +71,11 @@ def serve(address: str, modules: list[str]) -> NoReturn:
     listening.listen(64)
     Path(f"{address}.new").rename(address)  # whoever finds it can connect
     while True:
-        asked, _ = listening.accept()
+        connection, _ = listening.accept()
         if os.fork() == 0:
             listening.close()
-            _fork_program(asked)
-        asked.close()
+            _fork_program(connection)
+        connection.close()
         _reap()
 
 
@@ -88,15 +88,15 @@ def _reap() -> None:
         pass
 
 
-def _fork_program(asked: socket.socket) -> NoReturn:
+def _fork_program(connection: socket.socket) -> NoReturn:
     """Run a program in a fork of its own, and send how it ended to who asked for it."""
     streams = array.array("i")
-    _, sent, _, _ = asked.recvmsg(1, socket.CMSG_SPACE(3 * streams.itemsize))
+    _, sent, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(3 * streams.itemsize))
     streams.frombytes(sent[0][2])
-    request = json.loads(b"".join(iter(lambda: asked.recv(65536), b"")))
+    request = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))
     program = os.fork()
     if program == 0:
-        asked.close()
+        connection.close()
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         os.closerange(3, max(streams) + 1)
@@ -107,7 +107,7 @@ def _fork_program(asked: socket.socket) -> NoReturn:
     for stream in streams:
         os.close(stream)  # else a reader would never see the end of a pipe
     code = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
-    asked.sendall(str(code if code >= 0 else 128 - code).encode())
+    connection.sendall(str(code if code >= 0 else 128 - code).encode())
     os._exit(0)
 
 

@@ -72,7 +72,7 @@ def run(command: list[str]) -> tuple[float, float, float]:
 
 
 def own_cost(timeout: float | None, count: int) -> float:
-    """Give the microseconds for each of some queries that karat adds to a retriever that does nothing, of CPU time."""
+    """Return the microseconds of CPU time per query that karat adds to a retriever that does nothing."""
     from karat.core import Document, GoldenSet, Judgment, Query, Target
     from karat.runs import Settings, make_run
 

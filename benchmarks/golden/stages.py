@@ -11,7 +11,7 @@ NEAR_DUPLICATES = ("near-duplicate-document", "near-duplicate-query")
 
 
 def usage() -> tuple[float, float]:
-    """Give the CPU seconds and the peak MB of this process so far."""
+    """Return the CPU seconds and the peak MB of this process so far."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 

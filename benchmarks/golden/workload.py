@@ -32,16 +32,16 @@ def make(folder: Path, documents: int, queries: int, judgments: int) -> list[tup
     about = rng.integers(0, documents, queries)
     _write(folder / "queries.jsonl", (_query(i, texts[at], rng) for i, at in enumerate(about)))
     _write(folder / "judgments.jsonl", _judgments(about, topics, judgments // queries, rng))
-    return [(f"doc{one:06}", f"doc{other:06}") for one, other in planted]
+    return [(f"doc{first:06}", f"doc{other:06}") for first, other in planted]
 
 
 def _vocabulary(rng: np.random.Generator) -> list[str]:
-    """Give distinct words, the frequent ones short."""
-    found: dict[str, None] = {}
-    while len(found) < VOCABULARY:
-        length = 1 if len(found) < 60 else 2 if len(found) < 2_000 else rng.integers(2, 5)
-        found["".join(rng.choice(_SYLLABLES, length))] = None
-    return list(found)
+    """Return distinct words, the frequent ones short."""
+    words: dict[str, None] = {}
+    while len(words) < VOCABULARY:
+        length = 1 if len(words) < 60 else 2 if len(words) < 2_000 else rng.integers(2, 5)
+        words["".join(rng.choice(_SYLLABLES, length))] = None
+    return list(words)
 
 
 def _texts(words: list[str], count: int, rng: np.random.Generator) -> tuple[list[list[str]], np.ndarray]:
@@ -59,7 +59,7 @@ def _texts(words: list[str], count: int, rng: np.random.Generator) -> tuple[list
 
 
 def _zipf(count: int) -> np.ndarray:
-    """Give the cumulated frequencies; the first words are less frequent than Zipf's law has them, as in real text."""
+    """Return the cumulated frequencies; the first words are less frequent than Zipf's law has them, as in real text."""
     weights = 1 / (np.arange(count) + 2.7)
     return np.cumsum(weights / weights.sum())
 
@@ -67,8 +67,8 @@ def _zipf(count: int) -> np.ndarray:
 def _plant(texts: list[list[str]], words: list[str], rng: np.random.Generator) -> list[tuple[int, int]]:
     """Make some documents of others, with one to five words changed; give those that stay four fifths alike."""
     places = rng.choice(len(texts), 2 * int(PLANTED * len(texts)), replace=False).reshape(-1, 2)
-    for one, other in places:
-        copy = list(texts[one])
+    for first, other in places:
+        copy = list(texts[first])
         for place in rng.choice(len(copy), int(rng.integers(1, 6)), replace=False):
             copy[place] = words[int(rng.integers(len(words)))]
         texts[other] = copy
@@ -76,8 +76,8 @@ def _plant(texts: list[list[str]], words: list[str], rng: np.random.Generator) -
     return sorted(alike)
 
 
-def _jaccard(one: list[str], other: list[str]) -> float:
-    here, there = (set(zip(text, text[1:], text[2:], strict=False)) for text in (one, other))
+def _jaccard(first: list[str], other: list[str]) -> float:
+    here, there = (set(zip(text, text[1:], text[2:], strict=False)) for text in (first, other))
     return len(here & there) / len(here | there)
 
 
@@ -91,8 +91,8 @@ def _prose(text: list[str]) -> str:
 
 
 def _query(i: int, text: list[str], rng: np.random.Generator) -> dict[str, Any]:
-    asked = rng.choice(text, int(rng.integers(3, 10)), replace=False)
-    return {"id": f"q{i:05}", "text": " ".join(asked) + "?" * (i % 3 == 0), "category": f"c{i % 8}"}
+    words = rng.choice(text, int(rng.integers(3, 10)), replace=False)
+    return {"id": f"q{i:05}", "text": " ".join(words) + "?" * (i % 3 == 0), "category": f"c{i % 8}"}
 
 
 def _judgments(about: np.ndarray, topics: np.ndarray, each: int, rng: np.random.Generator) -> Any:

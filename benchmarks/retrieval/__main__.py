@@ -49,9 +49,9 @@ def row(name: str, channels: str) -> bool:
     """Print one line, and say whether it is within 0.01 of what others computed."""
     command = [sys.executable, "-m", "karat", "eval", str(project(name, channels)), "--k", "100", "--json"]
     command += ["-m", "nDCG@10", "-m", "R(rel=1)@100"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    found = [cell["mean"] for cell in json.loads(done.stdout)["runs"][0]["measures"].values()]
-    pairs = list(zip(found, EXPECTED[name].get(channels, (None, None)), strict=True))
+    process = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    means = [cell["mean"] for cell in json.loads(process.stdout)["runs"][0]["measures"].values()]
+    pairs = list(zip(means, EXPECTED[name].get(channels, (None, None)), strict=True))
     cells = [f"{value:.4f} | {wanted or ''}" for value, wanted in pairs]
     print(f"| {name} | {NAMES[channels]} | {' | '.join(cells)} |", flush=True)
     return all(wanted is None or abs(value - wanted) <= 0.01 for value, wanted in pairs)
@@ -73,9 +73,11 @@ def as_others_read_it(folder: Path) -> Path:
     """
     target = folder / "set"
     if not target.exists():
-        found = golden.read(DATA / "cranfield")
-        judgments = tuple(replace(one, grade=5 - one.grade if one.grade else 0) for one in found.judgments)
-        golden.write(replace(found, judgments=judgments), target)
+        golden_set = golden.read(DATA / "cranfield")
+        judgments = tuple(
+            replace(judgment, grade=5 - judgment.grade if judgment.grade else 0) for judgment in golden_set.judgments
+        )
+        golden.write(replace(golden_set, judgments=judgments), target)
     return target
 
 

@@ -42,9 +42,9 @@ def run(command: list[str], output: Path) -> tuple[float, float]:
 
 
 def karat_command(folder: Path, ending: str) -> list[str]:
-    asked = [word for measure in MEASURES for word in ("-m", measure)]
+    options = [word for measure in MEASURES for word in ("-m", measure)]
     files = [str(folder / f"{name}.{ending}") for name in ("qrels", "run")]
-    return [sys.executable, "-m", "karat", "score", *files, *asked, "--per-query", "--json"]
+    return [sys.executable, "-m", "karat", "score", *files, *options, "--per-query", "--json"]
 
 
 def measure(name: str, folder: Path, scratch: Path, memory: bool = False) -> Cost:
@@ -56,8 +56,8 @@ def measure(name: str, folder: Path, scratch: Path, memory: bool = False) -> Cos
         return Cost(seconds, megabytes, {m: {q: row[m] for q, row in queries.items()} for m in MEASURES})
     command = [sys.executable, str(HERE / "tools.py"), name, str(folder), str(output)]
     seconds, megabytes = run(command + (["memory"] if memory else []), scratch / "stdout")
-    found = json.loads(output.read_text())
-    return Cost(found.get("seconds", seconds), megabytes, found["values"])
+    document = json.loads(output.read_text())
+    return Cost(document.get("seconds", seconds), megabytes, document["values"])
 
 
 def compare(title: str, names: list[str], folder: Path, rounds: int, memory: bool = False) -> None:
@@ -89,10 +89,10 @@ def _unlike(values: dict[str, dict[str, float]], reference: dict[str, dict[str, 
     for name, column in reference.items():
         for query, value in column.items():
             expected = value if name != "RR@10" or value >= 0.1 else 0.0
-            found = values[name].get(query, 0.0)
-            expected, found = (expected, found) if name != "RR@10" else (expected, found if found >= 0.1 else 0.0)
+            result = values[name].get(query, 0.0)
+            expected, result = (expected, result) if name != "RR@10" else (expected, result if result >= 0.1 else 0.0)
             total += 1
-            count += abs(found - expected) > 1e-12
+            count += abs(result - expected) > 1e-12
     return f"{count} of {total}"
 
 

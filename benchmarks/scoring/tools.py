@@ -31,7 +31,7 @@ def cpu() -> float:
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[Any, float]:
-    """Give the result and the CPU seconds of the quickest of some repeats."""
+    """Return the result and the CPU seconds of the quickest of some repeats."""
     best = float("inf")
     result = None
     for _ in range(repeats):
@@ -48,8 +48,8 @@ def pytrec_eval(folder: Path, repeats: int) -> tuple[Values, float]:
         judged, scored = tool.parse_qrel(qrels), tool.parse_run(run)
     # It has no RR@10; recip_rank is the same work, and is compared as such.
     evaluator = tool.RelevanceEvaluator(judged, {"ndcg_cut.10", "recip_rank", "recall.100", "P.5", "map_cut.1000"})
-    found, seconds = timed(lambda: evaluator.evaluate(scored), repeats)
-    return {m: {q: values[theirs] for q, values in found.items()} for m, (theirs, _) in MEASURES.items()}, seconds
+    scores, seconds = timed(lambda: evaluator.evaluate(scored), repeats)
+    return {m: {q: values[theirs] for q, values in scores.items()} for m, (theirs, _) in MEASURES.items()}, seconds
 
 
 def ranx(folder: Path, repeats: int) -> tuple[Values, float]:
@@ -58,9 +58,9 @@ def ranx(folder: Path, repeats: int) -> tuple[Values, float]:
     judged = Qrels.from_file(str(folder / "qrels.txt"), kind="trec")
     scored = Run.from_file(str(folder / "run.txt"), kind="trec")
     names = [name for _, name in MEASURES.values()]
-    found, seconds = timed(lambda: evaluate(judged, scored, names, return_mean=False, make_comparable=True), repeats)
+    values, seconds = timed(lambda: evaluate(judged, scored, names, return_mean=False, make_comparable=True), repeats)
     queries = list(scored.keys())
-    return {m: dict(zip(queries, found[name].tolist(), strict=True)) for m, (_, name) in MEASURES.items()}, seconds
+    return {m: dict(zip(queries, values[name].tolist(), strict=True)) for m, (_, name) in MEASURES.items()}, seconds
 
 
 def ir_measures(folder: Path, repeats: int) -> tuple[Values, float]:
@@ -70,9 +70,9 @@ def ir_measures(folder: Path, repeats: int) -> tuple[Values, float]:
     judged = list(tool.read_trec_qrels(str(folder / "qrels.txt")))
     scored = list(tool.read_trec_run(str(folder / "run.txt")))
     evaluator = tool.evaluator(wanted, judged)
-    found, seconds = timed(lambda: list(evaluator.iter_calc(scored)), repeats)
+    scores, seconds = timed(lambda: list(evaluator.iter_calc(scored)), repeats)
     values: Values = {m: {} for m in MEASURES}
-    for metric in found:
+    for metric in scores:
         values[str(metric.measure)][metric.query_id] = metric.value
     return values, seconds
 
@@ -107,9 +107,9 @@ def karat_dicts(folder: Path, repeats: int) -> tuple[Values, float]:
 def _karat(judged: Any, scored: Any, repeats: int) -> tuple[Values, float]:
     import karat
 
-    found, seconds = timed(lambda: karat.score(judged, scored, MEASURES), repeats)
-    columns = zip(MEASURES, found.values.T.tolist(), strict=True)
-    return {measure: dict(zip(found.queries, column, strict=True)) for measure, column in columns}, seconds
+    values, seconds = timed(lambda: karat.score(judged, scored, MEASURES), repeats)
+    columns = zip(MEASURES, values.values.T.tolist(), strict=True)
+    return {measure: dict(zip(values.queries, column, strict=True)) for measure, column in columns}, seconds
 
 
 def main() -> None:

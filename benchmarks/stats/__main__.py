@@ -24,7 +24,7 @@ Tool = Callable[[], tuple[float, ...]]
 
 
 def workload(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Give reciprocal ranks of two runs on n queries; the second moved about half of the answers."""
+    """Return reciprocal ranks of two runs on n queries; the second moved about half of the answers."""
     rng = np.random.default_rng(n)
     ranks = rng.geometric(0.5, n)
     moved = np.where(rng.random(n) < 0.5, rng.geometric(0.5, n), ranks)
@@ -35,7 +35,7 @@ def workload(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 def bootstraps(d: np.ndarray[Any, Any], resamples: int, method: str) -> dict[str, Tool]:
     def theirs(batch: int | None) -> tuple[float, ...]:
-        found = stats.bootstrap(
+        interval = stats.bootstrap(
             (d,),
             np.mean,
             n_resamples=resamples,
@@ -44,11 +44,11 @@ def bootstraps(d: np.ndarray[Any, Any], resamples: int, method: str) -> dict[str
             batch=batch,
             rng=np.random.default_rng(1),
         ).confidence_interval
-        return float(found.low), float(found.high)
+        return float(interval.low), float(interval.high)
 
     def ours() -> tuple[float, ...]:
-        found = bootstrap(d, rng=np.random.default_rng(1), resamples=resamples, method=method)  # type: ignore[arg-type]
-        return found.low, found.high
+        interval = bootstrap(d, rng=np.random.default_rng(1), resamples=resamples, method=method)  # type: ignore[arg-type]
+        return interval.low, interval.high
 
     tools: dict[str, Tool] = {"karat": ours, "scipy, batches of 200": lambda: theirs(BATCH)}
     if len(d) * resamples <= 100_000_000:
@@ -65,7 +65,7 @@ def permutations(before: np.ndarray[Any, Any], after: np.ndarray[Any, Any], resa
         return (permutation(d, rng=np.random.default_rng(1), resamples=resamples).p,)
 
     def scipy() -> tuple[float, ...]:
-        found = stats.permutation_test(
+        result = stats.permutation_test(
             (d,),
             lambda values, axis: values.mean(axis=axis),
             permutation_type="samples",
@@ -74,7 +74,7 @@ def permutations(before: np.ndarray[Any, Any], after: np.ndarray[Any, Any], resa
             batch=BATCH,
             rng=np.random.default_rng(1),
         )
-        return (float(found.pvalue),)
+        return (float(result.pvalue),)
 
     def ranx() -> tuple[float, ...]:
         return (float(fisher_randomization_test(before, after, resamples)[0]),)
@@ -87,18 +87,18 @@ def compare(title: str, tools: dict[str, Tool], rounds: int) -> dict[str, float]
     """Run the tools in turn; print medians and how many times as long as karat each takes."""
     print(f"\n## {title}\n\n| tool | CPU s | of karat | found |\n|---|---|---|---|")
     seconds: dict[str, list[float]] = {name: [] for name in tools}
-    found = {"karat": tools["karat"]()}  # imports what it needs
+    results = {"karat": tools["karat"]()}  # imports what it needs
     for turn in range(rounds):
         for name, tool in tools.items():
             if turn and seconds[name][0] > 10:  # the slow ones once: they are not near any limit
                 continue
             start = time.process_time()
-            found[name] = tool()
+            results[name] = tool()
             seconds[name].append(time.process_time() - start)
     medians = {name: sorted(values)[len(values) // 2] for name, values in seconds.items()}
     ratios = {name: value / medians["karat"] for name, value in medians.items()}
     for name, value in medians.items():
-        numbers = ", ".join(f"{number:.4f}" for number in found[name])
+        numbers = ", ".join(f"{number:.4f}" for number in results[name])
         print(f"| {name} | {value:.4f} | {ratios[name]:.1f}x | {numbers} |", flush=True)
     return {name: ratio for name, ratio in ratios.items() if name != "karat"}
 

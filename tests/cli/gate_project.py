@@ -16,7 +16,7 @@ from karat import cli, golden
 from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Target, Trace
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project
-from karat.runs import RunWriter, read_answers
+from karat.runs import RunWriter, read_any_run
 
 TOML = '[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10"]\n'
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> object:
 def make_set(size: int = 12, **fields: Any) -> GoldenSet:
     """A golden set whose query q01 is answered by d01, and so on; its categories take turns."""
     ids = [f"{i:02}" for i in range(1, size + 1)]
-    made: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "name": "turns",
         "grades": ("no", "yes"),
         "relevant": 1,
@@ -43,21 +43,21 @@ def make_set(size: int = 12, **fields: Any) -> GoldenSet:
         ),
         "judgments": tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in ids),
     }
-    return GoldenSet(**made | fields)
+    return GoldenSet(**defaults | fields)
 
 
-def make_project(folder: Path, toml: str = "", *, made: GoldenSet | None = None) -> GoldenSet:
+def make_project(folder: Path, toml: str = "", *, golden_set: GoldenSet | None = None) -> GoldenSet:
     """Write the set and a configuration; ``toml`` is what stands after [eval]."""
-    made = made or make_set()
+    golden_set = golden_set or make_set()
     shutil.rmtree(folder / "set", ignore_errors=True)
-    golden.write(made, folder / "set")
+    golden.write(golden_set, folder / "set")
     (folder / "karat.toml").write_text(TOML + toml)
-    return made
+    return golden_set
 
 
 def make_run(
     folder: Path,
-    made: GoldenSet,
+    golden_set: GoldenSet,
     places: Sequence[int],
     name: str = "new",
     *,
@@ -67,29 +67,27 @@ def make_run(
     **settings: Any,
 ) -> Path:
     """Write a run in which the relevant document of each query has a place, none for 0; -1 is an empty list."""
-    asked = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, **settings}
+    asking = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, **settings}
     provenance = Provenance(
         name=name,
-        golden=golden.identify(made),
+        golden=golden.identify(golden_set),
         system=system or {"kind": "test"},
         fingerprint="sha256:0",
-        settings=asked,
+        settings=asking,
     )
     path = folder / "runs" / f"{name}.jsonl"
     with RunWriter(path, provenance) as writer:
-        for query, place in zip(made.queries, places, strict=False):
+        for query, place in zip(golden_set.queries, places, strict=False):
             error = (errors or {}).get(query.id, "")
+            hits = () if error or place < 0 else _hits(golden_set, query.id, place)
             timings = {} if ms is None else {"embed": ms / 2, "total": ms}
-            writer.write(
-                Trace(query=query.id, text=query.text, hits=() if error or place < 0 else _hits(made, query.id, place),
-                      timings=timings, error=error)
-            )  # fmt: skip
+            writer.write(Trace(query=query.id, text=query.text, hits=hits, timings=timings, error=error))
     return path
 
 
-def _hits(made: GoldenSet, query: str, place: int) -> tuple[Hit, ...]:
-    relevant = next(judgment.target.document for judgment in made.judgments if judgment.query == query)
-    others = [document.id for document in made.documents if document.id != relevant][:3]
+def _hits(golden_set: GoldenSet, query: str, place: int) -> tuple[Hit, ...]:
+    relevant = next(judgment.target.document for judgment in golden_set.judgments if judgment.query == query)
+    others = [document.id for document in golden_set.documents if document.id != relevant][:3]
     names = [*others[: place - 1], relevant, *others[place - 1 :]] if place else others
     return tuple(Hit(name, float(len(names) - i), name) for i, name in enumerate(names))
 
@@ -111,6 +109,6 @@ def signed(record: Mapping[str, Any]) -> str:
 def accept(folder: Path, run: Path, *, policy: str | None = None) -> Path:
     """Make a run the baseline of its project, as the command does, but on a day of its own."""
     project = open_project(folder)
-    taken = gate_run(project, read_answers(run, project.golden), policy=policy, alone=True).evaluation
+    taken = gate_run(project, read_any_run(run, project.golden), policy=policy, alone=True).evaluation
     write_baseline(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline.json")
     return folder / "baseline.json"

@@ -46,11 +46,11 @@ def accept(folder: Path) -> None:
     """Make the run that is there the baseline."""
     from karat.gate import Baseline, write_baseline
     from karat.projects import gate_run, open_project
-    from karat.runs import read_answers
+    from karat.runs import read_any_run
 
     project = open_project(folder)
     (file,) = (folder / "runs").glob("*.jsonl")
-    result = gate_run(project, read_answers(file, project.golden))
+    result = gate_run(project, read_any_run(file, project.golden))
     write_baseline(Baseline(evaluation=result.evaluation), folder / "baseline.json")
 
 
@@ -82,11 +82,11 @@ def test_a_worse_system_fails_with_its_losers(run: Run, folder: Path) -> None:
     assert "noise" in err
     assert "lost most (9 in all)\n  q-bar  RR@10 1.000 to 0.000  where is the bar\n" in out
     assert "FAIL by policy default: 1 of 4 checks failed" in out
-    found = json.loads(run(".", "--system", "stuck_for_check:find", "--json", code=1)[0])
-    verdict = found["verdict"]
-    assert (verdict["outcome"], [one["metric"] for one in verdict["failures"]]) == ("fail", ["RR@10"])
-    assert [one["mean"] for one in found["measures"] if one["name"] == "RR@10"] == [pytest.approx(0.15)]
-    assert found["lint"]["errors"] == 0
+    document = json.loads(run(".", "--system", "stuck_for_check:find", "--json", code=1)[0])
+    verdict = document["verdict"]
+    assert (verdict["outcome"], [failure["metric"] for failure in verdict["failures"]]) == ("fail", ["RR@10"])
+    assert [measure["mean"] for measure in document["measures"] if measure["name"] == "RR@10"] == [pytest.approx(0.15)]
+    assert document["lint"]["errors"] == 0
 
 
 def test_a_broken_golden_set_is_not_asked(run: Run, folder: Path) -> None:

@@ -23,7 +23,7 @@ from karat.core import Document, GoldenSet, Judgment, Query, Target
 from karat.evaluation import score_run
 from karat.gate import Baseline, compare_document, write_baseline, write_fit
 from karat.projects import baseline_path, open_project, read_evaluations
-from karat.runs import Settings, make_run, read_answers
+from karat.runs import Settings, make_run, read_any_run
 from karat.schema import json_schema
 from step_down_oracle import adjusted_by_hand
 
@@ -103,7 +103,21 @@ def test_two_runs_by_hand(run: Run, folder: Path) -> None:
         "no difference between A and B is shown in RR@10, which does not mean that there is none: see karat power"
         in out
     )
-    assert "fewer than 6 queries changed in RR@10: the sign-flip test cannot reach 0.05" in out
+    assert "fewer than 6 queries changed in RR@10: the two-sided sign-flip test cannot reach 0.05" in out
+
+
+def test_a_drop_that_the_gate_can_show_is_not_denied(run: Run, folder: Path) -> None:
+    """Five halves lost of twelve: two-sided p = 2/32, which shows nothing; the gate's one-sided p = 1/32 fails."""
+    save(folder / "all.jsonl", finder())
+    save(folder / "five.jsonl", finder(late=range(5)))
+    out, _ = run("all.jsonl", "five.jsonl", "-m", "RR@10")
+    assert "  two-sided p   p W-Y  " in out
+    assert (
+        "see karat power\nthe gate looks for drops only: its one-sided p, before correction, is half of the two-sided "
+        "one: RR@10 0.0312\n"
+    ) in out
+    assert "the gate looks" not in run("five.jsonl", "all.jsonl", "-m", "RR@10")[0]  # a gain
+    assert "the gate looks" not in run("a.jsonl", "b.jsonl", "-m", "RR@10")[0]  # 0.3125 / 2: nor does the gate see it
 
 
 def test_what_made_the_difference(run: Run, folder: Path) -> None:
@@ -127,17 +141,17 @@ def test_what_made_the_difference(run: Run, folder: Path) -> None:
 def test_the_numbers_are_those_of_scipy(run: Run, folder: Path) -> None:
     """All measures in JSON against the scores of ``karat.evaluate``: t, exact p, effect size, and the correction."""
     measures = ["RR@10", "R@1", "nDCG@3", "DupRate@10"]
-    found = json.loads(run("a.jsonl", "b.jsonl", "--json", *(word for m in measures for word in ("-m", m)))[0])
-    (pair,) = found["pairs"]
+    document = json.loads(run("a.jsonl", "b.jsonl", "--json", *(word for m in measures for word in ("-m", m)))[0])
+    (pair,) = document["pairs"]
     before = karat.evaluate(golden_set(), finder(late=[0]), measures)
     after = karat.evaluate(golden_set(), finder(late=[1, 2, 3], never=[5]), measures)
     p = []
-    for column, one in enumerate(pair["measures"]):
+    for column, measure in enumerate(pair["measures"]):
         a, b = before.values[:, column], after.values[:, column]
-        assert one["measure"] == measures[column]
-        assert (one["baseline"], one["candidate"]) == pytest.approx((a.mean(), b.mean()))
+        assert measure["measure"] == measures[column]
+        assert (measure["baseline"], measure["candidate"]) == pytest.approx((a.mean(), b.mean()))
         if not (b - a).any():
-            assert (one["p"], one["p_t"], one["wins"] + one["losses"]) == (1.0, 1.0, 0)
+            assert (measure["p"], measure["p_t"], measure["wins"] + measure["losses"]) == (1.0, 1.0, 0)
             p.append(1.0)
             continue
         exact = stats.permutation_test(
@@ -145,12 +159,17 @@ def test_the_numbers_are_those_of_scipy(run: Run, folder: Path) -> None:
             n_resamples=np.inf,
         ).pvalue  # fmt: skip
         p.append(exact)
-        assert one["p"] == pytest.approx(exact, abs=1e-12)
-        assert one["p_t"] == pytest.approx(stats.ttest_rel(b, a).pvalue)
-        assert one["effect"] == pytest.approx((b - a).mean() / (b - a).std(ddof=1))
+        assert measure["p"] == pytest.approx(exact, abs=1e-12)
+        assert measure["p_t"] == pytest.approx(stats.ttest_rel(b, a).pvalue)
+        assert measure["effect"] == pytest.approx((b - a).mean() / (b - a).std(ddof=1))
     expected = adjusted_by_hand((after.values - before.values).T.tolist(), two_sided=True)
-    assert [one["p_corrected"] for one in pair["measures"]] == pytest.approx(expected)
-    assert (found["correction"], found["tests"], found["level"], found["seed"]) == ("westfall-young", 4, 0.95, 0)
+    assert [item["p_corrected"] for item in pair["measures"]] == pytest.approx(expected)
+    assert (document["correction"], document["tests"], document["level"], document["seed"]) == (
+        "westfall-young",
+        4,
+        0.95,
+        0,
+    )
     assert pair["lists"]["queries"] == 12
 
 
@@ -159,8 +178,8 @@ def test_other_corrections(run: Run, folder: Path, correction: str, theirs: str)
     """Chosen with --correction, and named in the head of the table."""
     arguments = ["a.jsonl", "b.jsonl", "-m", "RR@10", "-m", "R@1", "-m", "nDCG@3", "--correction", correction]
     tests = json.loads(run(*arguments, "--json")[0])["pairs"][0]["measures"]
-    expected = multipletests([one["p"] for one in tests], method=theirs)[1]
-    assert [one["p_corrected"] for one in tests] == pytest.approx(expected.tolist())
+    expected = multipletests([test["p"] for test in tests], method=theirs)[1]
+    assert [test["p_corrected"] for test in tests] == pytest.approx(expected.tolist())
     assert {"holm": "p Holm", "bonferroni": "p Bonferroni", "bh": "p BH"}[correction] in run(*arguments)[0]
 
 
@@ -185,7 +204,7 @@ def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
 
 def _baseline(folder: Path, measures: list[str]) -> Baseline:
     project = open_project(folder)
-    evaluation = score_run(project.golden, read_answers("a.jsonl", project.golden), measures)
+    evaluation = score_run(project.golden, read_any_run("a.jsonl", project.golden), measures)
     return Baseline(evaluation=evaluation, recorded="2026-11-16")
 
 
@@ -234,12 +253,12 @@ def test_three_runs_are_a_matrix(run: Run, folder: Path) -> None:
     ]
     assert "row minus column; * p at most 0.05, corrected by Holm for 3 tests" in out
     assert "\nRBO of the lists" in out
-    found = json.loads(run("a.jsonl", "b.jsonl", "c.jsonl", "--json", "--correction", "holm")[0])
-    assert [(pair["baseline"], pair["candidate"]) for pair in found["pairs"]] == [("A", "B"), ("A", "C"), ("B", "C")]
-    tests = [one for pair in found["pairs"] for one in pair["measures"]]
-    expected = multipletests([one["p"] for one in tests], method="holm")[1]
-    assert [one["p_corrected"] for one in tests] == pytest.approx(expected.tolist())
-    assert found["tests"] == len(tests) == 6
+    document = json.loads(run("a.jsonl", "b.jsonl", "c.jsonl", "--json", "--correction", "holm")[0])
+    assert [(pair["baseline"], pair["candidate"]) for pair in document["pairs"]] == [("A", "B"), ("A", "C"), ("B", "C")]
+    tests = [measure for pair in document["pairs"] for measure in pair["measures"]]
+    expected = multipletests([test["p"] for test in tests], method="holm")[1]
+    assert [test["p_corrected"] for test in tests] == pytest.approx(expected.tolist())
+    assert document["tests"] == len(tests) == 6
 
 
 def test_a_difference_that_is_shown_is_said(run: Run, folder: Path) -> None:
@@ -260,22 +279,22 @@ def test_paraphrases_and_repeats_make_no_query_more_than_one(run: Run, folder: P
 
     save(folder / "p.jsonl", finder(), paraphrases=True, repeat=3)
     save(folder / "q.jsonl", by_wording, paraphrases=True, repeat=3)
-    one = json.loads(run("p.jsonl", "q.jsonl", "-m", "RR@10", "--json")[0])["pairs"][0]["measures"][0]
+    measure = json.loads(run("p.jsonl", "q.jsonl", "-m", "RR@10", "--json")[0])["pairs"][0]["measures"][0]
     differences = [-0.25, -0.25] + [0.0] * 10
-    assert (one["n"], one["losses"], one["ties"]) == (12, 2, 10)
-    assert one["difference"] == pytest.approx(np.mean(differences))
-    assert one["p"] == 0.5  # two queries that changed, not twelve answers
-    assert one["p_t"] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    assert (measure["n"], measure["losses"], measure["ties"]) == (12, 2, 10)
+    assert measure["difference"] == pytest.approx(np.mean(differences))
+    assert measure["p"] == 0.5  # two queries that changed, not twelve answers
+    assert measure["p_t"] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
     save(folder / "once.jsonl", by_wording, paraphrases=True)
     save(folder / "base.jsonl", finder(), paraphrases=True)
     other = json.loads(run("base.jsonl", "once.jsonl", "-m", "RR@10", "--json")[0])["pairs"][0]["measures"][0]
-    assert (one["low"], one["high"]) == (other["low"], other["high"])
+    assert (measure["low"], measure["high"]) == (other["low"], other["high"])
 
 
 def test_a_baseline_file_is_a_run_too(run: Run, folder: Path) -> None:
     """Its measures are compared; one that it lacks is refused, and of its lists there are ten documents."""
     project = open_project(folder)
-    taken = score_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
+    taken = score_run(project.golden, read_any_run("a.jsonl", project.golden), ["RR@10"])
     write_baseline(Baseline(evaluation=taken, recorded="2026-11-16"), baseline_path(project))
     out, _ = run("baseline.json", "b.jsonl")
     assert "A  Described (baseline.json)\n" in out
@@ -292,7 +311,7 @@ def test_means_alone_are_compared_without_tests(run: Run, folder: Path) -> None:
     """baseline-metrics.json of fit: the means and their difference, and that nothing can be tested."""
     project = open_project(folder)
     measures = ["R@5", "P@5", "RR@10", "nDCG@5"]
-    taken = score_run(project.golden, read_answers("a.jsonl", project.golden), measures)
+    taken = score_run(project.golden, read_any_run("a.jsonl", project.golden), measures)
     write_fit(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
     out, _ = run("baseline-metrics.json", "b.jsonl")
     row = next(line.split() for line in out.split("\n") if line.startswith("RR@10 "))
@@ -393,7 +412,7 @@ def test_the_same_bytes_on_any_number_of_threads(tmp_path: Path) -> None:
 def test_from_python(folder: Path) -> None:
     """The text and the document of two evaluations, as ``karat baseline diff`` uses them."""
     project = open_project(folder)
-    pair = [score_run(project.golden, read_answers(name, project.golden), ["RR@10"]) for name in ("a.jsonl", "b.jsonl")]
+    pair = [score_run(project.golden, read_any_run(name, project.golden), ["RR@10"]) for name in ("a.jsonl", "b.jsonl")]
     comparison = compare_document(pair, project.golden)
     assert "\nRR@10    0.9583  0.7917  -0.1667  " in comparison_text(comparison)
     assert comparison.pairs[0].lists is not None
@@ -403,7 +422,7 @@ def test_from_python(folder: Path) -> None:
 def test_runs_without_lists_have_no_matrix_of_them(folder: Path) -> None:
     """Evaluations that kept no documents are compared by their scores alone."""
     project = open_project(folder)
-    taken = score_run(project.golden, read_answers("a.jsonl", project.golden), ["RR@10"])
+    taken = score_run(project.golden, read_any_run("a.jsonl", project.golden), ["RR@10"])
     evaluations = [replace(taken, lists={}).renamed(name) for name in ("x", "y", "z")]
     text = comparison_text(compare_document(evaluations, project.golden))
     assert "RBO" not in text
@@ -414,7 +433,7 @@ def test_baselines_with_nothing_in_common_are_refused(run: Run, folder: Path) ->
     """Each has another measure, so that nothing can be compared."""
     project = open_project(folder)
     for name, measure in (("x.json", "RR@10"), ("y.json", "R@1")):
-        taken = score_run(project.golden, read_answers("a.jsonl", project.golden), [measure])
+        taken = score_run(project.golden, read_any_run("a.jsonl", project.golden), [measure])
         write_baseline(Baseline(evaluation=taken), folder / name)
     assert "the baselines have no measure in common" in run("x.json", "y.json", code=2)[1]
 
@@ -422,11 +441,11 @@ def test_baselines_with_nothing_in_common_are_refused(run: Run, folder: Path) ->
 def test_reading_says_nothing_if_nobody_listens(folder: Path) -> None:
     """From Python: a shorter list from elsewhere has the k of the run that it is compared with."""
     (folder / "short.txt").write_text("".join(f"q{i:02} Q0 d{i:02} 1 1 t\n" for i in range(N)))
-    found = read_evaluations(["a.jsonl", "short.txt"], ["RR@10"])
-    assert [evaluation.provenance.settings["k"] for evaluation in found.evaluations] == [10, 10]
-    assert [evaluation.name for evaluation in found.evaluations] == ["a.jsonl", "short.txt"]
-    assert found.evaluations[1].lists == {f"q{i:02}": (f"d{i:02}",) for i in range(N)}
-    assert found.measures == ("RR@10",)
+    evaluations = read_evaluations(["a.jsonl", "short.txt"], ["RR@10"])
+    assert [evaluation.provenance.settings["k"] for evaluation in evaluations.evaluations] == [10, 10]
+    assert [evaluation.name for evaluation in evaluations.evaluations] == ["a.jsonl", "short.txt"]
+    assert evaluations.evaluations[1].lists == {f"q{i:02}": (f"d{i:02}",) for i in range(N)}
+    assert evaluations.measures == ("RR@10",)
 
 
 def test_a_run_that_lacks_answers_is_refused(run: Run, folder: Path) -> None:

@@ -13,6 +13,8 @@ from click import Option
 from karat import golden
 from karat.cli._eval import command
 from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.projects import gate_run
+from karat.runs import read_any_run
 
 TEXTS = {
     "pool": "The pool opens at six in the morning and closes at nine.",
@@ -67,14 +69,14 @@ def test_the_pipeline_answers_and_is_scored(run: Run, folder: Path) -> None:
 
 def test_json_has_the_shape_of_score(run: Run, folder: Path) -> None:
     """Means with counts, groups, latency and what failed."""
-    found = json.loads(run(".", "--json", "--per-query", "-m", "P@1")[0])
-    one = found["runs"][0]
-    assert one["measures"]["P@1"] == {"mean": 1.0, "n": 3, "total": 3, "missing": {}}
-    assert one["by"]["category"]["prices"]["measures"]["P@1"]["total"] == 2
-    assert one["queries"]["q1"] == {"P@1": 1.0}
-    assert set(one["latency"]["total"]) == {"n", "mean", "p50", "p95", "p99"}
-    assert one["failed"] == []
-    assert found["golden"]["fingerprint"] == golden.fingerprint(SET)
+    document = json.loads(run(".", "--json", "--per-query", "-m", "P@1")[0])
+    entry = document["runs"][0]
+    assert entry["measures"]["P@1"] == {"mean": 1.0, "n": 3, "total": 3, "missing": {}}
+    assert entry["by"]["category"]["prices"]["measures"]["P@1"]["total"] == 2
+    assert entry["queries"]["q1"] == {"P@1": 1.0}
+    assert set(entry["latency"]["total"]) == {"n", "mean", "p50", "p95", "p99"}
+    assert entry["failed"] == []
+    assert document["golden"]["fingerprint"] == golden.fingerprint(SET)
 
 
 def test_ones_own_retriever_and_its_failures(run: Run, folder: Path) -> None:
@@ -156,8 +158,8 @@ def test_repeats_show_who_succeeds_ever_and_always(run: Run, folder: Path) -> No
         "P@1        0.5000  0.2357  0.6667  0.3333      3/3\n"
         "DupRate@2  0.0000  0.0000       -       -      3/3\n"
     )
-    found = json.loads(run(".", "--system", "moody_for_eval:find", *wanted, "--success", "0.5", "--json")[0])
-    assert found["runs"][0]["trials"] == {
+    document = json.loads(run(".", "--system", "moody_for_eval:find", *wanted, "--success", "0.5", "--json")[0])
+    assert document["runs"][0]["trials"] == {
         "success": 0.5,
         "columns": ["pass@2", "pass^2"],
         "measures": {"RR@10": [1.0, 1.0], "P@1": [2 / 3, 1 / 3]},
@@ -292,3 +294,21 @@ def test_a_system_that_returns_nothing_is_told_so(run: Run, folder: Path) -> Non
     out, _ = run(".", "--system", "silent_for_eval:find")
     assert "the system returned no hits for any of 3 queries: check that the index is filled" in out
     assert "compare the ids" not in out
+
+
+def test_scores_that_contradict_the_order_are_a_caveat(run: Run, folder: Path) -> None:
+    """A retriever that forgot to sort: its order counts, so q1 and q2 have RR 1/2, and table, JSON and gate say why."""
+    (folder / "unsorted_for_eval.py").write_text(
+        "def find(query, k):\n"
+        "    right = next(word for word in ('pool', 'wireless', 'dogs') if word in query)\n"
+        "    name = {'wireless': 'wifi'}.get(right, right)\n"
+        "    return [(name, 0.9), ('spa', 0.1)] if name == 'dogs' else [('spa', 0.1), (name, 0.9)]\n"
+    )
+    unsorted = "the hits of 2 queries are not in the order of their scores, such as those of 'q1'"
+    caveat = f"{unsorted}: the order of the list counts"
+    out, _ = run(".", "--system", "unsorted_for_eval:find")
+    assert "RR@10    0.6667      3/3" in out
+    assert f"\ncaveat: {caveat}\n" in out
+    assert caveat in json.loads(run(".", "--system", "unsorted_for_eval:find", "--json")[0])["caveats"]
+    assert caveat in gate_run(".", read_any_run(next((folder / "runs").iterdir()), SET)).caveats
+    assert "order of their scores" not in run(".", "--system", "mine_for_eval:find")[0]

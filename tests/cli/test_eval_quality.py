@@ -38,16 +38,16 @@ def part() -> GoldenSet:
         if grade > 0:
             relevant.setdefault(query, set()).add(target.document)
     queries = [query for query in whole.queries if relevant.get(query.id, {""}) <= short.keys()][:40]
-    kept = dict.fromkeys(one for query in queries for one in sorted(relevant[query.id]))
+    kept = dict.fromkeys(name for query in queries for name in sorted(relevant[query.id]))
     kept |= dict.fromkeys([id_ for id_ in short if id_ not in kept][: 160 - len(kept)])
-    asked = {query.id for query in queries}
+    ids = {query.id for query in queries}
     return GoldenSet(
         name="part",
         grades=whole.grades,
         relevant=whole.relevant,
         documents=tuple(short[id_] for id_ in kept),
         queries=tuple(queries),
-        judgments=tuple(j for j in whole.judgments if j.query in asked),
+        judgments=tuple(j for j in whole.judgments if j.query in ids),
     )
 
 
@@ -58,42 +58,42 @@ def by_words(part: GoldenSet) -> dict[str, Ranking]:
     stemmer = Stemmer.Stemmer("english")
 
     def words(texts: list[str]) -> list[list[str]]:
-        found: list[list[str]] = bm25s.tokenize(
+        tokens: list[list[str]] = bm25s.tokenize(
             texts, stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
         )
-        return found
+        return tokens
 
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
     index.index(words([f"{document.title}\n{document.text}" for document in part.documents]), show_progress=False)
     return {
         query.id: {
             document.id: float(score)
-            for document, score in zip(part.documents, index.get_scores(asked), strict=True)
+            for document, score in zip(part.documents, index.get_scores(tokens), strict=True)
             if score > 0
         }
-        for query, asked in zip(part.queries, words([query.text for query in part.queries]), strict=True)
+        for query, tokens in zip(part.queries, words([query.text for query in part.queries]), strict=True)
     }
 
 
 def by_meaning(part: GoldenSet, cache: Path) -> dict[str, Ranking]:
     model = with_cache(make_embedder("granite"), cache)
     matrix = model([f"{document.title}\n{document.text}" for document in part.documents]).astype(float)
-    asked = model([query.text for query in part.queries]).astype(float)
+    vectors = model([query.text for query in part.queries]).astype(float)
     ids = [document.id for document in part.documents]
     return {
         query.id: dict(zip(ids, row.tolist(), strict=True))
-        for query, row in zip(part.queries, asked @ matrix.T, strict=True)
+        for query, row in zip(part.queries, vectors @ matrix.T, strict=True)
     }
 
 
 def fused(channels: list[dict[str, Ranking]]) -> dict[str, Ranking]:
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for channel in channels:
         for query, scores in channel.items():
-            for rank, id_ in enumerate(sorted(scores, key=lambda one: -scores[one])[:300], 1):
-                total = found.setdefault(query, {})
+            for rank, id_ in enumerate(sorted(scores, key=lambda name: -scores[name])[:300], 1):
+                total = results.setdefault(query, {})
                 total[id_] = total.get(id_, 0.0) + 1 / (60 + rank)
-    return found
+    return results
 
 
 def means(part: GoldenSet, ranked: dict[str, Ranking]) -> list[float]:
@@ -113,13 +113,13 @@ def test_the_pipeline_finds_what_an_independent_one_finds(
     """nDCG@10 and R@100 of BM25, of the dense channel and of both fused, through ``karat eval``."""
     assert (len(part.queries), len(part.documents)) == (40, 160)
     golden.write(part, tmp_path / "set")
-    found = {}
+    results = {}
     for channels, setting in {"lexical": "dense = false", "dense": "lexical = false", "both": ""}.items():
         (tmp_path / "karat.toml").write_text(f'[golden]\npath = "set"\n[pipeline]\n{setting}\n')
         out, _ = run(tmp_path, "-m", "nDCG@10", "-m", "R@100", "--k", "100", "--json")
-        found[channels] = [cell["mean"] for cell in json.loads(out)["runs"][0]["measures"].values()]
+        results[channels] = [cell["mean"] for cell in json.loads(out)["runs"][0]["measures"].values()]
     words, meaning = by_words(part), by_meaning(part, find_cache())
     wanted = {"lexical": words, "dense": meaning, "both": fused([words, meaning])}
     for channels, ranked in wanted.items():
-        assert found[channels] == pytest.approx(means(part, ranked), abs=1e-6), channels
-    assert found["both"][0] > 0.7
+        assert results[channels] == pytest.approx(means(part, ranked), abs=1e-6), channels
+    assert results["both"][0] > 0.7

@@ -146,9 +146,9 @@ def test_diff(run: Run, log: Path) -> None:
         "exp-001  REJECTED: recall degraded below threshold\n"
         "exp-003  REJECTED: inconclusive: a\\x1b[31m\n"
     )
-    found = json.loads(run("diff", "exp-001", "exp-002", "--json")[0])
-    assert found["config_changes"]["pipeline.rerank.threshold"] == {"first": None, "second": 0.6}
-    assert found["results"]["RR"]["difference"] == pytest.approx(0.05)
+    document = json.loads(run("diff", "exp-001", "exp-002", "--json")[0])
+    assert document["config_changes"]["pipeline.rerank.threshold"] == {"first": None, "second": 0.6}
+    assert document["results"]["RR"]["difference"] == pytest.approx(0.05)
     assert run("diff", "exp-001", "exp-001")[0].startswith("the same configuration\n")
 
 

@@ -47,7 +47,7 @@ def karat(python_of: Callable[[str], Path], environment: dict[str, str], folder:
     """Call ``karat export`` where MLflow is installed; give its exit code, its output and its errors."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
-        done = subprocess.run(
+        process = subprocess.run(
             [python_of("mlflow"), "-m", "karat", "export", *arguments],
             cwd=folder,
             env=environment | {"HOME": str(folder / "home"), "COLUMNS": "120"},
@@ -55,8 +55,8 @@ def karat(python_of: Callable[[str], Path], environment: dict[str, str], folder:
             text=True,
             timeout=600,
         )
-        assert "Traceback" not in done.stderr
-        return done.returncode, done.stdout, done.stderr
+        assert "Traceback" not in process.stderr
+        return process.returncode, process.stdout, process.stderr
 
     return call
 
@@ -105,12 +105,17 @@ def test_json_has_the_ids_that_mlflow_gave(karat: Karat, folder: Path) -> None:
     code, out, _ = karat(
         "--mlflow", "./mlruns", "--experiment", "hotel é", "-m", "P@1", "--golden", ".", "--json", "answers.txt"
     )
-    found = json.loads(out)
-    validate(found, json_schema("export"))
-    assert (code, found["mlflow"], found["experiment"]) == (0, "./mlruns", "hotel é")
-    (one,) = found["exported"]
-    assert (one["file"], one["kind"], one["name"], one["outcome"]) == ("answers.txt", "run", "answers.txt", "created")
-    (metric,) = folder.glob(f"mlruns/*/{one['run_id']}/metrics/P_at_1")
+    document = json.loads(out)
+    validate(document, json_schema("export"))
+    assert (code, document["mlflow"], document["experiment"]) == (0, "./mlruns", "hotel é")
+    (first,) = document["exported"]
+    assert (first["file"], first["kind"], first["name"], first["outcome"]) == (
+        "answers.txt",
+        "run",
+        "answers.txt",
+        "created",
+    )
+    (metric,) = folder.glob(f"mlruns/*/{first['run_id']}/metrics/P_at_1")
     assert float(metric.read_text().split()[1]) == 0.5
 
 

@@ -27,12 +27,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_rrf_is_printed_in_trecs_format(run: Run, folder: Path) -> None:
     """Without options it is RRF with k = 60; ranks count from 1, ties go by id, and the tag is the method."""
     out, _ = run("bm25.txt", "dense.json")
-    both, one = repr(1 / 61 + 1 / 63), repr(1 / 62)
+    both, first = repr(1 / 61 + 1 / 63), repr(1 / 62)
     assert out.splitlines() == [
         f"q1 Q0 c 1 {both} rrf",
         f"q1 Q0 a 2 {both} rrf",
-        f"q1 Q0 d 3 {one} rrf",
-        f"q1 Q0 b 4 {one} rrf",
+        f"q1 Q0 d 3 {first} rrf",
+        f"q1 Q0 b 4 {first} rrf",
         f"q2 Q0 e 1 {1 / 61!r} rrf",
     ]
 

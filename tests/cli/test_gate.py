@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -31,14 +32,14 @@ SYSTEM = {"kind": "test", "chunk": {"size": 512}}
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of twelve queries, whose baseline found every document first."""
-    made = make_project(tmp_path)
-    accept(tmp_path, make_run(tmp_path, made, [1] * 12, "old", system=SYSTEM))
+    golden_set = make_project(tmp_path)
+    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 12, "old", system=SYSTEM))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def rules(folder: Path, toml: str) -> None:
-    """Give the project a table [gate]."""
+    """Write a table [gate] into the configuration of the project."""
     (folder / "karat.toml").write_text(TOML + toml)
 
 
@@ -106,8 +107,7 @@ class TestOutcomes:
         """It is inconclusive, and said how to record one; a floor that does not hold fails all the same."""
         (folder / "baseline.json").unlink()
         out, _ = run("runs/old.jsonl")
-        assert "karat baseline update . records this run as the first" in out
-        assert "karat baseline update . records this run as the first" in out
+        assert "karat baseline update runs/old.jsonl records this run as the first" in out
         rules(folder, "[[gate.rules]]\nmetric = 'RR@10'\nmin = 1.1\n")
         assert "1 of 3 checks failed\n" in run("runs/old.jsonl", code=1)[0]
 
@@ -133,12 +133,12 @@ class TestChangedDocuments:
 
     def changed(self, folder: Path) -> Path:
         """Change a document of the set, and make a run on it."""
-        made = make_set()
-        first = replace(made.documents[0], text="something else")
-        made = replace(made, documents=(first, *made.documents[1:]))
+        golden_set = make_set()
+        first = replace(golden_set.documents[0], text="something else")
+        golden_set = replace(golden_set, documents=(first, *golden_set.documents[1:]))
         rmtree(folder / "set")
-        golden.write(made, folder / "set")
-        return make_run(folder, made, [1] * 12)
+        golden.write(golden_set, folder / "set")
+        return make_run(folder, golden_set, [1] * 12)
 
     def test_it_is_marked(self, run: Run, folder: Path) -> None:
         """The run is compared with the baseline, and the questions that are judged on the document are named."""
@@ -150,17 +150,24 @@ class TestChangedDocuments:
 
     def test_a_changed_judgment_applies_to_both_sides(self, run: Run, folder: Path) -> None:
         """Nothing answers the first question any more, neither now nor in the baseline."""
-        made = make_set()
-        made = replace(made, judgments=(replace(made.judgments[0], grade=0), *made.judgments[1:]))
+        golden_set = make_set()
+        golden_set = replace(
+            golden_set, judgments=(replace(golden_set.judgments[0], grade=0), *golden_set.judgments[1:])
+        )
         rmtree(folder / "set")
-        golden.write(made, folder / "set")
-        out, _ = run(make_run(folder, made, [1] * 12))
+        golden.write(golden_set, folder / "set")
+        out, _ = run(make_run(folder, golden_set, [1] * 12))
         assert "the judgments of 1 question changed, and both sides are scored with those of today: q01" in out
 
     def test_a_wrong_value_is_told(self, run: Run, folder: Path) -> None:
         """It is true or false."""
         rules(folder, "[gate]\ndocuments_may_change = 'yes'\n")
         assert "documents_may_change = 'yes'; write true or false" in run("runs/old.jsonl", code=2)[1]
+
+    def test_a_key_without_an_effect_is_not_a_change_of_the_policy(self, run: Run, folder: Path) -> None:
+        """Projects of earlier versions have documents_may_change; their policy is the default all the same."""
+        rules(folder, "[gate]\ndocuments_may_change = true\n")
+        assert "PASS by policy default: " in run("runs/old.jsonl")[0]
 
 
 def test_a_query_that_must_pass_says_nothing_of_the_mean(run: Run, folder: Path) -> None:
@@ -182,8 +189,10 @@ def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
     worse = make_run(folder, make_set(), [0] * 12)
     out, _ = run(worse, code=1)
     assert out.endswith(
-        "checks failed\nif that is intended: karat baseline update . --force 'why', and commit the baseline\n"
+        "checks failed\n"
+        "if that is intended: karat baseline update runs/new.jsonl --force 'why', and commit the baseline\n"
     )
+    assert "if that is intended" not in run(worse, "--policy", "agent", code=1)[0]  # which asks for a gain
     accept(folder, worse)
     assert "RR@10 is 0 in the baseline, and cannot fall: record a better one" in run(worse)[0]
     (folder / "baseline.json").unlink()
@@ -192,7 +201,7 @@ def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
         "INCONCLUSIVE by policy default, which passes by on_inconclusive = pass: there is no baseline yet, so it is "
         "not known whether RR@10 got worse\nwhat would decide: a baseline\n"
     ) in out
-    assert out.endswith("karat baseline update . records this run as the first\n")
+    assert out.endswith("karat baseline update runs/new.jsonl records this run as the first\n")
 
 
 def test_the_shape_of_json(run: Run, folder: Path) -> None:
@@ -203,16 +212,16 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
                   "[gate]\nmust_pass = ['q01', 'q12']\nlist_below = { 'RR@10' = 0.3 }\n")  # fmt: skip
     out, _ = run(new, "--json", code=1)
     assert out.isascii()
-    found = json.loads(out)
-    verdict = found["verdict"]
+    document = json.loads(out)
+    verdict = document["verdict"]
     assert (verdict["outcome"], verdict["exit_code"], verdict["passed"]) == ("fail", 1, False)
-    assert (found["run"]["name"], found["golden"]["fingerprint"]) == ("new", golden.fingerprint(make_set()))
-    assert found["baseline"] == {
+    assert (document["run"]["name"], document["golden"]["fingerprint"]) == ("new", golden.fingerprint(make_set()))
+    assert document["baseline"] == {
         "name": "old", "title": "old", "fingerprint": "sha256:0", "recorded": "2026-11-16", "forced": "",
         "changes": [{"key": "chunk.size", "now": 384, "was": 512}],
     }  # fmt: skip
     assert [
-        (check.get("metric", check.get("query")), check["kind"], check["outcome"]) for check in found["checks"]
+        (check.get("metric", check.get("query")), check["kind"], check["outcome"]) for check in document["checks"]
     ] == [
         ("failed", "failed", "pass"),
         ("empty", "empty", "pass"),
@@ -230,15 +239,15 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
          "message": "dropped by 0.333, more than 0.05 (one-sided p = 0.00781)"},
         {"metric": "q12", "current": None, "threshold": None, "message": "nothing relevant was found"},
     ]  # fmt: skip
-    assert found["movers"][0] == {
+    assert document["movers"][0] == {
         "query": "q12", "measure": "RR@10", "baseline": 1.0, "candidate": 0.0,
         "moved": ["d01 2 to 1", "d12 out, was 1", "x01 3 to 2", "d02 4 to 3"],
     }  # fmt: skip
-    assert len(found["movers"]) == 7
-    assert found["failures"] == [{"query": "q12", "reasons": [
+    assert len(document["movers"]) == 7
+    assert document["failures"] == [{"query": "q12", "reasons": [
         "must pass: nothing relevant was found", "nothing relevant was found"
     ]}]  # fmt: skip
-    assert all("RR@10" in told for told in found["caveats"])
+    assert all("RR@10" in caveat for caveat in document["caveats"])
 
 
 def test_every_kind_of_rule_has_a_row(run: Run, folder: Path) -> None:
@@ -275,7 +284,7 @@ max_drop_rel = 0.05
         "DupRate@10            at most 0.125",
         "DupRate@10            rises by at most 0.1",
         "DupRate@10            not worse by more than 0.01",
-        "latency.embed.p95     at most 1500",
+        "latency.embed.p95     at most 1500 ms",
         "coverage              at least 1",
         "coverage              falls by at most 5.0%",
         "q01                   must find something relevant",
@@ -296,8 +305,8 @@ def test_the_gate_writes_nothing(run: Run, folder: Path) -> None:
     (folder / "find_for_gate.py").write_text("def find(query, k):\n    return ['d01']\n")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-m", "karat", "eval", ".", "--system", "find_for_gate:find"]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     assert len(list((folder / "runs").iterdir())) == 3
     assert (folder / "baseline.json").read_bytes() == before[folder / "baseline.json"]
 
@@ -306,17 +315,17 @@ class TestRefused:
     """What cannot be compared is refused, with what differs, and exit code 2."""
 
     @pytest.mark.parametrize(
-        ("settings", "told"),
+        ("settings", "message"),
         [
             ({"k": 5}, "k (5, was 10)"),
             ({"paraphrases": True}, "paraphrases (True, was False)"),
             ({"k": 5, "paraphrases": True}, "k (5, was 10); paraphrases (True, was False)"),
         ],
     )
-    def test_asked_otherwise(self, run: Run, folder: Path, settings: dict[str, Any], told: str) -> None:
+    def test_asked_otherwise(self, run: Run, folder: Path, settings: dict[str, Any], message: str) -> None:
         """Another k, or in other words."""
         new = make_run(folder, make_set(), [1] * 12, **settings)
-        assert f"'new' and 'old' cannot be compared: they differ in {told}; evaluate" in run(new, code=2)[1]
+        assert f"'new' and 'old' cannot be compared: they differ in {message}; evaluate" in run(new, code=2)[1]
 
     def test_another_unit(self, run: Run, folder: Path) -> None:
         """The same run, scored by the parts of documents."""
@@ -325,9 +334,11 @@ class TestRefused:
 
     def test_another_golden_set(self, run: Run, folder: Path) -> None:
         """No question of the run, or of the baseline, is in the set."""
-        made = make_set()
-        other = replace(made, queries=tuple(replace(query, text=f"{query.text}!") for query in made.queries))
-        make_project(folder, made=other)
+        golden_set = make_set()
+        other = replace(
+            golden_set, queries=tuple(replace(query, text=f"{query.text}!") for query in golden_set.queries)
+        )
+        make_project(folder, golden_set=other)
         assert "'old' has no question in common with golden set 'turns'" in run("runs/old.jsonl", code=2)[1]
         assert "'old' has no question in common" in run(make_run(folder, other, [1] * 12), code=2)[1]
         assert "lacks answers to 1 of the queries" in run(make_run(folder, other, [1] * 11, "cut"), code=2)[1]
@@ -345,7 +356,7 @@ class TestRefused:
         """A clear message, no traceback, and the file is left alone."""
         (folder / "baseline.json").write_bytes(data)
         _, err = run("runs/old.jsonl", code=2)
-        assert err.startswith(f"karat: {folder / 'baseline.json'}")
+        assert err.startswith("karat: baseline.json")
         assert err.count("\n") == 1
         assert (folder / "baseline.json").read_bytes() == data
 
@@ -385,12 +396,12 @@ class TestAttacks:
 
     def test_a_sample_of_the_queries(self, run: Run, folder: Path) -> None:
         """Half of the queries: not comparable with a baseline of all; without one it is told, and coverage is half."""
-        made = make_set()
-        half = golden.sample(made, 6, seed=0)
-        new = make_run(folder, replace(half, judgments=made.judgments), [1] * 6, sample=6)
+        golden_set = make_set()
+        half = golden.sample(golden_set, 6, seed=0)
+        new = make_run(folder, replace(half, judgments=golden_set.judgments), [1] * 6, sample=6)
         head, *rest = new.read_text().splitlines(keepends=True)
         header = json.loads(head)
-        header["golden"]["fingerprint"] = golden.fingerprint(made)
+        header["golden"]["fingerprint"] = golden.fingerprint(golden_set)
         new.write_text(json.dumps(header) + "\n" + "".join(rest))
         assert "they differ in sample (6, was None)" in run(new, code=2)[1]
         (folder / "baseline.json").unlink()
@@ -429,7 +440,7 @@ class TestAttacks:
         assert "NaN is not a JSON number" in run(new, code=2)[1]
 
     @pytest.mark.parametrize(
-        ("toml", "told"),
+        ("toml", "message"),
         [
             ('[gate]\npolicy = "treshold"\n', "unknown policy 'treshold', did you mean 'threshold'?"),
             ('[gate]\npolcy = "threshold"\n', "has no key 'polcy', did you mean 'policy'?"),
@@ -442,15 +453,15 @@ class TestAttacks:
             ("[gate]\nmust_pass = ['q13']\n", "must_pass names query 'q13', which was not asked"),
             ("[gate]\non_inconclusive = 'ignore'\n", "on_inconclusive = 'ignore'; choose pass or fail"),
             ("[gate]\nrelative = 5\n", "relative = 5; a gate that tolerates"),
-            ("[[gate.rules]]\nmetric = 'RR'\nmin = 1\n[[gate.rules]]\nmetric = 'mrr'\nmax = 1\n", "two rules on RR"),
+            ("[[gate.rules]]\nmetric = 'RR'\nmin = 1\n[[gate.rules]]\nmetric = 'mrr'\nmin = 0.5\n", "two rules on RR"),
             ("[gate]\nbaseline = 3\n", "baseline = 3; name a file"),
             ("[gate]\nbaseline = 'basline.json'\n", "basline.json: no such file; 'karat baseline update RUN' records"),
         ],
     )  # fmt: skip
-    def test_typos_in_the_configuration(self, run: Run, folder: Path, toml: str, told: str) -> None:
+    def test_typos_in_the_configuration(self, run: Run, folder: Path, toml: str, message: str) -> None:
         """A rule that is not understood is not skipped."""
         rules(folder, toml)
-        assert told in run("runs/old.jsonl", code=2)[1]
+        assert message in run("runs/old.jsonl", code=2)[1]
 
     def test_a_failed_query_with_hits_is_refused(self, run: Run, folder: Path) -> None:
         """Its hits must not count: whoever wrote the file says that the query failed."""
@@ -477,19 +488,22 @@ class TestAttacks:
         run("runs/old.jsonl", "--policy", "beluga")
 
     def test_a_baseline_with_other_measures(self, run: Run, folder: Path) -> None:
-        """What it does not hold fails by name."""
+        """What can be computed from its lists is; what cannot, such as duplicate chunks, fails by name."""
         out, _ = run("runs/old.jsonl", "--policy", "fit", code=1)
-        told = "the baseline has no number for it: record it again, and what is not measured does not pass"
-        assert f"fail  R@5, P@5, nDCG@5: {told}" in out
-        rules(folder, "[[gate.rules]]\nmetric = 'AP'\nnon_inferior = true\n")
-        assert "AP: the baseline has no score of it: record it again" in run("runs/old.jsonl", code=1)[0]
+        assert "record it again" not in out
+        assert re.search(r"(?m)^R@5 +falls by at most 5.0% +1.0000 +1.0000 +\+0.0000 +pass$", out)
+        rules(folder, "[[gate.rules]]\nmetric = 'DupRate@10'\nnon_inferior = true\nmax_rise_abs = 0.1\n")
+        out, _ = run("runs/old.jsonl", code=1)
+        assert "DupRate@10: the baseline has no score of it: record it again" in out
+        assert "DupRate@10: the baseline has no number for it: record it again" in out
 
     def test_must_pass_on_a_query_without_an_answer(self, run: Run, folder: Path) -> None:
         """A query that nothing is relevant to finds nothing relevant."""
-        made = make_project(folder, made=replace(make_set(), judgments=make_set().judgments[1:]))
+        golden_set = make_project(folder, golden_set=replace(make_set(), judgments=make_set().judgments[1:]))
         rules(folder, "[gate]\nmust_pass = ['q01']\n")
-        run_file = make_run(folder, replace(made, judgments=make_set().judgments), [1] * 12)
-        edited(run_file, lambda line: line | {"golden": {**line["golden"], "fingerprint": golden.fingerprint(made)}}
+        run_file = make_run(folder, replace(golden_set, judgments=make_set().judgments), [1] * 12)
+        digest = golden.fingerprint(golden_set)
+        edited(run_file, lambda line: line | {"golden": {**line["golden"], "fingerprint": digest}}
                if "golden" in line else line)  # fmt: skip
         (folder / "baseline.json").unlink()
         assert "q01: nothing relevant was found" in run(run_file, code=1)[0]
@@ -515,18 +529,18 @@ class TestAttacks:
         monkeypatch.chdir(tmp_path)
         long, rude = "x" * 100_000, "q\x1b[2J\x07\u202e"
         names = [long, rude, "plain", *(f"q{i}" for i in range(6))]
-        made = make_set(
+        golden_set = make_set(
             0,
             documents=tuple(Document(id=f"{kind}{name}", text=name) for name in names for kind in "dx"),
             queries=tuple(Query(id=name, text=f"{name}\x1b]0;owned\x07\n?", category=rude) for name in names),
             judgments=tuple(Judgment(query=name, target=Target(document=f"d{name}"), grade=1) for name in names),
         )
-        make_project(tmp_path, made=made)
-        accept(tmp_path, make_run(tmp_path, made, [1] * 9, "old", system={f"k{rude}": {long: rude}}))
+        make_project(tmp_path, golden_set=golden_set)
+        accept(tmp_path, make_run(tmp_path, golden_set, [1] * 9, "old", system={f"k{rude}": {long: rude}}))
         rules(tmp_path, f"[gate]\nmust_pass = [{json.dumps(long)}, {json.dumps(rude)}]\n"
                         f"[[gate.rules]]\nmetric = 'RR@10'\nwhere = {{ category = {json.dumps(rude)} }}\nmin = 1.5\n"
                         f"max_drop_abs = 0.01\n")  # fmt: skip
-        new = make_run(tmp_path, made, [0] * 9, "new\x1b[2J", errors={rude: f"{rude}gone"})
+        new = make_run(tmp_path, golden_set, [0] * 9, "new\x1b[2J", errors={rude: f"{rude}gone"})
         out, err = run(new, code=1)
         assert all(line.isprintable() for line in (out + err).split("\n"))
         assert max(map(len, out.split("\n"))) < 500
@@ -555,15 +569,15 @@ ODD: tuple[Any, ...] = (
 
 
 def damaged(value: Any, random: Random) -> Any:
-    """Give a copy of a JSON value in which something is another, gone or new."""
+    """Return a copy of a JSON value in which something is another, gone or new."""
     value = json.loads(json.dumps(value))
     places: list[tuple[Any, Any]] = []
     inner = [value]
     while inner:
-        one = inner.pop()
-        keys = list(one) if isinstance(one, dict) else range(len(one)) if isinstance(one, list) else ()
-        places += [(one, key) for key in keys]
-        inner += [one[key] for key in keys]
+        first = inner.pop()
+        keys = list(first) if isinstance(first, dict) else range(len(first)) if isinstance(first, list) else ()
+        places += [(first, key) for key in keys]
+        inner += [first[key] for key in keys]
     holder, key = random.choice(places)
     if random.random() < 0.25:
         del holder[key]
@@ -607,15 +621,17 @@ def test_damaged_files_are_refused_or_gated(run: Run, folder: Path, what: str, m
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, str], bytes]:
     """What ``karat gate --json`` prints, by threads, hash seed and seed, where p is drawn and not exact."""
     folder = tmp_path_factory.mktemp("same")
-    made = make_set(40)
+    golden_set = make_set(40)
     tables = "".join(f"[[gate.rules]]\nmetric = '{name}'\nnon_inferior = true\nmax_drop_rel = 0.05\n"
                      for name in ("R@5", "P@5", "nDCG@5", "AP", "RR"))  # fmt: skip
     tables += "[[gate.rules]]\nmetric = 'RR'\nwhere = { category = 'times' }\nnon_inferior = true\n"
-    make_project(folder, tables, made=made)
+    make_project(folder, tables, golden_set=golden_set)
     systems = [{name: {"b": 1, "a": {"c": i}} for name in ("lexical", "dense", "rerank", "chunk")} for i in (1, 2)]
-    accept(folder, make_run(folder, made, [1, 2] * 20, "old", system=systems[0]))
-    new = make_run(folder, made, [2, 1, 3, 1, 0, 2, 1, 1] * 5, system=systems[1] | {"fusion": {"z": 1, "y": None}})
-    found = {}
+    accept(folder, make_run(folder, golden_set, [1, 2] * 20, "old", system=systems[0]))
+    new = make_run(
+        folder, golden_set, [2, 1, 3, 1, 0, 2, 1, 1] * 5, system=systems[1] | {"fusion": {"z": 1, "y": None}}
+    )
+    by_setting = {}
     for threads, hashes, seed in [("1", "0", "0"), ("4", "1", "0"), ("4", "12345", "0"), ("1", "0", "1")]:
         environment = {
             **os.environ,
@@ -624,10 +640,10 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, st
             "PYTHONHASHSEED": hashes,
         }
         command = [sys.executable, "-m", "karat", "gate", str(new), "--json", "--seed", seed]
-        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True)
-        assert done.returncode in (0, 1), done.stderr
-        found[threads, hashes, seed] = done.stdout
-    return found
+        process = subprocess.run(command, env=environment, cwd=folder, capture_output=True)
+        assert process.returncode in (0, 1), process.stderr
+        by_setting[threads, hashes, seed] = process.stdout
+    return by_setting
 
 
 class TestSameBytes:
@@ -636,16 +652,16 @@ class TestSameBytes:
     @pytest.mark.slow
     def test_across_processes_and_threads(self, outputs: dict[tuple[str, str, str], bytes]) -> None:
         """Byte by byte, the order of what changed and of the movers included."""
-        one, other, third, _ = outputs.values()
-        assert one == other == third
-        found = json.loads(one)
-        assert [change["key"] for change in found["baseline"]["changes"]] == [
+        first, other, third, _ = outputs.values()
+        assert first == other == third
+        document = json.loads(first)
+        assert [change["key"] for change in document["baseline"]["changes"]] == [
             "lexical.a.c", "dense.a.c", "rerank.a.c", "chunk.a.c", "fusion.z",
         ]  # fmt: skip
-        assert any(check.get("p", 1) not in (0, 1) for check in found["checks"])
+        assert any(check.get("p", 1) not in (0, 1) for check in document["checks"])
 
     def test_another_seed_draws_others(self, outputs: dict[tuple[str, str, str], bytes]) -> None:
         """So that the test above compares something that was drawn."""
-        one, *_, other = outputs.values()
-        assert one != other
-        assert json.loads(one)["movers"] == json.loads(other)["movers"]
+        first, *_, other = outputs.values()
+        assert first != other
+        assert json.loads(first)["movers"] == json.loads(other)["movers"]

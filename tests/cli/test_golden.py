@@ -69,7 +69,7 @@ def test_convert_overwrites_nothing(run: Run, folder: Path) -> None:
         (("outline", "set"), "set is a folder; name one of its documents with --id"),
         (("outline", "set", "--id", "wifii"), "set has no document 'wifii', did you mean 'wifi'?"),
         (("pool", "set"), "set: there are no runs yet; 'karat eval set' makes them"),
-        (("pool", "run.txt", "--golden", "set", "-o", "run.txt"), "run.txt: exists already, and is not a pool"),
+        (("pool", "run.txt", "--golden", "set", "-o", "run.txt"), "--output run.txt would overwrite an input"),
         (("pool", "run.txt", "-o", "set/judgments.jsonl"), "set/judgments.jsonl: exists already, and is not a pool"),
     ],
 )
@@ -135,8 +135,8 @@ def test_synth_makes_sets(run: Run, folder: Path) -> None:
     (folder / "docs" / "a.md").write_text("A first sentence. A second one!\n")
     assert run("synth", "docs", "made", "--per-document", "1")[0] == "made: 1 queries from 1 documents\n"
     assert golden.read("made").queries[0].text == "A first sentence."
-    one, two = (json.loads(run("synth", name, "--needles", "3", "--json")[0]) for name in ("n1", "n2"))
-    assert one["fingerprint"] == two["fingerprint"]
+    first, two = (json.loads(run("synth", name, "--needles", "3", "--json")[0]) for name in ("n1", "n2"))
+    assert first["fingerprint"] == two["fingerprint"]
     assert (folder / "n1" / "documents.jsonl").read_bytes() == (folder / "n2" / "documents.jsonl").read_bytes()
 
 

@@ -97,8 +97,8 @@ def test_a_usable_set_prints_warnings_tables_and_a_verdict(cli: Cli, folder: Pat
     assert "error" not in text.split("usable: no errors")[0]
     assert (
         "warning unreachable-floor: P@5 cannot exceed 0.20 on this set because each query has one relevant document; "
-        "the floor 0.60 is unreachable\n"
-        "  fix: use R@5 or Success@5, judge more documents, or lower the floor to at most 0.20\n"
+        "the usual floor 0.60 is unreachable\n"
+        "  fix: use R@5 or Success@5, judge more documents, or declare a floor of at most 0.20\n"
     ) in text
     table = """\
 ceiling  best mean  usual floor  queries  below 1, and why
@@ -275,15 +275,15 @@ def test_a_large_set_says_on_a_terminal_that_it_is_being_checked(tmp_path: Path)
         )
         main_end, terminal = pty.openpty()
         command = [sys.executable, "-m", "karat", "golden", "check", str(tmp_path / name)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, check=False)
+        process = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, check=False)
         os.close(terminal)
         try:
             notes[name] = os.read(main_end, 1000).decode()
         except OSError:  # nothing was written, and nobody can write any more
             notes[name] = ""
         os.close(main_end)
-        assert done.returncode == 0
-        assert b"checking" not in done.stdout
+        assert process.returncode == 0
+        assert b"checking" not in process.stdout
     assert notes == {"small": "", "large": "karat: checking 0 documents and 100,001 judgments\r\n"}
 
 

@@ -52,7 +52,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Give all files below a folder."""
+    """Return all files below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -71,13 +71,13 @@ def test_it_writes_a_project_that_opens(run: Run, repository: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ci", "found"), [("github", {WORKFLOW}), ("gitlab", {".gitlab-ci.yml"}), ("both", {WORKFLOW, ".gitlab-ci.yml"}),
+    ("ci", "expected"), [("github", {WORKFLOW}), ("gitlab", {".gitlab-ci.yml"}), ("both", {WORKFLOW, ".gitlab-ci.yml"}),
                       ("none", set())],
 )  # fmt: skip
-def test_the_ci_is_chosen(run: Run, repository: Path, ci: str, found: set[str]) -> None:
+def test_the_ci_is_chosen(run: Run, repository: Path, ci: str, expected: set[str]) -> None:
     """Only the workflows that were asked for are written."""
     run("--ci", ci, "--yes")
-    assert {WORKFLOW, ".gitlab-ci.yml"} & files(repository).keys() == found
+    assert {WORKFLOW, ".gitlab-ci.yml"} & files(repository).keys() == expected
 
 
 @pytest.mark.parametrize(("options", "written"), [((), "pass"), (("--on-inconclusive", "fail"), "fail")])
@@ -113,22 +113,22 @@ def test_without_documents_there_is_an_example(run: Run, repository: Path) -> No
 def test_four_questions_at_most(repository: Path, environment: dict[str, str]) -> None:
     """What the options leave open is asked for, on standard error; each question has a default."""
 
-    def asked(answers: str, *options: str) -> str:
-        done = subprocess.run(
+    def ask(answers: str, *options: str) -> str:
+        process = subprocess.run(
             [sys.executable, "-m", "karat", "init", *options],
             input=answers, env=environment, cwd=repository, capture_output=True, text=True, timeout=600, check=True,
         )  # fmt: skip
-        assert "Your documents" not in done.stdout
-        return done.stderr
+        assert "Your documents" not in process.stdout
+        return process.stderr
 
-    assert asked("docs\nsearch:find\nboth\nfail\n").count("]: ") == 4
+    assert ask("docs\nsearch:find\nboth\nfail\n").count("]: ") == 4
     config = tomllib.loads((repository / "karat.toml").read_text())
     assert config["eval"]["system"] == "search:find"
     assert config["gate"]["on_inconclusive"] == "fail"
     assert (repository / ".gitlab-ci.yml").exists()
     options = ("--system", "search:find", "--ci", "both", "--on-inconclusive", "pass")
-    assert asked("\n", *options).count("]: ") == 1
-    assert asked("", "--yes") == ""
+    assert ask("\n", *options).count("]: ") == 1
+    assert ask("", "--yes") == ""
 
 
 def test_nothing_that_is_there_is_changed(run: Run, repository: Path) -> None:
@@ -150,8 +150,8 @@ def test_twice_is_the_same_as_once(run: Run, repository: Path) -> None:
     """The second time nothing differs and nothing is written."""
     run("--documents", "docs", "--ci", "both", "--yes")
     before = files(repository)
-    found = json.loads(run("--documents", "docs", "--ci", "both", "--json")[0])
-    assert {one["state"] for one in found["files"]} == {"same"}
+    document = json.loads(run("--documents", "docs", "--ci", "both", "--json")[0])
+    assert {file["state"] for file in document["files"]} == {"same"}
     assert files(repository) == before
 
 
@@ -216,8 +216,8 @@ def test_the_length_of_a_first_query_is_documented() -> None:
 
 def test_the_library_does_the_same(repository: Path) -> None:
     """``start_project`` gives what became of each file; a CI that is unknown is a mistake."""
-    made = start_project(Start(folder=repository, documents=repository / "docs", ci="gitlab"))
-    assert [(one.path.name, one.state) for one in made] == [
+    files = start_project(Start(folder=repository, documents=repository / "docs", ci="gitlab"))
+    assert [(file.path.name, file.state) for file in files] == [
         ("karat.toml", "written"), ("golden", "written"), (".gitignore", "written"), (".gitlab-ci.yml", "written"),
     ]  # fmt: skip
     with pytest.raises(UsageError, match="is not a CI"):
@@ -297,7 +297,7 @@ class Job:
         }
 
     def steps(self) -> dict[str, str]:
-        """Give the commands of the workflow, by the names of their steps."""
+        """Return the commands of the workflow, by the names of their steps."""
         steps = yaml.safe_load(self.workflow.read_text())["jobs"]["gate"]["steps"]
         return {step["name"]: step["run"] for step in steps if "run" in step}
 
@@ -407,7 +407,7 @@ def test_the_reports_of_a_broken_retriever(run: Run, repository: Path, environme
     (decision,) = report.glob("*.json")
     assert json.loads(decision.read_text())["verdict"]["outcome"] == "fail"
     failures = ElementTree.parse(report / "junit.xml").getroot().iter("failure")
-    assert sum("dropped by 1" in (one.get("message") or "") for one in failures) == 3
+    assert sum("dropped by 1" in (failure.get("message") or "") for failure in failures) == 3
 
 
 @pytest.mark.slow
@@ -428,19 +428,19 @@ def test_where_nothing_is_decided_nothing_is_reported(
     assert "hashFiles('karat-report/rag-eval-*.json') != ''" in conditions["Report"]
     assert "hashFiles" not in conditions["Comment on the pull request"], "an old comment would stay as it was"
     assert not list(repository.glob("karat-report/*"))
-    told = {"COMMENTS": "c", "COMMENT": "one", "COMMIT": "0123456789", "RUN": "https://host.example/1"}
-    assert job.run("Comment on the pull request", **told).returncode == 0
+    variables = {"COMMENTS": "c", "COMMENT": "one", "COMMIT": "0123456789", "RUN": "https://host.example/1"}
+    assert job.run("Comment on the pull request", **variables).returncode == 0
     assert (job.outside / "karat-comment.md").read_text() == (
         "<!-- karat: karat shop -->\n❌ No decision: karat could not evaluate this change; the job says why.\n\n"
         "\nCommit 0123456, [this run](https://host.example/1)\n"
     )
     (after,) = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["karat"]["after_script"]
-    done = subprocess.run(["sh", "-c", after], cwd=repository, env=job.environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    process = subprocess.run(["sh", "-c", after], cwd=repository, env=job.environment, capture_output=True, text=True)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 
 def comments(*bodies: str, login: str = "github-actions[bot]") -> str:
-    """Give the comments of a pull request as GitHub's API does, numbered from 41."""
+    """Return the comments of a pull request as GitHub's API does, numbered from 41."""
     return json.dumps([{"id": 41 + i, "user": {"login": login}, "body": body} for i, body in enumerate(bodies)])
 
 
@@ -471,9 +471,9 @@ def test_the_comment_of_its_golden_set_is_changed(
     (repository / "karat-report").mkdir()
     (repository / "karat-report" / "comment.md").write_text("<!-- karat-report shop -->\n\nFAIL")
     (job.outside / "known").write_text(there)
-    told = {"COMMENTS": "repos/o/r/issues/7/comments", "COMMENT": "repos/o/r/issues/comments"}
-    done = job.run("Comment on the pull request", **told, COMMIT="abcdef0123", RUN="https://host.example/1")
-    assert done.returncode == 0, done.stderr
+    variables = {"COMMENTS": "repos/o/r/issues/7/comments", "COMMENT": "repos/o/r/issues/comments"}
+    process = job.run("Comment on the pull request", **variables, COMMIT="abcdef0123", RUN="https://host.example/1")
+    assert process.returncode == 0, process.stderr
     search, last = (job.outside / "gh.log").read_text().splitlines()
     assert search.startswith("api --paginate repos/o/r/issues/7/comments --jq ")
     body = job.outside / "karat-comment.md"
@@ -493,10 +493,10 @@ def test_a_mark_is_no_command(run: Run, repository: Path, environment: dict[str,
     run("--yes")
     job = Job(repository, environment)
     (job.outside / "known").write_text(comments(f"<!-- karat: {name} -->\nold"))
-    done = job.run(
+    process = job.run(
         "Comment on the pull request", COMMENTS="c", COMMENT="one", COMMIT="1", GITHUB_WORKFLOW=name, RUN="r"
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert (job.outside / "gh.log").read_text().splitlines()[-1].startswith("api --silent --method PATCH one/41 ")
     assert not (repository / "x").exists()
 
@@ -529,10 +529,10 @@ def test_a_retriever_that_ends_the_process_has_not_passed(
     assert "the system ended the process by os._exit(0)" in gate.stderr
     script = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["karat"]["script"]
     lines = "\n".join(script)
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-e", "-c", lines], cwd=repository, env=job.environment, capture_output=True, timeout=60
     )
-    assert done.returncode != 0
+    assert process.returncode != 0
 
 
 @pytest.mark.slow
@@ -555,7 +555,7 @@ def test_a_changed_document_is_measured(run: Run, repository: Path, environment:
     run("--documents", "docs", "--yes")
     config = tomllib.loads((repository / "karat.toml").read_text())
     assert config["golden"] == {"path": "golden", "documents": "docs"}
-    assert config["gate"]["documents_may_change"] is True
+    assert "documents_may_change" not in config["gate"]  # it has no effect any more
     assert not (repository / "golden" / "documents.jsonl").exists()
     before = open_project(repository).golden
     assert before.document_by_id["pool"].text == (repository / "docs" / "pool.md").read_text()

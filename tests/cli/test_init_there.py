@@ -38,14 +38,14 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def states(run: Run, *arguments: str) -> dict[str, str]:
     """Call the verb, and give what became of each file."""
-    found = json.loads(run(*arguments, "--json")[0])["files"]
-    return {Path(one["path"]).name: one["state"] for one in found}
+    files = json.loads(run(*arguments, "--json")[0])["files"]
+    return {Path(file["path"]).name: file["state"] for file in files}
 
 
 def _state(path: Path) -> tuple[int, ...]:
     """What a change to a file would change; not when it was read."""
-    found = path.lstat()
-    return found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns
+    status = path.lstat()
+    return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns
 
 
 def _put(path: Path, kind: str) -> None:
@@ -71,9 +71,9 @@ def test_whatever_is_there_stays(run: Run, repository: Path, name: str, kind: st
     path = repository / name
     _put(path, kind)
     before = _state(path)
-    found = states(run, "--documents", "docs", "--ci", "both")
-    assert found.pop(path.name) == "kept"
-    assert set(found.values()) == {"written"}
+    states_now = states(run, "--documents", "docs", "--ci", "both")
+    assert states_now.pop(path.name) == "kept"
+    assert set(states_now.values()) == {"written"}
     assert _state(path) == before
     assert not (repository / "nowhere").exists()
 
@@ -212,15 +212,15 @@ def test_code_elsewhere_in_the_repository_is_watched(run: Run, repository: Path)
 
 
 @pytest.mark.parametrize(
-    ("system", "told"),
+    ("system", "noted"),
     [("app.nope:foo", True), ("nope:foo", True), ("app.find:find", False), ("karat.golden:read", False)],
 )
-def test_a_module_that_is_not_there_is_noted(run: Run, repository: Path, system: str, told: bool) -> None:
+def test_a_module_that_is_not_there_is_noted(run: Run, repository: Path, system: str, noted: bool) -> None:
     """It may be written later; one that is installed is there."""
     (repository / "app").mkdir()
     (repository / "app" / "find.py").touch()
     out, _ = run("--system", system, "--yes")
-    assert (f"there is no module {system.partition(':')[0]} in . yet" in out) == told
+    assert (f"there is no module {system.partition(':')[0]} in . yet" in out) == noted
 
 
 def test_patterns_are_those_of_each_ci(run: Run, repository: Path) -> None:
@@ -230,14 +230,14 @@ def test_patterns_are_those_of_each_ci(run: Run, repository: Path) -> None:
     gitlab = yaml.safe_load((repository / ".gitlab-ci.yml").read_text())["karat"]["rules"][0]["changes"]
     assert {"docs/**", "golden/**", "**/*.py"} <= set(github)
     assert {"docs/**/*", "golden/**/*", "**/*.py"} <= set(gitlab)
-    assert not [one for one in gitlab if one.endswith("**")]
+    assert not [pattern for pattern in gitlab if pattern.endswith("**")]
 
 
 def test_paths_are_told_in_one_way(run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """JSON has absolute paths, wherever it is called from."""
     monkeypatch.chdir(repository / "docs")
-    found = json.loads(run("../inner", "--ci", "both", "--json")[0])["files"]
-    assert {Path(one["path"]) for one in found} == {
+    files = json.loads(run("../inner", "--ci", "both", "--json")[0])["files"]
+    assert {Path(file["path"]) for file in files} == {
         repository / "inner" / "karat.toml", repository / "inner" / "golden", repository / ".gitignore",
         repository / ".github" / "workflows" / "karat-inner.yml", repository / ".gitlab-ci.yml",
     }  # fmt: skip
@@ -272,10 +272,10 @@ def test_several_at_once(repository: Path, environment: dict[str, str]) -> None:
         signal = repository.parent / f"go-{turn}"
         command = [sys.executable, "-c", AT_ONCE, str(signal)]
         several = [subprocess.Popen(command, **options) for _ in range(4)]  # type: ignore[call-overload]
-        assert [one.stdout.readline() for one in several] == ["ready\n"] * 4
+        assert [entry.stdout.readline() for entry in several] == ["ready\n"] * 4
         signal.touch()
-        for one in several:
-            out, err = one.communicate(timeout=600)
+        for item in several:
+            out, err = item.communicate(timeout=600)
             assert (out.strip() in ("written", "same", "kept"), err) == (True, "")
         assert len(open_project(repository).golden.queries) == 2
 
@@ -283,12 +283,12 @@ def test_several_at_once(repository: Path, environment: dict[str, str]) -> None:
 def test_an_answer_is_looked_at_when_it_is_given(repository: Path, environment: dict[str, str]) -> None:
     """Blanks around it do not count, ~ is one's home, and what cannot be is asked for again."""
     answers = "nowhere\n~nobody-is-called-so\n  ~/docs \nsearch\n app:find \njenkins\n gitlab \nmaybe\nfail\n"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "karat", "init"], input=answers, env=environment | {"HOME": str(repository)},
         cwd=repository, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert [line.partition("Error: ")[2][:20] for line in done.stderr.splitlines() if "Error: " in line] == [
+    assert process.returncode == 0, process.stderr
+    assert [line.partition("Error: ")[2][:20] for line in process.stderr.splitlines() if "Error: " in line] == [
         "nowhere: no such fil", "~nobody-is-called-so", "'search' is not a re", "'jenkins' is not a C",
         "'maybe' is not an an",
     ]  # fmt: skip
@@ -401,10 +401,10 @@ def test_a_folder_without_the_right_to_write(tmp_path: Path, environment: dict[s
         locked.mkdir(mode=0o555)
         hidden.mkdir(mode=0o000)
         command = [sys.executable, "-c", AS_NOBODY, *map(str, (tmp_path / "warm", locked / "new", hidden / "new"))]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-        assert done.stdout.splitlines() == [
+        process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+        assert process.stdout.splitlines() == [
             f"{folder}: cannot be written into: permission denied" for folder in (locked, hidden)
-        ], done.stderr
+        ], process.stderr
         locked.chmod(0o755)
         hidden.chmod(0o755)
         assert not list(locked.iterdir())
@@ -438,8 +438,8 @@ def ignored(repository: Path, *paths: str) -> list[str]:
     """Ask git which of these it would ignore."""
     subprocess.run(["git", "init", "-q", "."], cwd=repository, check=True)
     command = ["git", "-c", "core.excludesFile=/dev/null", "check-ignore", "--no-index", "-z", "--stdin"]
-    found = subprocess.run(command, cwd=repository, input="\0".join(paths), capture_output=True, text=True)
-    return found.stdout.split("\0")[:-1]
+    process = subprocess.run(command, cwd=repository, input="\0".join(paths), capture_output=True, text=True)
+    return process.stdout.split("\0")[:-1]
 
 
 def test_only_its_own_folders_are_ignored(run: Run, repository: Path) -> None:
@@ -457,14 +457,14 @@ def test_without_anybody_to_ask(repository: Path, environment: dict[str, str], s
     closed = "<&-" if stdin == "closed" else "</dev/null"
     command = f'"{sys.executable}" -m karat init "$@" {closed}'
     options = {"cwd": repository, "env": environment, "capture_output": True, "text": True, "timeout": 600}
-    asked = subprocess.run(["sh", "-c", command, "sh", "--documents", "docs"], **options)  # type: ignore[call-overload]
-    assert asked.returncode == 2, asked.stderr
-    assert asked.stderr.endswith(
+    interactive = subprocess.run(["sh", "-c", command, "sh", "--documents", "docs"], **options)  # type: ignore[call-overload]
+    assert interactive.returncode == 2, interactive.stderr
+    assert interactive.stderr.endswith(
         "karat: nobody answers; pass --yes, or --documents, --system, --ci and --on-inconclusive\n"
     )
     assert not (repository / "karat.toml").exists()
-    done = subprocess.run(["sh", "-c", command, "sh", "--yes"], **options)  # type: ignore[call-overload]
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(["sh", "-c", command, "sh", "--yes"], **options)  # type: ignore[call-overload]
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.slow

@@ -50,10 +50,10 @@ def imported(*arguments: str, cwd: Path | None = None) -> set[str]:
     """Return the top-level packages that a command imports."""
     code = f"import sys; sys.argv = {['karat', *arguments]!r}\nfrom karat.cli import main\n"
     code += "try: main()\nexcept SystemExit: pass\nprint('MODULES', *{name.split('.')[0] for name in sys.modules})"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, timeout=600, check=True
     )
-    return set(done.stdout.rsplit("MODULES", 1)[1].split())
+    return set(process.stdout.rsplit("MODULES", 1)[1].split())
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["score", "--help"], ["measures", "--help"], []])
@@ -64,15 +64,19 @@ def test_help_and_version_import_no_array_library(arguments: list[str]) -> None:
 
 def test_a_small_file_is_scored_without_a_dataframe_library(files: Path) -> None:
     """Scoring a small TREC file imports NumPy, and no more."""
-    found = imported("score", "qrels.txt", "run.txt", "--json", "--per-query", cwd=files)
-    assert "numpy" in found
-    assert not found & {"polars", "pandas", "pyarrow"}
+    modules = imported("score", "qrels.txt", "run.txt", "--json", "--per-query", cwd=files)
+    assert "numpy" in modules
+    assert not modules & {"polars", "pandas", "pyarrow"}
 
 
 def test_version() -> None:
     """``karat --version`` names the version."""
-    done = run("--version")
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, f"karat, version {karat.__version__}", "")
+    process = run("--version")
+    assert (process.returncode, process.stdout.strip(), process.stderr) == (
+        0,
+        f"karat, version {karat.__version__}",
+        "",
+    )
 
 
 @pytest.mark.parametrize("verb", ["", *_VERBS])
@@ -102,9 +106,9 @@ def overview() -> str:
 @pytest.mark.parametrize("verb", list(_VERBS))
 def test_every_verb_has_help_and_a_summary(verb: str, overview: str) -> None:
     """``karat VERB --help`` works, and ``karat --help`` lists the verb."""
-    done = run(verb, "--help")
-    assert done.returncode == 0
-    assert done.stdout.startswith(f"Usage: karat {verb}")
+    process = run(verb, "--help")
+    assert process.returncode == 0
+    assert process.stdout.startswith(f"Usage: karat {verb}")
     assert re.search(rf"^  {verb}  +[A-Z].*\.$", overview, re.MULTILINE)
 
 
@@ -144,17 +148,17 @@ def test_every_file_of_a_verb_is_in_a_section() -> None:
 )
 def test_a_wrong_command_line_is_explained(arguments: list[str], message: str) -> None:
     """A mistyped verb or option is answered with what was meant, on standard error, with exit code 2."""
-    done = run(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    process = run(*arguments)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert message in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_without_arguments_the_help_is_shown() -> None:
     """``karat`` alone shows how it is used."""
-    done = run()
-    assert done.returncode == 2
-    assert "Example: karat check" in done.stderr
+    process = run()
+    assert process.returncode == 2
+    assert "Example: karat check" in process.stderr
 
 
 @pytest.mark.slow
@@ -162,29 +166,29 @@ def test_without_arguments_the_help_is_shown() -> None:
 def test_a_closed_pipe_is_silent(files: Path, command: str) -> None:
     """``| head`` and a reader that is gone at once cause no message, and no failure of a gate."""
     for reader in ("head -1", "true"):
-        done = shell(f"{command} | {reader}; echo ${{PIPESTATUS[0]}}", files)
-        assert done.stderr == ""
-        assert done.stdout.splitlines()[-1] == "0"
+        process = shell(f"{command} | {reader}; echo ${{PIPESTATUS[0]}}", files)
+        assert process.stderr == ""
+        assert process.stdout.splitlines()[-1] == "0"
 
 
 def test_a_closed_pipe_for_a_message_is_silent(files: Path) -> None:
     """An error whose reader is gone leaves no traceback."""
-    done = shell("karat score nope run.txt 2>&1 | true", files)
-    assert done.stderr == ""
+    process = shell("karat score nope run.txt 2>&1 | true", files)
+    assert process.stderr == ""
 
 
 def test_a_full_disk_is_an_error(files: Path) -> None:
     """Standard output that takes nothing is one message and exit code 2, not a lost result."""
-    done = shell("karat score qrels.txt run.txt > /dev/full", files)
-    assert done.returncode == 2
-    assert done.stderr == "karat: standard output: cannot be written: No space left on device\n"
+    process = shell("karat score qrels.txt run.txt > /dev/full", files)
+    assert process.returncode == 2
+    assert process.stderr == "karat: standard output: cannot be written: No space left on device\n"
 
 
 def test_closed_standard_streams_are_no_traceback(files: Path) -> None:
     """A process without standard output or input still ends in order."""
     assert shell("karat score qrels.txt run.txt >&-", files).stderr == ""
-    done = shell("karat score - run.txt <&-", files)
-    assert (done.returncode, done.stderr) == (2, "karat: standard input: is closed\n")
+    process = shell("karat score - run.txt <&-", files)
+    assert (process.returncode, process.stderr) == (2, "karat: standard input: is closed\n")
 
 
 def unread(pipe: int) -> int:
@@ -217,11 +221,11 @@ def test_any_encoding_of_the_terminal_will_do(files: Path) -> None:
     (files / "qrels.txt").write_text("\u95ee 0 d1 1\n")
     (files / "run.txt").write_text("\u95ee Q0 d1 1 1 t\n")
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-    done = run("score", "qrels.txt", "run.txt", "--per-query", "-m", "P@1", cwd=files, env=environment)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\\u95ee" in done.stdout
-    done = run("score", "qrels.txt", "\u95ee.txt", cwd=files, env=environment)
-    assert "no such file" in done.stderr
+    process = run("score", "qrels.txt", "run.txt", "--per-query", "-m", "P@1", cwd=files, env=environment)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert "\\u95ee" in process.stdout
+    process = run("score", "qrels.txt", "\u95ee.txt", cwd=files, env=environment)
+    assert "no such file" in process.stderr
 
 
 def on_a_terminal(*arguments: str, cwd: Path, **environment: str) -> str:
@@ -271,10 +275,12 @@ def test_a_bug_shows_its_traceback(tmp_path: Path) -> None:
     """What is no mistake of the user is not hidden, and no failed gate, which is exit code 1."""
     code = "import sys, karat.cli, karat.cli._score\nkarat.cli._score.command.callback = lambda **_: 1 / 0\n"
     code += "sys.argv = ['karat', 'score', 'a', 'b']\nkarat.cli.main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 3
-    assert "ZeroDivisionError" in done.stderr
-    assert done.stderr.endswith("karat: this is a bug in karat, not in your input; please report the traceback above\n")
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    assert process.returncode == 3
+    assert "ZeroDivisionError" in process.stderr
+    assert process.stderr.endswith(
+        "karat: this is a bug in karat, not in your input; please report the traceback above\n"
+    )
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from karat.core import MEASURES
 
 
 def printed(*arguments: str) -> str:
-    """Give what ``karat measures`` prints."""
+    """Return what ``karat measures`` prints."""
     return CliRunner().invoke(cli, ["measures", *arguments], catch_exceptions=False).stdout
 
 
@@ -52,9 +52,9 @@ def test_json_holds_the_whole_table() -> None:
     assert [measure["name"] for measure in listed] == [definition.name for definition in MEASURES]
     keys = {"name", "aliases", "cutoff", "parameters", "aggregate", "higher_is_better", "queries", "doc"}
     assert all(set(measure) == keys for measure in listed)
-    (one,) = json.loads(printed("ndcg", "--json"))["measures"]
-    assert one in listed
-    assert {"name": "gain", "type": "str", "default": "linear"}.items() <= one["parameters"][0].items()
+    (first,) = json.loads(printed("ndcg", "--json"))["measures"]
+    assert first in listed
+    assert {"name": "gain", "type": "str", "default": "linear"}.items() <= first["parameters"][0].items()
 
 
 def test_an_unknown_measure_names_near_misses() -> None:

@@ -16,7 +16,7 @@ from karat.core import Document, GoldenSet, Judgment, Query, Target, UsageError
 from karat.evaluation import score_run
 from karat.gate import Baseline, write_baseline, write_fit
 from karat.projects import open_project, plan_power
-from karat.runs import Settings, make_run, read_answers
+from karat.runs import Settings, make_run, read_any_run
 from karat.schema import json_schema
 
 VERB = "power"
@@ -38,8 +38,8 @@ def finder(late: int = 0) -> Callable[[str, int], list[str]]:
 
     def find(query: str, k: int) -> list[str]:
         i = int(query.split()[1])
-        found = [f"d{i:02}", f"d{(i + 1) % 8:02}"]
-        return (found[::-1] if i < late else found)[:k]
+        names = [f"d{i:02}", f"d{(i + 1) % 8:02}"]
+        return (names[::-1] if i < late else names)[:k]
 
     return find
 
@@ -70,33 +70,33 @@ def test_what_fifteen_queries_see(run: Run) -> None:
     assert [row[:4] for row in rows[1:4]] == [
         ["0.1500", "20", "15", "0.671"], ["0.2500", "52", "15", "0.303"], ["0.3500", "99", "15", "0.178"],
     ]  # fmt: skip
-    found = json.loads(run("--n", "280", "--json")[0])
-    assert [round(row["detectable"], 3) for row in found["rows"]] == [0.025, 0.042, 0.059]
+    document = json.loads(run("--n", "280", "--json")[0])
+    assert [round(row["detectable"], 3) for row in document["rows"]] == [0.025, 0.042, 0.059]
 
 
 @pytest.mark.parametrize(("sides", "way", "words"), [("1", "larger", "a drop of"), ("2", "two-sided", "a difference")])
 def test_a_given_spread_against_statsmodels(run: Run, sides: str, way: str, words: str) -> None:
     """Power, queries and the smallest effect, with all that can be set."""
     arguments = ["--sd", "0.2", "--n", "60", "--effect", "0.06", "--power", "0.9", "--alpha", "0.01", "--sides"]
-    found = json.loads(run(*arguments, sides, "--json")[0])
-    (row,) = found["rows"]
+    document = json.loads(run(*arguments, sides, "--json")[0])
+    (row,) = document["rows"]
     theirs = TTestPower()
     assert row["power"] == pytest.approx(theirs.power(0.3, 60, 0.01, alternative=way), abs=1e-9)
     needed = theirs.solve_power(effect_size=0.3, alpha=0.01, power=0.9, alternative=way)
     assert row["needed"] - 1 < needed <= row["needed"]
-    assert found["meaning"].startswith(f"90 of 100 comparisons find {words}")
-    assert (found["spread_from"], found["runs"], found["sides"]) == ("given", [], int(sides))
+    assert document["meaning"].startswith(f"90 of 100 comparisons find {words}")
+    assert (document["spread_from"], document["runs"], document["sides"]) == ("given", [], int(sides))
 
 
 def test_two_runs_give_the_spread(run: Run, folder: Path) -> None:
     """By hand: two of eight queries lose a half; a measure on which nothing differs has no spread."""
-    found = json.loads(run("--run", "b.jsonl", "--against", "a.jsonl", "--json")[0])
-    rr, recall = found["rows"]
+    document = json.loads(run("--run", "b.jsonl", "--against", "a.jsonl", "--json")[0])
+    rr, recall = document["rows"]
     sd = stdev(DIFFERENCES)
     assert (rr["measure"], rr["n"], rr["sd"]) == ("RR@10", 8, pytest.approx(sd))
     assert rr["power"] == pytest.approx(TTestPower().power(0.05 / sd, 8, 0.05), abs=1e-9)
     assert recall == {"measure": "R@5", "n": 8, "sd": None, "needed": None, "power": None, "detectable": None}
-    assert (found["runs"], found["spread_from"]) == (["a.jsonl", "b.jsonl"], "runs")
+    assert (document["runs"], document["spread_from"]) == (["a.jsonl", "b.jsonl"], "runs")
     out, _ = run("--run", "b.jsonl", "--against", "a.jsonl", "-m", "RR@10", "--n", "500", "--effect", "0.1")
     assert out.startswith(
         "b.jsonl against a.jsonl\n\nmeasure      sd  needed for 0.1  queries  power for 0.1  detectable\n"
@@ -108,7 +108,7 @@ def test_two_runs_give_the_spread(run: Run, folder: Path) -> None:
 
 def test_the_baseline_of_the_project_is_what_a_run_is_compared_with(run: Run, folder: Path) -> None:
     """Without --against; its measures are the ones that are shown."""
-    taken = score_run(SET, read_answers("a.jsonl", SET), ["RR@10"])
+    taken = score_run(SET, read_any_run("a.jsonl", SET), ["RR@10"])
     write_baseline(Baseline(evaluation=taken), folder / "baseline.json")
     out, _ = run("--run", "b.jsonl")
     assert out.startswith("b.jsonl against baseline.json\n")
@@ -122,19 +122,21 @@ def test_the_baseline_of_the_project_is_what_a_run_is_compared_with(run: Run, fo
 
 def test_repeats_give_the_noise(run: Run, folder: Path) -> None:
     """By hand: q00 and q01 are right at every second asking, so that two repeats have the variance 1/8 each."""
-    asked: list[str] = []
+    questions: list[str] = []
 
     def moody(query: str, k: int) -> list[str]:
-        asked.append(query)
-        return finder(late=0 if asked.count(query) % 2 else 2)(query, k)
+        questions.append(query)
+        return finder(late=0 if questions.count(query) % 2 else 2)(query, k)
 
     make_run(SET, moody, Settings(repeat=2, warm_up=0), output=folder / "moody.jsonl")
-    found = json.loads(run("--run", "moody.jsonl", "-m", "RR@10", "--json")[0])
-    (row,) = found["rows"]
+    document = json.loads(run("--run", "moody.jsonl", "-m", "RR@10", "--json")[0])
+    (row,) = document["rows"]
     assert row["sd"] == pytest.approx((2 * (2 * 0.125 / 2) / 8) ** 0.5)
-    assert (found["spread_from"], found["runs"], row["n"]) == ("repeats", ["moody.jsonl"], 8)
-    assert "with at least " in found["meaning"]
-    assert found["meaning"].endswith("the noise between repeats of one system, and a change of the system adds to it")
+    assert (document["spread_from"], document["runs"], row["n"]) == ("repeats", ["moody.jsonl"], 8)
+    assert "with at least " in document["meaning"]
+    assert document["meaning"].endswith(
+        "the noise between repeats of one system, and a change of the system adds to it"
+    )
 
 
 def test_json_is_as_the_published_schema_says(run: Run, folder: Path) -> None:
@@ -161,7 +163,7 @@ def test_a_run_alone_says_nothing(run: Run, folder: Path) -> None:
 
 def test_means_alone_have_no_spread(run: Run, folder: Path) -> None:
     """A baseline of fit holds no scores of single queries."""
-    taken = score_run(SET, read_answers("a.jsonl", SET), ["R@5", "P@5", "RR@10", "nDCG@5"])
+    taken = score_run(SET, read_any_run("a.jsonl", SET), ["R@5", "P@5", "RR@10", "nDCG@5"])
     write_fit(Baseline(evaluation=taken, recorded="2026-11-16"), folder / "baseline-metrics.json")
     _, err = run("--run", "b.jsonl", "--against", "baseline-metrics.json", code=2)
     assert "baseline-metrics.json: has means only, and no spread" in err
@@ -229,5 +231,5 @@ def test_what_does_not_go_with_a_gate_is_refused(run: Run, folder: Path) -> None
 
 
 def _record_baseline(folder: Path) -> None:
-    evaluation = score_run(SET, read_answers("a.jsonl", SET), ["RR@10", "R@5", "P@5", "nDCG@5"])
+    evaluation = score_run(SET, read_any_run("a.jsonl", SET), ["RR@10", "R@5", "P@5", "nDCG@5"])
     write_baseline(Baseline(evaluation=evaluation), folder / "baseline.json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import sys
 import xml.etree.ElementTree as ET
@@ -30,9 +31,9 @@ def outside_of_github(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A run that its gate fails: half of the queries find their document second, a must-pass nothing."""
-    made = make_project(tmp_path, '[gate]\nmust_pass = ["q01"]\n')
-    accept(tmp_path, make_run(tmp_path, made, [1] * 12, "old"))
-    return make_run(tmp_path, made, [0, *[2] * 6, *[1] * 5])
+    golden_set = make_project(tmp_path, '[gate]\nmust_pass = ["q01"]\n')
+    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 12, "old"))
+    return make_run(tmp_path, golden_set, [0, *[2] * 6, *[1] * 5])
 
 
 def test_markdown_is_printed_and_the_exit_code_is_zero(run: Run, file: Path) -> None:
@@ -49,9 +50,9 @@ def test_markdown_is_printed_and_the_exit_code_is_zero(run: Run, file: Path) -> 
 def test_the_same_run_gives_the_same_bytes(run: Run, file: Path) -> None:
     """Twice the same, in every format that is printed; another day changes the day only."""
     for name in ("md", "json", "junit", "github", "csv", "latex"):
-        one, again, later = (run(file, "--format", name, "--date", f"2026-11-{day}")[0] for day in (16, 16, 17))
-        assert one == again
-        assert one.replace("2026-11-16", "2026-11-17") == later.replace("2026-11-16", "2026-11-17")
+        first, again, later = (run(file, "--format", name, "--date", f"2026-11-{day}")[0] for day in (16, 16, 17))
+        assert first == again
+        assert first.replace("2026-11-16", "2026-11-17") == later.replace("2026-11-16", "2026-11-17")
 
 
 def test_markdown_is_another_name_of_md(run: Run, file: Path) -> None:
@@ -72,8 +73,8 @@ def test_json_is_the_document(run: Run, file: Path) -> None:
     """With --json or --format json."""
     out, _ = run(file, "--json", "--date", "2026-11-16")
     assert out == run(file, "--format", "json", "--date", "2026-11-16")[0]
-    found = json.loads(out)
-    assert (found["karat"], found["created"], found["verdict"]["outcome"]) == ("report", "2026-11-16", "fail")
+    document = json.loads(out)
+    assert (document["karat"], document["created"], document["verdict"]["outcome"]) == ("report", "2026-11-16", "fail")
 
 
 FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
@@ -99,7 +100,7 @@ def test_a_decision_is_not_made_again(run: Run, file: Path, tmp_path: Path) -> N
         _, err = run(decision, option, tmp_path, code=2)
         assert f"{option} is for a run, and this is a decision" in err
     before = decision.read_bytes()
-    assert "a part of what the report is made from" in run(decision, "--output", decision, code=2)[1]
+    assert "would overwrite an input" in run(decision, "--output", decision, code=2)[1]
     assert decision.read_bytes() == before
     _, err = run(decision, "--format", "html", "--date", "2026-11-16")
     assert err == f"karat: report saved as {tmp_path / 'rag-eval-new.html'}\n"
@@ -120,14 +121,14 @@ def test_nothing_that_is_kept_is_written_over(
     """Neither by name, nor as the file of the step's summary; an empty name is a mistake of a script."""
     decision = tmp_path / "decision.json"
     run(file, "--json", "--output", decision)
-    for one in (file, decision):
+    for item in (file, decision):
         for name in ("karat.toml", "baseline.json", "set/golden.toml"):
-            assert "a part of what the report is made from" in run(one, "--output", tmp_path / name, code=2)[1]
-        assert "--output is empty" in run(one, "--output", "", code=2)[1]
-        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(one))
-        before = one.read_bytes()
-        assert "GITHUB_STEP_SUMMARY" in run(one, "--format", "github", code=2)[1]
-        assert one.read_bytes() == before
+            assert "is a name of what a report is made from" in run(item, "--output", tmp_path / name, code=2)[1]
+        assert "--output is empty" in run(item, "--output", "", code=2)[1]
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(item))
+        before = item.read_bytes()
+        assert "GITHUB_STEP_SUMMARY" in run(item, "--format", "github", code=2)[1]
+        assert item.read_bytes() == before
 
 
 def test_a_document_of_the_set_is_not_written_over(run: Run, tmp_path: Path) -> None:
@@ -140,9 +141,9 @@ def test_a_document_of_the_set_is_not_written_over(run: Run, tmp_path: Path) -> 
     del rows[0]["text"]
     rows[0]["path"] = "texts/a.md"
     (set_ / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    made = golden.read(set_)
-    path = make_run(set_, made, [1] * 12)
-    assert "a part of what the report is made from" in run(path, "--output", set_ / "texts" / "a.md", code=2)[1]
+    golden_set = golden.read(set_)
+    path = make_run(set_, golden_set, [1] * 12)
+    assert "would overwrite an input" in run(path, "--output", set_ / "texts" / "a.md", code=2)[1]
     assert (set_ / "texts" / "a.md").read_text() == "a"
 
 
@@ -251,5 +252,5 @@ def test_what_a_report_is_made_from_is_not_overwritten(run: Run, file: Path, tmp
     inputs = [file, tmp_path / "baseline.json", tmp_path / "karat.toml", tmp_path / "set" / "queries.jsonl"]
     for path in inputs:
         before = path.read_bytes()
-        assert "is a part of what the report is made from" in run(file, "--output", path, code=2)[1]
+        assert re.search("would overwrite an input|is a name of what", run(file, "--output", path, code=2)[1])
         assert path.read_bytes() == before

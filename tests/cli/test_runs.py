@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cli.gate_project import make_project
+from cli.gate_project import main, make_project
 from karat.core import GoldenSet, Origin
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project
-from karat.runs import Settings, make_run, read_answers
+from karat.runs import Settings, make_run, read_any_run
 from karat.schema import RunDetails, RunListing, RunPruning
 
 VERB = "runs"
@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     second = save(tmp_path, golden, 2, label="before the reranker", commit=COMMITS[1])
     save(tmp_path, golden, 3, right=6, commit=COMMITS[1], branch="topic")
     project = open_project(tmp_path)
-    evaluation = gate_run(project, read_answers(second, golden)).evaluation
+    evaluation = gate_run(project, read_any_run(second, golden)).evaluation
     write_baseline(Baseline(evaluation=evaluation, recorded="2026-01-02"), tmp_path / "baseline.json")
     part = tmp_path / "runs" / "find-2026-01-04-aaaaaaa4.jsonl.part"
     part.write_bytes(second.read_bytes()[:-20])
@@ -63,9 +63,9 @@ def test_the_list_names_runs_as_people_do(run: Run, folder: Path) -> None:
     rows = [line.split() for line in out.splitlines()[:6]]
     assert rows[0] == ["run", "date", "branch", "RR@10", "queries", "failed"]
     assert [" ".join(row) for row in rows[1:]] == [
-        "before the reranker (unfinished) 2026-01-04 - - 0 0",
+        "before the reranker find-2026-01-04-aaaaaaa4.jsonl.part (unfinished) 2026-01-04 - - 0 0",
         "find 2a1b2c3 2026-01-03 topic 0.5000 12 1",
-        "before the reranker * 2026-01-02 - 0.9167 12 1",
+        "before the reranker find-2026-01-02-aaaaaaa2.jsonl * 2026-01-02 - 0.9167 12 1",
         "find 1a1b2c3-dirty 2026-01-01 main 0.2500 12 1",
         "notes.jsonl (damaged) 1970-01-01 - - 0 0",
     ]
@@ -106,7 +106,59 @@ def test_a_run_as_json_has_all_that_is_known(run: Run, folder: Path) -> None:
 
 def test_an_unknown_name_is_an_error(run: Run, folder: Path) -> None:
     """With how to see the names."""
-    assert "no run has the label, title, commit or file nope; 'karat runs list'" in run("show", "nope", code=2)[1]
+    message = "nope: no such file, and no run of the project has that label, title, commit or file; 'karat runs list'"
+    assert message in run("show", "nope", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["gate", "NAME"],
+        ["report", "NAME"],
+        ["compare", "NAME", "find 1a1b2c3-dirty"],
+        ["compare", "--golden", ".", "baseline.json", "NAME"],
+        ["power", "--run", "NAME"],
+        ["baseline", "diff", "NAME"],
+        ["baseline", "rebase", "--from", "NAME", "--dry-run"],
+        ["eval", "--run", "NAME"],
+        ["show", "NAME", "q01"],
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+@pytest.mark.parametrize("name", ["before the reranker", "find-2026-01-02"])
+def test_a_name_will_do_wherever_a_run_is_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, arguments: list[str]
+) -> None:
+    """A label or a part of a file's name stands for the run, and what no run is called is an error that says so."""
+    assert main([name if word == "NAME" else word for word in arguments]) == 0, capsys.readouterr().err
+    assert main(["nope" if word == "NAME" else word for word in arguments]) == 2
+    assert "nope: no such file, and no run of the project has that label" in capsys.readouterr().err
+
+
+def test_a_run_whose_ids_match_nothing_is_called_that(run: Run, folder: Path) -> None:
+    """It is on this golden set; the note says what its ids have that those of the gold do not."""
+    golden = open_project(folder).golden
+    for day, form in ((6, "docs/{}"), (7, "{}.md")):
+        path = folder / "runs" / f"find-2026-01-{day:02}-aaaaaaa{day}.jsonl"
+        make_run(golden, lambda query, k, form=form: [form.format(f"d{query[8:10]}")], output=path)
+    out, _ = run("list")
+    assert out.count(" (no judged document)  ") == 2
+    assert "'docs/d03', which all begin with 'docs/'; correct the ids, or say with [eval] ids how they " in out
+    assert "'d03.md', which all end with '.md'; correct " in out
+
+
+def test_a_name_of_several_runs_is_not_taken_silently(run: Run, folder: Path) -> None:
+    """The newest finished one is used, and a note names it and the others; the list tells them apart by their files."""
+    save(folder, open_project(folder).golden, 5, label="before the reranker")
+    _, err = run("show", "before the reranker")
+    assert (
+        "karat: 2 runs are called 'before the reranker': the newest is used, runs/find-2026-01-05-aaaaaaa5.jsonl, and "
+        "not runs/find-2026-01-02-aaaaaaa2.jsonl\n"
+    ) in err
+    out, _ = run("list")
+    assert "before the reranker find-2026-01-05-aaaaaaa5.jsonl " in out
+    assert "before the reranker find-2026-01-02-aaaaaaa2.jsonl * " in out
+    assert "find 2a1b2c3  " in out
 
 
 def test_pruning_keeps_the_newest_the_baseline_and_what_is_named(run: Run, folder: Path) -> None:

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -68,8 +67,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_json_has_its_shape(cli: Cli, files: Path) -> None:
     """``--json`` gives means with counts and reasons, at full precision, and values by query only when asked."""
-    found = cli.json("qrels.txt", "good.txt", "-m", "nDCG@10", "-m", "P@3", "--per-query")
-    assert found == {
+    document = cli.json("qrels.txt", "good.txt", "-m", "nDCG@10", "-m", "P@3", "--per-query")
+    assert document == {
         "qrels": "qrels.txt",
         "conventions": "karat",
         "runs": [
@@ -224,8 +223,8 @@ def test_a_run_may_come_from_standard_input(cli: Cli, files: Path, monkeypatch: 
 def test_process_substitution_works(files: Path) -> None:
     """Both files may come through the shell's <(command)."""
     line = f"{sys.executable} -m karat score <(cat qrels.txt) <(gzip -c good.txt) -m P@1 --json"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=600, check=True)
-    assert json.loads(done.stdout)["runs"][0]["measures"]["P@1"]["mean"] == 2 / 3
+    process = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=600, check=True)
+    assert json.loads(process.stdout)["runs"][0]["measures"]["P@1"]["mean"] == 2 / 3
 
 
 def test_values_by_query(cli: Cli, files: Path) -> None:
@@ -271,9 +270,9 @@ def test_classes_of_documents(cli: Cli, files: Path) -> None:
 def test_conventions_are_named(cli: Cli, files: Path) -> None:
     """What a convention computed under a name is said in the table and in JSON."""
     arguments = ["qrels.txt", "good.txt", "--conventions", "rig", "-m", "nDCG@5"]
-    found = cli.json(*arguments)
-    assert found["conventions"] == "rig"
-    assert found["runs"][0]["measures"]["nDCG@5"]["definition"] == "nDCG(gain='exp')@5"
+    document = cli.json(*arguments)
+    assert document["conventions"] == "rig"
+    assert document["runs"][0]["measures"]["nDCG@5"]["definition"] == "nDCG(gain='exp')@5"
     assert "conventions rig: nDCG@5 is nDCG(gain='exp')@5" in cli("score", *arguments)
 
 
@@ -323,14 +322,16 @@ def test_output_may_have_a_long_name(cli: Cli, files: Path) -> None:
 
 
 def test_output_to_a_pipe_or_device_does_not_replace_it(cli: Cli, files: Path) -> None:
-    """What is no ordinary file is written to, not replaced by one."""
+    """What the shell passes for >(command) is written to; a named pipe, which might wait for ever, is refused."""
+    reader, writer = os.pipe()
+    cli("score", "qrels.txt", "good.txt", "-o", f"/dev/fd/{writer}")
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        assert file.read() == cli("score", "qrels.txt", "good.txt")
+    cli("score", "qrels.txt", "good.txt", "-o", "/dev/null")
+    assert Path("/dev/null").is_char_device()
     os.mkfifo("pipe")
-    read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append(Path("pipe").read_text()))
-    reader.start()
-    cli("score", "qrels.txt", "good.txt", "-o", "pipe")
-    reader.join()
-    assert read == [cli("score", "qrels.txt", "good.txt")]
+    assert "pipe: is a named pipe, not a file" in cli("score", "qrels.txt", "good.txt", "-o", "pipe", code=2)
     assert Path("pipe").is_fifo()
 
 
@@ -359,8 +360,8 @@ def test_a_kill_while_writing_leaves_the_old_file(files: Path, event: str, targe
     """A process that dies when it opens or renames its temporary file leaves the old output."""
     Path("out.json").write_text("old")
     code = KILLED.format(event=event, target=target)
-    done = subprocess.run([sys.executable, "-c", code], timeout=600, capture_output=True)
-    assert done.returncode == -signal.SIGKILL
+    process = subprocess.run([sys.executable, "-c", code], timeout=600, capture_output=True)
+    assert process.returncode == -signal.SIGKILL
     assert Path("out.json").read_text() == "old"
 
 

@@ -35,8 +35,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 def half_judged() -> GoldenSet:
     """Twelve queries; six of them have nothing relevant, so that recall is undefined for them."""
-    made = make_set()
-    return replace(made, judgments=tuple(replace(j, grade=int(j.query <= "q06")) for j in made.judgments))
+    golden_set = make_set()
+    return replace(golden_set, judgments=tuple(replace(j, grade=int(j.query <= "q06")) for j in golden_set.judgments))
 
 
 def mean(document: dict[str, object]) -> float:
@@ -52,9 +52,9 @@ def test_undefined_reaches_eval_gate_and_report(
 ) -> None:
     """The same mean everywhere, whether the option or the configuration says how undefined values count."""
     configured = f'undefined = "{undefined}"\n' if undefined and by == "karat.toml" else ""
-    made = make_project(tmp_path, made=half_judged())
+    golden_set = make_project(tmp_path, golden_set=half_judged())
     (tmp_path / "karat.toml").write_text(f'[golden]\npath = "set"\n[eval]\nmeasures = ["R@5"]\n{configured}')
-    path = make_run(tmp_path, made, [1] * 12)
+    path = make_run(tmp_path, golden_set, [1] * 12)
     option = ["--undefined", undefined] if undefined and by == "option" else []
     out, _ = call("eval", tmp_path, "--run", path, "--json", *option)
     cell = json.loads(out)["runs"][0]["measures"]["R@5"]
@@ -67,8 +67,8 @@ def test_undefined_reaches_eval_gate_and_report(
 
 def test_undefined_reaches_compare(call: Call, tmp_path: Path) -> None:
     """Both runs are scored by the rule that is asked for."""
-    made = make_project(tmp_path, made=half_judged())
-    first, second = (make_run(tmp_path, made, [place] * 12, name) for place, name in ((1, "old"), (0, "new")))
+    golden_set = make_project(tmp_path, golden_set=half_judged())
+    first, second = (make_run(tmp_path, golden_set, [place] * 12, name) for place, name in ((1, "old"), (0, "new")))
     out, _ = call("compare", first, second, "-m", "R@5", "--undefined", "one", "--json")
     assert '"baseline": 1.0' in json.dumps(json.loads(out))
     assert '"n": 12' in json.dumps(json.loads(out))
@@ -76,8 +76,8 @@ def test_undefined_reaches_compare(call: Call, tmp_path: Path) -> None:
 
 def test_a_baseline_of_another_rule_is_refused(call: Call, tmp_path: Path) -> None:
     """A run whose undefined values count as 1 does not pass against one whose do not."""
-    made = make_project(tmp_path, made=half_judged())
-    path = make_run(tmp_path, made, [1] * 12)
+    golden_set = make_project(tmp_path, golden_set=half_judged())
+    path = make_run(tmp_path, golden_set, [1] * 12)
     call("baseline", "update", path)
     _, err = call("gate", path, "--undefined", "one", code=2)
     assert "undefined ('one', was 'exclude')" in err
@@ -85,8 +85,8 @@ def test_a_baseline_of_another_rule_is_refused(call: Call, tmp_path: Path) -> No
 
 def test_a_decision_is_not_scored_again(call: Call, tmp_path: Path) -> None:
     """The options are for runs; a decision has been scored."""
-    made = make_project(tmp_path)
-    out, _ = call("gate", make_run(tmp_path, made, [1] * 12), "--json")
+    golden_set = make_project(tmp_path)
+    out, _ = call("gate", make_run(tmp_path, golden_set, [1] * 12), "--json")
     (tmp_path / "decision.json").write_text(out)
     _, err = call("report", tmp_path / "decision.json", "--undefined", "one", code=2)
     assert "--undefined is for a run" in err
@@ -108,9 +108,11 @@ def test_a_mistake_in_the_configuration_names_the_choices(call: Call, tmp_path: 
 
 def test_eval_refuses_a_set_whose_errors_make_scores_wrong(call: Call, tmp_path: Path) -> None:
     """Two grades of one annotator for one pair: the number would depend on which of them counts."""
-    made = make_set()
-    twice = replace(made, judgments=(*made.judgments, Judgment(query="q01", target=Target(document="d01"), grade=0)))
-    make_project(tmp_path, made=twice)
+    golden_set = make_set()
+    twice = replace(
+        golden_set, judgments=(*golden_set.judgments, Judgment(query="q01", target=Target(document="d01"), grade=0))
+    )
+    make_project(tmp_path, golden_set=twice)
     out, err = call("eval", tmp_path, "--run", make_run(tmp_path, twice, [1] * 12), code=2)
     assert not out
     assert "the golden set has errors: duplicate-judgment: 1 pair judged twice by one annotator" in err
@@ -119,9 +121,11 @@ def test_eval_refuses_a_set_whose_errors_make_scores_wrong(call: Call, tmp_path:
 
 def test_eval_shows_other_errors_beside_the_scores(call: Call, tmp_path: Path) -> None:
     """A judgment of a query that does not exist changes no score; it is a caveat, in the text and in the JSON."""
-    made = make_set()
-    lost = replace(made, judgments=(*made.judgments, Judgment(query="q99", target=Target(document="d01"), grade=1)))
-    make_project(tmp_path, made=lost)
+    golden_set = make_set()
+    lost = replace(
+        golden_set, judgments=(*golden_set.judgments, Judgment(query="q99", target=Target(document="d01"), grade=1))
+    )
+    make_project(tmp_path, golden_set=lost)
     path = make_run(tmp_path, lost, [1] * 12)
     caveat = "golden set: unknown-query: 1 judgment of 1 query that the set does not have (q99)"
     assert f"caveat: {caveat}" in call("eval", tmp_path, "--run", path)[0]
@@ -130,9 +134,9 @@ def test_eval_shows_other_errors_beside_the_scores(call: Call, tmp_path: Path) -
 
 def test_a_judgment_that_is_there_twice_is_a_caveat(call: Call, tmp_path: Path) -> None:
     """The same grade twice makes no score wrong."""
-    made = make_set()
-    twice = replace(made, judgments=(*made.judgments, made.judgments[0]))
-    make_project(tmp_path, made=twice)
+    golden_set = make_set()
+    twice = replace(golden_set, judgments=(*golden_set.judgments, golden_set.judgments[0]))
+    make_project(tmp_path, golden_set=twice)
     path = make_run(tmp_path, twice, [1] * 12)
     (caveat,) = json.loads(call("eval", tmp_path, "--run", path, "--json")[0])["caveats"]
     assert caveat.startswith(
@@ -142,18 +146,20 @@ def test_a_judgment_that_is_there_twice_is_a_caveat(call: Call, tmp_path: Path) 
 
 def test_eval_of_a_sound_set_has_no_caveats(call: Call, tmp_path: Path) -> None:
     """The document has the key only where there is something to say."""
-    made = make_project(tmp_path)
-    path = make_run(tmp_path, made, [1] * 12)
+    golden_set = make_project(tmp_path)
+    path = make_run(tmp_path, golden_set, [1] * 12)
     assert "caveats" not in json.loads(call("eval", tmp_path, "--run", path, "--json")[0])
 
 
 def test_eval_says_once_that_queries_have_no_answer(call: Call, tmp_path: Path) -> None:
     """Not once for each measure that leaves them out."""
-    made = make_set()
-    queries = tuple(replace(query, answerable=query.id != "q12") for query in made.queries)
-    made = replace(made, queries=queries, judgments=(*made.judgments[:-1], replace(made.judgments[-1], grade=0)))
-    make_project(tmp_path, made=made)
-    out, _ = call("eval", tmp_path, "--run", make_run(tmp_path, made, [1] * 12), "-m", "RR@10", "-m", "TrueEmpty")
+    golden_set = make_set()
+    queries = tuple(replace(query, answerable=query.id != "q12") for query in golden_set.queries)
+    golden_set = replace(
+        golden_set, queries=queries, judgments=(*golden_set.judgments[:-1], replace(golden_set.judgments[-1], grade=0))
+    )
+    make_project(tmp_path, golden_set=golden_set)
+    out, _ = call("eval", tmp_path, "--run", make_run(tmp_path, golden_set, [1] * 12), "-m", "RR@10", "-m", "TrueEmpty")
     assert out.count("have no answer") == 1
     assert "without a value" not in out
     assert "1 of 1 unanswerable queries got hits: q12" in out

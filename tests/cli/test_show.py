@@ -13,7 +13,7 @@ from cli.gate_project import make_project, make_set
 from karat.core import GoldenSet, Judgment, Target
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project
-from karat.runs import Settings, make_run, read_answers
+from karat.runs import Settings, make_run, read_any_run
 from karat.schema import ShownQuery
 
 VERB = "show"
@@ -39,11 +39,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a baseline and a run in which query q01 fell from the first to the seventh rank."""
     judged = Judgment(query="q01", target=Target(document="x01"), grade=0)
     golden = make_set()
-    golden = make_project(tmp_path, made=replace(golden, judgments=(*golden.judgments, judged)))
+    golden = make_project(tmp_path, golden_set=replace(golden, judgments=(*golden.judgments, judged)))
     others = [f"x0{i}" for i in range(1, 7)]
     old = save(tmp_path, golden, "old", {"q01": ["d01", "x01", "x12"], "q02": ["d02"]})
     project = open_project(tmp_path)
-    evaluation = gate_run(project, read_answers(old, golden)).evaluation
+    evaluation = gate_run(project, read_any_run(old, golden)).evaluation
     write_baseline(Baseline(evaluation=evaluation, recorded="2026-01-02"), tmp_path / "baseline.json")
     save(tmp_path, golden, "new", {"q01": [*others, "d01"], "q04": []})
     (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = ["RR@10", "R@5"]\n')

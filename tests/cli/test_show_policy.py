@@ -30,6 +30,20 @@ def test_a_built_in_policy_needs_no_project(
     assert all(shown[metric].get("min", None) == rule.min for metric, rule in rules.items())
 
 
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_tolerance_is_shown_where_a_rule_reads_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Only policies that make tests tolerate a drop at a level; the others have limits."""
+    monkeypatch.chdir(tmp_path)
+    tested = any(rule.non_inferior or rule.significant_drop for rule in named_policy(name, ["R@5"]).rules)
+    out, _ = run("--show-policy", name)
+    assert [word in out for word in ("tolerated drop ", "level of tests ")] == [tested, tested]
+    document = json.loads(run("--show-policy", name, "--json")[0])
+    assert (document["tolerance"] is not None) == tested
+    assert tested == (name == "default")
+
+
 def test_the_policy_of_a_project_shows_what_it_changes(run: Run, tmp_path: Path) -> None:
     """By the project's folder; nothing is decided, and no run is needed."""
     make_project(tmp_path)
@@ -38,7 +52,7 @@ def test_the_policy_of_a_project_shows_what_it_changes(run: Run, tmp_path: Path)
     )
     out, _ = run(tmp_path, "--show-policy")
     assert out.startswith("karat.toml, extends fit: ")
-    assert "operations      empty: off\n" in out
+    assert "operations    empty: off\n" in out
     assert "\n  R@5: at least 0.7 (was: at least 0.8, falls by at most 5 %)\n" in out
     document = json.loads(run(tmp_path, "--show-policy", "--json")[0])
     assert (document["name"], document["extends"], document["operations"]["empty"]) == ("karat.toml", "fit", None)

@@ -58,12 +58,12 @@ def test_one_row_for_each_variant_then_reasons_and_the_front(run: Run, folder: P
 
 def test_json_has_everything(run: Run, folder: Path) -> None:
     """The same as the table, and the checks of the gate."""
-    found = json.loads(run("sweep.toml", "--json", "--objective", "P@1", "--policy", "threshold")[0])
-    assert (found["policy"], found["objective"], found["require_gain"]) == ("threshold", "P@1", True)
-    assert found["baseline"]["results"]["RR@10"] == 0.75
-    assert found["correction"] == {"method": "westfall-young", "variants": 3, "not_counted": 0}
-    same, better, worse, broken = found["variants"]
-    assert [one["verdict"] for one in found["variants"]] == ["REJECTED", "ACCEPTED", "REJECTED", "REJECTED"]
+    document = json.loads(run("sweep.toml", "--json", "--objective", "P@1", "--policy", "threshold")[0])
+    assert (document["policy"], document["objective"], document["require_gain"]) == ("threshold", "P@1", True)
+    assert document["baseline"]["results"]["RR@10"] == 0.75
+    assert document["correction"] == {"method": "westfall-young", "variants": 3, "not_counted": 0}
+    same, better, worse, broken = document["variants"]
+    assert [variant["verdict"] for variant in document["variants"]] == ["REJECTED", "ACCEPTED", "REJECTED", "REJECTED"]
     assert better["objective"]["difference"] == 0.5
     assert better["p_corrected"] == 2**-12  # no other variant changed as much
     assert [check["kind"] for check in worse["checks"]] == ["failed", "empty", "slow"] + ["max_drop_rel"] * 2
@@ -118,8 +118,8 @@ def test_a_dry_run_lists_the_variants_and_asks_nothing(run: Run, folder: Path) -
     """Also as JSON."""
     out, _ = run("sweep.toml", "--dry-run")
     assert out.startswith(f"4 variants of .\n  system={MODULE}:same\n")
-    found = json.loads(run("sweep.toml", "--dry-run", "--json")[0])
-    assert len(found["variants"]) == 4
+    document = json.loads(run("sweep.toml", "--dry-run", "--json")[0])
+    assert len(document["variants"]) == 4
     assert not (folder / "runs").exists()
 
 
@@ -246,7 +246,7 @@ def test_two_sweeps_at_once_lose_nothing(folder: Path, environment: dict[str, st
         out, err = worker.communicate(timeout=600)
         assert worker.returncode == 0, err
         assert "experiments.json has them as" in out
-    found = read_log(folder / "experiments.json")
-    assert len({one.id for one in found}) == 4
-    assert {one.record["variant"].rpartition(":")[2] for one in found} == {"same", "better", "worse", "bit_better"}
+    log = read_log(folder / "experiments.json")
+    assert len({entry.id for entry in log}) == 4
+    assert {entry.record["variant"].rpartition(":")[2] for entry in log} == {"same", "better", "worse", "bit_better"}
     assert set(Counter((folder / "asked.txt").read_text().splitlines()).values()) == {1}

@@ -31,10 +31,10 @@ def run(
 
 
 def output(*arguments: str | Path, stdin: bytes = b"") -> str:
-    """Give what a command prints; it should succeed and have nothing else to say."""
-    done = run(*arguments, stdin=stdin)
-    assert (done.returncode, done.stderr) == (0, b"")
-    return done.stdout.decode()
+    """Return what a command prints; it should succeed and have nothing else to say."""
+    process = run(*arguments, stdin=stdin)
+    assert (process.returncode, process.stderr) == (0, b"")
+    return process.stdout.decode()
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 )
 def test_nist_s_own_tests(arguments: list[str], expected: str) -> None:
     """The output for NIST's test files is the one that trec_eval's own tests compare with, byte for byte."""
-    done = run(*arguments, NIST / "qrels.test", NIST / "results.test")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == (NIST / expected).read_bytes()
+    process = run(*arguments, NIST / "qrels.test", NIST / "results.test")
+    assert (process.returncode, process.stderr) == (0, b"")
+    assert process.stdout == (NIST / expected).read_bytes()
 
 
 @pytest.mark.public_data
@@ -82,9 +82,9 @@ def test_nist_s_own_tests(arguments: list[str], expected: str) -> None:
 )
 def test_flags_and_parameters_on_nist_s_files(arguments: str, digest: str) -> None:
     """The output has the SHA-256 of what the compiled trec_eval 9.0.8 printed for the same arguments."""
-    done = run(*arguments.split(), NIST / "qrels.test", NIST / "results.test")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert hashlib.sha256(done.stdout).hexdigest() == digest
+    process = run(*arguments.split(), NIST / "qrels.test", NIST / "results.test")
+    assert (process.returncode, process.stderr) == (0, b"")
+    assert hashlib.sha256(process.stdout).hexdigest() == digest
 
 
 def test_the_official_measures(files: tuple[Path, Path]) -> None:
@@ -128,8 +128,8 @@ def test_options_are_written_as_for_getopt(files: tuple[Path, Path], bundled: li
 @pytest.mark.parametrize("option", ["-v", "--version", "--vers"])
 def test_the_version_is_that_of_trec_eval(option: str) -> None:
     """The version is printed as trec_eval prints it: one line on standard error, and exit code 0."""
-    done = run(option)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"trec_eval version 9.0.8\n")
+    process = run(option)
+    assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"trec_eval version 9.0.8\n")
 
 
 @pytest.mark.slow
@@ -162,8 +162,8 @@ def test_ids_are_printed_as_they_are(tmp_path: Path) -> None:
     qrels, results = tmp_path / "qrels", tmp_path / "run"
     qrels.write_text("\u00fc1 0 a 1\n", encoding="utf-8")
     results.write_text("\u00fc1 Q0 a 1 1 \u540d\n", encoding="utf-8")
-    done = run("-q", "-mrunid", "-mmap", qrels, results, environment={"PYTHONIOENCODING": "ascii"})
-    assert done.stdout.decode().splitlines() == [
+    process = run("-q", "-mrunid", "-mmap", qrels, results, environment={"PYTHONIOENCODING": "ascii"})
+    assert process.stdout.decode().splitlines() == [
         "map                   \t\u00fc1\t1.0000",
         "runid                 \tall\t\u540d",
         "map                   \tall\t1.0000",
@@ -196,10 +196,10 @@ def test_ids_are_printed_as_they_are(tmp_path: Path) -> None:
 )
 def test_mistakes_on_the_command_line(files: tuple[Path, Path], arguments: list[str], message: str) -> None:
     """A mistake is one message on standard error, nothing on standard output, and exit code 2."""
-    done = run(*arguments, *files)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert message in done.stderr.decode()
-    assert "Traceback" not in done.stderr.decode()
+    process = run(*arguments, *files)
+    assert (process.returncode, process.stdout) == (2, b"")
+    assert message in process.stderr.decode()
+    assert "Traceback" not in process.stderr.decode()
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_what_trec_eval_would_misread(tmp_path: Path, qrels: str, results: str, 
     """Bad input is an error that names the file and the line, with exit code 2."""
     (tmp_path / "qrels").write_text(qrels)
     (tmp_path / "run").write_text(results)
-    done = run(tmp_path / "qrels", tmp_path / "run")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert message in done.stderr.decode()
+    process = run(tmp_path / "qrels", tmp_path / "run")
+    assert (process.returncode, process.stdout) == (2, b"")
+    assert message in process.stderr.decode()
 
 
 @pytest.mark.slow

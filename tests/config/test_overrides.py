@@ -19,32 +19,32 @@ CONFIG = Config(
 
 def test_one_option_changes_and_the_rest_stays() -> None:
     """The argument is not changed, and neither is any table in it."""
-    found = override(CONFIG, {"pipeline.chunk.size": 128, "eval.repeat": 3})
-    assert found.pipeline["chunk"] == {"name": "fixed", "size": 128}
-    assert found.eval.settings == {"k": 10, "repeat": 3}
+    config = override(CONFIG, {"pipeline.chunk.size": 128, "eval.repeat": 3})
+    assert config.pipeline["chunk"] == {"name": "fixed", "size": 128}
+    assert config.eval.settings == {"k": 10, "repeat": 3}
     assert CONFIG.pipeline["chunk"] == {"name": "fixed", "size": 512}
-    assert (found.folder, found.golden) == (CONFIG.folder, CONFIG.golden)
+    assert (config.folder, config.golden) == (CONFIG.folder, CONFIG.golden)
 
 
 def test_a_stage_that_is_on_off_or_not_there_becomes_a_table() -> None:
     """An option of a stage says that the stage is on."""
-    found = override(CONFIG, {"pipeline.lexical.k1": 0.9, "pipeline.dense.method": "exact", "pipeline.mmr.depth": 5})
-    assert found.pipeline["lexical"] == {"k1": 0.9}
-    assert found.pipeline["dense"] == {"method": "exact"}
-    assert found.pipeline["mmr"] == {"depth": 5}
+    config = override(CONFIG, {"pipeline.lexical.k1": 0.9, "pipeline.dense.method": "exact", "pipeline.mmr.depth": 5})
+    assert config.pipeline["lexical"] == {"k1": 0.9}
+    assert config.pipeline["dense"] == {"method": "exact"}
+    assert config.pipeline["mmr"] == {"depth": 5}
 
 
 def test_a_whole_stage_can_be_replaced() -> None:
     """A table as the value takes the place of the old one, and a later option goes inside it."""
-    found = override(CONFIG, {"pipeline.chunk": {"name": "whole"}, "pipeline.chunk.context": "none"})
-    assert found.pipeline["chunk"] == {"name": "whole", "context": "none"}
+    config = override(CONFIG, {"pipeline.chunk": {"name": "whole"}, "pipeline.chunk.context": "none"})
+    assert config.pipeline["chunk"] == {"name": "whole", "context": "none"}
 
 
-def test_the_keys_of_source_000_are_understood() -> None:
+def test_the_keys_of_fit_are_understood() -> None:
     """Chunk size, overlap and threshold go by the names that its experiments.json has."""
-    found = override(CONFIG, {"chunking.max_tokens": 256, "reranking.threshold": 0.6})
-    assert found.pipeline["chunk"]["size"] == 256
-    assert found.pipeline["rerank"] == {"threshold": 0.6}
+    config = override(CONFIG, {"chunking.max_tokens": 256, "reranking.threshold": 0.6})
+    assert config.pipeline["chunk"]["size"] == 256
+    assert config.pipeline["rerank"] == {"threshold": 0.6}
     assert {resolve_key(alias) for alias in ALIASES} == set(ALIASES.values())
 
 

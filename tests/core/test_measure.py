@@ -13,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import karat
-from karat.core import MEASURES, Definition, KaratError, Measure, MeasureError, Parameter, Value
+from karat.core import MEASURES, Definition, KaratError, Measure, MeasureError, Parameter
+from karat.core._measure import Value
 from strategies import every_measure, quick, thorough
 
 DEFINITIONS = list(MEASURES)
@@ -70,9 +71,9 @@ def test_a_measure_parses_back_from_what_it_prints(measure: Measure) -> None:
 def test_measures_that_differ_in_the_last_bit_have_different_names(number: float) -> None:
     """No digit of a parameter is dropped, so that two measures never share a key."""
     for text in ("RBP(p={})", "nDCG(gains={{1:{}}})", "IPrec@{}"):
-        one, other = (Measure.parse(text.format(repr(x))) for x in (number, math.nextafter(number, 1)))
-        assert one != other
-        assert str(one) != str(other)
+        first, other = (Measure.parse(text.format(repr(x))) for x in (number, math.nextafter(number, 1)))
+        assert first != other
+        assert str(first) != str(other)
 
 
 @quick
@@ -249,7 +250,7 @@ def test_ir_measures_reads_what_karat_prints(text: str) -> None:
         ("P@2.5", "the cut-off is a rank"),
         ("P@1e30", "the cut-off is a rank"),
         ("P@" + "9" * 30, "the cut-off is a rank"),
-        ("P@" + "9" * 5000, "cannot read the cut-off"),
+        ("P@" + "9" * 900, "cannot read the cut-off"),
         ("P", r"measure P needs a cut-off, such as P@10"),
         ("IPrec", r"measure IPrec needs a recall level, such as IPrec@0.1"),
         ("IPrec@1.5", r"measure IPrec@1.5: the recall level lies between 0 and 1"),
@@ -300,7 +301,7 @@ def test_ir_measures_reads_what_karat_prints(text: str) -> None:
         ("P(rel=(lambda: 2)())@5", "cannot read the parameters"),
         ("P(rel=1+1)@5", "cannot read the parameters"),
         ("P(rel=\0)@5", "cannot read the parameters"),
-        ("P(rel=" + "(" * 500 + "1" + ")" * 500 + ")@5", "cannot read the parameters"),
+        ("P(rel=" + "(" * 400 + "1" + ")" * 400 + ")@5", "cannot read the parameters"),
     ],
     ids=lambda value: value[:40],
 )

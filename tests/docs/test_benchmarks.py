@@ -22,7 +22,7 @@ def bench(environment: dict[str, str]) -> Bench:
     """
 
     def run(name: str) -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             ["./scripts/bench", name, "--quick"],
             cwd=ROOT,
             env=environment | {"NUMBA_DISABLE_JIT": "1"},
@@ -30,8 +30,8 @@ def bench(environment: dict[str, str]) -> Bench:
             text=True,
             timeout=900,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert process.returncode == 0, process.stderr
+        return process.stdout
 
     return run
 

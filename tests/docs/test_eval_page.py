@@ -8,7 +8,7 @@ from pathlib import Path
 
 from karat.config._config import _EVAL, _GOLDEN, _TABLES
 from karat.systems import HttpSystem, Stages
-from karat.systems._expand import Feedback
+from karat.systems._expand import QueryExpansion
 from karat.systems._fuse import Fusion
 from karat.systems._mmr import Variety
 from karat.systems.chunk import CHUNKERS
@@ -28,7 +28,7 @@ def test_every_table_and_key_is_there() -> None:
 def test_every_option_of_the_stages_is_there() -> None:
     """Chunkers, indexes, expansion, fusion and variety, with all that they can be told."""
     assert set(CHUNKERS) <= WORDS
-    stages = (*CHUNKERS.values(), Lexical, Feedback, Dense, Fusion, Variety)
+    stages = (*CHUNKERS.values(), Lexical, QueryExpansion, Dense, Fusion, Variety)
     assert {field.name for stage in stages for field in fields(stage)} - {"tokens"} <= WORDS
 
 

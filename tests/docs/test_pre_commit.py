@@ -41,9 +41,9 @@ def test_a_commit_with_a_broken_set_is_refused(
         return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
 
     def git(folder: Path, *arguments: str) -> str:
-        done = call(folder, "git", "-c", "init.defaultBranch=main", *arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        process = call(folder, "git", "-c", "init.defaultBranch=main", *arguments)
+        assert process.returncode == 0, process.stderr
+        return process.stdout.strip()
 
     (tmp_path / "karat").mkdir()
     source = clone(tmp_path / "karat")

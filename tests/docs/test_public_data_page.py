@@ -41,11 +41,11 @@ def test_what_reads_public_data_is_marked() -> None:
 
 def test_a_benchmark_without_its_data_says_which_variable_names_it(tmp_path: Path) -> None:
     """And exits with 2, as for any input that is missing."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / "retrieval", "--quick"],
         env={**os.environ, "KARAT_DATA": str(tmp_path / "none")},
         capture_output=True,
         text=True,
     )
     message = f"no public collections at {tmp_path / 'none'}: set KARAT_DATA, see docs/public-data.md\n"
-    assert (done.returncode, done.stderr) == (2, message)
+    assert (process.returncode, process.stderr) == (2, message)

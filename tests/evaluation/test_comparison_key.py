@@ -37,9 +37,11 @@ def scored(settings: dict[str, Any], definition: str) -> Evaluation:
 
 
 @given(SETTINGS, SETTINGS, st.sampled_from(["RR", "RR@10"]), st.sampled_from(["RR", "RR@10"]))
-def test_equal_keys_mean_comparable_runs(first: dict[str, Any], second: dict[str, Any], one: str, other: str) -> None:
+def test_equal_keys_mean_comparable_runs(
+    first: dict[str, Any], second: dict[str, Any], measure: str, other: str
+) -> None:
     """Whatever is set or left out: the key is the comparison of all pairs, without comparing all pairs."""
-    a, b = scored(first, one), scored(second, other)
+    a, b = scored(first, measure), scored(second, other)
     try:
         require_comparable(a, b)
         comparable = True

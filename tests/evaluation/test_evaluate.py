@@ -25,6 +25,7 @@ from karat.core import (
     UsageError,
 )
 from karat.evaluation import evaluation_report, score_run, summarise_latency
+from karat.evaluation._latency import falls_among_failed
 from karat.runs import Settings, make_run, read_run_file
 from karat.schema import to_json, to_plain
 
@@ -53,9 +54,23 @@ def test_scores_and_latency():
 
 def test_percentiles_are_linear():
     """The 95th percentile of 1 to 20 lies between the last two."""
-    found = summarise_latency(list(range(1, 21)))
-    assert found == {"n": 20, "mean": 10.5, "p50": 10.5, "p95": pytest.approx(19.05), "p99": pytest.approx(19.81)}
+    summary = summarise_latency(list(range(1, 21)))
+    assert summary == {"n": 20, "mean": 10.5, "p50": 10.5, "p95": pytest.approx(19.05), "p99": pytest.approx(19.81)}
     assert summarise_latency([]) == {}
+
+
+def test_failed_questions_rank_behind_all_times():
+    """By hand: 10 to 40 and two failures have the ranks 10, 20, 30, 40, 40, 40, of which p50 is not touched by them."""
+    times = summarise_latency([30.0, 10.0, 40.0, 20.0], failed=2)
+    assert times == {"n": 6, "mean": 30.0, "p50": 35.0, "p95": 40.0, "p99": 40.0, "failed": 2}
+    assert [falls_among_failed(times, name) for name in ("p50", "p95", "p99", "mean")] == [False, True, True, True]
+    assert not falls_among_failed(summarise_latency([1.0]), "mean")
+
+
+@pytest.mark.parametrize(("n", "touched"), [(20, True), (21, False), (40, False), (41, False)])
+def test_p95_needs_more_than_twenty_questions_to_be_known_if_one_failed(n, touched):
+    """Its rank is 0.95 (n - 1), and that of the failed one n - 1: they are apart from 21 on."""
+    assert falls_among_failed(summarise_latency([5.0] * (n - 1), failed=1), "p95") is touched
 
 
 def test_a_failed_query_counts_as_zero_and_is_told():
@@ -216,21 +231,21 @@ def test_an_unfinished_run_is_refused(tmp_path):
 
 def test_what_was_answered_is_not_asked_again(tmp_path):
     """A run that stopped goes on where it was, also in the middle of a line."""
-    asked = []
+    questions = []
 
     def stops(query, k):
-        if query == "c?" and len(asked) == 3:
+        if query == "c?" and len(questions) == 3:
             raise KeyboardInterrupt
-        asked.append(query)
+        questions.append(query)
         return [query[0]]
 
     with pytest.raises(KeyboardInterrupt):
         make_run(SET, stops, Settings(timeout=None), output=tmp_path / "run.jsonl")
     part = tmp_path / "run.jsonl.part"
     part.write_bytes(part.read_bytes() + b'{"query": "qc", "te')
-    asked.append("again")
+    questions.append("again")
     make_run(SET, stops, Settings(timeout=None, warm_up=0), output=tmp_path / "run.jsonl")
-    assert asked == ["a?", "a?", "b?", "again", "c?"]
+    assert questions == ["a?", "a?", "b?", "again", "c?"]
     assert [t.query for t in read_run_file(tmp_path / "run.jsonl").traces] == ["qa", "qb", "qc"]
 
 

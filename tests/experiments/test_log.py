@@ -68,10 +68,10 @@ def test_a_log_of_fit_is_read_with_the_names_of_karat(log: Path) -> None:
 def test_what_is_added_follows_what_is_there(log: Path) -> None:
     """The next number is free, and unknown keys of the file and its entries are kept."""
     assert append_log(log, [ENTRY, {**ENTRY, "description": "other"}]) == ("exp-003", "exp-004")
-    found = json.loads(log.read_text())
-    assert found["owner"] == "search team"
-    assert found["experiments"][:2] == FIT["experiments"]
-    assert found["experiments"][2] == {"id": "exp-003", **ENTRY}
+    document = json.loads(log.read_text())
+    assert document["owner"] == "search team"
+    assert document["experiments"][:2] == FIT["experiments"]
+    assert document["experiments"][2] == {"id": "exp-003", **ENTRY}
     assert "Größe" in log.read_text()
     assert read_log(log)[2].reason == "worse (one-sided p = 0.5)"
 
@@ -117,7 +117,7 @@ def test_a_damaged_log_is_told_and_left_alone(tmp_path: Path, text: str, message
         assert message in str(caught.value)
         assert str(path) in str(caught.value)
     assert path.read_text() == text
-    assert [one.name for one in tmp_path.iterdir()] == ["experiments.json"]
+    assert [file.name for file in tmp_path.iterdir()] == ["experiments.json"]
 
 
 def test_an_experiment_is_found_by_its_id(log: Path) -> None:
@@ -150,10 +150,10 @@ def test_processes_that_add_at_once_lose_nothing(tmp_path: Path) -> None:
     for worker in workers:
         worker.join(60)
         assert worker.exitcode == 0
-    found = read_log(path)
-    assert sorted(one.id for one in found) == [f"exp-{i:03}" for i in range(1, 81)]
-    assert len({one.description for one in found}) == 80
-    assert [one.name for one in tmp_path.iterdir()] == ["experiments.json"]
+    log = read_log(path)
+    assert sorted(entry.id for entry in log) == [f"exp-{i:03}" for i in range(1, 81)]
+    assert len({entry.description for entry in log}) == 80
+    assert [entry.name for entry in tmp_path.iterdir()] == ["experiments.json"]
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_a_log_that_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "experiments.json").mkdir()
     with pytest.raises(InputError, match="is a folder, not a file"):
         append_log(tmp_path / "experiments.json", [ENTRY])
-    assert [one.name for one in tmp_path.iterdir()] == ["experiments.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["experiments.json"]
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

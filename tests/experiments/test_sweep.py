@@ -17,6 +17,7 @@ from karat import golden
 from karat.core import InputError, KaratError
 from karat.experiments import SweepResult, SweepSettings, read_log, read_sweep, run_sweep, sweep_document
 from karat.projects import evaluate
+from karat.runs import read_run_file
 from karat.schema import to_json
 from sweeping import MODULE, SET, make_project, record_baseline, systems
 
@@ -38,7 +39,7 @@ def sweep(text: str, settings: SweepSettings | None = None, said: list[str] | No
     return run_sweep(read_sweep("sweep.toml"), settings or SweepSettings(), say=None if said is None else said.append)
 
 
-def asked() -> Counter[str]:
+def count_questions() -> Counter[str]:
     """How often each question was asked of each retriever."""
     path = Path("asked.txt")
     return Counter(path.read_text().splitlines()) if path.exists() else Counter()
@@ -46,14 +47,14 @@ def asked() -> Counter[str]:
 
 def words(result: SweepResult) -> dict[str, str]:
     """The verdicts by retriever."""
-    return {one.variant.name.rpartition(":")[2]: one.verdict.word for one in result.outcomes}
+    return {outcome.variant.name.rpartition(":")[2]: outcome.verdict.word for outcome in result.outcomes}
 
 
 def test_variants_are_gated_and_decided_on_together(folder: Path) -> None:
     """What is as good as before or better is accepted, what is worse or uncertain is not."""
-    found = sweep(systems("same", "better", "worse", "mixed"))
-    assert words(found) == {"same": "ACCEPTED", "better": "ACCEPTED", "worse": "REJECTED", "mixed": "REJECTED"}
-    same, better, worse, mixed = found.outcomes
+    result = sweep(systems("same", "better", "worse", "mixed"))
+    assert words(result) == {"same": "ACCEPTED", "better": "ACCEPTED", "worse": "REJECTED", "mixed": "REJECTED"}
+    same, better, worse, mixed = result.outcomes
     assert same.verdict.reason == "not worse by policy default; no query changed"
     assert worse.verdict.reason.startswith("RR@10: dropped by 0.25, more than 0.0375 (one-sided p = ")
     assert mixed.verdict.reason.startswith("inconclusive: RR@10: the mean did not move")
@@ -62,15 +63,17 @@ def test_variants_are_gated_and_decided_on_together(folder: Path) -> None:
     assert better.claims.change is not None
     assert better.claims.change.difference == 0.25
     assert better.claims.gain == 2**-12
-    assert found.tested == 4
+    assert result.tested == 4
+    labels = {read_run_file(path).provenance.title for path in (folder / "runs").glob("*.jsonl")}
+    assert labels == {outcome.variant.name for outcome in result.outcomes}  # so that lists of runs tell them apart
 
 
 def test_with_an_objective_only_a_gain_is_accepted(folder: Path) -> None:
     """One query of 24 is no gain that can be shown, and neither is none."""
     only = 'objective = "RR@10"\n[base]\neval.measures = ["RR@10"]\n'
-    found = sweep(only + systems("same", "bit_better", "better"))
-    assert words(found) == {"same": "REJECTED", "bit_better": "REJECTED", "better": "ACCEPTED"}
-    same, bit_better, better = found.outcomes
+    result = sweep(only + systems("same", "bit_better", "better"))
+    assert words(result) == {"same": "REJECTED", "bit_better": "REJECTED", "better": "ACCEPTED"}
+    same, bit_better, better = result.outcomes
     assert same.verdict.reason == "no gain is shown: RR@10 did not move, p = 1"
     assert bit_better.verdict.reason == "no gain is shown: RR@10 rose by 0.0208, p = 0.5"
     assert better.verdict.reason.endswith("RR@10 rose by 0.25; p < 0.001 for 3 variants")
@@ -79,10 +82,10 @@ def test_with_an_objective_only_a_gain_is_accepted(folder: Path) -> None:
 
 def test_the_log_has_the_six_keys_of_fit_and_how_it_came_about(folder: Path) -> None:
     """Results, verdict and the changed keys; then policy, tests, golden set, baseline and run."""
-    found = sweep('description = "who is best"\n' + systems("better", "worse"))
+    result = sweep('description = "who is best"\n' + systems("better", "worse"))
     first, second = json.loads((folder / "experiments.json").read_text())["experiments"]
     assert list(first)[:6] == ["id", "date", "description", "config_changes", "results", "verdict"]
-    assert [one.id for one in found.outcomes] == [first["id"], second["id"]] == ["exp-001", "exp-002"]
+    assert [outcome.id for outcome in result.outcomes] == [first["id"], second["id"]] == ["exp-001", "exp-002"]
     assert first["description"] == f"who is best: system={MODULE}:better"
     assert first["config_changes"] == {"eval.system": f"{MODULE}:better"}
     assert set(first["results"]) == {"RR@10", "P@1", "latency.p95"}
@@ -93,13 +96,13 @@ def test_the_log_has_the_six_keys_of_fit_and_how_it_came_about(folder: Path) -> 
     assert first["golden"]["fingerprint"] == golden.fingerprint(SET)
     assert first["baseline"]["recorded"] == "2026-11-16"
     assert (folder / first["run"]).is_file()
-    to_json(sweep_document(found))
+    to_json(sweep_document(result))
 
 
 def test_the_pipeline_is_changed_key_by_key(folder: Path) -> None:
     """Each variant scores as the configuration with the change written into it would."""
     record_baseline(folder, "pipeline")
-    found = sweep(
+    result = sweep(
         '[base]\npipeline.lexical.stop_words = "none"\n'
         "[grid]\nchunking.max_tokens = [8, 64]\nchunking.overlap_tokens = [0]\n"
     )
@@ -112,10 +115,10 @@ def test_the_pipeline_is_changed_key_by_key(folder: Path) -> None:
             'lexical = { stop_words = "none" }',
         )
     )
-    assert found.outcomes[0].evaluation is not None
-    assert found.outcomes[0].evaluation.means == evaluate(folder).mean()
-    systems_ = [one.evaluation.provenance.system for one in found.outcomes if one.evaluation]
-    assert [one["chunk"]["size"] for one in systems_] == [8, 64]
+    assert result.outcomes[0].evaluation is not None
+    assert result.outcomes[0].evaluation.means == evaluate(folder).mean()
+    systems_ = [system.evaluation.provenance.system for system in result.outcomes if system.evaluation]
+    assert [system["chunk"]["size"] for system in systems_] == [8, 64]
     assert read_log(folder / "experiments.json")[0].changes == {
         "pipeline.lexical.stop_words": "none",
         "pipeline.chunk.size": 8,
@@ -131,9 +134,9 @@ def test_a_sweep_again_asks_nothing_and_adds_nothing(folder: Path) -> None:
     runs = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
     log = (folder / "experiments.json").read_bytes()
     second = sweep(text, said=said)
-    assert sum("answered before" in one for one in said) == 2
-    assert [one.answered_before for one in (*first.outcomes, *second.outcomes)] == [False, False, True, True]
-    assert [one.id for one in second.outcomes] == [one.id for one in first.outcomes]
+    assert sum("answered before" in line for line in said) == 2
+    assert [line.answered_before for line in (*first.outcomes, *second.outcomes)] == [False, False, True, True]
+    assert [line.id for line in second.outcomes] == [line.id for line in first.outcomes]
     assert {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()} == runs
     assert (folder / "experiments.json").read_bytes() == log
     sweep(text, SweepSettings(again=True))
@@ -143,31 +146,31 @@ def test_a_sweep_again_asks_nothing_and_adds_nothing(folder: Path) -> None:
 def test_what_another_system_answered_in_an_earlier_sweep_is_not_used(folder: Path) -> None:
     """Nobody knows whether its code is still the same."""
     sweep(systems("better"))
-    assert asked().total() == 24
+    assert count_questions().total() == 24
     sweep(systems("better"))
-    assert asked().total() == 48
+    assert count_questions().total() == 48
 
 
 def test_a_variant_that_fails_is_recorded_and_the_others_go_on(folder: Path) -> None:
     """Its error is in the log; it is no variant to correct for."""
     said: list[str] = []
-    found = sweep(systems("broken", "better"), said=said)
-    assert words(found) == {"broken": "REJECTED", "better": "ACCEPTED"}
-    assert "every one of 24 queries failed: ConnectionError: refused" in found.outcomes[0].error
-    assert found.tested == 1
+    result = sweep(systems("broken", "better"), said=said)
+    assert words(result) == {"broken": "REJECTED", "better": "ACCEPTED"}
+    assert "every one of 24 queries failed: ConnectionError: refused" in result.outcomes[0].error
+    assert result.tested == 1
     first, second = read_log(folder / "experiments.json")
     assert (first.verdict, first.results) == ("REJECTED", {})
-    assert first.record["error"] == found.outcomes[0].error
+    assert first.record["error"] == result.outcomes[0].error
     assert second.verdict == "ACCEPTED"
-    assert any("failed: every one" in one for one in said)
+    assert any("failed: every one" in line for line in said)
 
 
 def test_combinations_of_a_grid_that_make_no_sense_are_left_out(folder: Path) -> None:
     """An overlap of more than half the size is told at once, recorded, and not asked."""
     record_baseline(folder, "pipeline")
     said: list[str] = []
-    found = sweep('[grid]\n"pipeline.chunk.size" = [32, 128]\n"pipeline.chunk.overlap" = [4, 50]\n', said=said)
-    errors = [one.error for one in found.outcomes]
+    result = sweep('[grid]\n"pipeline.chunk.size" = [32, 128]\n"pipeline.chunk.overlap" = [4, 50]\n', said=said)
+    errors = [outcome.error for outcome in result.outcomes]
     assert [bool(error) for error in errors] == [False, True, False, False]
     assert errors[1] == "sentence: overlap = 50; choose at most 16, half of size = 32"
     assert said[0] == f"size=32 overlap=50 cannot be tried: {errors[1]}"
@@ -189,7 +192,7 @@ def test_combinations_of_a_grid_that_make_no_sense_are_left_out(folder: Path) ->
         ('[base]\n"eval.k" = 5\n[[variant]]\n', "cannot be compared: they differ in k (5, was 10)"),
         ('project = "nowhere"\n[[variant]]\n', "no such file or folder"),
         ('policy = "defalt"\n[[variant]]\n', "unknown policy 'defalt', did you mean 'default'?"),
-        ('objective = "nDCG@7"\n[[variant]]\n', "the baseline has no scores of nDCG@7 for single queries"),
+        ('objective = "DupRate@7"\n[[variant]]\n', "the baseline has no scores of DupRate@7 for single queries"),
         ('[base]\n"gate.must_pass" = ["q99"]\n[[variant]]\n', "must_pass names query 'q99'"),
     ],
 )
@@ -209,14 +212,14 @@ def test_a_golden_set_without_a_question_of_the_baseline_is_refused(folder: Path
     (folder / "karat.toml").write_text((folder / "karat.toml").read_text().replace('"set"', '"changed"'))
     with pytest.raises(InputError, match="has no question in common with golden set"):
         sweep(systems("better"))
-    assert not asked()
+    assert not count_questions()
 
 
 def test_another_rule_for_undefined_values_is_refused(folder: Path) -> None:
     """Variants whose undefined values count as 1 are not held against a baseline whose do not."""
     with pytest.raises(InputError, match=r"they differ in undefined \('one', was 'exclude'\)"):
         sweep(systems("better"), SweepSettings(scoring={"undefined": "one"}))
-    assert not asked()
+    assert not count_questions()
 
 
 def test_a_damaged_log_is_told_before_anything_is_asked(folder: Path) -> None:
@@ -225,7 +228,7 @@ def test_a_damaged_log_is_told_before_anything_is_asked(folder: Path) -> None:
     with pytest.raises(InputError, match=r"experiments.json, line 1: is not valid JSON"):
         sweep(systems("better"))
     assert (folder / "experiments.json").read_text() == '{"experiments": ['
-    assert not asked()
+    assert not count_questions()
 
 
 def test_a_log_that_is_damaged_meanwhile_costs_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,17 +244,17 @@ def test_a_log_that_is_damaged_meanwhile_costs_no_answer(folder: Path, monkeypat
     assert log.read_text() == "{"
     log.unlink()
     assert words(sweep(systems("better"))) == {"better": "ACCEPTED"}
-    assert set(asked().values()) == {1}
+    assert set(count_questions().values()) == {1}
 
 
 def test_without_a_baseline_the_numbers_are_there_and_nothing_is_accepted(folder: Path) -> None:
     """It is said before the first question; a gain on nothing is refused."""
     (folder / "baseline.json").unlink()
     said: list[str] = []
-    found = sweep(systems("better"), said=said)
+    result = sweep(systems("better"), said=said)
     assert "there is no baseline yet" in said[0]
-    assert found.outcomes[0].verdict.reason.startswith("inconclusive: RR@10: there is no baseline yet")
-    assert found.outcomes[0].evaluation is not None
+    assert result.outcomes[0].verdict.reason.startswith("inconclusive: RR@10: there is no baseline yet")
+    assert result.outcomes[0].evaluation is not None
     with pytest.raises(InputError, match="a gain is asked for, and there is no baseline to gain on"):
         sweep("require_gain = true\n" + systems("better"))
 
@@ -264,8 +267,8 @@ def test_the_front_of_quality_and_latency(folder: Path) -> None:
         "def slow_better(query, k):\n    time.advance(0.004)\n    return better(query, k)\n"
         "def slower(query, k):\n    time.advance(0.02)\n    return plain(query, k)\n"
     )
-    found = sweep(f'[grid]\n"eval.system" = ["slow_ones:slow_better", "slow_ones:slower", "{MODULE}:plain"]\n')
-    assert [one.pareto for one in found.outcomes] == [True, False, True]
+    result = sweep(f'[grid]\n"eval.system" = ["slow_ones:slow_better", "slow_ones:slower", "{MODULE}:plain"]\n')
+    assert [outcome.pareto for outcome in result.outcomes] == [True, False, True]
 
 
 def test_an_interrupted_sweep_goes_on_where_it_was(folder: Path) -> None:
@@ -283,12 +286,12 @@ def test_an_interrupted_sweep_goes_on_where_it_was(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_sweep(read_sweep("sweep.toml"), progress=progress)
     assert not (folder / "experiments.json").exists()
-    assert asked().total() == 30
-    found = sweep(text)
-    assert words(found) == {"same": "ACCEPTED", "better": "ACCEPTED"}
-    assert not any(one.answered_before for one in found.outcomes)
-    assert asked().total() == 48
-    assert set(asked().values()) == {1}
+    assert count_questions().total() == 30
+    result = sweep(text)
+    assert words(result) == {"same": "ACCEPTED", "better": "ACCEPTED"}
+    assert not any(outcome.answered_before for outcome in result.outcomes)
+    assert count_questions().total() == 48
+    assert set(count_questions().values()) == {1}
     assert [path.suffix for path in (folder / "runs").iterdir()] == [".jsonl", ".jsonl"]
 
 
@@ -302,7 +305,7 @@ def test_a_damaged_run_is_asked_again(folder: Path) -> None:
     assert run is not None
     run.write_text(run.read_text()[:-30])
     second = sweep(text, said=said)
-    assert any("it is asked again" in one for one in said)
+    assert any("it is asked again" in line for line in said)
     assert second.outcomes[0].evaluation is not None
     assert second.outcomes[0].evaluation.means == {"RR@10": 1.0, "P@1": 1.0}
 
@@ -313,8 +316,8 @@ def test_a_system_that_changes_the_folder_takes_nothing_with_it(folder: Path) ->
     (folder / "wanders.py").write_text(
         f"import os\nfrom {MODULE} import better\ndef find(query, k):\n    os.chdir('/')\n    return better(query, k)\n"
     )
-    found = sweep(f'[grid]\n"eval.system" = ["wanders:find", "{MODULE}:better"]\n')
-    assert [one.verdict.word for one in found.outcomes] == ["ACCEPTED", "ACCEPTED"]
+    result = sweep(f'[grid]\n"eval.system" = ["wanders:find", "{MODULE}:better"]\n')
+    assert [outcome.verdict.word for outcome in result.outcomes] == ["ACCEPTED", "ACCEPTED"]
     assert Path.cwd() == folder
     assert len(read_log("experiments.json")) == 2
 
@@ -358,7 +361,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Drop the message."""
 
 
 @pytest.fixture
@@ -384,8 +387,8 @@ def test_the_same_chunks_are_embedded_once(folder: Path, embedder: Counting) -> 
     """
     url = f"http://127.0.0.1:{embedder.server_port}/v1"
     base = f'[base]\npipeline.dense = true\n"pipeline.embedder" = {{ kind = "openai", model = "toy", url = "{url}" }}\n'
-    found = sweep(f'{base}[grid]\n"pipeline.lexical.k1" = [0.9, 1.2]\n"pipeline.fusion.k" = [10, 60]\n')
-    assert not any(one.error for one in found.outcomes)
+    result = sweep(f'{base}[grid]\n"pipeline.lexical.k1" = [0.9, 1.2]\n"pipeline.fusion.k" = [10, 60]\n')
+    assert not any(outcome.error for outcome in result.outcomes)
     counted = Counter(embedder.texts)
     assert [counted[document.text] for document in SET.documents] == [1] * 24
     assert [counted[query.text] for query in SET.queries] == [4] + [1] * 23
@@ -404,11 +407,11 @@ def test_an_embedder_or_chunker_that_has_only_a_name_can_be_changed_inside(folde
     (folder / "karat.toml").write_text(
         (folder / "karat.toml").read_text().replace("dense = false", 'chunk = "fixed"\nembedder = "openai:toy"')
     )
-    found = sweep(f'[[variant]]\npipeline.embedder.url = "{url}"\npipeline.chunk.size = 64\n')
-    assert found.outcomes[0].evaluation is not None
-    made = found.outcomes[0].evaluation.provenance.system
-    assert (made["embedder"]["model"], made["embedder"]["url"]) == ("toy", url)
-    assert (made["chunk"]["chunker"], made["chunk"]["size"]) == ("fixed", 64)
+    result = sweep(f'[[variant]]\npipeline.embedder.url = "{url}"\npipeline.chunk.size = 64\n')
+    assert result.outcomes[0].evaluation is not None
+    system = result.outcomes[0].evaluation.provenance.system
+    assert (system["embedder"]["model"], system["embedder"]["url"]) == ("toy", url)
+    assert (system["chunk"]["chunker"], system["chunk"]["size"]) == ("fixed", 64)
 
 
 def test_a_damaged_list_of_finished_runs_costs_answers_and_nothing_else(folder: Path) -> None:
@@ -417,7 +420,7 @@ def test_a_damaged_list_of_finished_runs_costs_answers_and_nothing_else(folder: 
     Path("sweep.toml").write_text(text)
 
     def stop(stage: str, done: int, total: int) -> None:
-        if stage == "asking" and asked().total() > 30:
+        if stage == "asking" and count_questions().total() > 30:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -432,7 +435,7 @@ def test_a_folder_for_runs_that_cannot_be_made(folder: Path) -> None:
     """It is told in the system's own words before anything is asked."""
     with pytest.raises(InputError, match=r"karat\.toml/runs: cannot be made: Not a directory"):
         sweep(systems("better"), SweepSettings(runs=Path("karat.toml/runs")))
-    assert not asked()
+    assert not count_questions()
 
 
 def test_whoever_waits_for_a_folder_says_so(tmp_path: Path) -> None:

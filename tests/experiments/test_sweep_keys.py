@@ -45,8 +45,8 @@ def sweep(text: str) -> dict[str, float | None]:
 def test_a_parameter_of_ones_own_retriever_is_swept(folder: Path) -> None:
     """Each value is a system of its own, with the score that it should have."""
     base = f'[base]\n"eval.system" = "{MODULE}:mixing"\n'
-    found = sweep(base + '[grid]\n"eval.parameters.alpha" = [0.25, 0.5, 1.0]\n')
-    assert found == {"alpha=0.25": 0.25, "alpha=0.5": 0.5, "alpha=1.0": 1.0}
+    result = sweep(base + '[grid]\n"eval.parameters.alpha" = [0.25, 0.5, 1.0]\n')
+    assert result == {"alpha=0.25": 0.25, "alpha=0.5": 0.5, "alpha=1.0": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,5 @@ def test_what_the_system_does_not_read_is_refused(folder: Path, text: str, messa
 
 def test_a_key_that_matters_only_with_another_is_fine(folder: Path) -> None:
     """Without feedback its number of terms has no effect; with it, it has."""
-    found = sweep('[grid]\n"pipeline.lexical.k1" = [1.2, 1.6]\n"pipeline.depth" = [5, 100]\n')
-    assert len(found) == 4
+    result = sweep('[grid]\n"pipeline.lexical.k1" = [1.2, 1.6]\n"pipeline.depth" = [5, 100]\n')
+    assert len(result) == 4

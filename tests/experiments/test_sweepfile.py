@@ -22,12 +22,12 @@ def read(folder: Path, text: str, **options: int) -> Sweep:
 
 def test_a_grid_is_every_combination_and_the_last_key_turns_fastest(tmp_path: Path) -> None:
     """Two values by three give six variants, named by what they change."""
-    found = read(tmp_path, '[grid]\n"pipeline.chunk.size" = [128, 256]\n"pipeline.lexical.k1" = [0.9, 1.2, 1.6]\n')
-    assert [one.name for one in found.variants] == [
+    plan = read(tmp_path, '[grid]\n"pipeline.chunk.size" = [128, 256]\n"pipeline.lexical.k1" = [0.9, 1.2, 1.6]\n')
+    assert [variant.name for variant in plan.variants] == [
         f"size={size} k1={k1}" for size in (128, 256) for k1 in (0.9, 1.2, 1.6)
     ]
-    assert found.variants[0].changes == {"pipeline.chunk.size": 128, "pipeline.lexical.k1": 0.9}
-    assert (found.grid, found.project, found.objective, found.require_gain) == (True, tmp_path, None, False)
+    assert plan.variants[0].changes == {"pipeline.chunk.size": 128, "pipeline.lexical.k1": 0.9}
+    assert (plan.grid, plan.project, plan.objective, plan.require_gain) == (True, tmp_path, None, False)
 
 
 @pytest.mark.parametrize(
@@ -47,25 +47,25 @@ def test_a_key_can_be_written_in_every_way_that_toml_has(tmp_path: Path, text: s
 
 def test_a_list_has_names_or_gets_them(tmp_path: Path) -> None:
     """A key in quotes takes a table whole; a variant without keys is the configuration as it is."""
-    found = read(
+    plan = read(
         tmp_path,
         '[[variant]]\nname = "whole"\ndescription = "no cutting"\n"pipeline.chunk" = { name = "whole" }\n'
         "[[variant]]\npipeline.lexical.k1 = 0.9\n[[variant]]\n",
     )
-    assert found.variants == (
+    assert plan.variants == (
         Variant(name="whole", description="no cutting", changes={"pipeline.chunk": {"name": "whole"}}),
         Variant(name="k1=0.9", changes={"pipeline.lexical.k1": 0.9}),
         Variant(name="as it is", changes={}),
     )
-    assert not found.grid
+    assert not plan.grid
 
 
 def test_an_objective_asks_for_a_gain_unless_the_file_says_otherwise(tmp_path: Path) -> None:
     """The measure gets its canonical name, and the paths are those of the file's folder."""
     grid = '[grid]\n"pipeline.depth" = [1]\n'
-    found = read(tmp_path, f'objective = "ndcg@5"\nproject = "sub"\npolicy = "strict.toml"\n{grid}')
-    assert (found.objective, found.require_gain) == ("nDCG@5", True)
-    assert (found.project, found.policy) == (tmp_path / "sub", f"{tmp_path}/strict.toml")
+    plan = read(tmp_path, f'objective = "ndcg@5"\nproject = "sub"\npolicy = "strict.toml"\n{grid}')
+    assert (plan.objective, plan.require_gain) == ("nDCG@5", True)
+    assert (plan.project, plan.policy) == (tmp_path / "sub", f"{tmp_path}/strict.toml")
     assert not read(tmp_path, f'objective = "RR"\nrequire_gain = false\n{grid}').require_gain
     assert read(tmp_path, f'require_gain = true\npolicy = "rig"\n{grid}').policy == "rig"
 

@@ -16,14 +16,14 @@ import pytest
 from cli.gate_project import edited, make_project, make_run, make_set
 from karat.core import GoldenSet, InputError, MeasureError, UsageError
 from karat.experiments import Trend, _history, read_trend, trend_document
-from karat.projects import _saved_runs
+from karat.projects.saved_runs import _files
 from karat.schema import SystemChange, TrendRun, to_json
 
 FIRST, THIRD = [1] * 12, [3] * 12
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> GoldenSet:
+def golden_set(tmp_path: Path) -> GoldenSet:
     """A project with a golden set and no runs."""
     return make_project(tmp_path)
 
@@ -34,7 +34,7 @@ def runs_of(trend: Trend) -> tuple[TrendRun, ...]:
 
 
 def names(trend: Trend, history: int = 0) -> list[str]:
-    """Give the runs of a history by their files."""
+    """Return the runs of a history by their files."""
     return [point.file.path.name.removesuffix(".jsonl") for point in trend.histories[history].points]
 
 
@@ -51,11 +51,11 @@ def begun(path: Path, moment: str) -> Path:
     return edited(path, lambda line: line | {"begun": moment} if "karat" in line else line)
 
 
-def test_runs_are_scored_and_told_what_changed(tmp_path: Path, made: GoldenSet) -> None:
+def test_runs_are_scored_and_told_what_changed(tmp_path: Path, golden_set: GoldenSet) -> None:
     """By hand: all first is 1, all third 1/3, p95 of equal times that time; the system's size went from 8 to 9."""
-    make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa", system={"chunk": {"size": 8}, "k1": 1})
-    make_run(tmp_path, made, THIRD, "p-2026-01-03-00000000", system={"chunk": {"size": 9}, "k1": 1}, ms=20.0)
-    make_run(tmp_path, made, THIRD, "p-2026-01-03-00000000-2", system={"chunk": {"size": 9}, "k1": 1}, ms=None)
+    make_run(tmp_path, golden_set, FIRST, "p-2026-01-02-aaaaaaaa", system={"chunk": {"size": 8}, "k1": 1})
+    make_run(tmp_path, golden_set, THIRD, "p-2026-01-03-00000000", system={"chunk": {"size": 9}, "k1": 1}, ms=20.0)
+    make_run(tmp_path, golden_set, THIRD, "p-2026-01-03-00000000-2", system={"chunk": {"size": 9}, "k1": 1}, ms=None)
     (history,) = read_trend([tmp_path]).histories
     assert [point.evaluation.mean("RR@10") for point in history.points] == pytest.approx([1, 1 / 3, 1 / 3])
     assert [point.changes for point in history.points] == [None, (("chunk.size", 9, 8),), ()]
@@ -65,46 +65,46 @@ def test_runs_are_scored_and_told_what_changed(tmp_path: Path, made: GoldenSet) 
     assert runs[1].changes == (SystemChange(key="chunk.size", now=9, was=8),)
 
 
-def test_runs_of_one_day_stand_in_the_order_in_which_they_were_begun(tmp_path: Path, made: GoldenSet) -> None:
+def test_runs_of_one_day_stand_in_the_order_in_which_they_were_begun(tmp_path: Path, golden_set: GoldenSet) -> None:
     """Whatever their names are, which a hash decides, and whatever happened to their files since."""
     times = {"d": "01:00:00", "b": "01:00:01", "a": "09:30:00", "c": "23:59:59"}
     for letter in reversed(times):
-        path = make_run(tmp_path, made, FIRST, f"p-2026-01-02-{letter * 8}")
+        path = make_run(tmp_path, golden_set, FIRST, f"p-2026-01-02-{letter * 8}")
         begun(path, f"2026-01-02T{times[letter]}Z")
-    make_run(tmp_path, made, FIRST, "a-2026-01-03-aaaaaaaa")
-    found = read_trend([tmp_path])
-    assert names(found) == [*(f"p-2026-01-02-{letter * 8}" for letter in times), "a-2026-01-03-aaaaaaaa"]
-    first, *_ = runs_of(found)
+    make_run(tmp_path, golden_set, FIRST, "a-2026-01-03-aaaaaaaa")
+    trend = read_trend([tmp_path])
+    assert names(trend) == [*(f"p-2026-01-02-{letter * 8}" for letter in times), "a-2026-01-03-aaaaaaaa"]
+    first, *_ = runs_of(trend)
     assert (first.time, first.time_from) == ("2026-01-02T01:00:00Z", "begun")
     assert names(read_trend([tmp_path], last=2)) == ["p-2026-01-02-cccccccc", "a-2026-01-03-aaaaaaaa"]
 
 
-def test_where_a_run_says_no_time_that_of_its_file_counts(tmp_path: Path, made: GoldenSet) -> None:
+def test_where_a_run_says_no_time_that_of_its_file_counts(tmp_path: Path, golden_set: GoldenSet) -> None:
     """Also among runs that do, and also where it was finished after midnight."""
-    begun(make_run(tmp_path, made, FIRST, "p-2026-01-02-bbbbbbbb"), "2026-01-02T12:00:00Z")
-    at(make_run(tmp_path, made, FIRST, "p-2026-01-02-cccccccc"), "2026-01-02T08:00:00")
-    at(make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa"), "2026-01-03T00:10:00")
-    found = read_trend([tmp_path])
-    assert names(found) == ["p-2026-01-02-cccccccc", "p-2026-01-02-bbbbbbbb", "p-2026-01-02-aaaaaaaa"]
-    assert [run.time_from for run in runs_of(found)] == ["modified", "begun", "modified"]
+    begun(make_run(tmp_path, golden_set, FIRST, "p-2026-01-02-bbbbbbbb"), "2026-01-02T12:00:00Z")
+    at(make_run(tmp_path, golden_set, FIRST, "p-2026-01-02-cccccccc"), "2026-01-02T08:00:00")
+    at(make_run(tmp_path, golden_set, FIRST, "p-2026-01-02-aaaaaaaa"), "2026-01-03T00:10:00")
+    trend = read_trend([tmp_path])
+    assert names(trend) == ["p-2026-01-02-cccccccc", "p-2026-01-02-bbbbbbbb", "p-2026-01-02-aaaaaaaa"]
+    assert [run.time_from for run in runs_of(trend)] == ["modified", "begun", "modified"]
 
 
 @pytest.mark.parametrize("made_old", [False, True])
-def test_a_time_that_is_not_of_the_day_says_nothing(tmp_path: Path, made: GoldenSet, made_old: bool) -> None:
+def test_a_time_that_is_not_of_the_day_says_nothing(tmp_path: Path, golden_set: GoldenSet, made_old: bool) -> None:
     """A file that was copied or renamed stands by its name: the tenth after the second, one without a number first."""
     stems = ["a-2026-01-03-cccccccc", "p-2026-01-02-bbbbbb99", *(f"p-2026-01-02-bbbbbb99-{n}" for n in (2, 10))]
     for hour, stem in enumerate(reversed(stems)):
-        path = make_run(tmp_path, made, FIRST, stem)
+        path = make_run(tmp_path, golden_set, FIRST, stem)
         at(path, f"2026-01-07T0{hour}:00:00") if made_old else begun(path, f"2025-01-01T0{hour}:00:00Z")
-    found = read_trend([tmp_path])
-    assert names(found) == [*stems[1:], stems[0]]
-    assert {run.time for run in runs_of(found)} == {None}
+    trend = read_trend([tmp_path])
+    assert names(trend) == [*stems[1:], stems[0]]
+    assert {run.time for run in runs_of(trend)} == {None}
 
 
-def test_the_day_in_a_name_counts_before_the_one_that_the_run_says(tmp_path: Path, made: GoldenSet) -> None:
+def test_the_day_in_a_name_counts_before_the_one_that_the_run_says(tmp_path: Path, golden_set: GoldenSet) -> None:
     """Who gives a file a day of his own wants to see it there; one without a day has that of its run."""
-    begun(make_run(tmp_path, made, FIRST, "p-2026-01-05-aaaaaaaa"), "2026-01-01T00:00:00Z")
-    begun(make_run(tmp_path, made, FIRST, "mine"), "2026-01-03T10:00:00Z")
+    begun(make_run(tmp_path, golden_set, FIRST, "p-2026-01-05-aaaaaaaa"), "2026-01-01T00:00:00Z")
+    begun(make_run(tmp_path, golden_set, FIRST, "mine"), "2026-01-03T10:00:00Z")
     runs = runs_of(read_trend([tmp_path]))
     assert [(run.run, run.date, run.date_from) for run in runs] == [
         ("mine.jsonl", "2026-01-03", "begun"), ("p-2026-01-05-aaaaaaaa.jsonl", "2026-01-05", "name"),
@@ -114,40 +114,40 @@ def test_the_day_in_a_name_counts_before_the_one_that_the_run_says(tmp_path: Pat
 @pytest.mark.parametrize(
     "stem", ["mine", "p-2026-02-30-aaaaaaaa", "p-2026-01-02", "p-2026-01-02-nothexno", "p-2026-01-02-aaaaaaaa-new"]
 )
-def test_without_a_day_that_of_the_file_counts(tmp_path: Path, made: GoldenSet, stem: str) -> None:
+def test_without_a_day_that_of_the_file_counts(tmp_path: Path, golden_set: GoldenSet, stem: str) -> None:
     """Also where the name only looks like one of karat's; it is said where the day is from."""
-    at(make_run(tmp_path, made, FIRST, stem), "2025-12-31T01:00:00")
-    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
+    at(make_run(tmp_path, golden_set, FIRST, stem), "2025-12-31T01:00:00")
+    make_run(tmp_path, golden_set, FIRST, "p-2026-01-01-aaaaaaaa")
     first, second = runs_of(read_trend([tmp_path]))
     assert (first.run, first.date, first.date_from) == (f"{stem}.jsonl", "2025-12-31", "modified")
     assert (second.date, second.date_from) == ("2026-01-01", "name")
 
 
-def test_runs_on_another_golden_set_are_listed_apart(tmp_path: Path, made: GoldenSet) -> None:
+def test_runs_on_another_golden_set_are_listed_apart(tmp_path: Path, golden_set: GoldenSet) -> None:
     """They are in no history, have no score, and what changed is told against the run before on the same set."""
-    queries = tuple(replace(query, text=f"{query.text}!") for query in made.queries)
-    other = replace(made, name="other", queries=queries)
-    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa", system={"size": 1})
+    queries = tuple(replace(query, text=f"{query.text}!") for query in golden_set.queries)
+    other = replace(golden_set, name="other", queries=queries)
+    make_run(tmp_path, golden_set, FIRST, "p-2026-01-01-aaaaaaaa", system={"size": 1})
     make_run(tmp_path, other, THIRD, "p-2026-01-02-aaaaaaaa", system={"size": 2})
-    make_run(tmp_path, made, THIRD, "p-2026-01-03-aaaaaaaa", system={"size": 1})
-    found = read_trend([tmp_path])
-    assert names(found) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"]
-    assert found.histories[0].points[1].changes == ()
-    (apart,) = trend_document(found).apart
+    make_run(tmp_path, golden_set, THIRD, "p-2026-01-03-aaaaaaaa", system={"size": 1})
+    trend = read_trend([tmp_path])
+    assert names(trend) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"]
+    assert trend.histories[0].points[1].changes == ()
+    (apart,) = trend_document(trend).apart
     assert (apart.run, apart.golden["name"], apart.queries) == ("p-2026-01-02-aaaaaaaa.jsonl", "other", 12)
     assert not hasattr(apart, "measures")
 
 
-def test_a_run_that_was_asked_otherwise_is_a_history_of_its_own(tmp_path: Path, made: GoldenSet) -> None:
+def test_a_run_that_was_asked_otherwise_is_a_history_of_its_own(tmp_path: Path, golden_set: GoldenSet) -> None:
     """Scores of another k do not mean the same; the history with the newest run comes first and says how it differs."""
-    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
-    make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa", k=20)
-    make_run(tmp_path, made, FIRST, "p-2026-01-03-aaaaaaaa")
-    found = read_trend([tmp_path])
-    assert [names(found, 0), names(found, 1)] == [
+    make_run(tmp_path, golden_set, FIRST, "p-2026-01-01-aaaaaaaa")
+    make_run(tmp_path, golden_set, FIRST, "p-2026-01-02-aaaaaaaa", k=20)
+    make_run(tmp_path, golden_set, FIRST, "p-2026-01-03-aaaaaaaa")
+    trend = read_trend([tmp_path])
+    assert [names(trend, 0), names(trend, 1)] == [
         ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"], ["p-2026-01-02-aaaaaaaa"],
     ]  # fmt: skip
-    assert [one.asked for one in found.histories] == [{"k": 10}, {"k": 20}]
+    assert [history.asked for history in trend.histories] == [{"k": 10}, {"k": 20}]
 
 
 def _cut(path: Path) -> None:
@@ -192,54 +192,54 @@ def _dangling(path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_run_is_told_and_the_others_are_shown(
-    tmp_path: Path, made: GoldenSet, harm: Any, reason: str
+    tmp_path: Path, golden_set: GoldenSet, harm: Any, reason: str
 ) -> None:
     """It is neither a reason to show nothing nor passed over in silence."""
-    make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
-    harm(make_run(tmp_path, made, FIRST, "p-2026-01-02-aaaaaaaa"))
-    make_run(tmp_path, made, THIRD, "p-2026-01-03-aaaaaaaa")
-    found = read_trend([tmp_path])
-    assert names(found) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"]
-    ((file, told),) = found.skipped
-    assert reason in told
-    assert told.startswith(str(file.path))
+    make_run(tmp_path, golden_set, FIRST, "p-2026-01-01-aaaaaaaa")
+    harm(make_run(tmp_path, golden_set, FIRST, "p-2026-01-02-aaaaaaaa"))
+    make_run(tmp_path, golden_set, THIRD, "p-2026-01-03-aaaaaaaa")
+    trend = read_trend([tmp_path])
+    assert names(trend) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-03-aaaaaaaa"]
+    ((file, message),) = trend.skipped
+    assert reason in message
+    assert message.startswith(str(file.path))
 
 
-def test_only_the_newest_are_read_where_that_is_asked(tmp_path: Path, made: GoldenSet) -> None:
+def test_only_the_newest_are_read_where_that_is_asked(tmp_path: Path, golden_set: GoldenSet) -> None:
     """Damaged files and other sets between them do not count; of older files nothing but the first line is read."""
     for day in range(1, 6):
-        make_run(tmp_path, made, FIRST, f"p-2026-01-0{day}-aaaaaaaa")
+        make_run(tmp_path, golden_set, FIRST, f"p-2026-01-0{day}-aaaaaaaa")
     for day in (1, 4):
         _cut(tmp_path / "runs" / f"p-2026-01-0{day}-aaaaaaaa.jsonl")
-    found = read_trend([tmp_path], last=2)
-    assert names(found) == ["p-2026-01-03-aaaaaaaa", "p-2026-01-05-aaaaaaaa"]
-    assert [file.path.name for file, _ in found.skipped] == ["p-2026-01-04-aaaaaaaa.jsonl"]
-    assert found.histories[0].points[0].changes is None
+    trend = read_trend([tmp_path], last=2)
+    assert names(trend) == ["p-2026-01-03-aaaaaaaa", "p-2026-01-05-aaaaaaaa"]
+    assert [file.path.name for file, _ in trend.skipped] == ["p-2026-01-04-aaaaaaaa.jsonl"]
+    assert trend.histories[0].points[0].changes is None
     with pytest.raises(UsageError, match="at least 1"):
         read_trend([tmp_path], last=0)
 
 
-def test_runs_can_be_named(tmp_path: Path, made: GoldenSet) -> None:
+def test_runs_can_be_named(tmp_path: Path, golden_set: GoldenSet) -> None:
     """The project is the one that they lie in; one that is named twice is one run, and a gzipped one is read."""
-    one = make_run(tmp_path, made, FIRST, "p-2026-01-01-aaaaaaaa")
-    other = make_run(tmp_path, made, THIRD, "p-2026-01-02-aaaaaaaa")
+    run = make_run(tmp_path, golden_set, FIRST, "p-2026-01-01-aaaaaaaa")
+    other = make_run(tmp_path, golden_set, THIRD, "p-2026-01-02-aaaaaaaa")
     packed = other.with_name(other.name + ".gz")
     packed.write_bytes(gzip.compress(other.read_bytes()))
-    found = read_trend([packed, one, one])
-    assert names(found) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-02-aaaaaaaa.jsonl.gz"]
-    assert all(point.file.day_from == "name" for point in found.histories[0].points)
+    trend = read_trend([packed, run, run])
+    assert names(trend) == ["p-2026-01-01-aaaaaaaa", "p-2026-01-02-aaaaaaaa.jsonl.gz"]
+    assert all(point.file.day_from == "name" for point in trend.histories[0].points)
 
 
 def test_runs_that_were_kept_elsewhere(tmp_path: Path) -> None:
     """Files, a folder of them, or one with ``runs`` in it; the project is the one that is named."""
     project, kept = tmp_path / "project", tmp_path / "kept"
     project.mkdir()
-    made = make_project(project)
-    run = make_run(kept, made, FIRST, "p-2026-01-01-aaaaaaaa")
+    golden_set = make_project(project)
+    run = make_run(kept, golden_set, FIRST, "p-2026-01-01-aaaaaaaa")
     for paths in ([run], [kept], [kept / "runs"]):
-        found = read_trend(paths, golden=project)
-        assert names(found) == ["p-2026-01-01-aaaaaaaa"]
-        assert found.project.config.folder == project
+        trend = read_trend(paths, golden=project)
+        assert names(trend) == ["p-2026-01-01-aaaaaaaa"]
+        assert trend.project.config.folder == project
     with pytest.raises(InputError, match=r"project/runs: there are no runs yet|project: there are no runs yet"):
         read_trend([project], golden=project)
     with pytest.raises(InputError, match="no such file or folder"):
@@ -248,11 +248,11 @@ def test_runs_that_were_kept_elsewhere(tmp_path: Path) -> None:
         read_trend([kept])
 
 
-def test_what_makes_no_sense_is_refused(tmp_path: Path, made: GoldenSet) -> None:
+def test_what_makes_no_sense_is_refused(tmp_path: Path, golden_set: GoldenSet) -> None:
     """No runs, a file that is not there, two projects, a project among files, an unknown measure."""
     with pytest.raises(InputError, match=r"runs: there are no runs yet; 'karat eval' makes them"):
         read_trend([tmp_path])
-    run = make_run(tmp_path, made, FIRST)
+    run = make_run(tmp_path, golden_set, FIRST)
     with pytest.raises(InputError, match="no such file"):
         read_trend([tmp_path / "runs" / "gone.jsonl"])
     for paths in ([], [tmp_path, tmp_path], [tmp_path, run]):
@@ -268,22 +268,24 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, made: GoldenSet) -> None
 
 def test_a_measure_without_a_value_is_none(tmp_path: Path) -> None:
     """Where nothing is judged no recall is known: null in the document, which holds no NaN."""
-    made = make_project(tmp_path, made=make_set(judgments=()))
+    golden_set = make_project(tmp_path, golden_set=make_set(judgments=()))
     run = make_run(tmp_path, make_set(), FIRST)
     head = json.loads(make_run(tmp_path, replace(make_set(), judgments=()), [], "empty").read_text().splitlines()[0])
     edited(run, lambda line: head if "karat" in line else line)
     (tmp_path / "runs" / "empty.jsonl").unlink()
-    assert not made.judgments
+    assert not golden_set.judgments
     report = trend_document(read_trend([tmp_path], ["R@5"]))
     assert report.histories[0].runs[0].measures == {"R@5": None}
     to_json(report)
 
 
-def test_each_run_is_read_and_scored_once(tmp_path: Path, made: GoldenSet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_run_is_read_and_scored_once(
+    tmp_path: Path, golden_set: GoldenSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However many there are; the set's fingerprint, as slow as a run, is taken once for reading."""
     for day in range(1, 21):
-        make_run(tmp_path, made, FIRST, f"p-2026-01-{day:02}-aaaaaaaa")
-    places = {"read_run_file": _saved_runs, "score_run": _history, "fingerprint": _history}
+        make_run(tmp_path, golden_set, FIRST, f"p-2026-01-{day:02}-aaaaaaaa")
+    places = {"read_run_file": _files, "score_run": _history, "fingerprint": _history}
     counted = dict.fromkeys(places, 0)
 
     def counting(name: str) -> Any:
@@ -298,16 +300,16 @@ def test_each_run_is_read_and_scored_once(tmp_path: Path, made: GoldenSet, monke
     for name in counted:
         monkeypatch.setattr(places[name], name, counting(name))
     steps: list[tuple[int, int]] = []
-    found = read_trend([tmp_path], progress=lambda *far: steps.append(far))
+    trend = read_trend([tmp_path], progress=lambda *far: steps.append(far))
     assert counted == {"read_run_file": 20, "score_run": 20, "fingerprint": 1}
     assert steps == [(i, 20) for i in range(1, 21)]
-    assert not any(point.evaluation.has_queries or point.evaluation.lists for point in found.histories[0].points)
+    assert not any(point.evaluation.has_queries or point.evaluation.lists for point in trend.histories[0].points)
 
 
 def test_a_pipe_among_the_runs_is_not_waited_for(tmp_path: Path) -> None:
     """It is told as what cannot be used."""
-    made = make_project(tmp_path)
-    make_run(tmp_path, made, [1] * 12)
+    golden_set = make_project(tmp_path)
+    make_run(tmp_path, golden_set, [1] * 12)
     os.mkfifo(tmp_path / "runs" / "pipe.jsonl")
-    found = read_trend([tmp_path])
-    assert [reason.partition(": ")[2] for _, reason in found.skipped] == ["is a pipe, not a file"]
+    trend = read_trend([tmp_path])
+    assert [reason.partition(": ")[2] for _, reason in trend.skipped] == ["is a pipe, not a file"]

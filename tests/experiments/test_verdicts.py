@@ -41,8 +41,8 @@ def verdicts(
     decisions: list[Decision], objective: Objective = NO_GAIN, *, seed: int = 0
 ) -> list[tuple[str, float | None]]:
     """The words and corrected p-values of variants that were tried together."""
-    found = [weigh_claims(one, "RR", seed=seed) for one in decisions]
-    return [(one.word, one.corrected) for one in decide_variants(decisions, found, objective)]
+    claims = [weigh_claims(decision, "RR", seed=seed) for decision in decisions]
+    return [(variant.word, variant.corrected) for variant in decide_variants(decisions, claims, objective)]
 
 
 @given(
@@ -55,19 +55,21 @@ def test_the_p_of_not_worse_is_below_alpha_where_the_gate_passes(changes: list[f
 
     before = np.full(len(changes), 0.5)
     rule = DropRule(relative=0.0, absolute=margin)
-    found = evidence(before, before + changes, rng=np.random.default_rng(0), rule=rule)
-    if found.changed and abs(found.p_worse - rule.alpha) > 1e-9:
-        assert found.ruled_out == (found.p_worse < rule.alpha)
+    result = evidence(before, before + changes, rng=np.random.default_rng(0), rule=rule)
+    if result.changed and abs(result.p_worse - rule.alpha) > 1e-9:
+        assert result.ruled_out == (result.p_worse < rule.alpha)
     if len(set(changes)) > 1:
         oracle = scipy.stats.ttest_1samp(changes, -margin, alternative="greater").pvalue
-        assert found.p_worse == pytest.approx(oracle, abs=1e-9)
+        assert result.p_worse == pytest.approx(oracle, abs=1e-9)
 
 
 def test_p_of_not_worse_with_clusters() -> None:
     """Repeats of one query are one cluster, and there are as many degrees of freedom as clusters, less one."""
     before, after, labels = [0.5] * 6, [0.5, 0.5, 0.4, 0.4, 0.6, 0.6], [1, 1, 2, 2, 3, 3]
-    found = evidence(before, after, rng=np.random.default_rng(0), clusters=labels)
-    assert found.p_worse == pytest.approx(scipy.stats.ttest_1samp([0, -0.1, 0.1], -0.025, alternative="greater").pvalue)
+    result = evidence(before, after, rng=np.random.default_rng(0), clusters=labels)
+    assert result.p_worse == pytest.approx(
+        scipy.stats.ttest_1samp([0, -0.1, 0.1], -0.025, alternative="greater").pvalue
+    )
 
 
 def test_a_single_query_shows_nothing_unless_it_is_as_it_was() -> None:
@@ -115,20 +117,20 @@ def test_unchanged_variants_do_not_count() -> None:
 
 def test_all_that_has_to_be_shown_is_shown_together() -> None:
     """The larger of both p-values counts, and a gain that is not asked for does not."""
-    one = decided([0.0] * 10)
+    decision = decided([0.0] * 10)
     weighed = [Claims(not_worse=0.001, gain=0.03), Claims(not_worse=0.02, gain=0.001)]
-    assert [one.p for one in decide_variants([one] * 2, weighed, GAIN)] == [0.03, 0.02]
-    assert [one.p for one in decide_variants([one] * 2, weighed, NO_GAIN)] == [0.001, 0.02]
+    assert [variant.p for variant in decide_variants([decision] * 2, weighed, GAIN)] == [0.03, 0.02]
+    assert [variant.p for variant in decide_variants([decision] * 2, weighed, NO_GAIN)] == [0.001, 0.02]
 
 
 def test_what_the_gate_fails_is_rejected_whatever_the_correction() -> None:
     """A fall of every query is told with the gate's reason, also among a hundred variants."""
     bad, good = decided([-0.25] * 20), decided([0.0] * 20)
-    found = [weigh_claims(one, "RR") for one in [bad] + [good] * 99]
-    results = decide_variants([bad] + [good] * 99, found, NO_GAIN)
+    claims = [weigh_claims(decision, "RR") for decision in [bad] + [good] * 99]
+    results = decide_variants([bad] + [good] * 99, claims, NO_GAIN)
     assert results[0].word == "REJECTED"
     assert results[0].reason.startswith("RR: dropped by 0.25, more than 0.025")
-    assert {one.word for one in results[1:]} == {"ACCEPTED"}
+    assert {decision.word for decision in results[1:]} == {"ACCEPTED"}
 
 
 def test_more_variants_do_not_save_one_that_fell() -> None:
@@ -150,9 +152,9 @@ def test_inconclusive_is_rejected_and_said_so() -> None:
 def test_a_gain_is_tested_one_sided_and_exactly() -> None:
     """Ten of ten queries rose: 1 in 1,024; half rose and half fell: no gain."""
     up, even = decided([0.1] * 10), decided([0.01, -0.01] * 5)
-    found = [weigh_claims(one, "RR") for one in (up, even)]
-    assert found[0].gain == 1 / 1024
-    results = decide_variants([up, even], found, GAIN)
+    claims = [weigh_claims(decision, "RR") for decision in (up, even)]
+    assert claims[0].gain == 1 / 1024
+    results = decide_variants([up, even], claims, GAIN)
     assert results[0].word == "ACCEPTED"
     assert results[0].corrected is not None
     assert 1 / 1024 <= results[0].corrected <= 2 / 1024
@@ -165,42 +167,45 @@ def test_of_some_measures_less_is_better() -> None:
     values = {"DupRate@10": {f"q{i}": (0.5,) for i in range(8)}}
     less = {"DupRate@10": {f"q{i}": (0.3,) for i in range(8)}}
     before, after = (
-        make_evaluation(name="a", values=one, means={"DupRate@10": 0.4},
+        make_evaluation(name="a", values=column, means={"DupRate@10": 0.4},
                  queries=tuple(f"q{i}" for i in range(8)))
-        for one in (values, less)
+        for column in (values, less)
     )  # fmt: skip
-    found = weigh_claims(decide(after, before, policy), "DupRate@10")
-    assert found.gain == 1 / 256
-    assert found.not_worse == 0.0
+    result = weigh_claims(decide(after, before, policy), "DupRate@10")
+    assert result.gain == 1 / 256
+    assert result.not_worse == 0.0
 
 
 def test_a_policy_without_tests_accepts_by_its_limits_alone() -> None:
     """There is no p to correct, and the reason says so."""
     policy = Policy(name="threshold", rules=(Rule(metric="RR", max_drop_rel=0.05),))
-    one = decided([0.0] * 4, policy)
-    (result,) = decide_variants([one], [weigh_claims(one, "RR")], NO_GAIN)
+    decision = decided([0.0] * 4, policy)
+    (result,) = decide_variants([decision], [weigh_claims(decision, "RR")], NO_GAIN)
     assert (result.word, result.p, result.corrected) == ("ACCEPTED", None, None)
     assert result.reason == "passes policy threshold, which makes no test"
-    (result,) = decide_variants([one], [weigh_claims(one, "RR")], GAIN)
+    (result,) = decide_variants([decision], [weigh_claims(decision, "RR")], GAIN)
     assert result.word == "REJECTED"
 
 
 def test_without_a_baseline_nothing_is_shown() -> None:
     """What needs a baseline is inconclusive, and a gain on nothing is none."""
     alone = decide(shot([1.0] * 5), None, TESTED)
-    found = weigh_claims(alone, "RR")
-    assert found == Claims()
-    (result,) = decide_variants([alone], [found], NO_GAIN)
+    outcome = weigh_claims(alone, "RR")
+    assert outcome == Claims()
+    (result,) = decide_variants([alone], [outcome], NO_GAIN)
     assert result.reason.startswith("inconclusive: RR: there is no baseline yet")
     floors = decide(shot([1.0] * 5), None, Policy(name="beluga", rules=(Rule(metric="RR", min=0.7),)))
-    assert [decide_variants([floors], [Claims()], one)[0].word for one in (NO_GAIN, GAIN)] == ["ACCEPTED", "REJECTED"]
+    assert [decide_variants([floors], [Claims()], objective)[0].word for objective in (NO_GAIN, GAIN)] == [
+        "ACCEPTED",
+        "REJECTED",
+    ]
 
 
 def test_a_baseline_of_means_alone_shows_nothing() -> None:
     """A baseline of fit has no scores of single queries."""
     before = make_evaluation(name="old", means={"RR": 0.5})
-    found = weigh_claims(decide(shot([1.0] * 5), before, TESTED), "RR")
-    assert (found.not_worse, found.gain, found.change) == (1.0, None, None)
+    result = weigh_claims(decide(shot([1.0] * 5), before, TESTED), "RR")
+    assert (result.not_worse, result.gain, result.change) == (1.0, None, None)
 
 
 @pytest.mark.slow
@@ -212,13 +217,14 @@ def test_trying_many_does_not_accept_by_luck() -> None:
     for _ in range(sweeps):
         # Ways of sorting equal things: gains and losses of the same size, one as likely as the other.
         variants = [decided(list(rng.choice([-0.002, 0.002], 16))) for _ in range(10)]
-        found = [weigh_claims(one, "RR") for one in variants]
-        lucky += any(one.gain is not None and one.gain <= 0.05 for one in found)
-        corrected += any(one.word == "ACCEPTED" for one in decide_variants(variants, found, GAIN))
+        claims = [weigh_claims(claim, "RR") for claim in variants]
+        lucky += any(claim.gain is not None and claim.gain <= 0.05 for claim in claims)
+        corrected += any(claim.word == "ACCEPTED" for claim in decide_variants(variants, claims, GAIN))
     assert lucky > 0.2 * sweeps
     assert corrected <= 0.1 * sweeps
 
 
+@pytest.mark.slow
 def test_the_smallest_p_passes_among_many_variants() -> None:
     """A clear gain is accepted among 300 variants without an effect: p is not multiplied by their number."""
     rng = np.random.default_rng(1)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from jsonschema import validate
 
 from karat.core import MEASURES, GoldenSet, Hit, InputError, Provenance, Trace, UsageError
-from karat.exports._mlflow import check_mlflow, export_mlflow, mlflow_key, mlflow_name
+from karat.exports._mlflow import check_mlflow, describe_failure, export_mlflow, mlflow_key, mlflow_name
 from karat.exports._records import experiment_records, read_records
 from karat.golden import fingerprint
 from karat.runs import RunWriter
@@ -79,7 +79,7 @@ def test_long_names_are_cut_and_stay_different() -> None:
 
 
 @pytest.fixture
-def made(folder: Path, letters: GoldenSet) -> Path:
+def run_path(folder: Path, letters: GoldenSet) -> Path:
     """A run: ``a`` first, ``b`` second, then an error, and for the last three nothing relevant."""
     lists = {"qa": ["a", "b"], "qb": ["a", "b"], "qd": ["a"], "qe": ["a"], "qf": ["a"]}
     times = {"qa": 10.0, "qb": 20.0, "qd": 30.0, "qe": 40.0, "qf": 50.0}
@@ -122,10 +122,10 @@ def log(folder: Path) -> Path:
     return folder / "experiments.json"
 
 
-def test_a_run_by_hand(made: Path) -> None:
+def test_a_run_by_hand(run_path: Path) -> None:
     """Params are the flat system and the settings, metrics the means, latency, coverage and counts."""
-    (record,) = read_records([made], measures=["RR@10"])
-    assert (record.kind, record.name, record.source, record.file) == ("run", "mine-1", str(made), made)
+    (record,) = read_records([run_path], measures=["RR@10"])
+    assert (record.kind, record.name, record.source, record.file) == ("run", "mine-1", str(run_path), run_path)
     assert record.params == {
         "system.chunk.chunker": "sentence",
         "system.chunk.max_tokens": 256,
@@ -142,10 +142,10 @@ def test_a_run_by_hand(made: Path) -> None:
     assert record.metrics == pytest.approx(
         {
             "RR@10": (1 + 1 / 2) / 6,
-            "latency.mean": 30,
-            "latency.p50": 30,
-            "latency.p95": 48,
-            "latency.p99": 49.6,
+            "latency.mean": 200 / 6,  # the failed query counts as the slowest
+            "latency.p50": 35,
+            "latency.p95": 50,
+            "latency.p99": 50,
             **{f"latency.embed.{name}": 1 for name in ("mean", "p50", "p95", "p99")},
             "coverage": 5 / 6,
             "queries": 6,
@@ -159,52 +159,52 @@ def test_a_run_by_hand(made: Path) -> None:
     assert (record.tags["karat.system.fingerprint"], record.tags["karat.version"]) == ("sha256:abc", "0.0.9")
 
 
-def test_what_has_no_value_is_no_metric(made: Path, folder: Path, letters: GoldenSet) -> None:
+def test_what_has_no_value_is_no_metric(run_path: Path, folder: Path, letters: GoldenSet) -> None:
     """A mean over nothing is named in a tag, and null in the document."""
     from karat import golden
 
-    nothing = replace(letters, judgments=tuple(replace(one, grade=0) for one in letters.judgments))
+    nothing = replace(letters, judgments=tuple(replace(judgment, grade=0) for judgment in letters.judgments))
     golden.write(nothing, folder / "other")
     (folder / "karat.toml").write_text('[golden]\npath = "other"\n')
-    lines = made.read_text().replace(fingerprint(letters), fingerprint(nothing))
-    made.write_text(lines)
-    (record,) = read_records([made], measures=["RR@10"])
+    lines = run_path.read_text().replace(fingerprint(letters), fingerprint(nothing))
+    run_path.write_text(lines)
+    (record,) = read_records([run_path], measures=["RR@10"])
     assert "RR@10" not in record.metrics
     assert record.tags["karat.without_value"] == "RR@10"
     assert isinstance(record.document, ExportedRun)
     assert record.document.means == {"RR@10": None}
 
 
-def test_measures_are_those_of_the_project_unless_others_are_given(made: Path, folder: Path) -> None:
+def test_measures_are_those_of_the_project_unless_others_are_given(run_path: Path, folder: Path) -> None:
     """The project is the one that the run lies in, or the one that is given."""
     (folder / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nmeasures = ["P@1"]\n')
-    assert "P@1" in read_records([made])[0].metrics
-    assert "P@1" not in read_records([made], measures=["R@5"])[0].metrics
-    assert "nDCG@10" in read_records([made], project=folder / "set")[0].metrics
+    assert "P@1" in read_records([run_path])[0].metrics
+    assert "P@1" not in read_records([run_path], measures=["R@5"])[0].metrics
+    assert "nDCG@10" in read_records([run_path], project=folder / "set")[0].metrics
 
 
-def test_the_same_run_has_the_same_id_wherever_it_lies(made: Path, folder: Path) -> None:
+def test_the_same_run_has_the_same_id_wherever_it_lies(run_path: Path, folder: Path) -> None:
     """The name of the file, its age and the measures do not count; what is in it and how it is scored does."""
     copy = folder / "elsewhere.jsonl"
-    copy.write_bytes(made.read_bytes())
+    copy.write_bytes(run_path.read_bytes())
     os.utime(copy, (0, 0))
-    one, other = read_records([made, copy])
-    assert one.id == other.id == read_records([made], measures=["P@1"])[0].id
+    first, other = read_records([run_path, copy])
+    assert first.id == other.id == read_records([run_path], measures=["P@1"])[0].id
     assert (other.name, other.created) == ("elsewhere", 0)
-    made.write_text(made.read_text().replace("timed out", "refused"))
-    assert read_records([made])[0].id != one.id
+    run_path.write_text(run_path.read_text().replace("timed out", "refused"))
+    assert read_records([run_path])[0].id != first.id
     (folder / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nunit = "target"\n')
-    assert read_records([copy])[0].id != one.id
+    assert read_records([copy])[0].id != first.id
 
 
 def test_a_log_by_hand(log: Path) -> None:
     """Changes are params and numbers metrics, under karat's names; verdict, reason and the rest are tags."""
-    one, two = read_records([log])
-    assert (one.kind, one.name, one.note, one.file) == ("experiment", "exp-001", "larger chunks", None)
-    assert one.params == {"pipeline.chunk.size": 512, "pipeline.fuse.k": 20}
-    assert one.metrics == {"R@5": 0.82, "RR": 0.75, "latency.p95": 120.0}
-    assert one.created == 1_768_435_200_000
-    assert {key: value for key, value in one.tags.items() if value} == {
+    first, two = read_records([log])
+    assert (first.kind, first.name, first.note, first.file) == ("experiment", "exp-001", "larger chunks", None)
+    assert first.params == {"pipeline.chunk.size": 512, "pipeline.fuse.k": 20}
+    assert first.metrics == {"R@5": 0.82, "RR": 0.75, "latency.p95": 120.0}
+    assert first.created == 1_768_435_200_000
+    assert {key: value for key, value in first.tags.items() if value} == {
         "karat.experiment": "exp-001",
         "karat.date": "2026-01-15",
         "karat.verdict": "REJECTED",
@@ -248,7 +248,7 @@ def test_two_experiments_with_one_id_are_refused(log: Path) -> None:
 def test_a_log_is_known_by_its_name_or_by_what_it_holds(log: Path, folder: Path) -> None:
     """Under another name it is a log still; a damaged one is refused as the log it is called."""
     log.rename(folder / "tried.json")
-    assert [one.name for one in read_records([folder / "tried.json"])] == ["exp-001", "exp-002"]
+    assert [record.name for record in read_records([folder / "tried.json"])] == ["exp-001", "exp-002"]
     log.write_text("{")
     with pytest.raises(InputError, match=r"experiments\.json"):
         read_records([log])
@@ -307,9 +307,9 @@ def client(uri):
     return MlflowClient(tracking_uri=uri)
 
 def export(uri, *paths, measures=("RR@10",), **options):
-    found = export_mlflow(read_records(paths, measures=measures), uri, **options)
+    exports = export_mlflow(read_records(paths, measures=measures), uri, **options)
     os.environ.pop("MLFLOW_ALLOW_FILE_STORE", None)
-    return [one.outcome for one in found]
+    return [record.outcome for record in exports]
 
 def mistake(call, *arguments, **options):
     try:
@@ -318,57 +318,57 @@ def mistake(call, *arguments, **options):
         return [type(error).__name__, error.exit_code, str(error)]
 
 def runs(uri, experiment="karat"):
-    asked = client(uri)
-    found = asked.search_runs([asked.get_experiment_by_name(experiment).experiment_id], order_by=["attributes.start_time"])
+    server = client(uri)
+    logged = server.search_runs([server.get_experiment_by_name(experiment).experiment_id], order_by=["attributes.start_time"])
     del os.environ["MLFLOW_ALLOW_FILE_STORE"]
     return [
         {
             "name": run.info.run_name, "status": run.info.status, "start": run.info.start_time, "end": run.info.end_time,
             "params": run.data.params, "metrics": run.data.metrics, "tags": run.data.tags,
-            "history": {key: len(asked.get_metric_history(run.info.run_id, key)) for key in run.data.metrics},
-            "files": {one.path: Path(asked.download_artifacts(run.info.run_id, one.path)).read_text()
-                      for one in asked.list_artifacts(run.info.run_id)},
+            "history": {key: len(server.get_metric_history(run.info.run_id, key)) for key in run.data.metrics},
+            "files": {file.path: Path(server.download_artifacts(run.info.run_id, file.path)).read_text()
+                      for file in server.list_artifacts(run.info.run_id)},
             "place": run.info.artifact_uri,
         }
-        for run in found
+        for run in logged
     ]
 """  # noqa: E501 (a script)
 
 
 @pytest.fixture
 def play(python_of: Callable[[str], Path], environment: dict[str, str], folder: Path) -> Play:
-    """Run code in an environment with a real MLflow, in the project; give what it leaves in ``told``."""
+    """Run code in an environment with a real MLflow, in the project; give what it leaves in ``output``."""
 
     def played(code: str, **variables: str) -> Any:
         kept = {name: value for name, value in environment.items() if name != "CI" and not name.startswith("MLFLOW_")}
-        done = subprocess.run(
+        process = subprocess.run(
             [python_of("mlflow"), "-"],
-            input=f"{_TOOLS}\n{dedent(code)}\nprint(json.dumps(told))",
+            input=f"{_TOOLS}\n{dedent(code)}\nprint(json.dumps(output))",
             cwd=folder,
             env=kept | {"HOME": str(folder / "home"), "DO_NOT_TRACK": "true"} | variables,
             capture_output=True,
             text=True,
             timeout=600,
         )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
+        assert process.returncode == 0, process.stderr
+        return json.loads(process.stdout.splitlines()[-1])
 
     return played
 
 
-def test_a_run_in_a_database(made: Path, play: Play, folder: Path) -> None:
+def test_a_run_in_a_database(run_path: Path, play: Play, folder: Path) -> None:
     """MLflow's own client finds one finished run with all of it; a second export leaves it alone.
 
     The artefacts lie beside the database, wherever the export was called.
     """
-    told = play(f"""
+    output = play(f"""
         os.makedirs("deep"), os.chdir("deep")
         uri = "sqlite:///{folder}/kept/mlflow.db"
-        told = [export(uri, {str(made)!r}), export(uri, {str(made)!r}), runs(uri), os.listdir(".")]
+        output = [export(uri, {str(run_path)!r}), export(uri, {str(run_path)!r}), runs(uri), os.listdir(".")]
     """)
-    first, second, (run,), here = told
+    first, second, (run,), here = output
     assert (first, second, here) == (["created"], ["unchanged"], [])
-    (record,) = read_records([made], measures=["RR@10"])
+    (record,) = read_records([run_path], measures=["RR@10"])
     assert run["metrics"] == {mlflow_key(name): value for name, value in record.metrics.items()}
     assert run["params"].keys() == {mlflow_key(name) for name in record.params}
     assert run["params"]["system.chunk.max_tokens"] == "256"
@@ -385,21 +385,21 @@ def test_a_run_in_a_database(made: Path, play: Play, folder: Path) -> None:
     assert (run["status"], run["start"], run["end"]) == ("FINISHED", record.created, record.created)
     assert set(run["history"].values()) == {1}
     assert run["files"].keys() == {"karat.json", "mine-1.jsonl"}
-    assert run["files"]["mine-1.jsonl"] == made.read_text()
+    assert run["files"]["mine-1.jsonl"] == run_path.read_text()
     document = json.loads(run["files"]["karat.json"])
     validate(document, json_schema("exported-run"))
     assert (document["system"], document["failed"]) == (SYSTEM, {"qc": "timed out"})
     assert run["place"].startswith((folder / "kept" / "mlruns").as_uri())
 
 
-def test_another_measure_is_added_to_the_same_run(made: Path, play: Play) -> None:
+def test_another_measure_is_added_to_the_same_run(run_path: Path, play: Play) -> None:
     """The run is brought up to date; what did not change is not logged again."""
-    told = play(f"""
-        path = {str(made)!r}
+    output = play(f"""
+        path = {str(run_path)!r}
         more = ["RR@10", "nDCG(gain='exp')@10"]
-        told = [export("./mlruns", path), export("./mlruns", path, measures=more), runs("./mlruns")]
+        output = [export("./mlruns", path), export("./mlruns", path, measures=more), runs("./mlruns")]
     """)
-    first, second, (run,) = told
+    first, second, (run,) = output
     assert (first, second) == (["created"], ["updated"])
     key = "nDCG_x28_gain_x3d__x27_exp_x27__x29__at_10"
     assert run["metrics"][key] == pytest.approx((1 + 1 / math.log2(3)) / 6)
@@ -411,21 +411,21 @@ def test_experiments_in_a_folder(log: Path, play: Play) -> None:
     """Each entry is one run; when a verdict and a result change, that run alone is brought up to date."""
     changed = json.loads(json.dumps(LOG))
     changed["experiments"][0] |= {"verdict": "ACCEPTED", "results": {"mrr": 0.8, "judged": 1.0}, "description": ""}
-    told = play(f"""
+    output = play(f"""
         log = Path("experiments.json")
-        told = [export("mlruns", log, experiment="tuning"), runs("mlruns", "tuning")]
+        output = [export("mlruns", log, experiment="tuning"), runs("mlruns", "tuning")]
         log.write_text({json.dumps(changed)!r})
-        told += [export("mlruns", log, experiment="tuning"), runs("mlruns", "tuning")]
+        output += [export("mlruns", log, experiment="tuning"), runs("mlruns", "tuning")]
     """)
-    first, before, second, after = told
+    first, before, second, after = output
     assert (first, second) == (["created", "created"], ["updated", "unchanged"])
     assert [run["name"] for run in before] == [run["name"] for run in after] == ["exp-001", "exp-002"]
-    one = before[0]
-    assert one["params"] == {"pipeline.chunk.size": "512", "pipeline.fuse.k": "20"}
-    assert one["metrics"] == {"R_at_5": 0.82, "RR": 0.75, "latency.p95": 120.0}
-    assert (one["tags"]["karat.verdict"], one["tags"]["karat.reason"]) == ("REJECTED", "precision fell")
-    assert one["tags"]["mlflow.note.content"] == "larger chunks"
-    document = json.loads(one["files"]["karat.json"])
+    record = before[0]
+    assert record["params"] == {"pipeline.chunk.size": "512", "pipeline.fuse.k": "20"}
+    assert record["metrics"] == {"R_at_5": 0.82, "RR": 0.75, "latency.p95": 120.0}
+    assert (record["tags"]["karat.verdict"], record["tags"]["karat.reason"]) == ("REJECTED", "precision fell")
+    assert record["tags"]["mlflow.note.content"] == "larger chunks"
+    document = json.loads(record["files"]["karat.json"])
     validate(document, json_schema("exported-experiment"))
     assert document["experiment"] == LOG["experiments"][0]
     other = after[0]
@@ -437,49 +437,52 @@ def test_experiments_in_a_folder(log: Path, play: Play) -> None:
     assert before[1] == after[1]
 
 
-def test_an_export_that_was_killed_is_finished_by_the_next(made: Path, play: Play) -> None:
+def test_an_export_that_was_killed_is_finished_by_the_next(run_path: Path, play: Play) -> None:
     """A run that was begun and has not all is taken up, and there is no second one."""
-    told = play(f"""
-        record, = read_records([{str(made)!r}], measures=["RR@10"])
+    output = play(f"""
+        record, = read_records([{str(run_path)!r}], measures=["RR@10"])
         asked = client("mlruns")
         begun = asked.create_run(asked.create_experiment("karat"), tags={{"karat.id": record.id}}, run_name="mine-1")
         asked.log_param(begun.info.run_id, "settings.k", "10")
-        told = [export("mlruns", {str(made)!r})]
+        output = [export("mlruns", {str(run_path)!r})]
         asked.update_run(begun.info.run_id, status="RUNNING")  # as when only the artefacts are missing
-        told += [export("mlruns", {str(made)!r}), runs("mlruns")]
+        output += [export("mlruns", {str(run_path)!r}), runs("mlruns")]
     """)
-    first, second, (run,) = told
+    first, second, (run,) = output
     assert (first, second, run["status"]) == (["updated"], ["updated"], "FINISHED")
     assert "RR_at_10" in run["metrics"]
     assert run["params"].keys() > {"settings.k"}
     assert run["files"].keys() == {"karat.json", "mine-1.jsonl"}
 
 
-def test_many_records_are_found_again_page_by_page(log: Path, made: Path, play: Play) -> None:
+def test_many_records_are_found_again_page_by_page(log: Path, run_path: Path, play: Play) -> None:
     """However many there are, and if one is given twice, each of them is there once."""
     log.write_text(json.dumps({"experiments": [{"id": f"exp-{i:03}", "results": {"mrr": i}} for i in range(25)]}))
-    told = play(f"""
+    output = play(f"""
         import karat.exports._mlflow as module
         module._PAGE = 10
-        files = ["experiments.json", {str(made)!r}, {str(made)!r}]
-        told = [export("mlruns", *files), export("mlruns", *files), len(runs("mlruns"))]
+        files = ["experiments.json", {str(run_path)!r}, {str(run_path)!r}]
+        output = [export("mlruns", *files), export("mlruns", *files), len(runs("mlruns"))]
     """)
-    assert told == [[*["created"] * 26, "unchanged"], ["unchanged"] * 27, 26]
+    assert output == [[*["created"] * 26, "unchanged"], ["unchanged"] * 27, 26]
 
 
 def test_whatever_a_name_or_a_value_is_mlflow_takes_it(folder: Path, play: Play) -> None:
     """Names of every measure, hostile names, long values, more params than a request may have: all is found again."""
-    names = [f"{one.name}({one.parameters[0].name}=2)@5" if one.parameters else f"{one.name}@5" for one in MEASURES]
+    names = [
+        f"{measure.name}({measure.parameters[0].name}=2)@5" if measure.parameters else f"{measure.name}@5"
+        for measure in MEASURES
+    ]
     odd = ["../../x", "/etc", ".", "a//b", "a b ", "x" * 400, "ключ", "", "\ud800", "tab\tnew\nline", "a:b", "_x41_"]
     changes: dict[str, Any] = dict.fromkeys(odd, "x") | {f"p{i}": i for i in range(250)}
     changes |= {"long": "y" * 9000, "lines": "one\r\ntwo\n", "nothing": "", "nul": "a\0b", "half": "\udc00"}
     entry = {"id": "exp '; drop", "config_changes": changes, "results": dict.fromkeys([*names, *odd], 0.5)}
     entry |= {"description": "z" * 9000, "verdict": "ACCEPTED"}
     (folder / "experiments.json").write_text(json.dumps({"experiments": [entry]}))
-    told = play("""
-        told = [export("mlruns", "experiments.json"), export("mlruns", "experiments.json"), runs("mlruns")]
+    output = play("""
+        output = [export("mlruns", "experiments.json"), export("mlruns", "experiments.json"), runs("mlruns")]
     """)
-    first, second, (run,) = told
+    first, second, (run,) = output
     assert (first, second) == (["created"], ["unchanged"])
     known = json.loads(run["files"]["karat.json"])["names"]
     assert {known.get(key, key) for key in run["metrics"]} == {*names, *odd}
@@ -490,39 +493,39 @@ def test_whatever_a_name_or_a_value_is_mlflow_takes_it(folder: Path, play: Play)
     assert json.loads(run["files"]["karat.json"])["experiment"] == entry
 
 
-def test_nobody_else_is_spoken_to_and_telemetry_is_off(made: Path, play: Play, folder: Path) -> None:
+def test_nobody_else_is_spoken_to_and_telemetry_is_off(run_path: Path, play: Play, folder: Path) -> None:
     """Where the environment asks for telemetry, MLflow has no client for it, looks up no host, and leaves nothing in
     the user's home; afterwards the environment is as it was."""
-    told = play(
+    output = play(
         f"""
         ours = lambda: {{name: value for name, value in os.environ.items() if "MLFLOW" in name or "TRACK" in name}}
         before = ours()
-        told = [export("./mlruns", {str(made)!r}), TOUCHED, ours() == before]
+        output = [export("./mlruns", {str(run_path)!r}), TOUCHED, ours() == before]
         from mlflow.telemetry import get_telemetry_client
-        told.append(get_telemetry_client() is None)
+        output.append(get_telemetry_client() is None)
         """,
         DO_NOT_TRACK="false",
         MLFLOW_DISABLE_TELEMETRY="false",
     )
-    assert told == [["created"], [], True, True]
+    assert output == [["created"], [], True, True]
     assert not (folder / "home").exists()
 
 
-def test_what_mlflow_refuses_is_told(made: Path, play: Play) -> None:
+def test_what_mlflow_refuses_is_told(run_path: Path, play: Play) -> None:
     """A server that is not there is told without the password; wrong names are the user's mistake."""
-    told = play(f"""
-        path = {str(made)!r}
-        told = [mistake(export, "http://me:secret@127.0.0.1:9", path, experiment="x")]
-        told.append(mistake(export, "mlruns", path, experiment=""))
-        told.append(mistake(export, "gopher://nowhere", path))
+    output = play(f"""
+        path = {str(run_path)!r}
+        output = [mistake(export, "http://me:secret@127.0.0.1:9", path, experiment="x")]
+        output.append(mistake(export, "mlruns", path, experiment=""))
+        output.append(mistake(export, "gopher://nowhere", path))
         asked = client("mlruns")
         asked.delete_experiment(asked.create_experiment("gone"))
-        told.append(mistake(export, "mlruns", path, experiment="gone"))
-        told.append(mistake(export, "postgresql://me:secret@127.0.0.1:9/x", path))
+        output.append(mistake(export, "mlruns", path, experiment="gone"))
+        output.append(mistake(export, "postgresql://me:secret@127.0.0.1:9/x", path))
         os.environ["MLFLOW_ALLOW_FILE_STORE"] = "false"
-        told.append(mistake(export, "elsewhere", path))
+        output.append(mistake(export, "elsewhere", path))
     """)
-    away, unnamed, unknown, gone, driver, folder = told
+    away, unnamed, unknown, gone, driver, folder = output
     assert away[:2] == ["SystemFailed", 3]
     assert away[2].startswith("MLflow at http://127.0.0.1:9: MlflowException: API request to http://127.0.0.1:9/api/")
     assert "secret" not in away[2] + driver[2]
@@ -535,3 +538,15 @@ def test_what_mlflow_refuses_is_told(made: Path, play: Play) -> None:
     assert driver[2].endswith("pip install psycopg")
     assert folder[:2] == ["InputError", 2]
     assert "MLFLOW_ALLOW_FILE_STORE" in folder[2]
+
+
+# --- secrets
+
+
+def test_an_error_of_mlflow_has_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither those of the URI, together or apart, nor those of the variables that MLflow reads."""
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0ken-of-Mine")
+    uri = "https://ana:pa55Word77@host/mlflow?token=qu3ryT0ken"
+    error = ValueError(f"cannot open {uri} with pa55Word77, qu3ryT0ken, t0ken-of-Mine")
+    assert describe_failure(error, uri) == "cannot open https://host/mlflow?token=*** with ***, ***, ***"
+    assert describe_failure(ValueError("no host"), "http://[broken") == "no host"

@@ -402,14 +402,14 @@ def table_or_none(path: Path, kind: Any, format: str | None) -> Table | None:
 def accepted(qrels: Path, run: Path, format: str | None) -> bool:
     """Score two files with the command line, and say whether it gave a result, which must be whole."""
     arguments = ["score", str(qrels), str(run), "--json", "--per-query", "-m", "nDCG@5", "-m", "P@1"]
-    done = CliRunner().invoke(cli, arguments + (["--format", format] if format else []))
-    if done.exception is None:
-        measures = json.loads(done.stdout)["runs"][0]["measures"]
+    result = CliRunner().invoke(cli, arguments + (["--format", format] if format else []))
+    if result.exception is None:
+        measures = json.loads(result.stdout)["runs"][0]["measures"]
         assert all(0 <= (cell["mean"] or 0) <= 1 and 0 <= cell["n"] <= cell["total"] for cell in measures.values())
         return True
-    assert isinstance(done.exception, karat.KaratError), repr(done.exception)
-    assert done.stdout == ""
-    message = str(done.exception)
+    assert isinstance(result.exception, karat.KaratError), repr(result.exception)
+    assert result.stdout == ""
+    message = str(result.exception)
     assert len(message) < 1000 + 2 * len(str(qrels)), message
     assert message.strip()
     return False
@@ -510,14 +510,14 @@ def test_damaged_parquet_files_are_refused_or_read_in_full(tmp_path: Path, envir
     """
     left, aborted = list(SEEDS), 0
     while left:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, __file__, tmp_path, *map(str, left)],
             env=environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True, text=True, timeout=1200,
         )  # fmt: skip
-        assert done.returncode in (0, -signal.SIGABRT), done.stderr[-2000:]
-        left = left[len(done.stdout.split()) + 1 :]
-        aborted += done.returncode != 0
+        assert process.returncode in (0, -signal.SIGABRT), process.stderr[-2000:]
+        left = left[len(process.stdout.split()) + 1 :]
+        aborted += process.returncode != 0
     if aborted:
         pytest.xfail("Polars reserves more memory than there is, which nobody can catch")
 

@@ -8,6 +8,7 @@ from typing import Any
 from evaluations import change, make_evaluation
 from karat.evaluation import Evaluation
 from karat.gate import Check, Decision, Policy, Rule, decide
+from karat.gate._operations import KINDS
 
 GOLDEN = {"name": "tiny", "version": "1", "fingerprint": "sha256:aa"}
 SETTINGS = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, "unit": "document",
@@ -40,7 +41,7 @@ def gate(candidate: Evaluation, baseline: Evaluation | None, *rules: Rule, **fie
 
 def of_rules(decision: Decision) -> list[Check]:
     """The checks of a decision without the operational ones."""
-    return [check for check in decision.checks if check.kind not in ("failed", "empty", "slow")]
+    return [check for check in decision.checks if check.kind not in KINDS]
 
 
 def only(candidate: Evaluation, baseline: Evaluation | None, rule: Rule, **fields: Any) -> Check:

@@ -63,20 +63,20 @@ FIT_FILE = {
 }
 
 
-def same(one: Baseline, other: Baseline) -> bool:
+def same(first: Baseline, other: Baseline) -> bool:
     """Return whether two evaluations are equal, with NaN equal to NaN."""
-    return repr(_plain(one)) == repr(_plain(other))
+    return repr(_plain(first)) == repr(_plain(other))
 
 
 def _plain(baseline: Baseline) -> dict[str, Any]:
-    found: dict[str, Any] = {"recorded": baseline.recorded, "forced": baseline.forced, "rebased": baseline.rebased}
+    result: dict[str, Any] = {"recorded": baseline.recorded, "forced": baseline.forced, "rebased": baseline.rebased}
     for field in fields(Evaluation):
         value = getattr(baseline.evaluation, field.name)
-        found[field.name] = sorted(value) if isinstance(value, frozenset) else value
-    found["lists"] = sorted(found["lists"].items())
-    found["scores"] = _table(baseline.evaluation.scores)
-    found["repeats"] = [_table(table) for table in baseline.evaluation.repeats]
-    return found
+        result[field.name] = sorted(value) if isinstance(value, frozenset) else value
+    result["lists"] = sorted(result["lists"].items())
+    result["scores"] = _table(baseline.evaluation.scores)
+    result["repeats"] = [_table(table) for table in baseline.evaluation.repeats]
+    return result
 
 
 def _table(scores: Scores) -> list[Any]:
@@ -162,11 +162,11 @@ def test_a_diff_shows_one_line_for_each_query(tmp_path: Path) -> None:
 
 def test_the_same_baseline_is_the_same_bytes(tmp_path: Path) -> None:
     """In whatever order its sets are."""
-    one, other = tmp_path / "a.json", tmp_path / "b.json"
+    first, other = tmp_path / "a.json", tmp_path / "b.json"
     ids = [f"query {i}" for i in range(50)]
-    write_baseline(Baseline(evaluation=replace(FULL.evaluation, unfound=frozenset(ids))), one)
+    write_baseline(Baseline(evaluation=replace(FULL.evaluation, unfound=frozenset(ids))), first)
     write_baseline(Baseline(evaluation=replace(FULL.evaluation, unfound=frozenset(reversed(ids)))), other)
-    assert one.read_bytes() == other.read_bytes()
+    assert first.read_bytes() == other.read_bytes()
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -269,8 +269,8 @@ except InputError as error:
     assert "cannot be written: File too large" in str(error), error
     sys.exit(7)
 """
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=folder)
-        assert done.returncode == code, done.stderr
+        process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=folder)
+        assert process.returncode == code, process.stderr
         assert path.read_bytes() == before
         assert same(read_baseline(path), FULL)
 
@@ -470,11 +470,11 @@ class TestFit:
         """The example of the source: means under karat's names, percentiles, and what the system was made of."""
         path = tmp_path / "baseline-metrics.json"
         path.write_text(json.dumps(FIT_FILE))
-        found = read_baseline(path)
-        assert found.evaluation.means == {"R@5": 0.82, "P@5": 0.68, "RR@10": 0.74, "RR": 0.74, "nDCG@5": 0.78}
-        assert [found.evaluation.latency_of(name) for name in ("p50", "p95", "p99")] == [180.0, 420.0, 850.0]
-        assert (found.recorded, found.evaluation.name) == ("2026-01-04T12:00:00Z", "1.0.0")
-        assert found.evaluation.provenance.system["embedding_model"] == "text-embedding-3-large"
+        baseline = read_baseline(path)
+        assert baseline.evaluation.means == {"R@5": 0.82, "P@5": 0.68, "RR@10": 0.74, "RR": 0.74, "nDCG@5": 0.78}
+        assert [baseline.evaluation.latency_of(name) for name in ("p50", "p95", "p99")] == [180.0, 420.0, 850.0]
+        assert (baseline.recorded, baseline.evaluation.name) == ("2026-01-04T12:00:00Z", "1.0.0")
+        assert baseline.evaluation.provenance.system["embedding_model"] == "text-embedding-3-large"
 
     def test_it_gates(self, tmp_path: Path) -> None:
         """At 5 %: P@5 of 0.68 may fall to 0.646, RR of 0.74 to 0.703; R@5 and nDCG@5 meet their floors first."""

@@ -60,14 +60,14 @@ def test_what_differs_is_listed(field: str, value: Any, message: str) -> None:
 def test_all_that_differs_is_listed_at_once_and_in_order() -> None:
     """So that one does not find out one by one; a set would give the measures in another order in each process."""
     columns = {name: [1.0] for name in ("RR", "P@5", "R@5", "nDCG@5", "AP", "Rprec", "ERR@10", "Judged@10")}
-    one = run_of(columns)
+    run = run_of(columns)
     other = run_of(
         columns,
         golden={"name": "big", "fingerprint": "sha256:x"},
         settings=SETTINGS | {"k": 5, "unit": "target"},
         definitions={name: f"{name}!" for name in columns},
     )
-    words = refused(other, one)
+    words = refused(other, run)
     wanted = ["golden set", "k (5", "unit ('target'", *(f"{name} ({name}!" for name in columns)]
     places = [words.index(text) for text in wanted]
     assert places == sorted(places)
@@ -113,8 +113,8 @@ def test_movers_are_by_the_measure_that_changed_most() -> None:
     """The greatest loss first; a rise of what should be low is a loss; a hair is no move."""
     old = run_of({"RR": [1.0, 0.5, 0.5, 1.0], "DupRate@10": [0.0, 0.0, 0.5, 0.0]})
     new = run_of({"RR": [0.5, 0.6, 0.5, 1.0 - 1e-12], "DupRate@10": [0.1, 0.8, 0.0, 0.0]})
-    found = find_movers(new, old, ["RR", "DupRate@10"])
-    assert [(one.query, one.measure, round(one.gain, 3)) for one in found] == [
+    movers = find_movers(new, old, ["RR", "DupRate@10"])
+    assert [(mover.query, mover.measure, round(mover.gain, 3)) for mover in movers] == [
         ("q2", "DupRate@10", -0.8),
         ("q1", "RR", -0.5),
         ("q3", "DupRate@10", 0.5),
@@ -149,8 +149,8 @@ def smallest(n: int, spread: float) -> float:
 
 def enough(drop: float, spread: float) -> int:
     """The number of queries that such a test needs, by statsmodels."""
-    found = TTestPower().solve_power(effect_size=drop / spread, alpha=0.05, power=0.8, alternative="larger")
-    return math.ceil(found)
+    size = TTestPower().solve_power(effect_size=drop / spread, alpha=0.05, power=0.8, alternative="larger")
+    return math.ceil(size)
 
 
 class TestCaveats:

@@ -24,7 +24,7 @@ from strategies import quick
 Rows = Sequence[float | tuple[float, ...]] | NDArray[np.float64]
 
 
-def made(name: str = "run", **columns: Rows) -> Evaluation:
+def make_scored(name: str = "run", **columns: Rows) -> Evaluation:
     """A run with these values of q0, q1 ...; a tuple holds those of repeats, and NaN is no value."""
     values = {
         measure.replace("_at_", "@"): {
@@ -45,28 +45,28 @@ def drawn(n: int, seed: int, *, shift: float = 0.0, changed: float = 0.6) -> tup
 
 def test_one_measure_by_hand() -> None:
     """Means, difference, wins and exact p of five queries, of which four changed."""
-    (found,) = compare(made(RR=[1.0, 0.5, 1.0, 1.0, 0.25]), made(RR=[0.5, 0.5, 0.5, 0.5, 0.5]))
-    assert (found.measure, found.n, found.baseline, found.candidate) == ("RR", 5, 0.5, 0.75)
-    assert found.difference == 0.25
-    assert (found.wins, found.ties, found.losses) == (3, 1, 1)
+    (comparison,) = compare(make_scored(RR=[1.0, 0.5, 1.0, 1.0, 0.25]), make_scored(RR=[0.5, 0.5, 0.5, 0.5, 0.5]))
+    assert (comparison.measure, comparison.n, comparison.baseline, comparison.candidate) == ("RR", 5, 0.5, 0.75)
+    assert comparison.difference == 0.25
+    assert (comparison.wins, comparison.ties, comparison.losses) == (3, 1, 1)
     # The sum is 1.25 of at most 1.75: of 16 flips only +++-, ++++ and their opposites are as far out.
-    assert found.p == found.p_corrected == 4 / 16
-    assert found.effect == pytest.approx(0.25 / math.sqrt((0.25**2 * 3 + 0.25**2 + 0.5**2) / 4))
-    assert not found.significant
+    assert comparison.p == comparison.p_corrected == 4 / 16
+    assert comparison.effect == pytest.approx(0.25 / math.sqrt((0.25**2 * 3 + 0.25**2 + 0.5**2) / 4))
+    assert not comparison.significant
 
 
 def test_less_is_better_where_the_measure_says_so() -> None:
     """Of DupRate a fall is a win; the difference keeps its sign, and so does the gain its own."""
-    (found,) = compare(made(DupRate_at_10=[0.1, 0.2, 0.3]), made(DupRate_at_10=[0.3, 0.3, 0.2]))
-    assert (found.wins, found.ties, found.losses) == (2, 0, 1)
-    assert found.difference == pytest.approx(-0.2 / 3)
-    assert found.gain == pytest.approx(0.2 / 3)
+    (comparison,) = compare(make_scored(DupRate_at_10=[0.1, 0.2, 0.3]), make_scored(DupRate_at_10=[0.3, 0.3, 0.2]))
+    assert (comparison.wins, comparison.ties, comparison.losses) == (2, 0, 1)
+    assert comparison.difference == pytest.approx(-0.2 / 3)
+    assert comparison.gain == pytest.approx(0.2 / 3)
 
 
 def test_only_queries_with_a_value_in_both_count() -> None:
     """A query without a value in one run is left out of both means."""
-    (found,) = compare(made(RR=[1.0, math.nan, 1.0, 0.0]), made(RR=[0.0, 1.0, 0.5]))
-    assert (found.n, found.baseline, found.candidate, found.difference) == (2, 0.25, 1.0, 0.75)
+    (comparison,) = compare(make_scored(RR=[1.0, math.nan, 1.0, 0.0]), make_scored(RR=[0.0, 1.0, 0.5]))
+    assert (comparison.n, comparison.baseline, comparison.candidate, comparison.difference) == (2, 0.25, 1.0, 0.75)
 
 
 @pytest.mark.parametrize("rows", [[], [0.5], [math.nan, 0.5]])
@@ -74,55 +74,65 @@ def test_fewer_than_two_queries_have_no_test(rows: list[float]) -> None:
     """One query has a difference and nothing more; none has no difference either, and NaN becomes null."""
     column = {f"q{i}": (value,) for i, value in enumerate(rows)}
     run = make_evaluation(name="a", values={"RR": column})
-    (found,) = compare(run, run)
-    assert (found.n, found.p, found.low, found.p_t, found.effect) == (len([x for x in rows if x == x]), *4 * [None])
-    assert found.to_dict()["difference"] == (0.0 if found.n else None)
-    json.dumps(found.to_dict(), allow_nan=False)
+    (comparison,) = compare(run, run)
+    assert (comparison.n, comparison.p, comparison.low, comparison.p_t, comparison.effect) == (
+        len([x for x in rows if x == x]),
+        *4 * [None],
+    )
+    assert comparison.to_dict()["difference"] == (0.0 if comparison.n else None)
+    json.dumps(comparison.to_dict(), allow_nan=False)
 
 
 def test_runs_that_do_not_differ_at_all() -> None:
     """p is 1, the interval is a point, and nothing is won or lost."""
-    (found,) = compare(made(RR=[0.5, 1.0, 0.25]), made(RR=[0.5, 1.0, 0.25]))
-    assert (found.p, found.p_t, found.low, found.high, found.effect, found.ties) == (1.0, 1.0, 0.0, 0.0, 0.0, 3)
+    (comparison,) = compare(make_scored(RR=[0.5, 1.0, 0.25]), make_scored(RR=[0.5, 1.0, 0.25]))
+    assert (comparison.p, comparison.p_t, comparison.low, comparison.high, comparison.effect, comparison.ties) == (
+        1.0,
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+        3,
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_scipy_gives_the_same_exact_p_t_and_effect(seed: int) -> None:
     """With few changes p is that of SciPy's permutation test over all flips; the paired t-test and d_z are SciPy's."""
     before, after = drawn(14, seed, shift=0.1)
-    (found,) = compare(made(RR=after), made(RR=before))
+    (comparison,) = compare(make_scored(RR=after), make_scored(RR=before))
     test = stats.permutation_test(
         (after, before), lambda a, b, axis: np.mean(a - b, axis=axis), permutation_type="samples",
         vectorized=True, n_resamples=np.inf,
     )  # fmt: skip
-    assert found.p == pytest.approx(test.pvalue, abs=1e-12)
-    assert found.p_t == pytest.approx(stats.ttest_rel(after, before).pvalue, rel=1e-9)
-    assert found.effect == pytest.approx(np.mean(after - before) / np.std(after - before, ddof=1))
-    assert found.difference == pytest.approx(np.mean(after - before))
+    assert comparison.p == pytest.approx(test.pvalue, abs=1e-12)
+    assert comparison.p_t == pytest.approx(stats.ttest_rel(after, before).pvalue, rel=1e-9)
+    assert comparison.effect == pytest.approx(np.mean(after - before) / np.std(after - before, ddof=1))
+    assert comparison.difference == pytest.approx(np.mean(after - before))
 
 
 @pytest.mark.parametrize(("n", "shift"), [(80, 0.03), (200, 0.02), (200, 0.0)])
 def test_scipy_gives_the_same_p_and_interval_by_other_draws(n: int, shift: float) -> None:
     """With many changes both are drawn: p within its error of SciPy's, the BCa interval within a tenth of its width."""
     before, after = drawn(n, n, shift=shift)
-    (found,) = compare(made(RR=after), made(RR=before))
+    (comparison,) = compare(make_scored(RR=after), make_scored(RR=before))
     rng = np.random.default_rng(1)
     test = stats.permutation_test(
         (after, before), lambda a, b, axis: np.mean(a - b, axis=axis), permutation_type="samples",
         vectorized=True, n_resamples=9_999, rng=rng,
     )  # fmt: skip
-    assert found.p is not None
-    assert found.p == pytest.approx(test.pvalue, abs=5 * math.sqrt(2 * max(test.pvalue, 1e-3) / 10_000))
+    assert comparison.p is not None
+    assert comparison.p == pytest.approx(test.pvalue, abs=5 * math.sqrt(2 * max(test.pvalue, 1e-3) / 10_000))
     interval = stats.bootstrap((after - before,), np.mean, n_resamples=10_000, method="BCa", rng=rng)
     low, high = interval.confidence_interval
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.1 * (high - low))
+    assert (comparison.low, comparison.high) == pytest.approx((low, high), abs=0.1 * (high - low))
 
 
 def test_the_interval_of_zeros_and_ones_is_binomial() -> None:
     """Of 100 queries 30 go from 0 to 1: without skewness or bias to speak of, the interval is the binomial's."""
-    (found,) = compare(made(RR=[1.0] * 30 + [0.0] * 70), made(RR=[0.0] * 100))
+    (comparison,) = compare(make_scored(RR=[1.0] * 30 + [0.0] * 70), make_scored(RR=[0.0] * 100))
     low, high = stats.binom.ppf([0.025, 0.975], 100, 0.3) / 100
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.0201)
+    assert (comparison.low, comparison.high) == pytest.approx((low, high), abs=0.0201)
 
 
 _THEIRS: dict[Correction, str] = {"holm": "holm", "bonferroni": "bonferroni", "bh": "fdr_bh"}
@@ -133,8 +143,8 @@ def five_measures(seed: int) -> tuple[Evaluation, Evaluation]:
     names = ("RR", "P_at_5", "R_at_5", "nDCG_at_5", "AP")
     columns = {name: drawn(40, seed + i, shift=0.03 * i) for i, name in enumerate(names)}
     return (
-        made("b", **{name: column[0].tolist() for name, column in columns.items()}),
-        made("c", **{name: column[1].tolist() for name, column in columns.items()}),
+        make_scored("b", **{name: column[0].tolist() for name, column in columns.items()}),
+        make_scored("c", **{name: column[1].tolist() for name, column in columns.items()}),
     )
 
 
@@ -144,23 +154,23 @@ def test_statsmodels_corrects_in_the_same_way(correction: Correction) -> None:
     """Over all measures of two runs, and over all pairs and measures of four."""
     runs = [*five_measures(0), *five_measures(10)]
     for chosen in (runs[:2], runs):
-        tests = [one for pair in compare_all(chosen, correction=correction) for one in pair.measures]
+        tests = [measure for pair in compare_all(chosen, correction=correction) for measure in pair.measures]
         assert len(tests) == 5 * len(chosen) * (len(chosen) - 1) // 2
-        expected = multipletests([one.p for one in tests], method=_THEIRS[correction])[1]
-        assert [one.p_corrected for one in tests] == pytest.approx(expected.tolist(), rel=1e-12)
-        assert [one.significant for one in tests] == [bool(p <= 0.05) for p in expected]
+        expected = multipletests([test.p for test in tests], method=_THEIRS[correction])[1]
+        assert [test.p_corrected for test in tests] == pytest.approx(expected.tolist(), rel=1e-12)
+        assert [test.significant for test in tests] == [bool(p <= 0.05) for p in expected]
 
 
 def test_without_a_correction_p_stays_as_it_is() -> None:
     """``none`` gives p itself."""
     (pair,) = compare_all(five_measures(0), correction="none")
-    assert [one.p_corrected for one in pair.measures] == [one.p for one in pair.measures]
+    assert [measure.p_corrected for measure in pair.measures] == [measure.p for measure in pair.measures]
 
 
 def test_segments_by_hand() -> None:
     """Each is compared on its queries alone; p is corrected over all segments and measures together."""
     segments = {("category", "a"): ["q0", "q1", "q2"], ("category", "b"): ["q3", "q4"], ("category", "c"): ["q9"]}
-    now, then = made(RR=[1.0, 1.0, 1.0, 0.5, 0.0]), made(RR=[0.0, 0.5, 0.5, 0.5, 1.0])
+    now, then = make_scored(RR=[1.0, 1.0, 1.0, 0.5, 0.0]), make_scored(RR=[0.0, 0.5, 0.5, 0.5, 1.0])
     whole, a, b, c = compare(now, then, segments=segments)
     assert whole.segment is None
     assert whole.n == 5
@@ -185,14 +195,14 @@ def test_segments_leave_the_whole_as_it_was() -> None:
 def test_the_unit_is_the_query() -> None:
     """Repeats are averaged before differences are taken: asking five times makes no query more than one."""
     before, after = drawn(30, 7, shift=0.05)
-    once = compare(made(RR=after), made(RR=before))
-    often = compare(made(RR=[(x,) * 5 for x in after]), made(RR=[(x,) * 5 for x in before]))
+    once = compare(make_scored(RR=after), make_scored(RR=before))
+    often = compare(make_scored(RR=[(x,) * 5 for x in after]), make_scored(RR=[(x,) * 5 for x in before]))
     assert often == once
     assert often[0].n == 30
     rng = np.random.default_rng(1)
     noise = rng.integers(-8, 9, (30, 4)) / 64
-    (noisy,) = compare(made(RR=[tuple(row) for row in after[:, None] + noise]), made(RR=before))
-    (means,) = compare(made(RR=(after[:, None] + noise).mean(axis=1)), made(RR=before))
+    (noisy,) = compare(make_scored(RR=[tuple(row) for row in after[:, None] + noise]), make_scored(RR=before))
+    (means,) = compare(make_scored(RR=(after[:, None] + noise).mean(axis=1)), make_scored(RR=before))
     assert (noisy.n, noisy.low, noisy.high, noisy.p) == (30, means.low, means.high, means.p)
     assert noisy.p_t == pytest.approx(stats.ttest_rel((after[:, None] + noise).mean(axis=1), before).pvalue)
 
@@ -213,7 +223,7 @@ def test_many_tests_can_still_find_something() -> None:
     """Of fifteen runs there are 105 pairs: a p corrected for all of them can be far below 0.05."""
     rng = np.random.default_rng(2)
     base = rng.integers(0, 33, 60) / 64
-    runs = [made(str(i), RR=base + i * 0.02 + rng.integers(-1, 2, 60) / 64) for i in range(15)]
+    runs = [make_scored(str(i), RR=base + i * 0.02 + rng.integers(-1, 2, 60) / 64) for i in range(15)]
     pairs = compare_all(runs)
     assert [(pair.baseline, pair.candidate) for pair in pairs[:3]] == [(0, 1), (0, 2), (0, 3)]
     far = next(pair for pair in pairs if (pair.baseline, pair.candidate) == (0, 14))
@@ -233,7 +243,7 @@ def test_progress_counts_every_test() -> None:
 def test_a_run_with_means_only_is_compared_without_tests() -> None:
     """fit's baseline has means only, and no segments."""
     means = make_evaluation(name="old", means={"RR": 0.5, "R@5": 0.75})
-    now = made(RR=[1.0, 0.5])
+    now = make_scored(RR=[1.0, 0.5])
     assert shared_measures([means, now]) == ["RR"]
     whole, part = compare(now, means, segments={("type", "x"): ["q0"]})
     assert (whole.n, whole.baseline, whole.candidate, whole.difference, whole.p) == (0, 0.5, 0.75, 0.25, None)
@@ -242,23 +252,23 @@ def test_a_run_with_means_only_is_compared_without_tests() -> None:
 
 def test_measures_are_those_that_all_runs_have() -> None:
     """A measure that one of them lacks is left out, unless it is asked for: then nothing is shared."""
-    runs = [made(RR=[0.5, 1.0], P_at_5=[1.0, 1.0]), made(RR=[0.5, 1.0])]
-    assert [one.measure for one in compare_all(runs)[0].measures] == ["RR"]
+    runs = [make_scored(RR=[0.5, 1.0], P_at_5=[1.0, 1.0]), make_scored(RR=[0.5, 1.0])]
+    assert [measure.measure for measure in compare_all(runs)[0].measures] == ["RR"]
     assert compare(runs[0], runs[1], ["P@5"])[0].n == 0
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
     """One run, a correction that nobody knows, a measure that is none, and runs on two golden sets."""
-    one = made(RR=[0.5, 1.0])
+    run = make_scored(RR=[0.5, 1.0])
     with pytest.raises(UsageError, match="a comparison needs two"):
-        compare_all([one])
+        compare_all([run])
     with pytest.raises(UsageError, match="did you mean 'holm'"):
-        compare(one, one, correction="hollm")  # type: ignore[arg-type]
+        compare(run, run, correction="hollm")  # type: ignore[arg-type]
     with pytest.raises(MeasureError):
-        compare(one, one, ["Rr@x"])
+        compare(run, run, ["Rr@x"])
     sets = [
         make_evaluation(
-            name=name, golden={"fingerprint": name}, system={}, fingerprint="", values={"RR": one.values("RR")}
+            name=name, golden={"fingerprint": name}, system={}, fingerprint="", values={"RR": run.values("RR")}
         )
         for name in ("old", "new")
     ]
@@ -268,7 +278,10 @@ def test_what_cannot_be_compared_is_refused() -> None:
 
 def test_nothing_tested_is_nothing_corrected() -> None:
     """A measure without a p does not count as a test of the others."""
-    then, now = made(RR=[0.0] * 9, P_at_5=[0.5, *[math.nan] * 8]), made(RR=[1.0] * 9, P_at_5=[1.0, *[math.nan] * 8])
+    then, now = (
+        make_scored(RR=[0.0] * 9, P_at_5=[0.5, *[math.nan] * 8]),
+        make_scored(RR=[1.0] * 9, P_at_5=[1.0, *[math.nan] * 8]),
+    )
     for correction in ("westfall-young", "holm"):
         first, second = compare(now, then, ["RR", "P@5"], correction=correction)  # type: ignore[arg-type]
         assert (first.p_corrected, second.p_corrected) == (2 / 512, None)
@@ -276,19 +289,19 @@ def test_nothing_tested_is_nothing_corrected() -> None:
 
 def test_measures_that_change_together_are_corrected_as_one() -> None:
     """Six queries rise in both measures: p is 2/64 by Westfall and Young, and twice as much by Holm."""
-    then, now = made(RR=[0.0] * 6, P_at_5=[0.0] * 6), made(RR=[1.0] * 6, P_at_5=[0.4] * 6)
+    then, now = make_scored(RR=[0.0] * 6, P_at_5=[0.0] * 6), make_scored(RR=[1.0] * 6, P_at_5=[0.4] * 6)
     assert [comparison.p_corrected for comparison in compare(now, then)] == [2 / 64] * 2
     assert [comparison.p_corrected for comparison in compare(now, then, correction="holm")] == [4 / 64] * 2
 
 
 def test_a_geometric_mean_is_compared_as_one() -> None:
     """GMAP over 0.25 and 1 is 0.5, and the test is that of the logarithms."""
-    then, now = made(GMAP=[0.25, 1.0, 0.5, 0.5]), made(GMAP=[0.5, 0.5, 0.25, 0.5])
-    (found,) = compare(now, then)
-    assert (found.baseline, found.candidate) == (pytest.approx(0.5), pytest.approx(2 ** (-5 / 4)))
-    assert found.difference == pytest.approx(2 ** (-5 / 4) - 0.5)
-    assert found.p == 1.0  # the logs are 1, -1 and -1: any of eight sums is as far from 0
-    assert found.p_t == pytest.approx(stats.ttest_1samp(np.log2([2, 0.5, 0.5, 1]), 0).pvalue)
+    then, now = make_scored(GMAP=[0.25, 1.0, 0.5, 0.5]), make_scored(GMAP=[0.5, 0.5, 0.25, 0.5])
+    (comparison,) = compare(now, then)
+    assert (comparison.baseline, comparison.candidate) == (pytest.approx(0.5), pytest.approx(2 ** (-5 / 4)))
+    assert comparison.difference == pytest.approx(2 ** (-5 / 4) - 0.5)
+    assert comparison.p == 1.0  # the logs are 1, -1 and -1: any of eight sums is as far from 0
+    assert comparison.p_t == pytest.approx(stats.ttest_1samp(np.log2([2, 0.5, 0.5, 1]), 0).pvalue)
 
 
 SCORES = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 1.0])] * 2), min_size=2, max_size=14)
@@ -299,7 +312,7 @@ SCORES = st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 1 / 3, 0.5, 1.0])] * 2)
 @given(SCORES)
 def test_the_other_way_round_is_the_mirror(pairs: list[tuple[float, float]]) -> None:
     """Exchanging the runs changes the sign of the difference, and wins for losses; p stays."""
-    then, now = made(RR=[a for a, _ in pairs]), made(RR=[b for _, b in pairs])
+    then, now = make_scored(RR=[a for a, _ in pairs]), make_scored(RR=[b for _, b in pairs])
     (there,), (back,) = compare(now, then), compare(then, now)
     assert back.difference == pytest.approx(-there.difference, abs=1e-12)
     assert (back.wins, back.ties, back.losses) == (there.losses, there.ties, there.wins)

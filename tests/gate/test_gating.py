@@ -12,7 +12,7 @@ from karat.core import Document, GoldenSet, InputError, Judgment, Provenance, Qu
 from karat.evaluation import score_run
 from karat.golden import fingerprint
 from karat.projects import GateResult, Project, gate_run
-from karat.runs import Settings, make_run, read_answers
+from karat.runs import Settings, make_run, read_any_run
 
 SET = GoldenSet(
     name="tiny",
@@ -36,7 +36,7 @@ def traces(path: Path, *rows: tuple[str, int, list[str]]) -> Path:
 def test_a_query_that_was_asked_less_often_keeps_its_score(tmp_path: Path) -> None:
     """qa has two seeds, and qb, a failure, one: with no value it would drop out of every test."""
     path = traces(tmp_path / "t.jsonl", ("qa", 1, ["a"]), ("qa", 2, ["b", "a"]), ("qb", 1, ["a"]), ("qc", 1, ["a"]))
-    taken = score_run(SET, read_answers(path, SET), ["RR"])
+    taken = score_run(SET, read_any_run(path, SET), ["RR"])
     assert taken.repeated_values("RR", "qa") == (1.0, 0.5)
     assert taken.repeated_values("RR", "qb") == (0.0,)
     assert taken.values("RR") == {"qa": 0.75, "qb": 0.0}
@@ -44,11 +44,11 @@ def test_a_query_that_was_asked_less_often_keeps_its_score(tmp_path: Path) -> No
 
 def test_repeats_are_kept_and_wordings_averaged() -> None:
     """By hand: asked twice in two wordings each; the second time the paraphrase of a finds nothing."""
-    asked: list[str] = []
+    questions: list[str] = []
 
     def find(query: str, k: int) -> list[str]:
-        asked.append(query)
-        return ["c"] if query == "a!" and asked.count("a!") == 2 else [query[0]]
+        questions.append(query)
+        return ["c"] if query == "a!" and questions.count("a!") == 2 else [query[0]]
 
     run = make_run(SET, find, Settings(repeat=2, paraphrases=True, warm_up=0))
     taken = score_run(SET, run, ["RR"])
@@ -91,9 +91,9 @@ class TestComplete:
             "traces": tuple(Trace(query=query.id, text=query.text) for query in SET.queries),
         }  # fmt: skip
         project = Project(config=Config(folder=Path(), golden=Path(), eval=EvalConfig(measures=("RR",))), golden=SET)
-        given = known | fields
-        traces = given.pop("traces")
-        return gate_run(project, Run(provenance=Provenance(**given), traces=traces), alone=True)
+        header = known | fields
+        traces = header.pop("traces")
+        return gate_run(project, Run(provenance=Provenance(**header), traces=traces), alone=True)
 
     def test_whole(self) -> None:
         """Nothing is missing: also where another tool asked each query in some way."""

@@ -33,9 +33,10 @@ from karat.core import (
 )
 from karat.evaluation import Evaluation, needed_depth, revise_evaluation, score_run
 from karat.gate import Baseline, pair_scores, read_baseline, write_baseline
-from karat.projects import GateResult, gate_run, open_project, rebase_baseline, rebase_document, report_document
+from karat.projects import GateResult, gate_run, open_project, report_document
+from karat.projects.baselines import rebase_baseline, rebase_document
 from karat.reports import render_comment, render_html, render_markdown, render_text
-from karat.runs import read_answers
+from karat.runs import read_any_run
 from karat.schema import json_schema, to_plain
 from strategies import quick
 
@@ -76,8 +77,8 @@ def edited_document(name: str = "d03") -> GoldenSet:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of twelve queries with a baseline that has each relevant document at place 1 or 2."""
-    made = make_project(tmp_path)
-    accept(tmp_path, make_run(tmp_path, made, [1, 2] * 6, "old"))
+    golden_set = make_project(tmp_path)
+    accept(tmp_path, make_run(tmp_path, golden_set, [1, 2] * 6, "old"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -85,13 +86,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def gate(folder: Path, path: Path) -> GateResult:
     """Decide on a run of the project as it is now."""
     project = open_project(folder)
-    return gate_run(project, read_answers(path, project.golden))
+    return gate_run(project, read_any_run(path, project.golden))
 
 
-def gate_new(folder: Path, made: GoldenSet, places: Sequence[int], **settings: Any) -> GateResult:
+def gate_new(folder: Path, golden_set: GoldenSet, places: Sequence[int], **settings: Any) -> GateResult:
     """Change the golden set, ask it all, and decide."""
-    make_project(folder, made=made)
-    return gate(folder, make_run(folder, made, places, **settings))
+    make_project(folder, golden_set=golden_set)
+    return gate(folder, make_run(folder, golden_set, places, **settings))
 
 
 class TestStory3:
@@ -101,7 +102,7 @@ class TestStory3:
         self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The report has the scores, the verdict and the count of new questions."""
-        make_project(folder, made=grown())
+        make_project(folder, golden_set=grown())
         (folder / "finds.py").write_text(
             "def find(query, k):\n    number = query.split()[-1].rstrip('?')\n    return [f'd{number}', 'x01']\n"
         )
@@ -116,7 +117,9 @@ class TestStory3:
 
     def test_the_new_question_counts_in_floors_and_not_in_comparisons(self, folder: Path) -> None:
         """It was found nowhere: the mean of the run falls, and the difference to the baseline does not."""
-        make_project(folder, '[gate]\nrules = [{ metric = "RR@10", min = 0.72, max_drop_abs = 0.0 }]\n', made=grown())
+        make_project(
+            folder, '[gate]\nrules = [{ metric = "RR@10", min = 0.72, max_drop_abs = 0.0 }]\n', golden_set=grown()
+        )
         run = make_run(folder, grown(), [*[1, 2] * 6, 0])
         checks = {check.kind: check for check in gate(folder, run).decision.checks}
         assert checks["min"].outcome.value == "fail"
@@ -126,7 +129,7 @@ class TestStory3:
 
     def test_an_old_run_is_used_with_a_caveat(self, folder: Path) -> None:
         """Nothing is known of the question that it was not asked, and that is said."""
-        make_project(folder, made=grown())
+        make_project(folder, golden_set=grown())
         result = gate(folder, folder / "runs" / "old.jsonl")
         assert len(result.evaluation.queries) == SIZE
         assert any("since the run: 1 question is new and was not asked (q13)" in text for text in result.caveats)
@@ -137,8 +140,8 @@ class TestRemoved:
 
     def test_one_is_counted_and_named(self, folder: Path) -> None:
         """It is left out of the baseline's means too."""
-        made = make_set(SIZE)
-        fewer = replace(made, queries=made.queries[1:], judgments=made.judgments[1:])
+        golden_set = make_set(SIZE)
+        fewer = replace(golden_set, queries=golden_set.queries[1:], judgments=golden_set.judgments[1:])
         result = gate_new(folder, fewer, [2, 1] * 6)
         assert any("1 was removed (q01); 11 are compared" in text for text in result.caveats)
         assert result.baseline is not None
@@ -146,8 +149,8 @@ class TestRemoved:
 
     def test_several_are_a_warning_that_is_first(self, folder: Path) -> None:
         """More than one, or two in a hundred."""
-        made = make_set(SIZE)
-        fewer = replace(made, queries=made.queries[3:], judgments=made.judgments[3:])
+        golden_set = make_set(SIZE)
+        fewer = replace(golden_set, queries=golden_set.queries[3:], judgments=golden_set.judgments[3:])
         result = gate_new(folder, fewer, [2, 1] * 6)
         assert result.caveats[0].startswith(
             "WARNING: 3 of the 12 questions that the baseline scored are no longer in the golden set: q01, q02, q03;"
@@ -155,8 +158,8 @@ class TestRemoved:
 
     def test_every_report_begins_with_the_warning(self, folder: Path) -> None:
         """In the terminal, in Markdown, in a comment and in a page; it is not repeated among the caveats."""
-        made = make_set(SIZE)
-        fewer = replace(made, queries=made.queries[3:], judgments=made.judgments[3:])
+        golden_set = make_set(SIZE)
+        fewer = replace(golden_set, queries=golden_set.queries[3:], judgments=golden_set.judgments[3:])
         document = report_document(gate_new(folder, fewer, [2, 1] * 6), created="2026-11-17")
         assert render_text(document).startswith("WARNING: 3 of the 12 questions")
         assert render_markdown(document).split("\n")[2].startswith("> WARNING: 3 of the 12 questions")
@@ -168,7 +171,7 @@ class TestRemoved:
 
     def test_a_run_that_was_not_asked_many_is_a_warning_too(self, folder: Path) -> None:
         """An old run on a set that grew by three."""
-        make_project(folder, made=make_set(SIZE + 3))
+        make_project(folder, golden_set=make_set(SIZE + 3))
         result = gate(folder, folder / "runs" / "old.jsonl")
         assert any(
             text.startswith(
@@ -199,8 +202,8 @@ class TestJudgments:
 
     def test_the_baseline_is_scored_again(self, folder: Path) -> None:
         """The baseline has d01 before d02 for q02, and now both are relevant."""
-        made = rejudged("q02", "d01")
-        result = gate_new(folder, made, [1, 2] * 6)
+        golden_set = rejudged("q02", "d01")
+        result = gate_new(folder, golden_set, [1, 2] * 6)
         assert result.baseline is not None
         assert result.baseline.evaluation.values("RR@10")["q02"] == 1.0
         assert result.evaluation.values("RR@10")["q02"] == 1.0
@@ -219,11 +222,11 @@ class TestJudgments:
 
     def test_a_changed_threshold_applies_to_both(self, folder: Path) -> None:
         """What counts as relevant changed for all questions, and the definition of the measure with it."""
-        made = make_set(
+        golden_set = make_set(
             SIZE, relevant=2, grades=("no", "part", "yes"),
             judgments=tuple(replace(judgment, grade=2) for judgment in make_set(SIZE).judgments),
         )  # fmt: skip
-        result = gate_new(folder, made, [1, 2] * 6)
+        result = gate_new(folder, golden_set, [1, 2] * 6)
         assert result.baseline is not None
         assert result.baseline.evaluation.scores.definitions["RR@10"] == "RR(rel=2)@10"
 
@@ -231,8 +234,8 @@ class TestJudgments:
         """A failure is the worst score under any definition, and what is gone is not compared."""
         accept(folder, make_run(folder, make_set(SIZE), [1] * SIZE, "old", errors={"q05": "timed out"}))
         judgments = tuple(replace(judgment, grade=2) for judgment in make_set(SIZE).judgments)
-        made = make_set(SIZE, relevant=2, grades=("no", "part", "yes"), judgments=judgments[1:])
-        result = gate_new(folder, replace(made, queries=made.queries[1:]), [1] * (SIZE - 1))
+        golden_set = make_set(SIZE, relevant=2, grades=("no", "part", "yes"), judgments=judgments[1:])
+        result = gate_new(folder, replace(golden_set, queries=golden_set.queries[1:]), [1] * (SIZE - 1))
         assert result.baseline is not None
         assert result.baseline.evaluation.scores.definitions["RR@10"] == "RR(rel=2)@10"
         assert result.baseline.evaluation.values("RR@10")["q05"] == 0
@@ -240,7 +243,7 @@ class TestJudgments:
     def test_an_old_score_is_told_again_after_a_rebase(self, folder: Path) -> None:
         """The baseline is on the set of today then, and still has a score by the judgments of before."""
         accept(folder, make_run(folder, make_set(SIZE), [1, 2] * 6, "old", paraphrases=True))
-        make_project(folder, made=rejudged("q02", "d01"))
+        make_project(folder, golden_set=rejudged("q02", "d01"))
         assert rebase_baseline(open_project(folder)).written
         project = open_project(folder)
         revision = revise_evaluation(read_baseline("baseline.json").evaluation, project.golden).revision
@@ -285,14 +288,14 @@ class TestDocuments:
 
     def test_spans_of_another_normaliser_are_refused(self, folder: Path) -> None:
         """Bytes were counted by other rules; whole documents have none."""
-        make_project(folder, made=grown(normaliser="karat-2"))
+        make_project(folder, golden_set=grown(normaliser="karat-2"))
         assert gate(folder, make_run(folder, grown(normaliser="karat-2"), [1] * 13)).decision
         spans = tuple(
             replace(judgment, target=replace(judgment.target, span=Span(0, 2))) for judgment in grown().judgments
         )
-        made = grown(normaliser="karat-2", judgments=spans)
+        golden_set = grown(normaliser="karat-2", judgments=spans)
         with pytest.raises(InputError, match=r"differ in golden set .*; normaliser"):
-            gate_new(folder, made, [1] * 13)
+            gate_new(folder, golden_set, [1] * 13)
 
 
 class TestOldRuns:
@@ -300,7 +303,7 @@ class TestOldRuns:
 
     def test_compare(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Two runs that were asked different questions are compared on those that both were asked."""
-        make_project(folder, made=grown())
+        make_project(folder, golden_set=grown())
         make_run(folder, grown(), [2] * 13)
         assert main(["compare", "runs/old.jsonl", "runs/new.jsonl"]) == 0
         out = capsys.readouterr().out
@@ -309,7 +312,7 @@ class TestOldRuns:
 
     def test_baseline_update(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """It becomes a baseline of the questions that it was asked, and the next gate counts the rest."""
-        make_project(folder, made=grown())
+        make_project(folder, golden_set=grown())
         assert main(["baseline", "update", "runs/old.jsonl", "--force", "an old run"]) == 0
         assert (
             "the golden set changed since the run: 1 question is new and was not asked (q13)" in capsys.readouterr().err
@@ -320,7 +323,7 @@ class TestOldRuns:
 
     def test_report_and_eval(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Both score it with the judgments of today."""
-        make_project(folder, made=rejudged("q02", "d01"))
+        make_project(folder, golden_set=rejudged("q02", "d01"))
         assert main(["eval", ".", "--run", "runs/old.jsonl", "--json"]) == 0
         measures = json.loads(capsys.readouterr().out)["runs"][0]["measures"]
         assert measures["RR@10"]["mean"] == pytest.approx((7 * 1 + 5 * 0.5) / 12)
@@ -330,7 +333,7 @@ class TestOldRuns:
 
     def test_a_run_whose_answers_were_cut_is_refused(self, folder: Path) -> None:
         """Its header has a digest of the questions that it was asked."""
-        make_project(folder, made=grown())
+        make_project(folder, golden_set=grown())
         path = edited(folder / "runs" / "old.jsonl", lambda line: None if line.get("query") == "q05" else line)
         with pytest.raises(InputError, match="does not have the questions that it was asked"):
             gate(folder, path)
@@ -346,7 +349,7 @@ class TestTrend:
         make_run(folder, make_set(SIZE), [1] * SIZE, "p-2026-01-01-aaaaaaaa")
         make_run(folder, grown(), [1] * 13, "p-2026-01-02-aaaaaaaa")
         judged = grown(judgments=(*grown().judgments, Judgment(query="q01", target=Target(document="x01"), grade=1)))
-        make_project(folder, made=judged)
+        make_project(folder, golden_set=judged)
         make_run(folder, judged, [1] * 13, "p-2026-01-03-aaaaaaaa")
         return folder
 
@@ -372,10 +375,10 @@ class TestRebase:
 
     def change(self, folder: Path) -> GoldenSet:
         """Drop q01, add q13, and judge d01 relevant for q02."""
-        made = grown()
+        golden_set = grown()
         more = Judgment(query="q02", target=Target(document="d01"), grade=1)
-        changed = replace(made, queries=made.queries[1:], judgments=(*made.judgments[1:], more))
-        make_project(folder, made=changed)
+        changed = replace(golden_set, queries=golden_set.queries[1:], judgments=(*golden_set.judgments[1:], more))
+        make_project(folder, golden_set=changed)
         return changed
 
     def test_a_dry_run_writes_nothing(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -465,7 +468,7 @@ def worlds(draw: st.DrawFn) -> tuple[GoldenSet, Run]:
         for query in names
         for document in draw(st.lists(st.sampled_from(DOCUMENT_IDS), unique=True, max_size=4))
     )
-    made = GoldenSet(
+    golden_set = GoldenSet(
         queries=tuple(Query(id=query, text=f"What of {query}?") for query in names),
         documents=tuple(Document(id=document, text=document) for document in DOCUMENT_IDS),
         judgments=judgments,
@@ -473,7 +476,9 @@ def worlds(draw: st.DrawFn) -> tuple[GoldenSet, Run]:
     traces = tuple(
         Trace(query=query, text=f"What of {query}?", hits=rank(draw(st.permutations(DOCUMENT_IDS)))) for query in names
     )
-    return made, Run(provenance=Provenance(name="mine", golden=golden.identify(made), settings={"k": 8}), traces=traces)
+    return golden_set, Run(
+        provenance=Provenance(name="mine", golden=golden.identify(golden_set), settings={"k": 8}), traces=traces
+    )
 
 
 def stored(evaluation: Evaluation) -> Evaluation:
@@ -488,12 +493,12 @@ def stored(evaluation: Evaluation) -> Evaluation:
 @given(worlds(), st.integers(3, 8))
 def test_rescoring_with_unchanged_judgments_is_the_identity(world: tuple[GoldenSet, Run], depth: int) -> None:
     """For every measure: a stored list gives the score that was computed from the whole one, or the old one stays."""
-    made, run = world
-    before = score_run(made, run, [*list_measures(), "P(judged_only=True)@3"])
+    golden_set, run = world
+    before = score_run(golden_set, run, [*list_measures(), "P(judged_only=True)@3"])
     lists = {query: hits[:depth] for query, hits in before.lists.items()}
     provenance = replace(before.provenance, golden={"fingerprint": "sha256:0"}, settings={})
     unknown = replace(before, lists=lists, depth=depth, questions={}, traces=(), provenance=provenance)
-    after = revise_evaluation(unknown, made)
+    after = revise_evaluation(unknown, golden_set)
     assert after.revision is not None
     for name in before.scores.measures:
         stale = after.revision.stale.get(name, ())
@@ -503,22 +508,23 @@ def test_rescoring_with_unchanged_judgments_is_the_identity(world: tuple[GoldenS
     assert "P@3" not in after.revision.stale
 
 
+@pytest.mark.slow
 @quick
 @given(worlds(), st.data())
 def test_adding_queries_never_changes_the_differences_of_old_ones(
     world: tuple[GoldenSet, Run], data: st.DataObject
 ) -> None:
     """Whatever the new questions are, and whatever the run answers to them."""
-    made, run = world
+    golden_set, run = world
     names = ["RR@10", "nDCG@3", "AP"]
-    baseline = stored(score_run(made, run, names))
+    baseline = stored(score_run(golden_set, run, names))
     other = replace(
         run, traces=tuple(replace(trace, hits=trace.hits[data.draw(st.integers(0, 3)) :]) for trace in run.traces)
     )
-    before = score_run(made, other, names)
+    before = score_run(golden_set, other, names)
     new = Query(id="new", text="And this?")
     judgment = Judgment(query="new", target=Target(document="d1"), grade=3)
-    more = replace(made, queries=(*made.queries, new), judgments=(*made.judgments, judgment))
+    more = replace(golden_set, queries=(*golden_set.queries, new), judgments=(*golden_set.judgments, judgment))
     trace = Trace(query="new", text=new.text, hits=tuple(data.draw(st.permutations(run.traces[0].hits))))
     provenance = replace(run.provenance, golden=golden.identify(more))
     after = score_run(more, Run(provenance=provenance, traces=(*other.traces, trace)), names)

@@ -10,18 +10,18 @@ import pytest
 from evaluations import make_evaluation
 from karat.core import GoldenSet, Query, Trace
 from karat.evaluation import Evaluation
-from karat.gate import compare_document, compare_lists
+from karat.gate import compare_document
 from karat.gate._document import label
-from karat.gate._lists import rr_deltas, summarise_lists
+from karat.gate._lists import compare_lists, rr_deltas, summarise_lists
 from karat.schema import QueryValues, SystemChange, to_json
 
 TEXTS = GoldenSet(name="tiny", queries=tuple(Query(id=f"q{i}", text=f"question {i}") for i in range(4)))
 
 
-def made(name: str, **given: Any) -> Evaluation:
+def make_scored(name: str, **fields: Any) -> Evaluation:
     """A run of four queries."""
     return make_evaluation(**{
-        "name": name, "golden": {}, "system": {}, "fingerprint": "", "queries": ("q0", "q1", "q2", "q3"), **given,
+        "name": name, "golden": {}, "system": {}, "fingerprint": "", "queries": ("q0", "q1", "q2", "q3"), **fields,
     })  # fmt: skip
 
 
@@ -34,9 +34,9 @@ def test_lists_by_hand() -> None:
     """The same, exchanged, another, and a query that one run lacks."""
     then = {"q0": ["a", "b"], "q1": ["a", "b"], "q2": ["a"], "q3": ["a"]}
     now = {"q0": ["a", "b"], "q1": ["b", "a"], "q2": ["c"]}
-    found = compare_lists(now, then)
-    assert list(found) == ["q0", "q1", "q2"]
-    summary = summarise_lists(found)
+    similarities = compare_lists(now, then)
+    assert list(similarities) == ["q0", "q1", "q2"]
+    summary = summarise_lists(similarities)
     assert (summary.queries, summary.unchanged, summary.top1_changed) == (3, 1, 2)
     assert summary.top1_changed_share == pytest.approx(2 / 3)
     assert summary.jaccard == pytest.approx(2 / 3)
@@ -61,10 +61,10 @@ def test_a_changed_reciprocal_rank_is_a_major_change() -> None:
 
 def test_the_reciprocal_rank_of_the_whole_list_is_preferred() -> None:
     """Of RR@10 and RR, RR tells more; without any nothing is said."""
-    then = made("a", values={"RR@10": values(0.0, 1.0), "RR": values(1 / 20, 1.0), "R@5": values(1.0, 1.0)})
-    now = made("b", values={"RR@10": values(0.0, 0.5), "RR": values(1 / 10, 0.5), "R@5": values(1.0, 0.0)})
+    then = make_scored("a", values={"RR@10": values(0.0, 1.0), "RR": values(1 / 20, 1.0), "R@5": values(1.0, 1.0)})
+    now = make_scored("b", values={"RR@10": values(0.0, 0.5), "RR": values(1 / 10, 0.5), "R@5": values(1.0, 0.0)})
     assert rr_deltas(now, then) == pytest.approx({"q0": 1 / 20, "q1": -0.5})
-    assert rr_deltas(now, made("c", values={"R@5": values(1.0)})) == {}
+    assert rr_deltas(now, make_scored("c", values={"R@5": values(1.0)})) == {}
 
 
 def test_without_lists_there_is_no_mean() -> None:
@@ -76,12 +76,12 @@ def test_without_lists_there_is_no_mean() -> None:
 def two() -> list[Evaluation]:
     """Two runs: q0 lost, q1 won, q2 stayed, q3 changed less than q0."""
     return [
-        made(
+        make_scored(
             "old", values={"RR": values(1.0, 0.0, 0.5, 0.5), "Unjudged@10": values(1.0, 1.0, 1.0, 0.0)},
             means={"RR": 0.5, "Unjudged@10": 0.75}, system={"chunk": {"size": 256}},
             lists={"q0": ("a", "b"), "q1": ("c",), "q2": ("a",), "q3": ("a", "c")},
         ),
-        made(
+        make_scored(
             "new", values={"RR": values(0.0, 0.25, 0.5, 1.0), "Unjudged@10": values(1.0, 1.0, 1.0, 1.0)},
             means={"RR": 0.4375, "Unjudged@10": 1.0}, system={"chunk": {"size": 384}}, failures={"q0": "timed out"},
             lists={"q0": (), "q1": ("a", "c"), "q2": ("a",), "q3": ("c", "a")},
@@ -126,15 +126,17 @@ def test_notes_say_what_is_missing() -> None:
     assert pair.notes == (
         "B: 1 of 4 queries failed and count as 0",
         "with 4 queries bootstrap intervals are somewhat too short, and only large changes are found",
-        "fewer than 6 queries changed in RR, Unjudged@10: the sign-flip test cannot reach 0.05",
+        "fewer than 6 queries changed in RR, Unjudged@10: the two-sided sign-flip test cannot reach 0.05",
         "only the first 10 documents of the lists are compared: a baseline file holds no more",
     )
-    bare = made("bare", values={"RR": values(1.0, 0.5, 0.5)}, means={"RR": 2 / 3}, queries=("q0", "q1", "q2", "q9"))
+    bare = make_scored(
+        "bare", values={"RR": values(1.0, 0.5, 0.5)}, means={"RR": 2 / 3}, queries=("q0", "q1", "q2", "q9")
+    )
     (pair,) = compare_document([bare, old], TEXTS).pairs
     assert pair.lists is None
     assert pair.notes[:2] == ("1 query is in A only and left out", "1 query is in B only and left out")
     assert pair.notes[-1] == "lists are not compared: there are none for A"
-    (pair,) = compare_document([made("means", means={"RR": 0.5}), old], TEXTS).pairs
+    (pair,) = compare_document([make_scored("means", means={"RR": 0.5}), old], TEXTS).pairs
     assert pair.notes == ("A has means only, so nothing can be tested and no lists are compared",)
     assert (pair.measures[0].difference, pair.lists) == (0.0, None)
 
@@ -145,7 +147,7 @@ def test_whole_lists_are_compared_where_both_runs_have_them() -> None:
     lists = [ids, (*ids[:10], *(f"e{i}" for i in range(10)))]
     traces = (Trace(query="q0", text="?"),)
     old, new = (
-        made(name, values={"RR": values(1.0, 1.0)}, lists={"q0": documents}, traces=traces)
+        make_scored(name, values={"RR": values(1.0, 1.0)}, lists={"q0": documents}, traces=traces)
         for name, documents in zip("ab", lists, strict=True)
     )
     (pair,) = compare_document([old, new], TEXTS).pairs

@@ -56,27 +56,27 @@ def _frozen() -> Iterator[None]:
 
 def sign_flips(differences: list[int]) -> float:
     """The chance that random signs give a sum as low as this one: SciPy for few, a count on a lattice for many."""
-    changed = [one for one in differences if one]
+    changed = [difference for difference in differences if difference]
     return scipy_flips(changed) if 2 <= len(changed) <= 7 else counted_flips(changed)
 
 
 def scipy_flips(changed: list[int]) -> float:
     """All ways, as SciPy tries them: it needs two differences at least, and time for each way."""
-    found = stats.permutation_test(
+    result = stats.permutation_test(
         (np.array(changed, float),), lambda x, axis: x.sum(axis=axis), permutation_type="samples",
         n_resamples=np.inf, alternative="less", vectorized=True,
     )  # fmt: skip
-    return float(found.pvalue)
+    return float(result.pvalue)
 
 
 def counted_flips(changed: list[int]) -> float:
     """The share of all ways, for any number of differences: for each sum, a whole number, how many ways lead to it."""
     ways: dict[int, int] = {0: 1}
-    for one in changed:
+    for difference in changed:
         further: Counter[int] = Counter()
         for total, n in ways.items():
-            further[total + one] += n
-            further[total - one] += n
+            further[total + difference] += n
+            further[total - difference] += n
         ways = further
     return float(Fraction(sum(n for total, n in ways.items() if total <= sum(changed)), 2 ** len(changed)))
 
@@ -102,7 +102,9 @@ def _expected(pairs: Pairs, adjusted: float, *, exact: bool, drawn: bool) -> Exp
     was = Fraction(sum(before for before, _ in pairs), n * PARTS)
     margin = max(was * 5 / 100, min(Fraction(1, 100), was / 2) if was else Fraction(1, 100))
     mean = Fraction(sum(change), n * PARTS)
-    spread = math.sqrt(n * sum(one * one for one in change) - sum(change) ** 2) if n > 1 else math.nan
+    spread = (
+        math.sqrt(n * sum(difference * difference for difference in change) - sum(change) ** 2) if n > 1 else math.nan
+    )
     spread /= PARTS * math.sqrt(n * (n - 1)) if n > 1 else 1
     bound = float(mean) - stats.t.ppf(1 - ALPHA, n - 1) * spread / math.sqrt(n) if n > 1 else -math.inf
     if not any(change):
@@ -132,12 +134,12 @@ def decided(columns: list[Pairs], *, test: str = "non_inferior") -> tuple[Check,
 def agrees(columns: list[Pairs]) -> list[Expected]:
     """Fail unless both say the same; where chance decides, p must be near."""
     wanted = expected(columns)
-    any_drawn = not all(one.exact for one in wanted)
-    for check, one in zip(decided(columns), wanted, strict=True):
-        assert check.p == pytest.approx(one.p, abs=0.03 if any_drawn else 1e-12), (columns, check)
-        assert check.limit == pytest.approx(one.margin, rel=1e-12)
-        if not one.near:
-            assert check.outcome.value == one.outcome, (columns, check, one)
+    any_drawn = not all(item.exact for item in wanted)
+    for check, rule in zip(decided(columns), wanted, strict=True):
+        assert check.p == pytest.approx(rule.p, abs=0.03 if any_drawn else 1e-12), (columns, check)
+        assert check.limit == pytest.approx(rule.margin, rel=1e-12)
+        if not rule.near:
+            assert check.outcome.value == rule.outcome, (columns, check, rule)
     return wanted
 
 
@@ -160,9 +162,9 @@ def world(rng: np.random.Generator) -> list[Pairs]:
 def test_the_lattice_counts_what_scipy_tries(size: int) -> None:
     """Both ways to the exact p are the same, up to all 65,536 ways of 16 differences, and karat's is too."""
     rng = np.random.default_rng(size)
-    changed = [int(one) for one in rng.choice([-5, -3, -2, -1, 1, 2, 4], size)]
+    changed = [int(difference) for difference in rng.choice([-5, -3, -2, -1, 1, 2, 4], size)]
     assert counted_flips(changed) == pytest.approx(scipy_flips(changed), abs=1e-15)
-    (check,) = decided([[(6, 6 + one) for one in changed]])
+    (check,) = decided([[(6, 6 + difference) for difference in changed]])
     assert check.p == counted_flips(changed)
 
 
@@ -170,11 +172,11 @@ def test_the_lattice_counts_what_scipy_tries(size: int) -> None:
 def test_both_agree_on_many_worlds() -> None:
     """In 250 drawn worlds, in which each outcome comes up often, and few are left to chance."""
     rng = np.random.default_rng(20261116)
-    found = [one for _ in range(250) for one in agrees(world(rng))]
-    counts = Counter(one.outcome for one in found)
+    checks = [check for _ in range(250) for check in agrees(world(rng))]
+    counts = Counter(check.outcome for check in checks)
     assert min(counts["pass"], counts["fail"], counts["inconclusive"]) > 60, counts
-    assert sum(one.near for one in found) < 0.05 * len(found)
-    assert sum(not one.exact for one in found) > 40
+    assert sum(check.near for check in checks) < 0.05 * len(checks)
+    assert sum(not check.exact for check in checks) > 40
 
 
 pairs = st.tuples(st.integers(0, PARTS), st.integers(0, PARTS))
@@ -196,7 +198,7 @@ def families(draw: st.DrawFn) -> list[Pairs]:
 def test_both_agree_whatever_the_scores(columns: list[Pairs]) -> None:
     """Up to 16 queries, where the test is exact and nothing is left to chance."""
     wanted = agrees(columns)
-    assume(not any(one.near for one in wanted))
+    assume(not any(check.near for check in wanted))
 
 
 @pytest.mark.slow
@@ -205,11 +207,11 @@ def test_both_agree_whatever_the_scores(columns: list[Pairs]) -> None:
 def test_a_significant_drop_fails_exactly_where_section_1_does(columns: list[Pairs]) -> None:
     """The rule without non-inferiority: the same failures; all else passes, if it could have failed."""
     wanted = expected(columns)
-    for check, one, pairs in zip(decided(columns, test="significant_drop"), wanted, columns, strict=True):
-        if not one.near:
-            assert (check.outcome.value == "fail") == (one.outcome == "fail")
+    for check, rule, pairs in zip(decided(columns, test="significant_drop"), wanted, columns, strict=True):
+        if not rule.near:
+            assert (check.outcome.value == "fail") == (rule.outcome == "fail")
         if check.outcome.value == "inconclusive":
-            fell = sum(before - after for before, after in pairs) > len(pairs) * PARTS * one.margin
+            fell = sum(before - after for before, after in pairs) > len(pairs) * PARTS * rule.margin
             assert fell or len(pairs) < 5
             assert check.p is not None
             assert check.p > ALPHA
@@ -223,10 +225,10 @@ def test_the_order_of_the_queries_does_not_matter(columns: list[Pairs], random: 
     order = list(range(len(columns[0])))
     random.shuffle(order)  # type: ignore[attr-defined]
     shuffled = [[column[i] for i in order] for column in columns]
-    for one, other in zip(decided(columns), decided(shuffled), strict=True):
-        assert one.outcome is other.outcome
-        assert one.p == other.p
-        assert one.difference == pytest.approx(other.difference, abs=1e-12)
+    for first, other in zip(decided(columns), decided(shuffled), strict=True):
+        assert first.outcome is other.outcome
+        assert first.p == other.p
+        assert first.difference == pytest.approx(other.difference, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -235,15 +237,15 @@ def test_the_number_of_queries_needed_is_that_of_statsmodels() -> None:
     rng, seen = np.random.default_rng(7), 0
     while seen < 25:
         columns = [world(rng)[0]]
-        (check,), (one,) = decided(columns), expected(columns)
-        if check.needed is None or one.needed is None:
+        (check,), (first,) = decided(columns), expected(columns)
+        if check.needed is None or first.needed is None:
             continue
         theirs = TTestPower().solve_power(
-            effect_size=1 / math.sqrt(one.needed), alpha=ALPHA, power=0.8, alternative="larger"
+            effect_size=1 / math.sqrt(first.needed), alpha=ALPHA, power=0.8, alternative="larger"
         )
         assert check.needed == math.ceil(theirs - 1e-6)
         if check.needed > 300:
-            assert check.needed == pytest.approx(6.18 * one.needed, rel=0.02)
+            assert check.needed == pytest.approx(6.18 * first.needed, rel=0.02)
         seen += 1
 
 

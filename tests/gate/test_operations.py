@@ -9,9 +9,10 @@ import pytest
 from gating import run_of
 
 from cli.gate_project import make_set
-from karat.core import Provenance, UsageError
+from karat.core import Origin, UsageError
 from karat.evaluation import Evaluation
-from karat.gate import Operations, Policy, Rule, decide, find_caveats, read_policy
+from karat.gate import Policy, Rule, decide, find_caveats, read_policy
+from karat.gate._operations import Operations
 
 FLOOR = Policy(rules=(Rule(metric="RR", min=0.01),))
 
@@ -89,15 +90,89 @@ def test_a_slower_run_is_a_warning_that_names_the_machines() -> None:
         "same (neither is recorded)"
     )
 
-    def on(machine: str, p95: float) -> Evaluation:
+    def on(cores: int, p95: float) -> Evaluation:
         run = answered(30, p95=p95)
-        return replace(run, provenance=replace(run.provenance, versions={"machine": machine}))
+        origin = Origin(machine={"cores": cores, "platform": "Linux x86_64"})
+        return replace(run, provenance=replace(run.provenance, origin=origin))
 
-    assert isinstance(on("a", 1).provenance, Provenance)
-    decision = decide(on("laptop", 400), on("runner", 100), FLOOR)
-    assert [check.reason for check in decision.failures] == [
-        "p95 is 400.0 ms, 4.0 times the baseline's 100.0 ms; machines differ: now laptop, then runner"
+    reasons = [[check.reason for check in decide(on(n, 400), on(2, 100), FLOOR).failures] for n in (2, 8)]
+    assert reasons == [
+        ["p95 is 400.0 ms, 4.0 times the baseline's 100.0 ms; both ran on 2 cores, Linux x86_64"],
+        [
+            "p95 is 400.0 ms, 4.0 times the baseline's 100.0 ms; machines differ: now 8 cores, Linux x86_64, then "
+            "2 cores, Linux x86_64"
+        ],
     ]
+
+
+def test_no_ratio_of_a_fraction_of_a_millisecond() -> None:
+    """0.3 ms instead of 0.1 ms is no three times as slow: clocks differ by as much."""
+    decision = decide(answered(30, p95=0.3), answered(30, p95=0.1), FLOOR)
+    assert [check.reason for check in decision.checks if check.kind == "slow"] == [
+        "p95 is 0.3 ms, the baseline's 0.1 ms"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failed", "empty", "limits", "expected"),
+    [
+        (4, 0, {"failed": 0.1}, "pass"),  # 10 % of 40 may fail, and they are not counted again as empty
+        (5, 0, {"failed": 0.1}, "error"),
+        (3, 1, {"failed": 0.1}, "pass"),
+        (4, 1, {"failed": 0.1}, "fail"),  # together no more than the larger limit, which is four
+        (4, 2, {"failed": 0.1}, "fail"),  # two empty lists are one too many, with or without failures
+        (0, 2, {"failed": 0.1}, "fail"),
+        (1, 1, {}, "fail"),  # by default to fail is no way out of the limit on empty lists
+        (2, 0, {"failed": None}, "fail"),  # whoever does not count failures counts them as empty
+        (2, 0, {"failed": None, "empty": None}, "pass"),
+        (3, 1, {"failed": 0.1, "empty": 0.1}, "pass"),
+        (4, 1, {"failed": 0.1, "empty": 0.1}, "fail"),
+    ],
+)
+def test_a_failure_counts_as_empty_unless_more_may_fail(
+    failed: int, empty: int, limits: dict[str, float | None], expected: str
+) -> None:
+    """Of 40 queries with results in the baseline; the limits are max(1, share of 40)."""
+    assert outcome(answered(40, empty=empty, failed=failed), answered(40), **limits) == expected
+
+
+@pytest.mark.parametrize("limits", [{}, {"failed": 0.05, "empty": 0.1}, {"failed": None}])
+def test_to_fail_is_never_better_than_to_return_nothing(limits: dict[str, float | None]) -> None:
+    """Unless the policy says that more may fail than return nothing, an error in place of an empty list never helps."""
+    order = ["error", "fail", "inconclusive", "pass"]
+    for unanswered in range(41):
+        outcomes = [
+            outcome(answered(40, empty=unanswered - failed, failed=failed), answered(40), **limits)
+            for failed in range(unanswered + 1)
+        ]
+        ranks = [order.index(text) for text in outcomes]
+        assert ranks == sorted(ranks, reverse=True)
+
+
+def test_what_failed_is_not_said_to_have_returned_nothing() -> None:
+    """The reason tells the two apart."""
+    checks = decide(answered(40, empty=1, failed=1), answered(40), FLOOR).checks
+    (reason,) = [check.reason for check in checks if check.kind == "empty"]
+    assert (
+        reason
+        == "1 of 40 answerable queries returned nothing, and 1 failed; 2 of them had results in the baseline: q1, q40"
+    )
+
+
+def test_only_questions_without_a_list_in_the_baseline_are_called_new() -> None:
+    """q1 and q2 were always empty; q3 and q4 are new, so that nothing is known of them."""
+    old = answered(30, empty=2)
+    lists = {query: ranking for query, ranking in old.lists.items() if query not in ("q3", "q4")}
+    (check,) = [
+        check
+        for check in decide(answered(30, empty=4), replace(old, lists=lists), FLOOR).checks
+        if check.kind == "empty"
+    ]
+    assert (check.outcome.value, check.reason) == (
+        "inconclusive",
+        "4 of 30 answerable queries returned nothing, and the baseline has no list of 2 of them to tell whether they "
+        "ever did: q3, q4",
+    )
 
 
 def test_what_cannot_be_compared_is_said() -> None:

@@ -50,15 +50,15 @@ class TestNamed:
         assert outcomes(decide(worse, good, chosen))["P@5 min"] == "pass"
         assert [check.name for check in decide(worse, good, chosen).failures] == ["P@5"]
         slow = run_of(FIT, latency={"total": FAST["total"] | {"p95": 500.1}})
-        assert [check.reason for check in decide(slow, good, chosen).failures] == ["500.1 is above 500"]
+        assert [check.reason for check in decide(slow, good, chosen).failures] == ["500.1 ms is above 500 ms"]
 
     @pytest.mark.parametrize("missing", [*FIT, "latency.p50", "latency.p95", "latency.p99"])
     def test_fit_fails_by_name_on_what_is_missing(self, missing: str) -> None:
         """In fit's code ``undefined < 0.8`` is false, and passes (ERR-13)."""
         columns = {name: column for name, column in FIT.items() if name != missing}
         times = {name: value for name, value in FAST["total"].items() if name != missing.removeprefix("latency.")}
-        found = run_of(columns, latency={"total": times})
-        failures = decide(found, run_of(FIT, latency=FAST), named_policy("fit")).failures
+        run = run_of(columns, latency={"total": times})
+        failures = decide(run, run_of(FIT, latency=FAST), named_policy("fit")).failures
         assert {check.name for check in failures} == {missing}
         assert all("what is not measured does not pass" in check.reason for check in failures)
 
@@ -100,8 +100,8 @@ class TestNamed:
 
     def test_blocks_fails_by_name_on_numbers_that_no_judge_gave(self) -> None:
         """A run without judges is not eligible, and is told which numbers it lacks."""
-        found = run_of({"R@5": [0.8, 0.8]})
-        failures = decide(found, found, named_policy("blocks")).failures
+        run = run_of({"R@5": [0.8, 0.8]})
+        failures = decide(run, run, named_policy("blocks")).failures
         assert [check.name for check in failures] == [
             "citation_coverage", "citation_accuracy", "delta_s.median", "delta_s.p90", "lambda_convergent",
         ]  # fmt: skip
@@ -157,20 +157,20 @@ def test_a_table_is_read() -> None:
         ],
         "list_below": {"mrr": 0.5},
     }
-    found = read_policy(None, table)
-    assert (found.name, found.extends) == ("karat.toml", "beluga")
-    assert "R@5 category=prices: at least 0.5, not worse than tolerated (new)" in found.changes
-    assert "alpha: 0.01 (was: 0.05)" in found.changes
-    assert found.rules == (
+    policy = read_policy(None, table)
+    assert (policy.name, policy.extends) == ("karat.toml", "beluga")
+    assert "R@5 category=prices: at least 0.5, not worse than tolerated (new)" in policy.changes
+    assert "alpha: 0.01 (was: 0.05)" in policy.changes
+    assert policy.rules == (
         Rule(metric="RR@10", min=0.7),
         Rule(metric="R@5", where=("category", "prices"), min=0.5, non_inferior=True),
         Rule(metric="latency.embed.p99", max=50.0, max_rise_rel=1.5),
         Rule(metric="coverage", min=1.0),
     )
-    assert found.must_pass == (Must(query="q1"), Must(query="q2", metric="RR", min=1.0))
-    assert (found.drop.alpha, found.drop.relative, found.drop.absolute) == (0.01, 0.1, 0.02)
-    assert (found.on_inconclusive, found.list_below) == ("fail", {"RR": 0.5})
-    assert found.measures == ("RR@10", "R@5", "RR")
+    assert policy.must_pass == (Must(query="q1"), Must(query="q2", metric="RR", min=1.0))
+    assert (policy.drop.alpha, policy.drop.relative, policy.drop.absolute) == (0.01, 0.1, 0.02)
+    assert (policy.on_inconclusive, policy.list_below) == ("fail", {"RR": 0.5})
+    assert policy.measures == ("RR@10", "R@5", "RR")
 
 
 RULE = {"metric": "RR", "min": 0.5}
@@ -274,8 +274,8 @@ class TestFiles:
         """The keys stand alone, or under [gate] as in karat.toml; the project's own table does not hold then."""
         path = tmp_path / "release.toml"
         path.write_text('policy = "beluga"\non_inconclusive = "fail"\n')
-        found = read_policy(str(path), {"policy": "fit", "must_pass": ["q1"]})
-        assert (found.name, found.on_inconclusive, found.must_pass) == ("release.toml", "fail", ())
+        policy = read_policy(str(path), {"policy": "fit", "must_pass": ["q1"]})
+        assert (policy.name, policy.on_inconclusive, policy.must_pass) == ("release.toml", "fail", ())
         path.write_text('[gate]\npolicy = "beluga"\n[[gate.rules]]\nmetric = "R@5"\nmin = 0.5\n[eval]\nk = 3\n')
         assert [rule.metric for rule in read_policy(str(path), {}).rules] == ["RR@10", "R@5"]
 

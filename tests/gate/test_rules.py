@@ -11,7 +11,8 @@ from gating import gate, of_rules, only, run_of, said
 from evaluations import make_evaluation
 from karat.core import InputError, UsageError
 from karat.evaluation import Evaluation
-from karat.gate import Must, Operations, Policy, Rule, decide, read_policy
+from karat.gate import Must, Policy, Rule, decide, read_policy
+from karat.gate._operations import Operations
 
 NAN = math.nan
 NO_BASELINE = "there is no baseline yet; karat baseline update RUN records one"
@@ -30,15 +31,15 @@ class TestFloorsAndCeilings:
 
     def test_a_floor(self) -> None:
         """The mean of 1 and 0.5 is 0.75: at 0.75 it passes, since a floor may be stood on; above it fails."""
-        found = run_of({"RR": [1.0, 0.5]})
-        assert said(only(found, None, Rule(metric="RR", min=0.75))) == ("pass", "0.7500 is at least 0.75")
-        assert said(only(found, None, Rule(metric="RR", min=0.76))) == ("fail", "0.7500 is below 0.76")
+        run = run_of({"RR": [1.0, 0.5]})
+        assert said(only(run, None, Rule(metric="RR", min=0.75))) == ("pass", "0.7500 is at least 0.75")
+        assert said(only(run, None, Rule(metric="RR", min=0.76))) == ("fail", "0.7500 is below 0.76")
 
     def test_a_ceiling(self) -> None:
         """Of DupRate less is better, and 0.25 is a ceiling like any."""
-        found = run_of({"DupRate@10": [0.5, 0.0]})
-        assert said(only(found, None, Rule(metric="DupRate@10", max=0.25))) == ("pass", "0.2500 is at most 0.25")
-        assert said(only(found, None, Rule(metric="DupRate@10", max=0.2))) == ("fail", "0.2500 is above 0.2")
+        run = run_of({"DupRate@10": [0.5, 0.0]})
+        assert said(only(run, None, Rule(metric="DupRate@10", max=0.25))) == ("pass", "0.2500 is at most 0.25")
+        assert said(only(run, None, Rule(metric="DupRate@10", max=0.2))) == ("fail", "0.2500 is above 0.2")
 
     def test_both_are_two_checks(self) -> None:
         """One rule may have a floor and a ceiling; each is told by itself."""
@@ -47,10 +48,10 @@ class TestFloorsAndCeilings:
         assert decision.exit_code == 1
 
     @pytest.mark.parametrize("kind", ["min", "max"])
-    @pytest.mark.parametrize("found", [run_of({"RR": [NAN, NAN]}), run_of({"P@5": [1.0]}), run_of()])
-    def test_what_is_not_measured_fails_by_name(self, kind: str, found: Evaluation) -> None:
+    @pytest.mark.parametrize("run", [run_of({"RR": [NAN, NAN]}), run_of({"P@5": [1.0]}), run_of()])
+    def test_what_is_not_measured_fails_by_name(self, kind: str, run: Evaluation) -> None:
         """Undefined for every query, not computed, no query at all: none of them passes, where fit's code lets it."""
-        check = gate(found, None, Rule(metric="RR", **{kind: 0.5})).checks[0]
+        check = gate(run, None, Rule(metric="RR", **{kind: 0.5})).checks[0]
         assert (check.name, *said(check)) == ("RR", "fail", MISSING)
         assert check.current is None
 
@@ -337,8 +338,8 @@ class TestSegments:
 
     def test_a_segment_without_scores_fails_by_name(self) -> None:
         """Its queries were not asked, or have no value."""
-        found = run_of({"RR": [1.0, 0.5, NAN]})
-        check = only(found, None, Rule(metric="RR", where=("category", "times"), min=0.1), segments=self.GROUPS)
+        run = run_of({"RR": [1.0, 0.5, NAN]})
+        check = only(run, None, Rule(metric="RR", where=("category", "times"), min=0.1), segments=self.GROUPS)
         assert (check.name, *said(check)) == ("RR category=times", "fail", MISSING)
 
     @pytest.mark.parametrize(
@@ -369,7 +370,8 @@ class TestLatency:
             (Rule(metric="latency.p95", max_rise_rel=0.25), "pass"),
             (Rule(metric="latency.p95", max_rise_rel=0.2), "fail"),
             (Rule(metric="latency.p95", max_rise_abs=100), "pass"),
-            (Rule(metric="latency.embed.p95", max_rise_rel=0.1), "fail"),
+            (Rule(metric="latency.embed.p95", max_rise_rel=0.1), "pass"),  # below 50 ms only max_rise_abs counts
+            (Rule(metric="latency.embed.p95", max_rise_abs=9), "fail"),
             (Rule(metric="latency.embed.p95", max_rise_abs=10), "pass"),
             (Rule(metric="latency.p50", max=1), "pass"),
             (Rule(metric="latency.p99", max=499), "fail"),
@@ -379,6 +381,31 @@ class TestLatency:
     def test_limits(self, rule: Rule, outcome: str) -> None:
         """400 ms became 500, and of these the embedding 30 became 40."""
         assert only(timed(total=500, embed=40), timed(total=400, embed=30), rule).outcome.value == outcome
+
+    @pytest.mark.parametrize(
+        ("now", "then", "outcome", "reason"),
+        [
+            (
+                0.2,
+                0.11,
+                "pass",
+                "rose by 0.09 ms, more than the 0.022 ms that is tolerated, but up to 50 ms no rise counts",
+            ),
+            (
+                49.0,
+                10.0,
+                "pass",
+                "rose by 39.0 ms (390.0%), more than the 2.0 ms that is tolerated, but up to 50 ms no rise counts",
+            ),
+            (60.0, 49.0, "fail", "rose by 11.0 ms (22.4%), more than the 9.8 ms that is tolerated"),
+            (55.0, 49.0, "pass", "rose by 6.0 ms (12.2%), within the 9.8 ms that is tolerated"),
+            (9.0, 10.0, "pass", "did not rise, within the 2.0 ms that is tolerated"),
+        ],
+    )
+    def test_a_relative_rise_counts_from_50_ms_on(self, now: float, then: float, outcome: str, reason: str) -> None:
+        """As in the operational rule; the reason has a unit, and no ratio of fractions of a millisecond."""
+        check = only(timed(total=now), timed(total=then), Rule(metric="latency.p95", max_rise_rel=0.2))
+        assert (check.outcome.value, check.reason) == (outcome, reason)
 
     def test_what_was_never_measured_fails_by_name(self) -> None:
         """No times at all; no such stage; no times in the baseline."""
@@ -409,13 +436,13 @@ class TestCoverage:
 
     def test_limits(self) -> None:
         """One of four failed."""
-        found = run_of({"RR": [1.0, 1.0, 1.0, 0.0]}, failures={"q4": "timed out"})
-        assert said(only(found, None, Rule(metric="coverage", min=0.75))) == ("pass", "0.7500 is at least 0.75")
-        assert said(only(found, None, Rule(metric="coverage", min=0.9))) == ("fail", "0.7500 is below 0.9")
+        run = run_of({"RR": [1.0, 1.0, 1.0, 0.0]}, failures={"q4": "timed out"})
+        assert said(only(run, None, Rule(metric="coverage", min=0.75))) == ("pass", "0.7500 is at least 0.75")
+        assert said(only(run, None, Rule(metric="coverage", min=0.9))) == ("fail", "0.7500 is below 0.9")
         old = run_of({"RR": [1.0] * 4})
-        assert only(found, old, Rule(metric="coverage", max_drop_abs=0.25)).outcome.value == "pass"
-        assert only(found, old, Rule(metric="coverage", max_drop_rel=0.2)).outcome.value == "fail"
-        assert said(only(found, None, Rule(metric="coverage", max_drop_abs=0.1))) == ("inconclusive", NO_BASELINE)
+        assert only(run, old, Rule(metric="coverage", max_drop_abs=0.25)).outcome.value == "pass"
+        assert only(run, old, Rule(metric="coverage", max_drop_rel=0.2)).outcome.value == "fail"
+        assert said(only(run, None, Rule(metric="coverage", max_drop_abs=0.1))) == ("inconclusive", NO_BASELINE)
 
     def test_a_sample_does_not_cover_the_set(self) -> None:
         """Two of four queries were asked, and answered: half."""
@@ -433,25 +460,25 @@ class TestAltogether:
 
     def test_the_worst_decides(self) -> None:
         """Fail before inconclusive before pass; the exit code of inconclusive is the policy's choice."""
-        found = run_of({"RR": [1.0]})
+        run = run_of({"RR": [1.0]})
         fails, unsure = Rule(metric="RR", where=None, min=1.1), Rule(metric="P@5", non_inferior=True)
         holds = Rule(metric="RR", min=0.1)
         both = run_of({"RR": [1.0], "P@5": [1.0]})
-        assert gate(found, None, fails).exit_code == 1
+        assert gate(run, None, fails).exit_code == 1
         assert gate(both, None, fails, unsure, on_inconclusive="fail").exit_code == 1
         assert gate(both, None, holds, unsure).exit_code == 0
         assert gate(both, None, holds, unsure).outcome.value == "inconclusive"
         assert gate(both, None, holds, unsure, on_inconclusive="fail").exit_code == 4
-        assert gate(found, None, holds, on_inconclusive="fail").exit_code == 0
+        assert gate(run, None, holds, on_inconclusive="fail").exit_code == 0
 
     def test_every_query_failed(self) -> None:
         """Whatever the rules say: nothing of such a run is known, and a DupRate of nothing is no merit."""
-        found = run_of({"DupRate@10": [0.0, 0.0]}, failures={"q1": "refused", "q2": "refused"})
-        decision = gate(found, None, Rule(metric="DupRate@10", max=0.5))
+        run = run_of({"DupRate@10": [0.0, 0.0]}, failures={"q1": "refused", "q2": "refused"})
+        decision = gate(run, None, Rule(metric="DupRate@10", max=0.5))
         message = "2 of 2 queries failed or timed out, so there is no decision: refused"
         assert [said(check) for check in decision.failures] == [("error", message)]
         assert decision.exit_code == 3
-        off = gate(found, None, Rule(metric="DupRate@10", max=0.5), operations=Operations(failed=None))
+        off = gate(run, None, Rule(metric="DupRate@10", max=0.5), operations=Operations(failed=None))
         assert [said(check) for check in off.failures] == [("fail", "every query failed: refused")]
 
     def test_a_policy_that_checks_nothing_is_a_mistake(self) -> None:

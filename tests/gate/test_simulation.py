@@ -8,10 +8,22 @@ from gating import run_of
 
 from evaluations import make_evaluation
 from karat.core import UsageError
-from karat.gate import Policy, Rule, describe_rates, simulate_losses, simulate_noise
+from karat.gate import Policy, Rule
+from karat.gate.power import describe_rates, simulate_losses, simulate_noise
 
 TESTED = Policy(rules=tuple(Rule(metric=name, non_inferior=True) for name in ("RR", "R@5")))
 PERFECT = run_of({"RR": [1.0] * 30, "R@5": [1.0] * 30})
+
+
+def test_progress_counts_the_runs_up_to_the_end() -> None:
+    """Each simulated run is counted, and what is not needed any more is done at once."""
+    noise: list[tuple[int, int]] = []
+    simulate_noise(PERFECT, TESTED, runs=3, progress=lambda *far: noise.append(far))
+    assert noise == [(1, 3), (2, 3), (3, 3)]
+    losses: list[tuple[int, int]] = []
+    policy = Policy(rules=(Rule(metric="RR", min=1.0),))  # the first loss is seen by every run
+    simulate_losses(PERFECT, policy, (1, 2, 3), runs=2, progress=lambda *far: losses.append(far))
+    assert losses == [(1, 6), (2, 6), (6, 6)]
 
 
 def test_losses_are_seen_from_five_on() -> None:

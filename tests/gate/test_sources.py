@@ -31,11 +31,11 @@ def verb(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 
 def test_1_golden_dataset_loads() -> None:
     """000, 8.1: the dataset parses, has its entities, queries and expected results; 50 and 20 of them at least."""
-    found = golden.read(ROOT / "examples" / "hotel")
-    assert len(found.documents) >= 50
-    assert len(found.queries) >= 20
-    judged = {judgment.query for judgment in found.judgments}
-    assert all(query.id in judged for query in found.queries)
+    golden_set = golden.read(ROOT / "examples" / "hotel")
+    assert len(golden_set.documents) >= 50
+    assert len(golden_set.queries) >= 20
+    judged = {judgment.query for judgment in golden_set.judgments}
+    assert all(query.id in judged for query in golden_set.queries)
 
 
 def test_2_metrics_calculate_correctly() -> None:
@@ -67,7 +67,7 @@ def test_4_end_to_end_evaluation(
     And then what the source wants of CI: the run becomes the baseline, and the gate lets it pass.
     """
     words = [f"{a}{b}" for a in ("alder", "birch", "cedar", "elm", "fir") for b in ("gate", "hall", "mill", "yard")]
-    made = GoldenSet(
+    golden_set = GoldenSet(
         name="twenty",
         grades=("no", "yes"),
         relevant=1,
@@ -76,7 +76,7 @@ def test_4_end_to_end_evaluation(
         judgments=tuple(Judgment(query=f"q-{word}", target=Target(document=word), grade=1) for word in words),
         gate={"R@5": 0.8, "RR@10": 0.7, "nDCG@5": 0.75},
     )
-    golden.write(made, tmp_path / "set")
+    golden.write(golden_set, tmp_path / "set")
     (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[pipeline]\ndense = false\n')
     assert verb(monkeypatch, "eval", tmp_path, "--json") == 0
     (report,) = json.loads(capsys.readouterr().out)["runs"]
@@ -98,5 +98,5 @@ def test_ci_floor_of_the_mean_reciprocal_rank(scores: list[float], code: int) ->
 def test_failure_cases_are_those_below_three_tenths() -> None:
     """001, Analyze Failure Cases: queries with an RR below 0.3 are listed; 0.3 itself is not (H09)."""
     ((measure, limit),) = named_policy("beluga").list_below.items()
-    found = run_of({measure: [1.0, 0.3, 0.29, 0.0]}).values(measure)
-    assert [query for query, value in found.items() if value < limit] == ["q3", "q4"]
+    scores = run_of({measure: [1.0, 0.3, 0.29, 0.0]}).values(measure)
+    assert [query for query, value in scores.items() if value < limit] == ["q3", "q4"]

@@ -36,9 +36,9 @@ class TestOutOfQuota:
 
     def test_it_does_not_become_a_baseline(self, tmp_path: Path, call: Call) -> None:
         """``karat baseline update`` refuses it with exit code 3, and writes nothing."""
-        made = make_project(tmp_path, made=make_set(30))
-        errors = {query.id: LIMIT for query in made.queries[:28]}
-        path = make_run(tmp_path, made, [1] * 30, errors=errors)
+        golden_set = make_project(tmp_path, golden_set=make_set(30))
+        errors = {query.id: LIMIT for query in golden_set.queries[:28]}
+        path = make_run(tmp_path, golden_set, [1] * 30, errors=errors)
         code, text = call("baseline", "update", path)
         assert code == 3
         assert "28 of 30 queries failed or timed out, so there is no decision: HTTP 429: too many requests" in text
@@ -47,9 +47,11 @@ class TestOutOfQuota:
 
     def test_check_ends_with_three_and_never_says_that_it_may_ship(self, tmp_path: Path, call: Call) -> None:
         """There is no decision, whatever the scores of the two others are."""
-        made = make_project(tmp_path, made=make_set(30))
-        accept(tmp_path, make_run(tmp_path, made, [1] * 30, "old"))
-        rows = "\n".join(f"    if query == {query.text!r}: return ['d{query.id[1:]}']" for query in made.queries[:2])
+        golden_set = make_project(tmp_path, golden_set=make_set(30))
+        accept(tmp_path, make_run(tmp_path, golden_set, [1] * 30, "old"))
+        rows = "\n".join(
+            f"    if query == {query.text!r}: return ['d{query.id[1:]}']" for query in golden_set.queries[:2]
+        )
         (tmp_path / "quota.py").write_text(f"def find(query, k):\n{rows}\n    raise RuntimeError({LIMIT!r})\n")
         code, text = call("check", tmp_path, "--system", "quota:find", "--no-report")
         assert code == 3
@@ -58,7 +60,7 @@ class TestOutOfQuota:
 
     def test_in_python(self, tmp_path: Path) -> None:
         """``karat.check`` raises, with the exit code of a failed system."""
-        make_project(tmp_path, made=make_set(30))
+        make_project(tmp_path, golden_set=make_set(30))
 
         def find(query: str, k: int) -> list[str]:
             if query == "What of 01?":
@@ -72,24 +74,21 @@ class TestOutOfQuota:
 
 def test_five_of_thirty_perfect_queries_return_nothing(tmp_path: Path, call: Call) -> None:
     """A fall of 17 % that no lead calls inconclusive: it fails, and names the queries."""
-    made = make_project(tmp_path, made=make_set(30))
-    accept(tmp_path, make_run(tmp_path, made, [1] * 30, "old"))
-    path = make_run(tmp_path, made, [1] * 25 + [-1] * 5)
+    golden_set = make_project(tmp_path, golden_set=make_set(30))
+    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 30, "old"))
+    path = make_run(tmp_path, golden_set, [1] * 25 + [-1] * 5)
     code, text = call("gate", path)
     assert code == 1
-    assert (
-        "fail  empty: 5 of 30 answerable queries returned nothing at all, 5 of them had results in the baseline: "
-        in text
-    )
+    assert "fail  empty: 5 of 30 answerable queries returned nothing; 5 of them had results in the baseline: " in text
     assert "q26, q27, q28, q29, q30" in text
 
 
 def test_policy_threshold_means_its_own_rules(tmp_path: Path, call: Call) -> None:
     """Two of thirty lost is a fall of 6.7 %: the lenient rule of karat.toml lets it pass, ``threshold`` does not."""
-    made = make_project(tmp_path, made=make_set(30))
-    accept(tmp_path, make_run(tmp_path, made, [1] * 30, "old"))
+    golden_set = make_project(tmp_path, golden_set=make_set(30))
+    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 30, "old"))
     (tmp_path / "karat.toml").write_text(f'{TOML}[gate]\n[[gate.rules]]\nmetric = "RR@10"\nmin = 0.5\n')
-    path = make_run(tmp_path, made, [1] * 28 + [0] * 2)
+    path = make_run(tmp_path, golden_set, [1] * 28 + [0] * 2)
     assert call("gate", path)[0] == 0
     code, text = call("gate", path, "--policy", "threshold")
     assert code == 1

@@ -1,4 +1,4 @@
-"""Ways to get exit code 0 where a reasonable person would not ship, each tried; and that bad answers never help.
+"""Ways to get exit code 0 where a reasonable person would not ship, each tried.
 
 Every way starts from a project of twelve questions whose baseline found every document first, and from a run that is
 broken, or a policy that is bent. The exit code says who caught it: 1 the gate, 2 the reader, 3 the operational rules.
@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cli.gate_project import TOML, accept, edited, make_project, make_run, make_set
 from karat import golden
 from karat.cli import main
-from karat.core import GoldenSet, Hit, InputError, Provenance, Run, Trace
-from karat.evaluation import Evaluation, score_run
-from karat.gate import Operations, Policy, Rule, decide, named_policy
+from karat.core import GoldenSet
 from karat.projects import gate_run
+from karat.runs import read_any_run
 
 SIZE = 12
 GOOD = [1] * SIZE
@@ -51,9 +48,9 @@ def configure(folder: Path, toml: str) -> None:
 def bend(name: str, toml: str, code: int = 2, places: list[int] = BAD) -> None:
     """Register a policy that would let a useless run pass."""
 
-    def prepare(folder: Path, made: GoldenSet) -> list[object]:
+    def prepare(folder: Path, golden_set: GoldenSet) -> list[object]:
         configure(folder, toml)
-        return ["gate", make_run(folder, made, places)]
+        return ["gate", make_run(folder, golden_set, places)]
 
     WAYS[name] = code, prepare
 
@@ -101,98 +98,98 @@ bend("a_total_loss", "", 1)
 
 
 @way(1)
-def policy_threshold_in_a_lenient_project(folder: Path, made: GoldenSet) -> list[object]:
+def policy_threshold_in_a_lenient_project(folder: Path, golden_set: GoldenSet) -> list[object]:
     """The project's own lenient rule does not replace the rules of a policy that was asked for by name."""
     configure(folder, '[gate]\n[[gate.rules]]\nmetric = "RR@10"\nmin = 0.01\n')
-    return ["gate", make_run(folder, made, [2] * SIZE), "--policy", "threshold"]
+    return ["gate", make_run(folder, golden_set, [2] * SIZE), "--policy", "threshold"]
 
 
 @way(2)
-def a_policy_file_that_is_missing(folder: Path, made: GoldenSet) -> list[object]:
+def a_policy_file_that_is_missing(folder: Path, golden_set: GoldenSet) -> list[object]:
     """A release gate whose file was not checked out."""
-    return ["gate", make_run(folder, made, BAD), "--policy", folder / "release.toml"]
+    return ["gate", make_run(folder, golden_set, BAD), "--policy", folder / "release.toml"]
 
 
 @way(1)
-def one_floor_in_the_golden_set(folder: Path, made: GoldenSet) -> list[object]:
+def one_floor_in_the_golden_set(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Way 1: a floor on R@10 in golden.toml leaves the measures of [eval] in the gate, which fell from 1 to 0.1."""
-    make_project(folder, made=make_set(SIZE, gate={"R@10": 0.5}))
+    make_project(folder, golden_set=make_set(SIZE, gate={"R@10": 0.5}))
     (folder / "karat.toml").write_text(TOML)
-    made = golden.read(folder / "set")
-    accept(folder, make_run(folder, made, GOOD, "old"))
-    return ["gate", make_run(folder, made, [4] * SIZE)]
+    golden_set = golden.read(folder / "set")
+    accept(folder, make_run(folder, golden_set, GOOD, "old"))
+    return ["gate", make_run(folder, golden_set, [4] * SIZE)]
 
 
 # Broken runs.
 
 
 @way(1)
-def everything_empty(folder: Path, made: GoldenSet) -> list[object]:
+def everything_empty(folder: Path, golden_set: GoldenSet) -> list[object]:
     """No query returned anything, and the only rule is one that an empty list does not break."""
     configure(folder, '[gate]\nextends = "none"\n[[gate.rules]]\nmetric = "latency.p95"\nmax = 500\n')
-    return ["gate", make_run(folder, made, [-1] * SIZE)]
+    return ["gate", make_run(folder, golden_set, [-1] * SIZE)]
 
 
 @way(1)
-def some_empty_within_every_floor(folder: Path, made: GoldenSet) -> list[object]:
+def some_empty_within_every_floor(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Three of twelve return nothing: above the floor, and below the tolerance of any test."""
     configure(folder, ONLY_FLOOR)
-    return ["gate", make_run(folder, made, [1] * 9 + [-1] * 3)]
+    return ["gate", make_run(folder, golden_set, [1] * 9 + [-1] * 3)]
 
 
 @way(3)
-def most_failed_above_the_floor(folder: Path, made: GoldenSet) -> list[object]:
+def most_failed_above_the_floor(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Two of twelve timed out; the mean of 0.83 is above the floor."""
     configure(folder, ONLY_FLOOR)
-    return ["gate", make_run(folder, made, GOOD, errors={"q01": "timed out", "q02": "timed out"})]
+    return ["gate", make_run(folder, golden_set, GOOD, errors={"q01": "timed out", "q02": "timed out"})]
 
 
 @way(3)
-def failures_with_a_rule_that_likes_them(folder: Path, made: GoldenSet) -> list[object]:
+def failures_with_a_rule_that_likes_them(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Way 10: nothing that failed has duplicates or unjudged hits."""
     configure(folder, '[gate]\nextends = "none"\n[[gate.rules]]\nmetric = "DupRate@10"\nmax = 0.5\n')
-    return ["gate", make_run(folder, made, GOOD, errors={f"q{i:02}": "refused" for i in range(1, SIZE)})]
+    return ["gate", make_run(folder, golden_set, GOOD, errors={f"q{i:02}": "refused" for i in range(1, SIZE)})]
 
 
 @way(1)
-def failures_without_the_operational_rule(folder: Path, made: GoldenSet) -> list[object]:
+def failures_without_the_operational_rule(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Way 10 with the rule switched off: a failed query is as bad as duplicates can be."""
     configure(
         folder,
         '[gate]\nextends = "none"\n[gate.operations]\nfailed = false\nempty = false\n'
         '[[gate.rules]]\nmetric = "DupRate@10"\nmax = 0.5\n',
     )
-    return ["gate", make_run(folder, made, GOOD, errors={f"q{i:02}": "refused" for i in range(1, SIZE)})]
+    return ["gate", make_run(folder, golden_set, GOOD, errors={f"q{i:02}": "refused" for i in range(1, SIZE)})]
 
 
 @way(1)
-def failed_and_unjudged(folder: Path, made: GoldenSet) -> list[object]:
+def failed_and_unjudged(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Way 10 for Judged@10: the mean is over all queries, and not over the one that answered."""
     configure(
         folder,
         '[gate]\nextends = "none"\n[gate.operations]\nfailed = false\nempty = false\n'
         '[[gate.rules]]\nmetric = "Judged@10"\nmin = 0.2\n',
     )
-    return ["gate", make_run(folder, made, GOOD, errors={f"q{i:02}": "refused" for i in range(1, SIZE)})]
+    return ["gate", make_run(folder, golden_set, GOOD, errors={f"q{i:02}": "refused" for i in range(1, SIZE)})]
 
 
 @way(1)
-def four_times_as_slow(folder: Path, made: GoldenSet) -> list[object]:
+def four_times_as_slow(folder: Path, golden_set: GoldenSet) -> list[object]:
     """10 ms became 60: six times the baseline's, and above 50 ms."""
-    return ["gate", make_run(folder, made, GOOD, ms=60.0)]
+    return ["gate", make_run(folder, golden_set, GOOD, ms=60.0)]
 
 
 @way(2)
-def negative_latency(folder: Path, made: GoldenSet) -> list[object]:
+def negative_latency(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Way 13: a clock that runs backwards meets every limit."""
     configure(folder, '[gate]\n[[gate.rules]]\nmetric = "latency.p95"\nmax = 5\n')
-    return ["gate", make_run(folder, made, GOOD, ms=-60.0)]
+    return ["gate", make_run(folder, golden_set, GOOD, ms=-60.0)]
 
 
 @way(2)
-def infinite_latency(folder: Path, made: GoldenSet) -> list[object]:
+def infinite_latency(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Nor is an endless wait a time."""
-    path = make_run(folder, made, GOOD)
+    path = make_run(folder, golden_set, GOOD)
     path.write_text(
         path.read_text().replace('"total": 10.0', '"total": 1e999').replace('"total":10.0', '"total":1e999')
     )
@@ -200,36 +197,36 @@ def infinite_latency(folder: Path, made: GoldenSet) -> list[object]:
 
 
 @way(2)
-def scores_that_are_not_numbers(folder: Path, made: GoldenSet) -> list[object]:
+def scores_that_are_not_numbers(folder: Path, golden_set: GoldenSet) -> list[object]:
     """NaN sorts anywhere."""
-    path = make_run(folder, made, GOOD)
+    path = make_run(folder, golden_set, GOOD)
     path.write_text(path.read_text().replace("4.0", "NaN"))
     return ["gate", path]
 
 
 @way(1)
-def scores_above_one(folder: Path, made: GoldenSet) -> list[object]:
+def scores_above_one(folder: Path, golden_set: GoldenSet) -> list[object]:
     """High scores for the wrong documents are no better than low ones."""
-    path = make_run(folder, made, BAD)
+    path = make_run(folder, golden_set, BAD)
     path.write_text(path.read_text().replace("3.0", "1000000.0"))
     return ["gate", path]
 
 
 @way(1)
-def one_list_for_all(folder: Path, made: GoldenSet) -> list[object]:
+def one_list_for_all(folder: Path, golden_set: GoldenSet) -> list[object]:
     """The same documents with the same scores for every question."""
 
     def flatten(line: dict[str, Any]) -> dict[str, Any]:
         return line | {"hits": [{"id": "d01", "score": 1.0}, {"id": "x01", "score": 1.0}]} if "hits" in line else line
 
-    return ["gate", edited(make_run(folder, made, GOOD), flatten)]
+    return ["gate", edited(make_run(folder, golden_set, GOOD), flatten)]
 
 
 @way(1)
-def one_relevant_document_repeated(folder: Path, made: GoldenSet) -> list[object]:
+def one_relevant_document_repeated(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Five times the same document is one document: P@5 is 0.2."""
     configure(folder, '[gate]\nextends = "none"\n[[gate.rules]]\nmetric = "P@5"\nmin = 0.6\n')
-    path = make_run(folder, made, GOOD)
+    path = make_run(folder, golden_set, GOOD)
 
     def repeat(line: dict[str, Any]) -> dict[str, Any]:
         if "hits" not in line:
@@ -241,68 +238,68 @@ def one_relevant_document_repeated(folder: Path, made: GoldenSet) -> list[object
 
 
 @way(2)
-def half_of_the_queries_missing(folder: Path, made: GoldenSet) -> list[object]:
+def half_of_the_queries_missing(folder: Path, golden_set: GoldenSet) -> list[object]:
     """The queries that lost were deleted from the file."""
-    path = make_run(folder, made, [1] * 6 + [0] * 6)
+    path = make_run(folder, golden_set, [1] * 6 + [0] * 6)
     return ["gate", edited(path, lambda line: None if line.get("query", "q00") > "q06" else line)]
 
 
 @way(2)
-def a_truncated_run(folder: Path, made: GoldenSet) -> list[object]:
+def a_truncated_run(folder: Path, golden_set: GoldenSet) -> list[object]:
     """The disk was full."""
-    path = make_run(folder, made, [1] * 6 + [0] * 6)
+    path = make_run(folder, golden_set, [1] * 6 + [0] * 6)
     path.write_text(path.read_text()[: len(path.read_text()) // 2])
     return ["gate", path]
 
 
 @way(2)
-def an_empty_run(folder: Path, made: GoldenSet) -> list[object]:
+def an_empty_run(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Nothing at all."""
-    path = make_run(folder, made, GOOD)
+    path = make_run(folder, golden_set, GOOD)
     path.write_text("")
     return ["gate", path]
 
 
 @way(2)
-def every_question_twice(folder: Path, made: GoldenSet) -> list[object]:
+def every_question_twice(folder: Path, golden_set: GoldenSet) -> list[object]:
     """A good answer after a bad one."""
-    path = make_run(folder, made, BAD)
-    good = make_run(folder, made, GOOD, "good").read_text().splitlines()
+    path = make_run(folder, golden_set, BAD)
+    good = make_run(folder, golden_set, GOOD, "good").read_text().splitlines()
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:-1], *good[1:-1], lines[-1]]) + "\n")
     return ["gate", path]
 
 
 @way(2)
-def a_run_of_another_project(folder: Path, made: GoldenSet) -> list[object]:
+def a_run_of_another_project(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Perfect, on another golden set."""
-    queries = tuple(replace(query, id=f"z{query.id}", text=f"Other {query.id}?") for query in made.queries)
-    judgments = tuple(replace(judgment, query=f"z{judgment.query}") for judgment in made.judgments)
-    return ["gate", make_run(folder, replace(made, name="other", queries=queries, judgments=judgments), GOOD)]
+    queries = tuple(replace(query, id=f"z{query.id}", text=f"Other {query.id}?") for query in golden_set.queries)
+    judgments = tuple(replace(judgment, query=f"z{judgment.query}") for judgment in golden_set.judgments)
+    return ["gate", make_run(folder, replace(golden_set, name="other", queries=queries, judgments=judgments), GOOD)]
 
 
 @way(2)
-def a_run_of_a_week_ago(folder: Path, made: GoldenSet) -> list[object]:
+def a_run_of_a_week_ago(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Every question has been asked in other words since: it has no answer to any of them."""
-    path = make_run(folder, made, GOOD)
-    queries = tuple(replace(query, text=f"Reworded: {query.text}") for query in made.queries)
-    make_project(folder, made=replace(made, queries=queries))
+    path = make_run(folder, golden_set, GOOD)
+    queries = tuple(replace(query, text=f"Reworded: {query.text}") for query in golden_set.queries)
+    make_project(folder, golden_set=replace(golden_set, queries=queries))
     return ["gate", path]
 
 
 @way(4)
-def a_run_that_was_not_asked_the_new_questions(folder: Path, made: GoldenSet) -> list[object]:
+def a_run_that_was_not_asked_the_new_questions(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Two questions were added since: nobody knows whether the system answers them."""
-    path = make_run(folder, made, GOOD)
-    make_project(folder, made=make_set(SIZE + 2))
+    path = make_run(folder, golden_set, GOOD)
+    make_project(folder, golden_set=make_set(SIZE + 2))
     configure(folder, '[gate]\non_inconclusive = "fail"\n')
     return ["gate", path]
 
 
 @way(2)
-def documents_that_nobody_knows(folder: Path, made: GoldenSet) -> list[object]:
+def documents_that_nobody_knows(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Other ids, with which every measure is 0 or undefined."""
-    path = make_run(folder, made, GOOD)
+    path = make_run(folder, golden_set, GOOD)
 
     def rename(line: dict[str, Any]) -> dict[str, Any]:
         return line | {"hits": [{"id": "nowhere", "score": 1.0}]} if "hits" in line else line
@@ -311,104 +308,104 @@ def documents_that_nobody_knows(folder: Path, made: GoldenSet) -> list[object]:
 
 
 @way(2)
-def a_sample_of_one(folder: Path, made: GoldenSet) -> list[object]:
+def a_sample_of_one(folder: Path, golden_set: GoldenSet) -> list[object]:
     """The settings claim that one query was asked, and the file has twelve."""
-    return ["gate", make_run(folder, made, GOOD, sample=1)]
+    return ["gate", make_run(folder, golden_set, GOOD, sample=1)]
 
 
 @way(2)
-def deeper_lists(folder: Path, made: GoldenSet) -> list[object]:
+def deeper_lists(folder: Path, golden_set: GoldenSet) -> list[object]:
     """A run that was asked for more results than the baseline."""
-    return ["gate", make_run(folder, made, GOOD, k=100)]
+    return ["gate", make_run(folder, golden_set, GOOD, k=100)]
 
 
 @way(1)
-def a_set_of_one_query(folder: Path, made: GoldenSet) -> list[object]:
+def a_set_of_one_query(folder: Path, golden_set: GoldenSet) -> list[object]:
     """No test can show anything with n = 1, but nothing is still nothing."""
-    made = make_project(folder, made=make_set(1))
-    accept(folder, make_run(folder, made, [1], "old"))
-    return ["gate", make_run(folder, made, [-1])]
+    golden_set = make_project(folder, golden_set=make_set(1))
+    accept(folder, make_run(folder, golden_set, [1], "old"))
+    return ["gate", make_run(folder, golden_set, [-1])]
 
 
 @way(3)
-def a_set_of_one_query_that_fails(folder: Path, made: GoldenSet) -> list[object]:
+def a_set_of_one_query_that_fails(folder: Path, golden_set: GoldenSet) -> list[object]:
     """One failure is tolerated, but not the only query."""
-    made = make_project(folder, made=make_set(1))
-    accept(folder, make_run(folder, made, [1], "old"))
-    return ["gate", make_run(folder, made, [1], errors={"q01": "refused"})]
+    golden_set = make_project(folder, golden_set=make_set(1))
+    accept(folder, make_run(folder, golden_set, [1], "old"))
+    return ["gate", make_run(folder, golden_set, [1], errors={"q01": "refused"})]
 
 
 # Tampered baselines, and bad runs that want to become one.
 
 
 @way(2)
-def a_baseline_with_a_lower_mean(folder: Path, made: GoldenSet) -> list[object]:
+def a_baseline_with_a_lower_mean(folder: Path, golden_set: GoldenSet) -> list[object]:
     """The mean says 0.1, the queries say 1."""
     rewrite(folder, lambda record: record["means"].update({"RR@10": 0.1}))
-    return ["gate", make_run(folder, made, BAD)]
+    return ["gate", make_run(folder, golden_set, BAD)]
 
 
 @way(2)
-def a_baseline_without_half_of_its_rows(folder: Path, made: GoldenSet) -> list[object]:
+def a_baseline_without_half_of_its_rows(folder: Path, golden_set: GoldenSet) -> list[object]:
     """What is not in the baseline cannot get worse."""
     rewrite(folder, lambda record: [record["queries"].pop(f"q{i:02}") for i in range(7, 13)])
-    return ["gate", make_run(folder, made, [1] * 6 + [0] * 6)]
+    return ["gate", make_run(folder, golden_set, [1] * 6 + [0] * 6)]
 
 
 @way(2)
-def a_baseline_of_another_normaliser(folder: Path, made: GoldenSet) -> list[object]:
+def a_baseline_of_another_normaliser(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Spans of another text."""
     rewrite(folder, lambda record: record["settings"].update(normaliser="other-1"))
-    return ["gate", make_run(folder, made, GOOD)]
+    return ["gate", make_run(folder, golden_set, GOOD)]
 
 
 @way(2)
-def a_baseline_without_reasons(folder: Path, made: GoldenSet) -> list[object]:
+def a_baseline_without_reasons(folder: Path, golden_set: GoldenSet) -> list[object]:
     """A score was replaced by null."""
     rewrite(folder, lambda record: record["queries"]["q01"].update({"RR@10": [None]}))
-    return ["gate", make_run(folder, made, BAD)]
+    return ["gate", make_run(folder, golden_set, BAD)]
 
 
 @way(2)
-def the_candidate_as_its_own_baseline(folder: Path, made: GoldenSet) -> list[object]:
+def the_candidate_as_its_own_baseline(folder: Path, golden_set: GoldenSet) -> list[object]:
     """A run file is not a baseline."""
-    path = make_run(folder, made, BAD)
+    path = make_run(folder, golden_set, BAD)
     return ["gate", path, "--baseline", path]
 
 
 @way(2)
-def a_baseline_that_is_missing(folder: Path, made: GoldenSet) -> list[object]:
+def a_baseline_that_is_missing(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Named, and not there."""
-    return ["gate", make_run(folder, made, BAD), "--baseline", folder / "gone.json"]
+    return ["gate", make_run(folder, golden_set, BAD), "--baseline", folder / "gone.json"]
 
 
 @way(1)
-def a_dead_system_as_the_first_baseline(folder: Path, made: GoldenSet) -> list[object]:
+def a_dead_system_as_the_first_baseline(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Way 4: all lists are empty, and then everything would pass against 0."""
     (folder / "baseline.json").unlink()
-    return ["baseline", "update", make_run(folder, made, [-1] * SIZE)]
+    return ["baseline", "update", make_run(folder, golden_set, [-1] * SIZE)]
 
 
 @way(3)
-def a_raising_system_as_the_first_baseline(folder: Path, made: GoldenSet) -> list[object]:
+def a_raising_system_as_the_first_baseline(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Way 4: eleven of twelve raise."""
     (folder / "baseline.json").unlink()
     errors = {f"q{i:02}": "boom" for i in range(1, SIZE)}
-    return ["baseline", "update", make_run(folder, made, GOOD, errors=errors)]
+    return ["baseline", "update", make_run(folder, golden_set, GOOD, errors=errors)]
 
 
 @way(2)
-def a_forced_baseline_without_a_reason(folder: Path, made: GoldenSet) -> list[object]:
+def a_forced_baseline_without_a_reason(folder: Path, golden_set: GoldenSet) -> list[object]:
     """Force has to say why."""
-    return ["baseline", "update", make_run(folder, made, BAD), "--force", " "]
+    return ["baseline", "update", make_run(folder, golden_set, BAD), "--force", " "]
 
 
 @way(1)
-def a_slow_decline(folder: Path, made: GoldenSet) -> list[object]:
+def a_slow_decline(folder: Path, golden_set: GoldenSet) -> list[object]:
     """A floor stops what no single comparison shows."""
-    accept(folder, make_run(folder, made, [3] * SIZE, "declined"))
+    accept(folder, make_run(folder, golden_set, [3] * SIZE, "declined"))
     configure(folder, ONLY_FLOOR)
-    return ["gate", make_run(folder, made, [3] * SIZE)]
+    return ["gate", make_run(folder, golden_set, [3] * SIZE)]
 
 
 @pytest.mark.parametrize("name", WAYS)
@@ -417,9 +414,9 @@ def test_a_way_out_is_closed(
 ) -> None:
     """The exit code is not 0, and nothing says that the run may ship."""
     code, prepare = WAYS[name]
-    made = make_project(tmp_path, made=make_set(SIZE))
-    accept(tmp_path, make_run(tmp_path, made, GOOD, "old"))
-    monkeypatch.setattr(sys, "argv", ["karat", *map(str, prepare(tmp_path, made))])
+    golden_set = make_project(tmp_path, golden_set=make_set(SIZE))
+    accept(tmp_path, make_run(tmp_path, golden_set, GOOD, "old"))
+    monkeypatch.setattr(sys, "argv", ["karat", *map(str, prepare(tmp_path, golden_set))])
     with pytest.raises(SystemExit) as ended:
         main()
     out, err = capsys.readouterr()
@@ -434,79 +431,8 @@ def test_there_are_at_least_forty() -> None:
 
 def test_a_replaced_floor_leaves_a_caveat(tmp_path: Path) -> None:
     """Way 11: the rule of karat.toml is lower than the floor of golden.toml, and the decision says so."""
-    made = make_project(tmp_path, made=make_set(SIZE, gate={"RR@10": 0.9}))
+    golden_set = make_project(tmp_path, golden_set=make_set(SIZE, gate={"RR@10": 0.9}))
     (tmp_path / "karat.toml").write_text(TOML + '[gate]\n[[gate.rules]]\nmetric = "RR@10"\nmin = 0.2\n')
-    evaluated = make_traces(made, GOOD)
+    evaluated = read_any_run(make_run(tmp_path, golden_set, GOOD), golden_set)
     caveats = gate_run(tmp_path, evaluated).caveats
     assert "policy karat.toml replaces floors of the golden set: RR@10 at least 0.2 instead of 0.9" in caveats
-
-
-# No sequence of failing, empty or missing answers improves a verdict.
-
-SET = make_set(SIZE)
-RANK = {"error": 0, "fail": 0, "inconclusive": 1, "pass": 2}
-POLICY = Policy(
-    name="all",
-    rules=(
-        *named_policy("default", ["RR@10", "nDCG@5", "DupRate@10"]).rules,
-        Rule(metric="P@5", min=0.1, max_drop_rel=0.3),
-        Rule(metric="Judged@10", min=0.1),
-        Rule(metric="coverage", min=0.5),
-    ),
-)
-
-
-def make_traces(made: GoldenSet, places: list[int], worse: Mapping[int, str] | None = None) -> Run:
-    """A run with the relevant documents at these places, in which some answers are made worse."""
-    traces = []
-    for i, (query, place) in enumerate(zip(made.queries, places, strict=True)):
-        kind = (worse or {}).get(i)
-        if kind == "missing":
-            continue
-        names = [f"x{n:02}" for n in range(1, 5)]
-        if place > 0:
-            names.insert(place - 1, f"d{query.id[1:]}")
-        hits = () if kind or place < 0 else tuple(Hit(name, 9.0 - rank, name) for rank, name in enumerate(names))
-        traces.append(
-            Trace(query=query.id, text=query.text, hits=hits, timings={"total": 5.0},
-                  error="timed out" if kind == "failing" else "")
-        )  # fmt: skip
-    provenance = Provenance(name="mine", golden=golden.identify(made), settings={"k": 10, "sample": None})
-    return Run(provenance=provenance, traces=tuple(traces))
-
-
-def judge(run: Run, policy: Policy, baseline: Evaluation) -> int:
-    """How good the verdict on a run is; a run that is refused is as bad as can be."""
-    try:
-        if len(run.traces) < SIZE:
-            raise InputError("lacks answers")  # what gate_run says of it: see half_of_the_queries_missing
-        return RANK[decide(score_run(SET, run, policy.measures), baseline, policy).outcome.value]
-    except InputError:
-        return 0
-
-
-PERFECT = score_run(SET, make_traces(SET, GOOD), POLICY.measures)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    places=st.lists(st.sampled_from([-1, 0, 1, 1, 1, 2, 3]), min_size=SIZE, max_size=SIZE),
-    steps=st.lists(
-        st.tuples(st.integers(0, SIZE - 1), st.sampled_from(["failing", "empty", "missing"])), min_size=1, max_size=4
-    ),
-    strict=st.booleans(),
-)
-def test_no_bad_answer_improves_a_verdict(places: list[int], steps: list[tuple[int, str]], strict: bool) -> None:
-    """Against a perfect baseline, each answer that fails, is empty or is missing leaves the verdict or lowers it."""
-    policy = (
-        POLICY if strict else Policy(name="off", rules=POLICY.rules, operations=Operations(failed=None, empty=None))
-    )
-    worse: dict[int, str] = {}
-    before = judge(make_traces(SET, places), policy, PERFECT)
-    order = ["empty", "failing", "missing"]
-    for query, kind in steps:
-        if order.index(kind) >= order.index(worse.get(query, "empty")):
-            worse[query] = kind
-        after = judge(make_traces(SET, places, worse), policy, PERFECT)
-        assert after <= before
-        before = after

@@ -15,9 +15,9 @@ from cli.gate_project import accept, main, make_project, make_run
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a good baseline, and a run that finds nothing but for the first query."""
-    made = make_project(tmp_path)
-    accept(tmp_path, make_run(tmp_path, made, [1] * 12, "old"))
-    make_run(tmp_path, made, [1, *[0] * 11])
+    golden_set = make_project(tmp_path)
+    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 12, "old"))
+    make_run(tmp_path, golden_set, [1, *[0] * 11])
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

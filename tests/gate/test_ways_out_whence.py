@@ -15,7 +15,7 @@ import pytest
 from karat import golden
 from karat.cli import main
 from karat.core import Document, GoldenSet, Judgment, Query, Target
-from karat.projects import choose_run, find_runs
+from karat.projects.saved_runs import choose_run, find_runs
 from karat.runs import make_run
 
 SET = GoldenSet(
@@ -128,9 +128,9 @@ def karat(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_way_8_a_handler_at_exit_does_not_turn_a_failure_into_0(project: Path, code: str) -> None:
     """The exit code is that of the decision, and everything was printed."""
     (project / "whence_way.py").write_text(code + BAD)
-    done = karat(project, "check", "--no-report", "--json")
-    assert done.returncode == 1, done.stderr
-    assert json.loads(done.stdout)["verdict"]["exit_code"] == 1
+    process = karat(project, "check", "--no-report", "--json")
+    assert process.returncode == 1, process.stderr
+    assert json.loads(process.stdout)["verdict"]["exit_code"] == 1
 
 
 @pytest.mark.slow
@@ -144,9 +144,9 @@ def test_way_8_a_handler_at_exit_does_not_turn_a_failure_into_0(project: Path, c
 def test_way_8_a_system_that_ends_the_process_has_not_passed(project: Path, code: str) -> None:
     """It is a failure of the system, with a message."""
     (project / "whence_way.py").write_text(code)
-    done = karat(project, "check", "--no-report")
-    assert done.returncode == 3
-    assert done.stderr
+    process = karat(project, "check", "--no-report")
+    assert process.returncode == 3
+    assert process.stderr
 
 
 def test_way_8_a_process_that_the_system_starts_may_end_as_it_likes(project: Path, call: Call) -> None:
@@ -176,8 +176,8 @@ def test_way_9_a_closed_pipe_does_not_change_the_verdict(
     (project / "whence_way.py").write_text(code)
     call("eval")
     pipe = f"{sys.executable} -m karat {words} | true"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", pipe], cwd=project, timeout=120)
-    assert done.returncode == expected
+    process = subprocess.run(["bash", "-o", "pipefail", "-c", pipe], cwd=project, timeout=120)
+    assert process.returncode == expected
 
 
 def dated(folder: Path, name: str, begun: str, modified: datetime) -> Path:

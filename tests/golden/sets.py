@@ -59,7 +59,7 @@ def golden_sets(
     rows = _rows(ids, texts, known, targets)
     declared = {"set.grades", "set.relevant"} <= keeps
     grades, relevant = draw(st.sampled_from(scales)) if declared else (GRADES, 2)
-    questions = draw(st.lists(built(Query, keeps, rows["query"], others), max_size=3, unique_by=lambda one: one.id))
+    questions = draw(st.lists(built(Query, keeps, rows["query"], others), max_size=3, unique_by=lambda query: query.id))
     judgments: list[Judgment] = []
     for query in questions:
         for target in draw(st.lists(targets, max_size=4, unique="judgment.annotator" not in keeps)):
@@ -137,16 +137,16 @@ def _rows(
     }
 
 
-def sent_round(given: GoldenSet, format: str, name: str = "golden.json") -> tuple[GoldenSet, tuple[str, ...]]:
+def sent_round(golden_set: GoldenSet, format: str, name: str = "golden.json") -> tuple[GoldenSet, tuple[str, ...]]:
     """Write a set and read it again; return what came back, and the notes on what was lost.
 
     Fails where another format takes the file for its own, or where the reader finds a key that it does not know.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
-        lost = golden.write(given, path, format)
+        lost = golden.write(golden_set, path, format)
         back = golden.read(path, format)
-        if given.queries:
+        if golden_set.queries:
             assert [known.name for known in golden.FORMATS if known.recognise(path)] == [format]
     assert not [note for note in back.notes if "unknown key" in note]
     return back, lost

@@ -23,11 +23,11 @@ def golden(*graded: dict[str, int], **head: object) -> GoldenSet:
     """Build a set: the grades of each query's documents."""
     return GoldenSet(
         queries=tuple(Query(id=f"q{i}", text=f"question {i}") for i in range(len(graded))),
-        documents=tuple(Document(id=name) for name in sorted({name for one in graded for name in one})),
+        documents=tuple(Document(id=name) for name in sorted({name for grades in graded for name in grades})),
         judgments=tuple(
             Judgment(query=f"q{i}", target=Target(document=name), grade=grade)
-            for i, one in enumerate(graded)
-            for name, grade in one.items()
+            for i, grades in enumerate(graded)
+            for name, grade in grades.items()
         ),
         **head,  # type: ignore[arg-type]
     )
@@ -143,8 +143,8 @@ def exact_measures(rel: int) -> list[Measure]:
         definition = MEASURES.get(name)
         takes_rel = any(parameter.name == "rel" for parameter in definition.parameters)
         for params in PARAMETERS.get(name, [{}]):
-            given = {**params, "rel": rel} if takes_rel else params
-            measures += [Measure.of(name, k, given) for k in CUTOFFS[definition.cutoff]]
+            parameters = {**params, "rel": rel} if takes_rel else params
+            measures += [Measure.of(name, k, parameters) for k in CUTOFFS[definition.cutoff]]
     return measures
 
 
@@ -187,7 +187,10 @@ def test_an_unreachable_gate_is_an_error_with_its_reason_and_the_way_out() -> No
 def test_the_usual_floors_are_a_warning() -> None:
     """Where nothing is declared, floors that cannot be reached are worth a warning, and no more."""
     subject = Subject(golden=golden({"a": 3}, {"b": 2}))
-    assert only(unreachable_floor(subject)).severity == "warning"
+    finding = only(unreachable_floor(subject))
+    assert finding.severity == "warning"
+    assert finding.message.endswith("; the usual floor 0.60 is unreachable")  # nobody declared it, nor can lower it
+    assert finding.fix.endswith(", or declare a floor of at most 0.20")
     assert list(unreachable_gate(subject)) == []
     assert list(unreachable_floor(Subject(golden=golden({"a": 3}, gate={"R@5": 0.8})))) == []
 

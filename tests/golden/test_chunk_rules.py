@@ -161,8 +161,8 @@ def test_stray_scripts() -> None:
     (finding,) = check("stray-script", golden)
     assert finding.where == ("d1",)
     assert "Cyrillic 1" in finding.message
-    asked = replace(golden, queries=(*golden.queries, Query(id="q2", text="когда заезд?")))
-    assert check("stray-script", asked) == []
+    golden_set = replace(golden, queries=(*golden.queries, Query(id="q2", text="когда заезд?")))
+    assert check("stray-script", golden_set) == []
     assert check("stray-script", replace(golden, queries=())) == []
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from karat.core import Document, GoldenSet, Judgment, Query, Span, Target, UsageError
-from karat.golden import diff, fingerprint, next_version
+from karat.golden import diff, fingerprint
+from karat.golden._diff import next_version
 from karat.schema import RegradedPair
 
 WIFI, POOL = Target(document="wifi"), Target(document="pool", span=Span(0, 4))

@@ -16,8 +16,8 @@ def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
     for name in ("a.md", "sub/b.txt", "c.json", "picture.png", ".hidden.md", ".git/d.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"text of {name}")
-    found = read_documents(tmp_path, Reading())
-    assert [(d.id, d.format, d.text) for d in found] == [
+    documents = read_documents(tmp_path, Reading())
+    assert [(d.id, d.format, d.text) for d in documents] == [
         ("a", "markdown", "text of a.md"),
         ("c", "json", "text of c.json"),
         ("sub/b", "text", "text of sub/b.txt"),

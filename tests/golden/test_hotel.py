@@ -14,6 +14,7 @@ import pytest
 from karat import Hit, Span, golden, score_hits
 from karat.core import GoldenSet
 from karat.golden import Report
+from karat.golden._merge import agreement
 from karat.text import canonical, outline, resolver
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,17 +111,17 @@ def test_spans_are_the_passages_that_answer() -> None:
 
 def test_the_agreement_in_the_datasheet_is_that_of_the_judgments() -> None:
     """Two readers judged every pair; the numbers that the datasheet gives are computed from the file."""
-    agreement = golden.agreement(hotel().judgments)
-    assert agreement is not None
-    assert agreement.disputed == ()
-    (kappa, pairs), *_ = agreement.kappa.values()
+    result = agreement(hotel().judgments)
+    assert result is not None
+    assert result.disputed == ()
+    (kappa, pairs), *_ = result.kappa.values()
     text = (HOTEL / "DATASHEET.md").read_text(encoding="utf-8")
     for number in (
         f"{pairs:,} pairs",
-        f"{agreement.same:.1%}",
+        f"{result.same:.1%}",
         f"{kappa:.3f}",
-        f"{agreement.alpha:.3f}",
-        f"{agreement.settled} ",
+        f"{result.alpha:.3f}",
+        f"{result.settled} ",
     ):
         assert number in text, number
 

@@ -9,7 +9,9 @@ from dataclasses import replace
 import pytest
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Span, Target, UsageError
-from karat.golden import Passage, agreement, merge, pool, pool_rows, read_runs, write_pool
+from karat.golden import merge, pool, pool_rows, read_runs, write_pool
+from karat.golden._merge import agreement
+from karat.golden._passages import Passage
 
 GOLDEN = GoldenSet(
     documents=tuple(Document(id=d, title=d.upper(), text=f"about {d}") for d in "abcd"),

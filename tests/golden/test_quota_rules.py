@@ -31,8 +31,8 @@ def documents(*records: dict[str, str]) -> GoldenSet:
 
 def queries(*records: dict[str, object]) -> GoldenSet:
     """Build a set of queries."""
-    made = tuple(Query(id=f"q{i}", text=f"question {i}", **r) for i, r in enumerate(records))  # type: ignore[arg-type]
-    return GoldenSet(queries=made)
+    members = tuple(Query(id=f"q{i}", text=f"question {i}", **r) for i, r in enumerate(records))  # type: ignore[arg-type]
+    return GoldenSet(queries=members)
 
 
 def judged(*graded: tuple[str, str, int], source: Source = "manual", annotator: str = "") -> GoldenSet:
@@ -222,10 +222,12 @@ def test_the_curated_subset() -> None:
 
 def test_synthetic_ids() -> None:
     """Ids that spell out the intent of their query are made up, unless there are such documents."""
-    made = replace(judged(("q1", "mem-add_feature-1", 3)), queries=(Query(id="q1", text="x", intent="add_feature"),))
-    assert apply("synthetic-ids", made, "agent")[0].where == ("q1: mem-add_feature-1",)
-    assert messages("synthetic-ids", replace(made, documents=(Document(id="mem-add_feature-1"),)), "agent") == []
-    real = replace(judged(("q1", "4711", 3)), queries=made.queries)
+    golden_set = replace(
+        judged(("q1", "mem-add_feature-1", 3)), queries=(Query(id="q1", text="x", intent="add_feature"),)
+    )
+    assert apply("synthetic-ids", golden_set, "agent")[0].where == ("q1: mem-add_feature-1",)
+    assert messages("synthetic-ids", replace(golden_set, documents=(Document(id="mem-add_feature-1"),)), "agent") == []
+    real = replace(judged(("q1", "4711", 3)), queries=golden_set.queries)
     assert messages("synthetic-ids", real, "agent") == []
 
 

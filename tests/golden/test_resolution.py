@@ -87,8 +87,13 @@ def test_every_category_has_its_own() -> None:
     gold = golden(40, categories={"wifi": 20, "rooms": 15, "noise": 1})
     lost = replace(gold, judgments=tuple(j for j in gold.judgments if j.query != "q35"))
     seen = resolution(lost, sd=0.15)
-    assert {one.name: one.queries for one in seen.categories} == {"wifi": 20, "rooms": 15, "noise": 0, "": 4}
-    assert next(one for one in seen.categories if one.name == "noise").two_sided == {0.15: None}
+    assert {category.name: category.queries for category in seen.categories} == {
+        "wifi": 20,
+        "rooms": 15,
+        "noise": 0,
+        "": 4,
+    }
+    assert next(category for category in seen.categories if category.name == "noise").two_sided == {0.15: None}
     assert seen.document().categories["rooms"].two_sided == {"0.15": detectable(15, 0.15)}
     assert resolution(golden(40)).categories == ()
 

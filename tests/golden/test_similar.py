@@ -53,10 +53,10 @@ def families(seed: int, count: int, length: int, most: int) -> list[str]:
 
 def test_a_pair_by_hand() -> None:
     """Ten words have eight runs of three; with the last word changed seven are shared, of nine."""
-    one = "a b c d e f g h i j"
+    text = "a b c d e f g h i j"
     other = "a b c d e f g h i k"
-    assert near_duplicates([one, other], threshold=0.7) == [Pair(0, 1, 7 / 9)]
-    assert near_duplicates([one, other], threshold=0.78) == []
+    assert near_duplicates([text, other], threshold=0.7) == [Pair(0, 1, 7 / 9)]
+    assert near_duplicates([text, other], threshold=0.78) == []
 
 
 def test_case_and_punctuation_do_not_count() -> None:
@@ -215,8 +215,8 @@ def test_what_is_told_is_true(texts: list[str]) -> None:
 def test_groups_are_the_connected_components(links: list[tuple[int, int]]) -> None:
     """Against a search from each place."""
     groups = Groups[int]()
-    for one, other in links:
-        groups.join(one, other)
+    for first, other in links:
+        groups.join(first, other)
     for start in range(10):
         reached, before = {start}, set()
         while reached != before:

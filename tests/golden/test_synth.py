@@ -34,7 +34,7 @@ def pages(count: int) -> list[Document]:
     return [Document(id=f"p{n:05}", text=page(n), format="markdown") for n in range(count)]
 
 
-def asked(gold: GoldenSet) -> list[str]:
+def texts_of(gold: GoldenSet) -> list[str]:
     """Return the texts of the queries."""
     return [query.text for query in gold.queries]
 
@@ -96,7 +96,7 @@ class TestRunbooks:
 
     def test_what_every_page_says_is_not_asked(self):
         """What is left are the sentences that only one page has, none of them a step."""
-        texts = asked(synthesise(pages(30)))
+        texts = texts_of(synthesise(pages(30)))
         assert len(texts) == 60
         assert {"service", "vault"} == {word for text in texts for word in ("service", "vault") if word in text}
         assert not any("console" in text or "Audit" in text or "runbook" in text for text in texts)
@@ -113,13 +113,13 @@ class TestRunbooks:
 
     def test_a_sentence_may_be_marked_or_wrapped_in_the_other_document(self):
         """Emphasis, a link, line ends, case and articles do not make it another; it need be no candidate there."""
-        one = "Green towels hang beside the old boiler. The sauna opens at six on Sundays."
+        text = "Green towels hang beside the old boiler. The sauna opens at six on Sundays."
         filler = "".join(f"Number {n} of these sentences is about guest {n}.\n" for n in range(50))
         for other in (
             "Green **towels** hang beside\nan old [boiler](boiler.md).",
             f"{filler}\n- green towels hang beside old boiler",
         ):
-            gold = synthesise([Document(id="a", text=one), Document(id="b", text=other)], 3)
+            gold = synthesise([Document(id="a", text=text), Document(id="b", text=other)], 3)
             of_one = {judgment.query for judgment in gold.judgments if judgment.target.document == "a"}
             assert [query.text for query in gold.queries if query.id in of_one] == [
                 "The sauna opens at six on Sundays."
@@ -128,7 +128,7 @@ class TestRunbooks:
     def test_part_of_a_word_is_no_sentence_of_another(self):
         """Only whole words in a row count."""
         texts = ["The pool opens at six sharp.", "The carpool opens at six sharp.", "The pool opens at six sharpened."]
-        assert asked(synthesise([Document(id=f"d{i}", text=text) for i, text in enumerate(texts)])) == texts
+        assert texts_of(synthesise([Document(id=f"d{i}", text=text) for i, text in enumerate(texts)])) == texts
 
     def test_nearly_the_same_twice_in_a_page_asks_once(self):
         """Of two sentences that differ in an ending the first is taken."""
@@ -136,7 +136,7 @@ class TestRunbooks:
             "The lifeguard leaves the pool at nine. The lifeguards leave the pool at nine. Towels hang near old doors."
         )
         gold = synthesise([Document(id="d", text=text)])
-        assert asked(gold) == ["The lifeguard leaves the pool at nine.", "Towels hang near old doors."]
+        assert texts_of(gold) == ["The lifeguard leaves the pool at nine.", "Towels hang near old doors."]
         assert "near-duplicate-query" not in {finding.rule for finding in check(gold).findings}
 
 
@@ -151,7 +151,7 @@ class TestRunbooks:
 )
 def test_the_best_that_a_document_has(text, expected):
     """Sentences of paragraphs, else of lists; where all are short, those, and steps at the very last."""
-    assert asked(synthesise([Document(id="d", text=text, format="markdown")])) == expected
+    assert texts_of(synthesise([Document(id="d", text=text, format="markdown")])) == expected
 
 
 class TestMost:

@@ -50,7 +50,7 @@ def places_of(name: str, golden: GoldenSet) -> list[tuple[str, ...]]:
     return [finding.where for finding in look(name, golden)]
 
 
-def asked(*texts: str) -> GoldenSet:
+def set_of(*texts: str) -> GoldenSet:
     """Return a set of queries q0, q1 ... without judgments."""
     return GoldenSet(queries=tuple(Query(id=f"q{i}", text=text) for i, text in enumerate(texts)))
 
@@ -190,7 +190,7 @@ TOPICS = "pet pool spa gym bar parking smoking towel key minibar noise visitor".
 def test_fillings_of_one_frame_are_told_with_their_share() -> None:
     """Twelve of twenty queries are one question with another word."""
     others = [f"{topic}1 {topic}2, {topic}3 ({topic}4)" for topic in TOPICS[:8]]
-    findings = look("template-query", asked(*(f"What is the {topic} policy?" for topic in TOPICS), *others))
+    findings = look("template-query", set_of(*(f"What is the {topic} policy?" for topic in TOPICS), *others))
     assert findings[0].message == "12 of 20 queries (60 %) fill 1 frame: 'what is the ... policy' (12)"
     assert findings[0].count == 12
 
@@ -206,7 +206,7 @@ def test_several_slots_and_fixed_fillings_are_found() -> None:
 
 def test_how_people_ask_is_no_template() -> None:
     """A frame without a word of content is grammar, and four queries are no pattern."""
-    assert look("template-query", asked(*(f"What is {topic}?" for topic in TOPICS))) == []
+    assert look("template-query", set_of(*(f"What is {topic}?" for topic in TOPICS))) == []
     few = [f"What is the {topic} policy?" for topic in TOPICS[:4]]
     assert frames(few + [f"{topic} {topic}ing" for topic in TOPICS]) == []
 
@@ -225,7 +225,7 @@ def test_copies_of_a_query_are_no_frame() -> None:
 def test_a_few_fillings_among_many_queries_are_left_alone() -> None:
     """Below a tenth of the set a frame is not worth a warning."""
     others = [f"w{i} x{i} y{i} z{i}" for i in range(100)]
-    assert look("template-query", asked(*(f"What is the {topic} policy?" for topic in TOPICS[:6]), *others)) == []
+    assert look("template-query", set_of(*(f"What is the {topic} policy?" for topic in TOPICS[:6]), *others)) == []
 
 
 # same-first-word
@@ -235,11 +235,11 @@ def test_queries_of_one_mould() -> None:
     """Four fifths with one first word are reported; fewer are not, and neither are fewer than ten queries."""
     what = [f"What {i}?" for i in range(8)]
     assert (
-        look("same-first-word", asked(*what, "How?", "Why?"))[0].message == "8 of 10 queries (80 %) begin with 'what'"
+        look("same-first-word", set_of(*what, "How?", "Why?"))[0].message == "8 of 10 queries (80 %) begin with 'what'"
     )
-    assert look("same-first-word", asked(*what[:7], "How?", "Why?", "...")) == []
-    assert look("same-first-word", asked(*what)) == []
-    assert look("same-first-word", asked(*["?"] * 12)) == []
+    assert look("same-first-word", set_of(*what[:7], "How?", "Why?", "...")) == []
+    assert look("same-first-word", set_of(*what)) == []
+    assert look("same-first-word", set_of(*["?"] * 12)) == []
 
 
 # near-duplicate-query
@@ -253,7 +253,7 @@ def test_the_same_question_twice_and_the_same_words_with_other_answers() -> None
         "How do I reset my WiFi passwords?",
         "reset WIFI password",
     ]
-    base = asked(*texts, "Where is the pool?")
+    base = set_of(*texts, "Where is the pool?")
     answers = {"q0": ["a"], "q1": ["a"], "q2": ["a"], "q3": ["b"], "q4": ["a"]}
     judged = golden({query.id: query.text for query in base.queries}, answers)
     contradiction, twice = look("near-duplicate-query", judged)
@@ -262,7 +262,7 @@ def test_the_same_question_twice_and_the_same_words_with_other_answers() -> None
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("from Rome to Oslo by train", "from Oslo to Rome by train"),
         ("turn on the heating", "turn off the heating"),
@@ -270,9 +270,9 @@ def test_the_same_question_twice_and_the_same_words_with_other_answers() -> None
         ("error 1203 on the key card writer", "error 1204 on the key card writer"),
     ],
 )
-def test_contrasts_with_other_answers_are_good_queries(one: str, other: str) -> None:
+def test_contrasts_with_other_answers_are_good_queries(first: str, second: str) -> None:
     """Nearly the same text is reported only when the answers are the same too."""
-    texts = {"q0": one, "q1": other}
+    texts = {"q0": first, "q1": second}
     assert look("near-duplicate-query", golden(texts, {"q0": ["a"], "q1": ["b"]})) == []
     assert places_of("near-duplicate-query", golden(texts, {"q0": ["a"], "q1": ["a"]})) == [("q0 = q1",)]
 
@@ -287,7 +287,7 @@ def test_answers_of_one_class_are_the_same() -> None:
 
 def test_queries_nobody_judged_are_the_same_by_their_words_only() -> None:
     """Without judgments nothing says that two wordings have the same answer."""
-    base = asked("pool hours", "Pool, hours!", "hours pool", "")
+    base = set_of("pool hours", "Pool, hours!", "hours pool", "")
     assert places_of("near-duplicate-query", base) == [("q0 = q1",)]
 
 
@@ -434,7 +434,7 @@ def test_every_rule_has_a_reference() -> None:
         assert [rule.text.count(f"\n{part}: ") for part in ("Why", "Example", "Fix")] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("base", [GoldenSet(), asked("", "?"), asked("one")])
+@pytest.mark.parametrize("base", [GoldenSet(), set_of("", "?"), set_of("one")])
 def test_small_and_empty_sets_are_fine(base: GoldenSet) -> None:
     """No rule stumbles over what is not there."""
     for rule in RULES.values():

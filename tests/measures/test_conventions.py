@@ -139,20 +139,20 @@ def test_means_by_hand(preset: str, measure: str) -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_definitions_say_what_was_computed(preset: str) -> None:
     """Where a preset fills in parameters, the scores name the measure that was computed in full."""
-    asked = ["P@5", "R@5", "RR@10", "nDCG@5", "DCG@5", "IPrec@0.1", "Rprec"]
-    scores = karat.score(QRELS, RUN, asked, conventions=preset)
-    assert scores.measures == tuple(asked)
-    assert dict(scores.definitions) == {name: COMPUTED_AS[preset].get(name, name) for name in asked}
+    names = ["P@5", "R@5", "RR@10", "nDCG@5", "DCG@5", "IPrec@0.1", "Rprec"]
+    scores = karat.score(QRELS, RUN, names, conventions=preset)
+    assert scores.measures == tuple(names)
+    assert dict(scores.definitions) == {name: COMPUTED_AS[preset].get(name, name) for name in names}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_what_was_computed_can_be_asked_for_by_its_own_name(preset: str) -> None:
     """The definition that a preset shows gives the same values without the preset."""
     by_preset = karat.score(QRELS, RUN, ["P@5", "nDCG@5"], conventions=preset)
-    for asked, definition in by_preset.definitions.items():
+    for name, definition in by_preset.definitions.items():
         by_name = karat.score(QRELS, RUN, [definition])
-        assert by_name.value("full", definition) == by_preset.value("full", asked)
-        assert by_name.value("short", definition) == by_preset.value("short", asked)
+        assert by_name.value("full", definition) == by_preset.value("full", name)
+        assert by_name.value("short", definition) == by_preset.value("short", name)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -175,7 +175,7 @@ def test_every_binary_measure_of_agent_has_one_threshold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "asked", "computed"),
+    ("preset", "name", "computed"),
     [
         ("fit", "P(rel=3)@5", "P(rel=3)@5"),
         ("agent", "R(rel=3)@5", "R(rel=3)@5"),
@@ -185,10 +185,10 @@ def test_every_binary_measure_of_agent_has_one_threshold() -> None:
         ("beluga", "P(rel=2)@5", "SetP(rel=2)@5"),
     ],
 )
-def test_a_written_parameter_wins(preset: str, asked: str, computed: str) -> None:
+def test_a_written_parameter_wins(preset: str, name: str, computed: str) -> None:
     """What is written stays; the preset fills in the rest."""
-    key = str(Measure.parse(asked))
-    assert karat.score(QRELS, RUN, [asked], conventions=preset).definitions == {key: computed}
+    key = str(Measure.parse(name))
+    assert karat.score(QRELS, RUN, [name], conventions=preset).definitions == {key: computed}
 
 
 def test_a_written_default_is_the_same_measure_and_means_the_same() -> None:
@@ -280,6 +280,6 @@ def test_unknown_choices_are_errors(option: str, choices: str) -> None:
 
 
 def _any(name: str) -> Measure:
-    """Give a measure of that name, with a cut-off where it needs one."""
+    """Return a measure of that name, with a cut-off where it needs one."""
     needs = MEASURES.get(name).cutoff
     return Measure.of(name, 10 if needs == "required" else 0.5 if needs == "recall" else None)

@@ -9,7 +9,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ VALUE = {"qrels": "relevance", "run": "score"}
 
 
 def rows(table: Table) -> list[tuple[str, str, Any]]:
-    """Give the triples of a table, the best first."""
+    """Return the triples of a table, the best first."""
     return [(q, d, v) for q, docs in table.items() for d, v in sorted(docs.items(), key=lambda pair: -pair[1])]
 
 
@@ -80,7 +81,7 @@ def beir(table: Table, kind: str) -> str:
 
 
 def records(table: Table, kind: str) -> list[dict[str, Any]]:
-    """Give one record for each row, with a key that is nobody's business."""
+    """Return one record for each row, with a key that is nobody's business."""
     return [{"query_id": q, "doc_id": d, VALUE[kind]: v, "extra": {"list": [1]}} for q, d, v in rows(table)]
 
 
@@ -123,7 +124,7 @@ LAYOUTS: dict[str, tuple[str, Callable[[Table, str], str | bytes]]] = {
 
 
 def content(layout: str, kind: str) -> bytes:
-    """Give the judgments or the run in a layout."""
+    """Return the judgments or the run in a layout."""
     written = LAYOUTS[layout][1](QRELS if kind == "qrels" else RUN, kind)
     return written.encode() if isinstance(written, str) else written
 
@@ -156,28 +157,35 @@ def test_standard_input_is_read_in_every_format(
     assert karat.score(QRELS, "-", MEASURES).to_dicts() == WANTED
 
 
+@contextmanager
+def piped(data: bytes) -> Iterator[str]:
+    """Yield the path of a pipe that holds some bytes, as a shell passes it for <(command)."""
+    reader, writer = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writer, "wb") as file:
+            file.write(data)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    yield f"/dev/fd/{reader}"
+    thread.join()
+    os.close(reader)
+
+
 @pytest.mark.parametrize("layout", ["trec", "json", "csv", "parquet"])
-def test_a_pipe_is_read_once(tmp_path: Path, layout: str) -> None:
+def test_a_pipe_is_read_once(layout: str) -> None:
     """What comes through a pipe, as from the shell's <(command), loses nothing to the sniffing of its format."""
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    data = content(layout, "run")
-    writer = threading.Thread(target=path.write_bytes, args=(data,))
-    writer.start()
-    scores = karat.score(QRELS, path, MEASURES)
-    writer.join()
+    with piped(content(layout, "run")) as path:
+        scores = karat.score(QRELS, path, MEASURES)
     assert scores.to_dicts() == WANTED
 
 
-def test_a_long_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+def test_a_long_pipe_is_read_to_its_end() -> None:
     """A pipe that holds more than the sniffed head gives all of its lines."""
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
     lines = "".join(f"q1 Q0 d{i} 0 {-i} t\n" for i in range(20_000))
-    writer = threading.Thread(target=path.write_text, args=(lines,))
-    writer.start()
-    scores = karat.score({"q1": {"d1": 1}}, path, ["NumRet"])
-    writer.join()
+    with piped(lines.encode()) as path:
+        scores = karat.score({"q1": {"d1": 1}}, path, ["NumRet"])
     assert scores.sum("NumRet") == 20_000
 
 

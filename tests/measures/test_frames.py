@@ -39,7 +39,7 @@ def streaming(chunk: int = 4 * 2**20, rows: int = 200_000) -> Iterator[None]:
 
 
 def seen(qrels: Path, run: Path) -> Any:
-    """Give all that a measure can see of two files, or the message of the error."""
+    """Return all that a measure can see of two files, or the message of the error."""
     try:
         judgments = read_judgments(qrels)
         alignment = align_run(judgments, run)
@@ -348,6 +348,7 @@ def trec_text(draw: st.DrawFn, kind: str, *, regular: bool = False) -> bytes:
 PIECES = {"chunk": st.sampled_from([1, 7, 30, 100, 10_000]), "rows": st.sampled_from([1, 2, 5, 1000])}
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(qrels=trec_text("qrels", regular=True), run=trec_text("run"), **PIECES)
 def test_readers_agree_on_drawn_runs(qrels: bytes, run: bytes, chunk: int, rows: int) -> None:
@@ -357,6 +358,7 @@ def test_readers_agree_on_drawn_runs(qrels: bytes, run: bytes, chunk: int, rows:
     assert streamed == exact
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(qrels=trec_text("qrels"), **PIECES)
 def test_readers_agree_on_drawn_judgments(qrels: bytes, chunk: int, rows: int) -> None:
@@ -366,6 +368,7 @@ def test_readers_agree_on_drawn_judgments(qrels: bytes, chunk: int, rows: int) -
     assert streamed == exact
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     rows=st.lists(st.tuples(IDS, IDS, st.floats(-5, 5)), min_size=1, max_size=30, unique_by=lambda row: row[:2]),

@@ -22,7 +22,7 @@ WIFI, SPA, POOL = (Target(document=name) for name in ("wifi", "spa", "pool"))
 
 
 def golden(*judged: tuple[Target, int], **fields: Any) -> GoldenSet:
-    """Give a golden set with one query, q, and its judgments."""
+    """Return a golden set with one query, q, and its judgments."""
     judgments = tuple(Judgment(query="q", target=target, grade=grade) for target, grade in judged)
     return GoldenSet(queries=(Query(id="q", text="?"),), judgments=judgments, **fields)
 
@@ -32,7 +32,7 @@ def part(document: str, start: int, end: int) -> Target:
 
 
 def chunks(*spans: tuple[str, int, int]) -> dict[str, list[Hit]]:
-    """Give hits for q, best first, named by their document and their place in the list."""
+    """Return hits for q, best first, named by their document and their place in the list."""
     return {
         "q": [
             Hit(f"{document}:chunk:{i}", -float(i), span=Span(start, end))
@@ -107,25 +107,25 @@ def test_what_is_given_wins_over_the_id() -> None:
 )
 def test_rules_by_hand(hit: tuple[int, int], gold: tuple[int, int], shares: dict[Any, float]) -> None:
     """A hit holds a span up to exactly the share that both have in common, and not a hair beyond."""
-    one, other = Span(*hit), Span(*gold)
-    assert Overlap("any").holds(one, other)
+    first, other = Span(*hit), Span(*gold)
+    assert Overlap("any").holds(first, other)
     for rule, share in shares.items():
-        assert Overlap(rule, share).holds(one, other), rule
+        assert Overlap(rule, share).holds(first, other), rule
         if share < 1:
-            assert not Overlap(rule, share + 1e-9).holds(one, other), rule
+            assert not Overlap(rule, share + 1e-9).holds(first, other), rule
 
 
 @pytest.mark.parametrize("rule", ["any", "min", "gold", "hit", "iou"])
 def test_neighbours_and_empty_spans_hold_nothing(rule: Any) -> None:
     """Spans that only touch have no byte in common, and an empty span has none at all."""
-    for one, other in [
+    for first, other in [
         ((0, 10), (10, 20)),
         ((10, 20), (0, 10)),
         ((0, 10), (5, 5)),
         ((5, 5), (0, 10)),
         ((5, 5), (5, 5)),
     ]:
-        assert not Overlap(rule, 1e-9).holds(Span(*one), Span(*other))
+        assert not Overlap(rule, 1e-9).holds(Span(*first), Span(*other))
 
 
 def test_overlap_says_what_it_is_and_refuses_what_makes_no_sense() -> None:
@@ -227,18 +227,18 @@ def test_order_is_score_then_as_given() -> None:
 @quick
 @given(
     grades=st.dictionaries(st.sampled_from("abcde"), st.integers(0, 3), min_size=1),
-    found=st.lists(st.tuples(st.sampled_from("abcdexy"), st.integers(0, 9)), max_size=30),
+    ranked=st.lists(st.tuples(st.sampled_from("abcdexy"), st.integers(0, 9)), max_size=30),
     classes=st.sampled_from([{}, {"ab": ("a", "b")}, {"one": ("a", "c", "x"), "two": ("d",)}]),
 )
 def test_documents_are_scored_like_a_run_of_their_best_scores(
-    grades: dict[str, int], found: list[tuple[str, int]], classes: dict[str, tuple[str, ...]]
+    grades: dict[str, int], ranked: list[tuple[str, int]], classes: dict[str, tuple[str, ...]]
 ) -> None:
     """What ``karat.score`` gives for the documents in the order of their first chunk is what hits give."""
     ours = golden(
         *((Target(document=document), grade) for document, grade in grades.items()), classes=classes, relevant=1
     )
-    hits = [Hit(f"{document}:chunk:{n}", -float(i)) for i, (document, n) in enumerate(found)]
-    run = {"q": list(dict.fromkeys(document for document, _ in found))}
+    hits = [Hit(f"{document}:chunk:{n}", -float(i)) for i, (document, n) in enumerate(ranked)]
+    run = {"q": list(dict.fromkeys(document for document, _ in ranked))}
     measures = [measure for measure in every_measure() if measure.name not in {"SpanR", "SpanP", "SpanIoU", "DupRate"}]
     plain = karat.score({"q": grades}, run, measures, classes=ours.class_of)
     assert score_hits(ours, {"q": hits}, measures).to_dicts() == plain.to_dicts()
@@ -278,17 +278,17 @@ def test_whole_documents_are_found_by_any_of_their_chunks() -> None:
 def test_a_chunk_that_holds_nothing_counts_under_its_own_id() -> None:
     """Two chunks beside the gold are two results that are not relevant; the same id again is a duplicate."""
     ours = golden((part("wifi", 0, 10), 2))
-    found = chunks(("wifi", 50, 60), ("wifi", 60, 70), ("wifi", 0, 10))["q"]
-    assert means(ours, {"q": found}, ["RR", "NumRet"], unit="target") == [1 / 3, 3]
-    assert means(ours, {"q": [found[0], *found]}, ["RR", "NumRet", "DupRate"], unit="target") == [1 / 3, 3, 1 / 4]
+    hits = chunks(("wifi", 50, 60), ("wifi", 60, 70), ("wifi", 0, 10))["q"]
+    assert means(ours, {"q": hits}, ["RR", "NumRet"], unit="target") == [1 / 3, 3]
+    assert means(ours, {"q": [hits[0], *hits]}, ["RR", "NumRet", "DupRate"], unit="target") == [1 / 3, 3, 1 / 4]
 
 
 def test_an_id_that_reads_like_a_target_is_none() -> None:
     """A chunk of spa called wifi, or wifi@0-10, is not credited with the target that is written so."""
     ours = golden((WIFI, 3), (part("wifi", 0, 10), 3))
     names = ("wifi", "wifi@0-10", "('document', 'wifi')")
-    found = [Hit(name, 1.0, document="spa", span=Span(0, 10)) for name in names]
-    assert means(ours, {"q": found}, ["R@9", "NumRet"], unit="target") == [0, 3]
+    hits = [Hit(name, 1.0, document="spa", span=Span(0, 10)) for name in names]
+    assert means(ours, {"q": hits}, ["R@9", "NumRet"], unit="target") == [0, 3]
 
 
 SECTION = Target(document="wifi", section="S.2")
@@ -307,10 +307,10 @@ def test_sections_and_blocks_are_found_by_name() -> None:
 def test_sections_and_blocks_are_found_by_their_resolved_spans() -> None:
     """With spans the same rule holds for all parts, whatever the hits name; names help where a hit has no span."""
     ours = golden((SECTION, 2), (BLOCK, 3))
-    found = chunks(("wifi", 180, 240), ("wifi", 140, 180), ("wifi", 90, 140))
+    hits = chunks(("wifi", 180, 240), ("wifi", 140, 180), ("wifi", 90, 140))
     # 180-240 has 20 of 60 bytes in the section; 140-180 is all in it, and holds the block; 90-140 has 40 of its 50.
     options = {"unit": "target", "resolve": OUTLINE.get}
-    assert means(ours, found, ["DCG", "DupRate"], **options) == pytest.approx([3 / log2(3) + 2 / log2(4), 1 / 3])
+    assert means(ours, hits, ["DCG", "DupRate"], **options) == pytest.approx([3 / log2(3) + 2 / log2(4), 1 / 3])
     named = {"q": [Hit("1", 1.0, document="wifi", section="S.2", block="S.2.p.Bk003")]}
     assert means(ours, named, ["R@5"], **options) == [1]
 
@@ -465,8 +465,8 @@ def test_a_hit_may_be_any_object() -> None:
     ours = golden((part("wifi", 0, 10), 3), (SPA, 2))
     expected = score_hits(ours, {"q": [Hit("gym", 3.0), Hit("7", 2.0, "wifi", Span(0, 10)), Hit("spa", 1.0)]})
     objects = [Found(1.0, document="spa"), Found(2.0, "7", "wifi", Span(0, 10), "free"), Found(3.0, "gym:chunk:4")]
-    records = [{"id": found.id, "document": found.document, "score": found.score, "span": found.span}
-               for found in objects]  # fmt: skip
+    records = [{"id": item.id, "document": item.document, "score": item.score, "span": item.span}
+               for item in objects]  # fmt: skip
     for hits in (objects, records):
         assert score_hits(ours, {"q": hits}).to_dicts() == expected.to_dicts()
         assert score_hits(ours, {"q": hits}, ["RR"], unit="target").mean() == {"RR": 0.5}
@@ -516,15 +516,15 @@ any_hits = st.builds(
 @quick
 @given(
     judged=st.dictionaries(targets, st.integers(0, 3), min_size=1, max_size=6),
-    found=st.lists(any_hits, max_size=25),
+    ranked=st.lists(any_hits, max_size=25),
     unit=st.sampled_from(["document", "target"]),
     overlap=st.builds(Overlap, st.sampled_from(["any", "min", "gold", "hit", "iou"]), st.sampled_from([0.1, 0.5, 1.0])),
 )
-def test_nothing_exceeds_one(judged: dict[Target, int], found: list[Hit], unit: Any, overlap: Overlap) -> None:
+def test_nothing_exceeds_one(judged: dict[Target, int], ranked: list[Hit], unit: Any, overlap: Overlap) -> None:
     """Chunks may overlap, repeat each other and hold several targets: no share is ever more than all."""
     assert len(FROM_0_TO_1) > 30
     ours = golden(*judged.items(), classes={"all": ("wifi", "gym")})
-    scores = score_hits(ours, {"q": found}, FROM_0_TO_1, unit=unit, overlap=overlap, resolve=OUTLINE.get)
+    scores = score_hits(ours, {"q": ranked}, FROM_0_TO_1, unit=unit, overlap=overlap, resolve=OUTLINE.get)
     values = [scores.value("q", measure) for measure in FROM_0_TO_1]
     assert all(value is None or 0 <= value <= 1 for value in values)
 
@@ -534,9 +534,9 @@ def test_nothing_exceeds_one(judged: dict[Target, int], found: list[Hit], unit: 
 def test_a_perfect_retriever_stays_perfect_whatever_the_chunker(cover: list[Span], gold: list[Span], seed: Any) -> None:
     """All chunks of the right document, in any order, are 1.0 for documents; and no target is out of their reach."""
     ours = golden(*((Target(document="wifi", span=span), 3) for span in gold))
-    found = [Hit(f"wifi:chunk:{i}", 2.0, span=span) for i, span in enumerate(cover)]
-    seed.shuffle(found)
-    hits = {"q": [*found, Hit("spa:chunk:0", 1.0, span=Span(0, 60))]}
+    hit_list = [Hit(f"wifi:chunk:{i}", 2.0, span=span) for i, span in enumerate(cover)]
+    seed.shuffle(hit_list)
+    hits = {"q": [*hit_list, Hit("spa:chunk:0", 1.0, span=Span(0, 60))]}
     measures = ["P@1", "R@5", "RR", "AP", "nDCG@5", "Rprec", "Success@1"]
     assert means(ours, hits, measures) == [1.0] * len(measures)
     assert means(ours, hits, ["R@1000", "SpanR"], unit="target") == [1.0, 1.0]

@@ -350,10 +350,10 @@ def test_rbp_and_its_residual_enclose_what_judging_could_find() -> None:
     """RBP + RBPres is the RBP of the same ranking if every unjudged rank, also below the end, were relevant."""
     p = 0.8
     unjudged_ranks = (1, 5, 6, 8)  # v w p x
-    found = (1 - p) * sum(p ** (rank - 1) for rank in (2, 4, 7, *unjudged_ranks))
+    value = (1 - p) * sum(p ** (rank - 1) for rank in (2, 4, 7, *unjudged_ranks))
     below_the_end = p**8
     scores = karat.score(LONG_QRELS, LONG, ["RBP", "RBPres"]).mean()
-    assert scores["RBP"] + scores["RBPres"] == pytest.approx(found + below_the_end, rel=1e-14)
+    assert scores["RBP"] + scores["RBPres"] == pytest.approx(value + below_the_end, rel=1e-14)
 
 
 def test_a_grade_above_the_scale_of_err_is_an_error() -> None:

@@ -41,9 +41,9 @@ seeds = st.integers(0, 2**32)
 
 def _range(measure: Measure) -> tuple[float, float]:
     """Read the documented range: "0 to 1", "0 to k", "0 and up", "0 or 1", "1", "any number"."""
-    found = re.search(r"^ *Range: (.*)$", measure.definition.doc, re.MULTILINE)
-    assert found is not None, measure
-    text = found[1]
+    match = re.search(r"^ *Range: (.*)$", measure.definition.doc, re.MULTILINE)
+    assert match is not None, measure
+    text = match[1]
     if text.startswith("any number"):
         return -np.inf, np.inf
     numbers = re.match(r"([\d.]+)(?: (?:to less than|to|or|and) (\d+|k|up))?", text)
@@ -91,7 +91,7 @@ def test_a_better_document_moving_up_lowers_nothing(
 
 @pytest.mark.slow
 @quick
-@given(qrels=judged(GRADES).filter(lambda one: max(one.values()) > 0), rest=st.integers(0, 5))
+@given(qrels=judged(GRADES).filter(lambda grades: max(grades.values()) > 0), rest=st.integers(0, 5))
 def test_a_perfect_ranking_is_exactly_one(qrels: dict[str, int], rest: int) -> None:
     """All judged documents, best grade first and whatever else after them, is 1.0 to the last bit."""
     documents = sorted(qrels, key=lambda document: -qrels[document]) + [f"z{i}" for i in range(rest)]
@@ -235,13 +235,13 @@ def test_frames_are_not_changed(kind: str) -> None:
         "pandas": pl.DataFrame.to_pandas,
         "arrow": pl.DataFrame.to_arrow,
     }
-    given, before = [[convert[kind](one) for one in (qrels, run)] for _ in range(2)]
-    assert karat.score(*given, ["RR"]).mean() == {"RR": 1 / 3}
-    for one, other in zip(given, before, strict=True):
-        if isinstance(one, pd.DataFrame):
-            pd.testing.assert_frame_equal(one, other)
+    inputs, before = [[convert[kind](table) for table in (qrels, run)] for _ in range(2)]
+    assert karat.score(*inputs, ["RR"]).mean() == {"RR": 1 / 3}
+    for table, other in zip(inputs, before, strict=True):
+        if isinstance(table, pd.DataFrame):
+            pd.testing.assert_frame_equal(table, other)
         else:
-            assert one.equals(other)
+            assert table.equals(other)
 
 
 def test_judgments_read_once_can_be_used_again() -> None:
@@ -266,13 +266,13 @@ def test_the_mean_does_not_depend_on_the_order_of_the_queries(values: list[float
     """Means and sums are rounded once, so that shuffled queries give the same bits, whatever their magnitudes."""
     shuffled = list(values)
     random.Random(seed).shuffle(shuffled)
-    one, other = _column(values, aggregate), _column(shuffled, aggregate)
-    assert one.mean() == other.mean()
-    assert one.sum("M") == other.sum("M")
+    first, other = _column(values, aggregate), _column(shuffled, aggregate)
+    assert first.mean() == other.mean()
+    assert first.sum("M") == other.sum("M")
 
 
 def _values(qrels: dict[str, int], run: dict[str, float], measures: list[str]) -> dict[str, float]:
-    """Give the values of one query, 0 where there is none."""
+    """Return the values of one query, 0 where there is none."""
     scores = karat.score({"q": qrels}, {"q": run}, measures, undefined="zero")
     return dict(zip(scores.measures, scores.values[0].tolist(), strict=True))
 

@@ -81,8 +81,8 @@ def test_hashes_that_collide_change_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     expected = karat.score(QRELS, RUN, MEASURES)
     monkeypatch.setattr(_stream, "hashes", lambda column, seed: np.full(len(column), 7, np.uint64))
     np.testing.assert_array_equal(karat.score(QRELS, _frame(), MEASURES).values, expected.values)
-    one = {"q1": {"a": 1}}  # a single judged pair: the index holds, and ids alone tell the rows apart
-    assert karat.score(one, _frame(), "RR").mean() == karat.score(one, RUN, "RR").mean()
+    judgments = {"q1": {"a": 1}}  # a single judged pair: the index holds, and ids alone tell the rows apart
+    assert karat.score(judgments, _frame(), "RR").mean() == karat.score(judgments, RUN, "RR").mean()
 
 
 def test_several_runs_share_their_judgments() -> None:

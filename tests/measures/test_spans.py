@@ -25,7 +25,7 @@ Spans = list[tuple[str, int, int]]
 
 
 def golden(*judged: tuple[str, int, int, int], relevant: int = 2) -> GoldenSet:
-    """Give a golden set for q: documents, with start, end and grade of a span."""
+    """Return a golden set for q: documents, with start, end and grade of a span."""
     return GoldenSet(
         judgments=tuple(
             Judgment(query="q", target=Target(document=document, span=Span(start, end)), grade=grade)
@@ -36,7 +36,7 @@ def golden(*judged: tuple[str, int, int, int], relevant: int = 2) -> GoldenSet:
 
 
 def hits(spans: Spans) -> dict[str, list[Hit]]:
-    """Give hits for q, best first."""
+    """Return hits for q, best first."""
     return {
         "q": [
             Hit(f"{document}:chunk:{i}", -float(i), span=Span(start, end))
@@ -154,11 +154,11 @@ def test_a_query_without_hits_found_nothing() -> None:
 
 def test_a_chunk_without_a_span_hides_what_comes_after_it() -> None:
     """Down to it values stand. Below, precision is unknown, and recall too if there is gold in its document."""
-    found = hits(ALL)["q"]
+    hit_list = hits(ALL)["q"]
     measures = ["SpanR@1", "SpanR@2", "SpanP@1", "SpanP@2", "SpanIoU@1", "SpanIoU@2"]
 
     def values(unknown: Hit) -> list[float | None]:
-        scores = score_hits(GOLD, {"q": [found[0], unknown]}, measures)
+        scores = score_hits(GOLD, {"q": [hit_list[0], unknown]}, measures)
         return [scores.value("q", measure) for measure in measures]
 
     assert values(Hit("spa:chunk:9", -9.0)) == [50 / 80, None, 1, None, 50 / 80, None]
@@ -167,11 +167,11 @@ def test_a_chunk_without_a_span_hides_what_comes_after_it() -> None:
 
 def test_a_whole_document_holds_all_its_text() -> None:
     """Recall needs no length; precision and IoU do, which ``resolve`` may tell."""
-    found = {"q": [Hit("spa", 2.0), Hit("wifi", 1.0)]}
-    scores = score_hits(GOLD, found, ["SpanR@1", "SpanR@2", "SpanP@1", "SpanIoU@2"])
+    hits = {"q": [Hit("spa", 2.0), Hit("wifi", 1.0)]}
+    scores = score_hits(GOLD, hits, ["SpanR@1", "SpanR@2", "SpanP@1", "SpanIoU@2"])
     assert [scores.value("q", measure) for measure in scores.measures] == [30 / 80, 1, None, None]
     lengths = {Target(document="spa"): Span(0, 60), Target(document="wifi"): Span(0, 500)}
-    known = score_hits(GOLD, found, ["SpanR@1", "SpanR@2", "SpanP@1", "SpanIoU@2"], resolve=lengths.get)
+    known = score_hits(GOLD, hits, ["SpanR@1", "SpanR@2", "SpanP@1", "SpanIoU@2"], resolve=lengths.get)
     assert list(known.mean().values()) == pytest.approx([30 / 80, 1, 30 / 60, 80 / 560])
 
 
@@ -179,11 +179,11 @@ def test_sections_are_text_where_their_spans_are_known() -> None:
     """A judged section counts its bytes when ``resolve`` gives them, and is not text otherwise."""
     section = Target(document="wifi", section="S.2")
     ours = GoldenSet(judgments=(Judgment(query="q", target=section, grade=2),))
-    found = hits([("wifi", 0, 40)])
-    assert score_hits(ours, found, TEXT, resolve={section: Span(20, 120)}.get).mean() == pytest.approx(
+    hit_list = hits([("wifi", 0, 40)])
+    assert score_hits(ours, hit_list, TEXT, resolve={section: Span(20, 120)}.get).mean() == pytest.approx(
         {"SpanR": 20 / 100, "SpanP": 20 / 40, "SpanIoU": 20 / 120}
     )
-    assert reasons(score_hits(ours, found, TEXT)) == [UNDEFINED] * 3
+    assert reasons(score_hits(ours, hit_list, TEXT)) == [UNDEFINED] * 3
 
 
 # --- Chroma -----------------------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def questions() -> list[Question]:
             Question(
                 row["question"],
                 row["corpus_id"],
-                [(one["start_index"], one["end_index"]) for one in json.loads(row["references"])],
+                [(reference["start_index"], reference["end_index"]) for reference in json.loads(row["references"])],
             )
             for row in csv.DictReader(file)
         ]
@@ -231,13 +231,13 @@ def words(text: str) -> Counter[str]:
 
 
 def lexical(texts: dict[str, str], chunks: Spans) -> Callable[[str], Spans]:
-    """Give a retriever by shared words, rare ones first."""
+    """Return a retriever by shared words, rare ones first."""
     bags = [words(texts[name][start:end]) for name, start, end in chunks]
     having = Counter(word for bag in bags for word in bag)
 
     def search(query: str) -> Spans:
-        asked = {word: log(len(bags) / having[word]) for word in words(query) if word in having}
-        score = [sum(weight for word, weight in asked.items() if word in bag) for bag in bags]
+        weights = {word: log(len(bags) / having[word]) for word in words(query) if word in having}
+        score = [sum(weight for word, weight in weights.items() if word in bag) for bag in bags]
         return [chunks[i] for i in sorted(range(len(chunks)), key=lambda i: -score[i])]
 
     return search
@@ -248,23 +248,23 @@ def positions(spans: Spans) -> set[tuple[str, int]]:
 
 
 def chroma(question: Question, retrieved: Spans) -> list[float]:
-    """Give recall, precision and IoU as Chroma defines them."""
+    """Return recall, precision and IoU as Chroma defines them."""
     references = [(question.corpus, start, end) for start, end in question.references]
-    found = len(positions(references) & positions(retrieved))
+    common = len(positions(references) & positions(retrieved))
     length = sum(end - start for _, start, end in references)
     returned = sum(end - start for _, start, end in retrieved)
     missing = len(positions(references) - positions(retrieved))
-    return [found / length, found / returned if returned else 0.0, found / (returned + missing)]
+    return [common / length, common / returned if returned else 0.0, common / (returned + missing)]
 
 
 def omega(question: Question, chunks: Spans) -> float:
-    """Give Chroma's precision omega, for chunks that leave no text out."""
+    """Return Chroma's precision omega, for chunks that leave no text out."""
     gold = positions([(question.corpus, start, end) for start, end in question.references])
     return len(gold) / len(positions(touching(question, chunks)))
 
 
 def touching(question: Question, chunks: Spans) -> Spans:
-    """Give the chunks that have text of a reference."""
+    """Return the chunks that have text of a reference."""
     return [
         (name, start, end)
         for name, start, end in chunks
@@ -273,12 +273,12 @@ def touching(question: Question, chunks: Spans) -> Spans:
 
 
 def scored(
-    asked: list[Question], found: list[Spans], measures: list[str]
+    queries: list[Question], span_lists: list[Spans], measures: list[str]
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Give karat's values, one row per question."""
+    """Return karat's values, one row per question."""
     judgments = [
         Judgment(query=f"{i:03}", target=Target(document=question.corpus, span=Span(start, end)), grade=3)
-        for i, question in enumerate(asked)
+        for i, question in enumerate(queries)
         for start, end in question.references
     ]
     results = {
@@ -286,7 +286,7 @@ def scored(
             Hit(f"{name}:chunk:{start}", -float(rank), span=Span(start, end))
             for rank, (name, start, end) in enumerate(spans)
         ]
-        for i, spans in enumerate(found)
+        for i, spans in enumerate(span_lists)
     }
     return score_hits(GoldenSet(judgments=tuple(judgments)), results, measures).values
 
@@ -296,7 +296,7 @@ CHUNKERS = {"200": (200, 200), "800": (800, 800), "400 by 200": (400, 200)}
 
 @cache
 def retrieved(chunker: str) -> list[Spans]:
-    """Give what the lexical retriever finds for each question: the first ten."""
+    """Return what the lexical retriever finds for each question: the first ten."""
     texts = corpora()
     search = lexical(texts, chunked(texts, *CHUNKERS[chunker]))
     return [search(question.text)[:10] for question in questions()]
@@ -309,10 +309,10 @@ def retrieved(chunker: str) -> list[Spans]:
 @pytest.mark.parametrize("chunker", CHUNKERS)
 def test_recall_precision_and_iou_are_chroma_s(chunker: str, k: int) -> None:
     """In characters, every value of every question equals Chroma's to the last bit, also for overlapping chunks."""
-    asked = questions()
-    assert len(asked) == 276
-    expected = [chroma(question, spans[:k]) for question, spans in zip(asked, retrieved(chunker), strict=True)]
-    ours = scored(asked, retrieved(chunker), [f"{name}@{k}" for name in TEXT])
+    queries = questions()
+    assert len(queries) == 276
+    expected = [chroma(question, spans[:k]) for question, spans in zip(queries, retrieved(chunker), strict=True)]
+    ours = scored(queries, retrieved(chunker), [f"{name}@{k}" for name in TEXT])
     np.testing.assert_array_equal(ours, np.array(expected))
     assert 0.2 < ours[:, 0].mean() < 1  # the retriever finds some, and not all
 
@@ -322,22 +322,22 @@ def test_recall_precision_and_iou_are_chroma_s(chunker: str, k: int) -> None:
 @needs_chroma
 def test_in_bytes_the_values_are_nearly_the_same() -> None:
     """karat counts bytes of UTF-8: in texts that are nearly ASCII no mean moves by more than a thousandth."""
-    texts, asked = corpora(), questions()
+    texts, queries = corpora(), questions()
 
     def to_bytes(name: str, start: int, end: int) -> tuple[str, int, int]:
         text = texts[name]
         return name, len(text[:start].encode()), len(text[:end].encode())
 
     in_bytes = [
-        question._replace(references=[to_bytes(question.corpus, *one)[1:] for one in question.references])
-        for question in asked
+        question._replace(references=[to_bytes(question.corpus, *reference)[1:] for reference in question.references])
+        for question in queries
     ]
-    found = [[to_bytes(*span) for span in spans[:5]] for spans in retrieved("800")]
+    spans_of = [[to_bytes(*span) for span in spans[:5]] for spans in retrieved("800")]
     names = [f"{name}@5" for name in TEXT]
-    ours = scored(in_bytes, found, names)
-    expected = [chroma(question, spans) for question, spans in zip(in_bytes, found, strict=True)]
+    ours = scored(in_bytes, spans_of, names)
+    expected = [chroma(question, spans) for question, spans in zip(in_bytes, spans_of, strict=True)]
     np.testing.assert_array_equal(ours, np.array(expected))
-    characters = scored(asked, retrieved("800"), names)
+    characters = scored(queries, retrieved("800"), names)
     assert (ours != characters).any()
     np.testing.assert_allclose(ours.mean(axis=0), characters.mean(axis=0), atol=0.001)
 
@@ -347,10 +347,10 @@ def test_in_bytes_the_values_are_nearly_the_same() -> None:
 @pytest.mark.parametrize("chunker", ["200", "800"])
 def test_a_perfect_retriever_has_all_recall_and_precision_omega(chunker: str) -> None:
     """All chunks with relevant text have recall 1, and of chunks that tile the corpus precision and IoU are omega."""
-    chunks, asked = chunked(corpora(), *CHUNKERS[chunker]), questions()
-    ours = scored(asked, [touching(question, chunks) for question in asked], TEXT)
-    ceiling = np.array([omega(question, chunks) for question in asked])
-    np.testing.assert_array_equal(ours, np.column_stack([np.ones(len(asked)), ceiling, ceiling]))
+    chunks, queries = chunked(corpora(), *CHUNKERS[chunker]), questions()
+    ours = scored(queries, [touching(question, chunks) for question in queries], TEXT)
+    ceiling = np.array([omega(question, chunks) for question in queries])
+    np.testing.assert_array_equal(ours, np.column_stack([np.ones(len(queries)), ceiling, ceiling]))
 
 
 @pytest.mark.public_data
@@ -358,17 +358,17 @@ def test_a_perfect_retriever_has_all_recall_and_precision_omega(chunker: str) ->
 @pytest.mark.parametrize("chunker", CHUNKERS)
 def test_documents_and_targets_survive_every_chunker(chunker: str) -> None:
     """A perfect retriever has document-level scores of exactly 1, and finds every judged target."""
-    chunks, asked = chunked(corpora(), *CHUNKERS[chunker]), questions()
-    found = [touching(question, chunks) for question in asked]
-    assert (scored(asked, found, ["nDCG@10", "R@1", "P@1", "RR", "AP"]) == 1.0).all()
+    chunks, queries = chunked(corpora(), *CHUNKERS[chunker]), questions()
+    hits = [touching(question, chunks) for question in queries]
+    assert (scored(queries, hits, ["nDCG@10", "R@1", "P@1", "RR", "AP"]) == 1.0).all()
     judgments = tuple(
         Judgment(query=str(i), target=Target(document=question.corpus, span=Span(*span)), grade=3)
-        for i, question in enumerate(asked)
+        for i, question in enumerate(queries)
         for span in question.references
     )
     results = {
         str(i): [Hit(f"{name}:chunk:{start}", 1.0, span=Span(start, end)) for name, start, end in spans]
-        for i, spans in enumerate(found)
+        for i, spans in enumerate(hits)
     }
     scores = score_hits(GoldenSet(judgments=judgments), results, ["SetR"], unit="target")
     assert scores.mean() == {"SetR": 1.0}

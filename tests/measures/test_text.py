@@ -25,7 +25,7 @@ def read(text: str | bytes, kind: Any = "run", format: Any = "trec") -> Any:
 
 
 def refused(text: str | bytes, kind: str = "run", format: str = "trec") -> str:
-    """Give the message with which a text is refused."""
+    """Return the message with which a text is refused."""
     with pytest.raises(karat.InputError) as caught:
         read(text, kind, format)
     assert "\n" not in str(caught.value)

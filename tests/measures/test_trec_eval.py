@@ -81,9 +81,9 @@ def test_a_measure_without_parameters_ignores_them() -> None:
 
 def test_measures_printed_only_for_all_or_only_for_queries() -> None:
     """The run's tag, the number of queries and geometric means stand in the summary only, relstring never does."""
-    found = table("runid", "num_q", "gm_map", "gm_bpref", "relstring", per_query=True)
-    assert {name for name, query in found if query == "all"} == {"runid", "num_q", "gm_map", "gm_bpref"}
-    assert {name for name, query in found if query != "all"} == {"relstring"}
+    values = table("runid", "num_q", "gm_map", "gm_bpref", "relstring", per_query=True)
+    assert {name for name, query in values if query == "all"} == {"runid", "num_q", "gm_map", "gm_bpref"}
+    assert {name for name, query in values if query != "all"} == {"relstring"}
 
 
 def test_complete_averages_over_the_judged_queries() -> None:
@@ -107,13 +107,13 @@ def test_complete_counts_every_positive_grade_as_relevant() -> None:
 
 def test_means_are_added_up_in_the_order_of_the_queries() -> None:
     """The last bit of a sum decides how a mean of 0.30625 is rounded: trec_eval adds from the first query on."""
-    found = [7, 1, 0, 0, 6, 7, 0, 0, 0, 6, 0, 2, 10, 10, 0, 0]
+    counts = [7, 1, 0, 0, 6, 7, 0, 0, 0, 6, 0, 2, 10, 10, 0, 0]
     qrels = {f"{i:02}": dict.fromkeys("abcdefghij", 1) for i in range(16)}
-    run = {f"{i:02}": dict.fromkeys("abcdefghij"[:n], 1.0) | {"x": 0.0} for i, n in enumerate(found)}
+    run = {f"{i:02}": dict.fromkeys("abcdefghij"[:n], 1.0) | {"x": 0.0} for i, n in enumerate(counts)}
     forwards = backwards = 0.0
-    for n in found:
+    for n in counts:
         forwards += n / 10
-    for n in reversed(found):
+    for n in reversed(counts):
         backwards += n / 10
     assert f"{backwards / 16:.4f}" != f"{forwards / 16:.4f}"
     assert row("P.10", qrels=qrels, run=run) == {"P_10": f"{forwards / 16:.4f}"}
@@ -127,11 +127,11 @@ def test_no_summary() -> None:
 
 def test_the_level_decides_what_is_relevant() -> None:
     """With -l 2 a document of grade 1 is not relevant; gains are not touched."""
-    found = table("num_rel", "num_rel_ret", "map", "recip_rank", "Rndcg", per_query=True, level=2)
-    assert found["num_rel", "1"] == "2"
-    assert found["num_rel_ret", "1"] == "1"
-    assert found["map", "1"] == "0.1250"
-    assert found["recip_rank", "1"] == "0.2500"
+    values = table("num_rel", "num_rel_ret", "map", "recip_rank", "Rndcg", per_query=True, level=2)
+    assert values["num_rel", "1"] == "2"
+    assert values["num_rel_ret", "1"] == "1"
+    assert values["map", "1"] == "0.1250"
+    assert values["recip_rank", "1"] == "0.2500"
     assert table("ndcg", per_query=True, level=2) == table("ndcg", per_query=True)
     run = {"2": {"e": 1.0}}
     assert row("Rndcg", run=run, level=1) == {"Rndcg": "1.0000"}
@@ -140,8 +140,8 @@ def test_the_level_decides_what_is_relevant() -> None:
 
 def test_only_the_top_documents_count() -> None:
     """With -M 2 the ranking ends after two documents."""
-    found = table("num_ret", "num_rel_ret", "set_P", "P.5", per_query=True, max_docs=2)
-    assert [found[name, "1"] for name in ("num_ret", "num_rel_ret", "set_P", "P_5")] == ["2", "1", "0.5000", "0.2000"]
+    values = table("num_ret", "num_rel_ret", "set_P", "P.5", per_query=True, max_docs=2)
+    assert [values[name, "1"] for name in ("num_ret", "num_rel_ret", "set_P", "P_5")] == ["2", "1", "0.5000", "0.2000"]
 
 
 def test_unjudged_documents_can_be_removed() -> None:
@@ -152,11 +152,11 @@ def test_unjudged_documents_can_be_removed() -> None:
 
 def test_an_empty_ranking_has_no_interpolated_precision() -> None:
     """Where -J leaves nothing trec_eval divides 0 by 0 at the levels that need no relevant document, and prints it."""
-    found = table("iprec_at_recall", "11pt_avg", "map", qrels={"1": {"a": 1}}, run={"1": {"x": 1}}, judged_only=True)
-    assert found["iprec_at_recall_0.00", "all"] == "  -nan"
-    assert found["iprec_at_recall_0.10", "all"] == "0.0000"
-    assert found["11pt_avg", "all"] == "  -nan"
-    assert found["map", "all"] == "0.0000"
+    values = table("iprec_at_recall", "11pt_avg", "map", qrels={"1": {"a": 1}}, run={"1": {"x": 1}}, judged_only=True)
+    assert values["iprec_at_recall_0.00", "all"] == "  -nan"
+    assert values["iprec_at_recall_0.10", "all"] == "0.0000"
+    assert values["11pt_avg", "all"] == "  -nan"
+    assert values["map", "all"] == "0.0000"
 
 
 def test_relstring_shows_the_grades() -> None:
@@ -186,10 +186,10 @@ def test_recall_levels_beyond_one_are_never_reached() -> None:
 
 def test_shares_of_the_relevant_documents() -> None:
     """Of three, recall 0.3 needs one, 0.4 two, 0.8 three, and 0.7 by trec_eval's rounding only two; half is two."""
-    found = table("iprec_at_recall.0.3,0.4,0.7,0.8", "Rprec_mult.0.5", per_query=True)
-    levels = [found[f"iprec_at_recall_{level}", "1"] for level in ("0.30", "0.40", "0.70", "0.80")]
+    values = table("iprec_at_recall.0.3,0.4,0.7,0.8", "Rprec_mult.0.5", per_query=True)
+    levels = [values[f"iprec_at_recall_{level}", "1"] for level in ("0.30", "0.40", "0.70", "0.80")]
     assert levels == ["1.0000", "0.5000", "0.5000", "0.0000"]
-    assert found["Rprec_mult_0.50", "1"] == "0.5000"
+    assert values["Rprec_mult_0.50", "1"] == "0.5000"
 
 
 def test_eleven_points_average_the_levels_that_are_given() -> None:
@@ -205,9 +205,9 @@ def test_eleven_points_out_of_order() -> None:
 
 def test_set_measures_take_their_weights() -> None:
     """Two of four are found, of three: F with weight 2 is 3 P R / (2 P + R); utility adds up four worths."""
-    found = table("set_F.2.0", "utility.1,-2,0.5,0.25", per_query=True, docs=100)
-    assert found["set_F_2.0", "1"] == "0.6000"
-    assert found["utility_1,-2,0.5,0.25", "1"] == f"{2 - 2 * 2 + 0.5 * 1 + 0.25 * (100 + 2 - 4 - 3):6.4f}"
+    values = table("set_F.2.0", "utility.1,-2,0.5,0.25", per_query=True, docs=100)
+    assert values["set_F_2.0", "1"] == "0.6000"
+    assert values["utility_1,-2,0.5,0.25", "1"] == f"{2 - 2 * 2 + 0.5 * 1 + 0.25 * (100 + 2 - 4 - 3):6.4f}"
 
 
 def test_yaap() -> None:
@@ -234,15 +234,15 @@ DCG, IDEAL = 2 + 6 / math.log2(5), 6 + 3 / math.log2(3) + 2 / 2
 )
 def test_gains_are_parameters(measure: str, expected: float) -> None:
     """A grade that is named gets its gain, all others keep their own, and the name ends in the text."""
-    found = table(f"{measure}.1=2,2=6", per_query=True)
-    assert found[f"{measure}_1=2,2=6", "1"] == f"{expected:6.4f}"
+    values = table(f"{measure}.1=2,2=6", per_query=True)
+    assert values[f"{measure}_1=2,2=6", "1"] == f"{expected:6.4f}"
 
 
 @pytest.mark.parametrize("measure", ["ndcg", "ndcg_rel", "Rndcg", "G"])
 def test_gains_that_change_nothing(measure: str) -> None:
     """With the gains that grades have anyway, the formulas agree with karat's kernels."""
-    given, own = table(f"{measure}.1=1,2=2,3=3", per_query=True), table(measure, per_query=True)
-    assert list(given.values()) == list(own.values())
+    with_gains, own = table(f"{measure}.1=1,2=2,3=3", per_query=True), table(measure, per_query=True)
+    assert list(with_gains.values()) == list(own.values())
 
 
 def test_gains_less_than_one_apart_are_sorted_wrong() -> None:
@@ -273,8 +273,8 @@ def test_negative_gains() -> None:
 
 def test_gains_of_nothing() -> None:
     """Without a positive gain trec_eval divides by 0 in Rndcg only."""
-    found = row(*(f"{name}.1=0,2=-1,3=0" for name in ("G", "ndcg", "ndcg_rel", "Rndcg")), run={"1": RUN["1"]})
-    assert list(found.values()) == ["0.0000", "0.0000", "0.0000", "  -nan"]
+    values = row(*(f"{name}.1=0,2=-1,3=0" for name in ("G", "ndcg", "ndcg_rel", "Rndcg")), run={"1": RUN["1"]})
+    assert list(values.values()) == ["0.0000", "0.0000", "0.0000", "  -nan"]
 
 
 @pytest.mark.parametrize(("low", "high"), [("16777216", "16777217"), ("1e39", "1e300"), ("-1e-60", "1e-60")])
@@ -440,41 +440,41 @@ def show(name: str, value: float) -> str:
 
 
 def expected(values: dict[str, dict[str, float]], averaged_over: int) -> dict[tuple[str, str], str]:
-    """Give what trec_eval prints for pytrec_eval's values: sums of counts, means, geometric means."""
+    """Return what trec_eval prints for pytrec_eval's values: sums of counts, means, geometric means."""
     totals: dict[str, float] = {}
-    found = {}
+    results = {}
     for query in sorted(values):
         for name, value in values[query].items():
             totals[name] = totals.get(name, 0.0) + value
             if name not in SUMMARY_ONLY:
-                found[name, query] = show(name, value)
+                results[name, query] = show(name, value)
     for name, total in totals.items():
         if name in SUMMARY_ONLY:
             total += (averaged_over - len(values)) * math.log(0.00001)
-            found[name, "all"] = show(name, math.exp(total / averaged_over))
+            results[name, "all"] = show(name, math.exp(total / averaged_over))
         else:
-            found[name, "all"] = show(name, total if name in COUNTS else total / averaged_over)
-    return found
+            results[name, "all"] = show(name, total if name in COUNTS else total / averaged_over)
+    return results
 
 
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(collections(), st.sampled_from([1, 2, 3]), st.booleans(), st.booleans(), st.sampled_from(sorted(PARAMETERS)))
 def test_every_value_is_that_of_the_compiled_trec_eval(
-    collection: Collection, level: int, judged_only: bool, complete: bool, asked: tuple[str, ...]
+    collection: Collection, level: int, judged_only: bool, complete: bool, names: tuple[str, ...]
 ) -> None:
     """All measures, levels and flags that pytrec_eval knows: the printed text of every value and average agrees."""
     qrels, run = collection
-    plain = pytrec_eval.supported_measures - {measure.split(".")[0] for measure in asked}
+    plain = pytrec_eval.supported_measures - {measure.split(".")[0] for measure in names}
     evaluator = pytrec_eval.RelevanceEvaluator(
         qrels,
-        {*(PARAMETERS[asked] or asked), *(plain - {"runid", "num_q", "relstring"})},
+        {*(PARAMETERS[names] or names), *(plain - {"runid", "num_q", "relstring"})},
         relevance_level=level,
         judged_docs_only_flag=judged_only,
     )
     values = evaluator.evaluate({query: run[query] for query in run.keys() & qrels.keys()})
     printed = table(
-        *asked, *plain, qrels=qrels, run=run, per_query=True, level=level, judged_only=judged_only, complete=complete
+        *names, *plain, qrels=qrels, run=run, per_query=True, level=level, judged_only=judged_only, complete=complete
     )
     compiled = expected(values, len(qrels if complete else values))
     if complete:  # counted over all judgments, which pytrec_eval does not see
@@ -493,6 +493,6 @@ def test_cutting_a_run_is_cutting_its_ranking(collection: Collection, depth: int
     for query, scores in run.items():
         ranked = sorted(sorted(scores, reverse=True), key=lambda document: -scores[document])
         cut[query] = {document: scores[document] for document in ranked[:depth]}
-    asked = ("all_trec", "yaap", "ndcg.1=2,2=2.5,0=0.5", "G.1=3")
+    names = ("all_trec", "yaap", "ndcg.1=2,2=2.5,0=0.5", "G.1=3")
     options = {"per_query": True, "level": level}
-    assert trec_eval(qrels, run, asked, max_docs=depth, **options) == trec_eval(qrels, cut, asked, **options)
+    assert trec_eval(qrels, run, names, max_docs=depth, **options) == trec_eval(qrels, cut, names, **options)

@@ -122,10 +122,10 @@ def test_trials_of_different_queries_or_measures_are_refused() -> None:
 def test_trials_are_not_changed() -> None:
     """The scores of the trials are read, never written."""
     trials = [trial("+-"), trial("--")]
-    before = [one.values.copy() for one in trials]
+    before = [trial.values.copy() for trial in trials]
     pass_at_k(trials, 2)
-    for one, values in zip(trials, before, strict=True):
-        np.testing.assert_array_equal(one.values, values)
+    for scores, values in zip(trials, before, strict=True):
+        np.testing.assert_array_equal(scores.values, values)
 
 
 # --- Equivalence classes ----------------------------------------------------------------------------------------------

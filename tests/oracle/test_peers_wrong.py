@@ -294,7 +294,7 @@ def test_n12_pass_at_k_example() -> None:
     """rig's example: trials (1, 0, 1) and (0, 1, 0) of two queries make pass@2 = 5/6 and pass^2 = 1/6."""
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     outcomes = [("a", "x"), ("x", "a"), ("a", "x")]
-    trials = [karat.score(qrels, {"q1": [one], "q2": [two]}, ["Success@1"]) for one, two in outcomes]
+    trials = [karat.score(qrels, {"q1": [first], "q2": [two]}, ["Success@1"]) for first, two in outcomes]
     passed = pass_at_k(trials, 2).mean()
     assert passed["pass@2(Success@1>=1)"] == pytest.approx(5 / 6, rel=1e-15)
     assert passed["pass^2(Success@1>=1)"] == pytest.approx(1 / 6, rel=1e-15)

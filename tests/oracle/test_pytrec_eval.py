@@ -92,8 +92,8 @@ def test_every_query_has_the_same_bits(
         names.pop("infAP", None)  # estimates from what is not judged, so that karat has no judged_only for it
     measures = {name: [_with(text, level, judged_only) for text in texts] for name, texts in names.items()}
     theirs = _evaluate(qrels, run, names, level, judged_only)
-    asked = {str(measure): measure for same in measures.values() for measure in same}
-    ours = score_all_ways(qrels, run, asked.values(), seed=seed, undefined="zero")
+    by_name = {str(measure): measure for same in measures.values() for measure in same}
+    ours = score_all_ways(qrels, run, by_name.values(), seed=seed, undefined="zero")
     assert set(theirs) == set(ours.queries) - set(ours.not_in_run)
     for query, values in theirs.items():
         for name, same in measures.items():
@@ -129,9 +129,9 @@ def test_means_and_sums_are_trec_evals(tables: tuple[Table, Table], seed: int) -
     qrels, run = tables
     names = RANKED | GRADED | SHARES | SETS | COUNTS
     theirs = _evaluate(qrels, run, names, 1, judged_only=False)
-    asked = {name: Measure.parse(texts[0]) for name, texts in names.items()}
-    ours = score_all_ways(qrels, run, asked.values(), seed=seed, conventions="trec")
-    for name, measure in asked.items():
+    by_name = {name: Measure.parse(texts[0]) for name, texts in names.items()}
+    ours = score_all_ways(qrels, run, by_name.values(), seed=seed, conventions="trec")
+    for name, measure in by_name.items():
         expected = pytrec_eval.compute_aggregated_measure(name, [values[name] for values in theirs.values()])
         got = ours.sum(str(measure)) if name.startswith("num_") else ours.mean()[str(measure)]
         assert got == pytest.approx(expected, abs=1e-12), name
@@ -203,12 +203,12 @@ def test_long_and_short_lists_have_the_same_bits(documents: int) -> None:
 
 
 def _base(name: str) -> str:
-    """Give the measure of ``map_cut_5``: the longest supported name that it starts with."""
+    """Return the measure of ``map_cut_5``: the longest supported name that it starts with."""
     return max((known for known in pytrec_eval.supported_measures if name.startswith(known)), key=len)
 
 
 def _with(text: str, level: int, judged_only: bool) -> Measure:
-    """Give a measure at a relevance level, on judged documents only and with trec_eval's rounding, where it can."""
+    """Return a measure at a relevance level, on judged documents only and with trec_eval's rounding, where it can."""
     measure = Measure.parse(text)
     known = {parameter.name for parameter in measure.definition.parameters}
     wanted = TREC | {"rel": level, "judged_only": judged_only}

@@ -10,14 +10,9 @@ import pytest
 import karat
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from karat.golden import write
-from karat.projects import (
-    accept_run,
-    choose_run,
-    diff_baseline,
-    open_project,
-    read_project_baseline,
-    summarise_baseline,
-)
+from karat.projects import open_project
+from karat.projects.baselines import accept_run, diff_baseline, read_project_baseline, summarise_baseline
+from karat.projects.saved_runs import choose_run
 from karat.runs import make_run
 from karat.schema import to_json
 
@@ -63,8 +58,8 @@ def test_a_summary_is_the_document_that_show_prints(folder: Path) -> None:
     path, baseline = read_project_baseline(project)
     summary = json.loads(to_json(summarise_baseline(path, baseline)))
     assert list(summary) == [
-        "file", "name", "recorded", "forced", "rebased", "golden", "fingerprint", "system", "settings", "queries",
-        "repeats", "failed", "means", "latency",
+        "file", "name", "recorded", "forced", "inconclusive", "rebased", "shrunk", "golden", "fingerprint",
+        "system", "settings", "queries", "repeats", "failed", "means", "latency",
     ]  # fmt: skip
     assert (summary["file"], summary["name"], summary["queries"]) == (str(folder / "baseline.json"), "mine", 2)
     assert summary["means"] == {"RR@10": 0.75}

@@ -12,7 +12,7 @@ import pytest
 from karat import golden
 from karat.core import Document, GateFailed, InputError, KaratError
 from karat.projects import check
-from karat.runs import read_answers
+from karat.runs import read_any_run
 
 WORDS = ("pool", "wifi", "dogs")
 CONFIG = '[golden]\npath = "set"\n[pipeline]\ndense = false\n[eval]\nmeasures = ["RR@10"]\n[gate]\n'
@@ -37,8 +37,9 @@ def test_what_may_ship_is_given(project: Path) -> None:
     """The decision and the scores; the run is kept where it was asked for; the project's system is the default."""
     result = check(project, find, output=project / "kept.jsonl")
     assert result.decision.exit_code == 0
+    assert repr(result) == "<GateResult: pass by policy karat.toml, 3 of 3 checks>"  # one line, not screens
     assert result.evaluation.mean("RR@10") == 1.0
-    assert len(read_answers(project / "kept.jsonl", result.project.golden).traces) == 3
+    assert len(read_any_run(project / "kept.jsonl", result.project.golden).traces) == 3
     assert check(golden=project).evaluation.name == "pipeline"
 
 
@@ -97,7 +98,7 @@ def test_a_part_of_the_queries_is_told_alone(project: Path) -> None:
     assert "RR@10 category=rooms, at least 0.9: 0.5000 is below 0.9\n" in text
     assert "lowest (2 of 2):\n    q002  0.000" in text
     assert "q003" not in text
-    assert "latency.p95, at most 0: " in text
+    assert "latency.p95, at most 0 ms: " in text
 
 
 def test_a_golden_set_with_errors_is_not_asked(project: Path) -> None:
@@ -109,7 +110,7 @@ def test_a_golden_set_with_errors_is_not_asked(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"golden": 3}, "golden=3; name a file or folder"),
         ({"baseline": 3}, "baseline=3; name a file or folder"),
@@ -129,19 +130,19 @@ def test_a_golden_set_with_errors_is_not_asked(project: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_told_before_anything_is_asked(
-    given: dict[str, object], message: str, project: Path
+    options: dict[str, object], message: str, project: Path
 ) -> None:
     """A wrong type or name is a mistake of the user's, by its name, and no error of Python's from deep inside."""
-    asked: list[str] = []
+    questions: list[str] = []
 
     def never(query: str, k: int) -> list[str]:
-        asked.append(query)
+        questions.append(query)
         return []
 
-    arguments: dict[str, Any] = {"golden": project, **given}
+    arguments: dict[str, Any] = {"golden": project, **options}
     with pytest.raises(KaratError, match=re.escape(message)):
         check(system=never, **arguments)
-    assert not asked
+    assert not questions
 
 
 def test_a_policy_can_be_a_path(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from cli.gate_project import TOML, make_project, make_run, make_set
 from evaluations import make_evaluation
 from karat.cli import main
 from karat.gate import Must, Policy, Rule, named_policy, read_policy
-from karat.projects import propose_rules
+from karat.projects.baselines._proposal import propose_rules
 
 VALUES = [1.0, 1.0, 0.5, 1.0, 0.25, 1.0, 0.5, 1.0, 1.0, 1.0]
 
@@ -30,6 +32,27 @@ def test_a_floor_is_the_mean_minus_the_larger_margin() -> None:
     assert floor.margin == pytest.approx(2 * error)
     assert floor.floor == math.floor(100 * (mean - 2 * error)) / 100
     assert proposal.must_pass == ("q0", "q1", "q3", "q5", "q7")
+
+
+@pytest.mark.parametrize(("right", "n", "floor"), [(4, 4, 0.5), (34, 36, 0.81), (20, 20, 0.83), (196, 200, 0.93)])
+def test_few_right_answers_do_not_make_a_high_floor(right: int, n: int, floor: float) -> None:
+    """Four of four have a standard error of 0, and could be half right: Wilson's bound for z = 2, by statsmodels."""
+    run = make_evaluation(values={"Success@5": {f"q{i}": float(i < right) for i in range(n)}})
+    proposal = propose_rules(run, named_policy("rig", ["Success@5"]))
+    assert proposal is not None
+    low, _ = proportion_confint(right, n, alpha=2 * stats.norm.sf(2), method="wilson")
+    margin = max(right / n - low, 0.05 * right / n)
+    assert proposal.floors[0].margin == pytest.approx(margin)
+    assert proposal.floors[0].floor == floor == math.floor(100 * (right / n - margin) + 1e-9) / 100
+
+
+def test_the_number_of_possible_must_pass_queries_is_said() -> None:
+    """Five are shown of the seven at rank 1, in the text to paste and in the data."""
+    run = make_evaluation(values={"RR@10": {f"q{i}": value for i, value in enumerate(VALUES)}})
+    proposal = propose_rules(run, named_policy("default", ["RR@10"]))
+    assert proposal is not None
+    assert (len(proposal.must_pass), proposal.certain) == (5, 7)
+    assert "] # 5 of 7 that were found at rank 1; name those that must never be lost\n" in proposal.toml
 
 
 def test_constant_scores_have_the_tolerated_drop_as_margin() -> None:
@@ -63,7 +86,7 @@ def test_the_command_proposes_and_writes_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On the terminal as a text to paste, with --json as data; karat.toml stays as it is."""
-    path = make_run(tmp_path, make_project(tmp_path, made=make_set(12)), [1] * 9 + [2] * 3)
+    path = make_run(tmp_path, make_project(tmp_path, golden_set=make_set(12)), [1] * 9 + [2] * 3)
     monkeypatch.setattr(sys, "argv", ["karat", "baseline", "update", str(path)])
     with pytest.raises(SystemExit) as ended:
         main()

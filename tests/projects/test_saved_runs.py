@@ -8,7 +8,7 @@ import pytest
 
 from cli.gate_project import edited, make_project, make_run
 from karat.core import InputError
-from karat.projects import newest_run
+from karat.projects.saved_runs import newest_run
 
 
 def test_the_newest_run_is_found_without_scoring_any(tmp_path: Path) -> None:

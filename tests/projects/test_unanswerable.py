@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from karat import evaluate, golden
+from karat.cli._show_text import query_text
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target
 from karat.evaluation import evaluation_report, score_run
+from karat.gate import Baseline, write_baseline
 from karat.golden import check, diff, fingerprint
-from karat.projects import GateResult, gate_run, open_project, report_document
-from karat.reports import render_csv, render_html, render_markdown
+from karat.projects import GateResult, check_row, gate_run, open_project, report_document, show_query
+from karat.reports import render_csv, render_html, render_markdown, render_text, summarise_check
 from karat.runs import make_run
 from karat.schema import to_plain
 
@@ -87,6 +89,35 @@ def test_a_hit_for_what_has_no_answer_fails_must_pass(tmp_path: Path) -> None:
     assert "Expected: nothing, since the query has no answer" in render_markdown(document)
     (failure,) = document.failures
     assert "it has no answer, and hits were returned" in failure.reasons
+
+
+@pytest.mark.parametrize("system", [rightly, eagerly, failing])
+def test_must_pass_asks_for_nothing_where_there_is_no_answer(tmp_path: Path, system: object) -> None:
+    """The rule of an unanswerable query does not ask it to find something relevant."""
+    rules = {check_.query: check_ for check_ in map(check_row, decide(tmp_path, system).decision.checks)}
+    assert summarise_check(rules["casino"]).startswith("casino, must return nothing: ")
+    assert summarise_check(rules["pool"]).startswith("pool, must find something relevant: ")
+
+
+def test_a_false_answer_is_not_to_be_judged(tmp_path: Path) -> None:
+    """An undecided gate advises to judge hits, but not those of a query that has no answer."""
+    right = decide(tmp_path, rightly, '[eval]\nmeasures = ["TrueEmpty", "R@5"]\n')
+    write_baseline(Baseline(evaluation=right.evaluation), tmp_path / "baseline.json")
+    text = render_text(report_document(gate_run(right.project, make_run(SET, eagerly))))
+    assert "what would decide: about " in text
+    assert "karat golden pool" not in text
+
+
+def test_one_question_without_an_answer_is_shown_as_such(tmp_path: Path) -> None:
+    """Nothing is expected; a hit is the mistake, and no hit is right, as text and as JSON."""
+    project = decide(tmp_path, rightly).project
+    for name, system in (("right", rightly), ("eager", eagerly)):
+        make_run(project.golden, system, output=tmp_path / f"{name}.jsonl")
+    shown = show_query(tmp_path / "eager.jsonl", "casino")
+    assert (shown.answerable, shown.reasons) == (False, ("the question has no answer, and 1 hit was returned",))
+    assert "\n\nexpected: nothing, since the question has no answer\n\nreturned " in query_text(shown)
+    assert query_text(show_query(tmp_path / "right.jsonl", "casino")).endswith("\nnothing was returned")
+    assert show_query(tmp_path / "right.jsonl", "pool").answerable
 
 
 def test_a_failure_is_not_a_right_answer(tmp_path: Path) -> None:

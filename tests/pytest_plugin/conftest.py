@@ -14,7 +14,7 @@ from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project
-from karat.runs import read_answers
+from karat.runs import read_any_run
 from warm import Warm
 
 
@@ -67,28 +67,28 @@ def run_pytest(suite: Path, environment: dict[str, str], warm: Warm) -> Pytest:
 
 
 @pytest.fixture
-def asked(suite: Path) -> Count:
+def count_questions(suite: Path) -> Count:
     """Count how often the good retriever was asked since the last time."""
 
     def count() -> int:
         log = suite / "asked.log"
-        found = len(log.read_text().splitlines()) if log.exists() else 0
+        lines = len(log.read_text().splitlines()) if log.exists() else 0
         log.unlink(missing_ok=True)
-        return found
+        return lines
 
     return count
 
 
 @pytest.fixture
-def accept(suite: Path, run_pytest: Pytest, asked: Count) -> Callable[[], None]:
+def accept(suite: Path, run_pytest: Pytest, count_questions: Count) -> Callable[[], None]:
     """Keep the run of the suite, and make it the baseline."""
 
     def accepted() -> None:
         assert run_pytest("--karat-runs", "kept").returncode == 0
         (file,) = (suite / "kept").glob("good-*.jsonl")
         project = open_project(suite / "project")
-        gated = gate_run(project, read_answers(file, project.golden))
+        gated = gate_run(project, read_any_run(file, project.golden))
         write_baseline(Baseline(evaluation=gated.evaluation), suite / "project" / "baseline.json")
-        asked()
+        count_questions()
 
     return accepted

@@ -52,15 +52,15 @@ def test_a_wrong_mark_is_an_error_of_collection(suite: Path, run_pytest: Pytest)
             "import pathlib, pytest, finder\n\nclass TestIt:\n"
             f"    @pytest.mark.karat({mark})\n    def test_search(self):\n        return finder.good\n"
         )
-    done = run_pytest("--color=no")
-    assert done.returncode == 2
+    result = run_pytest("--color=no")
+    assert result.returncode == 2
     assert not (suite / "asked.log").exists()
-    found = dict(re.findall(r"^__* ERROR collecting (\S+) __*\n(.*)\n(?=[_=])", done.stdout, re.MULTILINE))
-    assert len(found) == len(WRONG), done.stdout
+    messages = dict(re.findall(r"^__* ERROR collecting (\S+) __*\n(.*)\n(?=[_=])", result.stdout, re.MULTILINE))
+    assert len(messages) == len(WRONG), result.stdout
     for number, (mark, message) in enumerate(WRONG.items()):
-        told = found[f"test_{number}.py"]
-        assert told.startswith(f"karat: {message.format(suite=suite)}"), mark
-        assert told.endswith(f" (test_{number}.py::TestIt::test_search)"), mark
+        output = messages[f"test_{number}.py"]
+        assert output.startswith(f"karat: {message.format(suite=suite)}"), mark
+        assert output.endswith(f" (test_{number}.py::TestIt::test_search)"), mark
 
 
 def test_a_wrong_call_of_the_fixture_is_told_in_one_line(suite: Path, run_pytest: Pytest) -> None:
@@ -72,12 +72,12 @@ def test_a_wrong_call_of_the_fixture_is_told_in_one_line(suite: Path, run_pytest
         f"def test_{number}(karat):\n    karat.check({call}, system=finder.good)" for number, call in enumerate(calls)
     ]
     (suite / "test_it.py").write_text("\n".join(lines) + "\n")
-    done = run_pytest("--color=no")
-    assert f"{len(calls)} failed" in done.stdout.splitlines()[-1]
+    result = run_pytest("--color=no")
+    assert f"{len(calls)} failed" in result.stdout.splitlines()[-1]
     assert not (suite / "asked.log").exists()
-    found = dict(re.findall(r"^__* test_(\d+) __*\n(.*)\n(?=[_=])", done.stdout, re.MULTILINE))
+    messages = dict(re.findall(r"^__* test_(\d+) __*\n(.*)\n(?=[_=])", result.stdout, re.MULTILINE))
     for number, call in enumerate(calls):
-        assert found[str(number)].startswith(f"karat: {WRONG[call].format(suite=suite)}"), call
+        assert messages[str(number)].startswith(f"karat: {WRONG[call].format(suite=suite)}"), call
 
 
 def test_the_golden_set_is_checked_first(suite: Path, run_pytest: Pytest) -> None:
@@ -85,12 +85,13 @@ def test_the_golden_set_is_checked_first(suite: Path, run_pytest: Pytest) -> Non
     with (suite / "project" / "set" / "queries.jsonl").open("a") as file:
         file.write(json.dumps({"id": "q-pool", "text": "again"}) + "\n")
     (suite / "test_fixture.py").write_text("def test_it(karat):\n    karat.check(golden='project')\n")
-    done = run_pytest("--continue-on-collection-errors")
-    assert done.returncode == 1
-    told = f"karat: {suite / 'project'}: the golden set has errors: duplicate-query: "
-    assert done.stdout.count(f"\n{told}") == 2, done.stdout
+    result = run_pytest("--continue-on-collection-errors")
+    assert result.returncode == 1
+    message = f"karat: {suite / 'project'}: the golden set has errors: duplicate-query: "
+    assert result.stdout.count(f"\n{message}") == 2, result.stdout
     assert (
-        f"'karat golden check {suite / 'project'}' says how to correct them (test_it.py::test_search)\n" in done.stdout
+        f"'karat golden check {suite / 'project'}' says how to correct them (test_it.py::test_search)\n"
+        in result.stdout
     )
 
 
@@ -108,10 +109,10 @@ def test_a_mark_that_does_not_make_rules_does_not_pass(suite: Path, run_pytest: 
         "def test_both(n):\n    return finder.stuck\n"
         "\ndef test_late():\n    return finder.stuck\n"
     )
-    done = run_pytest()
-    assert "5 errors" in done.stdout.splitlines()[-1], done.stdout
-    assert "passed" not in done.stdout.splitlines()[-1]
-    lines = [line for line in done.stdout.splitlines() if line.startswith("karat: ")]
+    result = run_pytest()
+    assert "8 errors" in result.stdout.splitlines()[-1], result.stdout
+    assert "passed" not in result.stdout.splitlines()[-1]
+    lines = [line for line in result.stdout.splitlines() if line.startswith("karat: ")]
     assert lines[0] == (
         "karat: a method of unittest.TestCase cannot have the mark; write a function, or a class without a base "
         "(test_it.py::TestOld::test_method)"
@@ -119,6 +120,9 @@ def test_a_mark_that_does_not_make_rules_does_not_pass(suite: Path, run_pytest: 
     late = "karat: the mark was added too late; put it on the function, its class or its module"
     assert [line.removeprefix(late) for line in lines[1:]] == [
         " (test_it.py::test_one[1])",
+        " (test_it.py::test_both[1-failed])",
+        " (test_it.py::test_both[1-empty])",
+        " (test_it.py::test_both[1-latency])",
         " (test_it.py::test_both[1-RR@10])",
         " (test_it.py::test_both[1-must pass: q-bar])",
         " (test_it.py::test_late)",
@@ -136,11 +140,11 @@ def test_two_marks_on_one_test_are_a_mistake(suite: Path, run_pytest: Pytest) ->
         "@pytest.mark.karat('project')\nclass TestBase:\n    def test_it(self):\n        return finder.good\n\n"
         "@pytest.mark.karat('project', k=3)\nclass TestMore(TestBase):\n    pass\n"
     )
-    done = run_pytest()
-    assert done.returncode == 2
-    told = "\nkarat: the mark is given twice (a class has those of its bases); write a test for each"
-    assert f"{told} (test_it.py::test_search)\n" in done.stdout
-    assert f"{told} (test_class.py::TestMore::test_it)\n" in done.stdout
+    result = run_pytest()
+    assert result.returncode == 2
+    message = "\nkarat: the mark is given twice (a class has those of its bases); write a test for each"
+    assert f"{message} (test_it.py::test_search)\n" in result.stdout
+    assert f"{message} (test_class.py::TestMore::test_it)\n" in result.stdout
 
 
 def test_what_a_test_gives_instead_of_a_system(suite: Path, run_pytest: Pytest) -> None:
@@ -155,11 +159,11 @@ def test_what_a_test_gives_instead_of_a_system(suite: Path, run_pytest: Pytest) 
     }
     tests = [f"@pytest.mark.karat('project')\n{body}\n" for body in bodies]
     (suite / "test_it.py").write_text("\n".join(["import pytest\n", *tests]))
-    done = run_pytest("--color=no")
-    assert "12 failed" in done.stdout.splitlines()[-1], done.stdout
+    result = run_pytest("--color=no")
+    assert "30 failed" in result.stdout.splitlines()[-1], result.stdout
     for body, message in bodies.items():
-        assert sum(line.startswith(message) for line in done.stdout.splitlines()) == 2, body
-    assert "karat/plugin" not in done.stdout
+        assert sum(line.startswith(message) for line in result.stdout.splitlines()) == 5, body
+    assert "karat/plugin" not in result.stdout
 
 
 def test_what_a_retriever_may_do(suite: Path, run_pytest: Pytest) -> None:
@@ -182,10 +186,12 @@ def test_what_a_retriever_may_do(suite: Path, run_pytest: Pytest) -> None:
         "@pytest.mark.parametrize('way', [hangs], ids=['hangs'])\n"
         "def test_hung(way):\n    return way\n"
     )
-    done = run_pytest("-k", "q-bar", "--color=no")
-    assert "6 failed, 2 passed" in done.stdout, done.stdout
-    found = dict(re.findall(r"^_+ test_\w+\[(\w+)-must pass: q-bar\] _+\n(.*)\n(?=[_=])", done.stdout, re.MULTILINE))
-    assert {name: line.removeprefix("karat: every one of 10 queries failed: ") for name, line in found.items()} == {
+    result = run_pytest("-k", "q-bar", "--color=no")
+    assert "6 failed, 2 passed" in result.stdout, result.stdout
+    messages = dict(
+        re.findall(r"^_+ test_\w+\[(\w+)-must pass: q-bar\] _+\n(.*)\n(?=[_=])", result.stdout, re.MULTILINE)
+    )
+    assert {name: line.removeprefix("karat: every one of 10 queries failed: ") for name, line in messages.items()} == {
         "raises": "OSError: gone\\x1b[2J for good",
         "exits": "SystemExit: 3",
         "interrupts": "KeyboardInterrupt",
@@ -200,6 +206,30 @@ def test_a_missing_folder_names_the_root(suite: Path, run_pytest: Pytest) -> Non
     search(suite, "good")
     (suite / "tests").mkdir()
     (suite / "test_it.py").rename(suite / "tests" / "test_it.py")
-    assert "2 passed" in run_pytest(folder=suite / "tests", PYTHONPATH=str(suite)).stdout
-    done = run_pytest("--rootdir=.", folder=suite / "tests", PYTHONPATH=str(suite))
-    assert f"paths are relative to pytest's root folder, which is {suite / 'tests'} (test_it.py" in done.stdout
+    assert "4 passed" in run_pytest(folder=suite / "tests", PYTHONPATH=str(suite)).stdout
+    result = run_pytest("--rootdir=.", folder=suite / "tests", PYTHONPATH=str(suite))
+    assert f"paths are relative to pytest's root folder, which is {suite / 'tests'} (test_it.py" in result.stdout
+
+
+def test_nothing_that_a_retriever_says_acts_or_leaks(suite: Path, run_pytest: Pytest) -> None:
+    """pytest prints its error, and the id of a query, into the log of CI: no command, no key, no control character."""
+    queries, judgments = (suite / "project" / "set" / f"{name}.jsonl" for name in ("queries", "judgments"))
+    for path in (queries, judgments):
+        path.write_text(path.read_text().replace("q-bar", "##[add-mask]q-bar"))
+    toml = suite / "project" / "karat.toml"
+    toml.write_text(toml.read_text().replace("q-bar", "##[add-mask]q-bar"))
+    finder = suite / "finder.py"
+    finder.write_text(
+        finder.read_text().replace('"refused"', '"##[add-mask]a\\n::stop-commands::b\\x1b[2J k3y-0f-Shop"')
+    )
+    search(suite, "broken")
+    (suite / "test_fixture.py").write_text(
+        "import finder\ndef test_it(karat):\n    karat.check('project', finder.broken)\n"
+        "def test_stuck(karat):\n    karat.check('project', finder.stuck)\n"
+    )
+    result = run_pytest("-v", SHOP_API_KEY="k3y-0f-Shop")
+    assert result.returncode == 1
+    assert r"#\u0023[add-mask]a" in result.stdout
+    assert "must pass: #%23[add-mask]q-bar" in result.stdout
+    own = [line for line in result.stdout.splitlines() if not line.startswith("test_")]
+    assert not re.search(r"(?m)##\[|^\s*::|\x1b|k3y-0f-Shop", "\n".join(own)), result.stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 from plugin_suites import Count, Pytest, search
 
 from karat.projects import open_project
-from karat.runs import read_answers
+from karat.runs import read_any_run
 
 BOTH = (
     "import pytest\nimport finder\n\n"
@@ -23,16 +23,18 @@ def test_runs_are_kept_of_marks_and_of_the_fixture(suite: Path, run_pytest: Pyte
     """Each run is whole, whether its test passes or not; the folder is from where pytest was started."""
     (suite / "test_it.py").write_text(BOTH)
     (suite / "below").mkdir()
-    done = run_pytest("..", "--karat-runs", "kept", folder=suite / "below", PYTHONPATH=str(suite))
-    assert "3 failed, 3 passed" in done.stdout, done.stdout
+    result = run_pytest("..", "--karat-runs", "kept", folder=suite / "below", PYTHONPATH=str(suite))
+    assert "3 failed, 9 passed, 3 skipped" in result.stdout, result.stdout
     kept = sorted(path.name.split("-")[0] for path in (suite / "below" / "kept").iterdir())
     assert kept == ["good", "good", "good", "stuck", "stuck"]
     project = open_project(suite / "project")
     for path in (suite / "below" / "kept").iterdir():
-        assert len(read_answers(path, project.golden).traces) == 10
+        assert len(read_any_run(path, project.golden).traces) == 10
 
 
-def test_workers_keep_runs_of_the_same_system_side_by_side(suite: Path, run_pytest: Pytest, asked: Count) -> None:
+def test_workers_keep_runs_of_the_same_system_side_by_side(
+    suite: Path, run_pytest: Pytest, count_questions: Count
+) -> None:
     """Two tests of one retriever on two workers want the same file: one waits, and both runs are there."""
     slow = (
         "import time, pytest, finder\n\ndef slow(query, k):\n    time.sleep(0.05)\n    return finder.good(query, k)\n"
@@ -42,9 +44,9 @@ def test_workers_keep_runs_of_the_same_system_side_by_side(suite: Path, run_pyte
         (suite / f"test_{name}.py").write_text(f"import pytest, other\n\n{marked}")
     (suite / "other.py").write_text(slow)
     (suite / "test_it.py").write_text("import other\n\ndef test_it(karat):\n    karat.check('project', other.slow)\n")
-    done = run_pytest("-n", "3", "--karat-runs", "kept", "--karat-reports", "read")
-    assert "5 passed" in done.stdout, done.stdout
-    assert asked() == 33
+    result = run_pytest("-n", "3", "--karat-runs", "kept", "--karat-reports", "read")
+    assert "9 passed, 2 skipped" in result.stdout, result.stdout
+    assert count_questions() == 33
     assert len(list((suite / "kept").glob("slow-*.jsonl"))) == len(list((suite / "kept").iterdir())) == 3
     assert len(list((suite / "read").glob("*.html"))) == 3
 
@@ -53,11 +55,11 @@ def test_reports_are_written_of_each_test(suite: Path, run_pytest: Pytest) -> No
     """As karat check does it, with the name of the test in characters that every system takes, and again in place."""
     (suite / "test_it.py").write_text(BOTH)
     for _ in range(2):
-        done = run_pytest("--karat-reports", "some/reports")
-        assert "3 failed, 3 passed" in done.stdout, done.stdout
+        result = run_pytest("--karat-reports", "some/reports")
+        assert "3 failed, 9 passed, 3 skipped" in result.stdout, result.stdout
     files = sorted((suite / "some" / "reports").iterdir())
-    found = {path.stem.rpartition("-")[0]: path.stem for path in files}
-    assert sorted(found) == [
+    names = {path.stem.rpartition("-")[0]: path.stem for path in files}
+    assert sorted(names) == [
         "test_it.py-TestSearch-test_it-..-a-b",
         "test_it.py-TestSearch-test_it-stuck",
         "test_it.py-test_fixture",
@@ -65,9 +67,9 @@ def test_reports_are_written_of_each_test(suite: Path, run_pytest: Pytest) -> No
         "test_it.py-test_it",
     ]
     assert sorted(path.name for path in files) == sorted(
-        f"{stem}.{suffix}" for stem in found.values() for suffix in ("html", "json", "md")
+        f"{stem}.{suffix}" for stem in names.values() for suffix in ("html", "json", "md")
     )
-    stuck = suite / "some" / "reports" / found["test_it.py-TestSearch-test_it-stuck"]
+    stuck = suite / "some" / "reports" / names["test_it.py-TestSearch-test_it-stuck"]
     document = json.loads(stuck.with_name(f"{stuck.name}.json").read_text())
     assert (document["karat"], document["verdict"]["outcome"], document["run"]["name"]) == ("report", "fail", "stuck")
     assert stuck.with_name(f"{stuck.name}.html").read_text().lower().startswith("<!doctype html>")
@@ -75,12 +77,12 @@ def test_reports_are_written_of_each_test(suite: Path, run_pytest: Pytest) -> No
 
 
 def test_a_folder_that_cannot_be_is_told_before_anything_is_asked(
-    suite: Path, run_pytest: Pytest, asked: Count
+    suite: Path, run_pytest: Pytest, count_questions: Count
 ) -> None:
     """One line, with the option's own name."""
     search(suite, "good")
-    done = run_pytest("--karat-reports", "finder.py")
-    assert f"\nkarat: --karat-reports {suite / 'finder.py'}: cannot be made: File exists\n" in done.stdout
-    done = run_pytest("--karat-runs", "finder.py")
-    assert f"\nkarat: {suite / 'finder.py'}/good-" in done.stdout
-    assert asked() == 0
+    result = run_pytest("--karat-reports", "finder.py")
+    assert f"\nkarat: --karat-reports {suite / 'finder.py'}: cannot be made: File exists\n" in result.stdout
+    result = run_pytest("--karat-runs", "finder.py")
+    assert f"\nkarat: {suite / 'finder.py'}/good-" in result.stdout
+    assert count_questions() == 0

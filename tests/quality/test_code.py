@@ -14,7 +14,7 @@ TOOLS = Path(sys.executable).parent
 def complaints(*command: str, paths: tuple[str, ...] = ("src",)) -> str:
     """Run a tool on the repository; return what it prints if it finds something, or else nothing."""
     search = os.pathsep.join(str(ROOT / path) for path in paths)
-    done = subprocess.run(
+    process = subprocess.run(
         [TOOLS / command[0], *command[1:]],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": search},
@@ -22,7 +22,7 @@ def complaints(*command: str, paths: tuple[str, ...] = ("src",)) -> str:
         text=True,
         timeout=900,
     )
-    return done.stdout + done.stderr if done.returncode else ""
+    return process.stdout + process.stderr if process.returncode else ""
 
 
 def test_the_code_is_formatted() -> None:

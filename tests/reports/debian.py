@@ -20,17 +20,17 @@ def program(what: str, *packages: str, names: tuple[str, ...]) -> str:
     # One lock for all of them, whichever test needs one first: a second apt-get would not wait but fail.
     with Path(tempfile.gettempdir(), "karat-chromium.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = _found(names)
+        path = _found(names)
         for step in ("install", "update", "install") if not os.geteuid() and shutil.which("apt-get") else ():
-            if found is None:  # the lists of packages may be there already, or not
+            if path is None:  # the lists of packages may be there already, or not
                 more = ["-y", "--no-install-recommends", *packages] if step == "install" else []
                 command = ["apt-get", "-o", "DPkg::Lock::Timeout=300", step, *more]
                 subprocess.run(command, capture_output=True, timeout=900, check=False)
-                found = _found(names)
-    if found is None:
+                path = _found(names)
+    if path is None:
         assert os.environ.get("CI") != "true", f"install {names[0]} (apt-get install {' '.join(packages)})"
         pytest.skip(f"UNTESTED: {what}: there is no {names[0]}, and it could not be installed")
-    return found
+    return path
 
 
 def _found(names: tuple[str, ...]) -> str | None:

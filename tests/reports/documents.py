@@ -67,22 +67,22 @@ def make_query(id_: str, now: float, was: float | None = None, **fields: Any) ->
 
 def make_measure(name: str = "RR@10", now: float = 0.75, was: float | None = 0.8, **fields: Any) -> dict[str, Any]:
     """Return a measure, compared with the baseline if there is one."""
-    found = {
+    table = {
         "name": name, "definition": name, "mean": now, "interval": [0.5, 1.0], "n": 4, "baseline": was, "floor": 0.5,
         "status": "PASS" if was is None or now >= was else "DEGRADED", "values": [0.5, 0.5, 1.0, 1.0],
     }  # fmt: skip
     if was is not None:
-        found |= {
+        table |= {
             "difference": now - was, "low": -0.1, "high": 0.01, "p": 0.02, "p_corrected": 0.04, "p_t": 0.03,
             "effect": -0.4, "wins": 1, "ties": 1, "losses": 2, "significant": True,
         }  # fmt: skip
-    return found | fields
+    return table | fields
 
 
 def make_check(kind: str = "min", outcome: str = "pass", **fields: Any) -> dict[str, Any]:
     """Return a check of RR@10."""
-    made = {"metric": "RR@10", "kind": kind, "outcome": outcome, "reason": "because", "current": 0.75, "limit": 0.5}
-    return {key: value for key, value in {**made, **fields}.items() if value is not None}
+    table = {"metric": "RR@10", "kind": kind, "outcome": outcome, "reason": "because", "current": 0.75, "limit": 0.5}
+    return {key: value for key, value in {**table, **fields}.items() if value is not None}
 
 
 def make_document(**fields: Any) -> dict[str, Any]:
@@ -139,37 +139,37 @@ def make_document(**fields: Any) -> dict[str, Any]:
 
 def attacked(text: str) -> dict[str, Any]:
     """Put a text into every place of a document that others may write."""
-    made = make_document(outcome="fail")
-    made["verdict"]["policy"] = text
-    made["run"] |= {"name": text, "system": {text: text, "deep": {text: [text]}}, "settings": {text: text}}
-    made["golden"] |= {"name": text, "version": text}
-    made["baseline"] |= {"name": text, "forced": text, "changes": [{"key": text, "now": text, "was": text}]}
-    made["caveats"] = [text]
-    made["segments"][0] |= {"value": text}
-    made["latency"]["stages"][text] = made["latency"]["stages"]["embed"]
+    document = make_document(outcome="fail")
+    document["verdict"]["policy"] = text
+    document["run"] |= {"name": text, "system": {text: text, "deep": {text: [text]}}, "settings": {text: text}}
+    document["golden"] |= {"name": text, "version": text}
+    document["baseline"] |= {"name": text, "forced": text, "changes": [{"key": text, "now": text, "was": text}]}
+    document["caveats"] = [text]
+    document["segments"][0] |= {"value": text}
+    document["latency"]["stages"][text] = document["latency"]["stages"]["embed"]
     query = make_query(text, 0.0, 1.0, text=text, category=text, error=text)
     for hit in query["hits"]:
         hit |= {"id": text, "document": text, "channels": {text: 1, "other": 2}}
     query["expected"] = [{"document": text, "title": text, "grade": 1, "rank": None}]
-    made["queries"] = [query, make_query("q2", 0.2, 1.0, text=text)]
-    made["checks"] = [
+    document["queries"] = [query, make_query("q2", 0.2, 1.0, text=text)]
+    document["checks"] = [
         make_check("min", "fail", reason=text),
         make_check("min", "fail", reason=text, where={"category": text}),
         make_check("must_pass", "fail", reason=text, query=text, metric=None, current=None, limit=None),
     ]
-    return conclude(made)
+    return conclude(document)
 
 
 def without_baseline() -> dict[str, Any]:
     """Return the document of a first run."""
-    made = make_document(
+    document = make_document(
         baseline=None, measures=[make_measure(was=None, status="INCONCLUSIVE")], outcome="inconclusive"
     )
-    made["checks"] = [
+    document["checks"] = [
         make_check(),
         make_check("non_inferior", "inconclusive", limit=None, reason="there is no baseline"),
     ]
-    made["segments"][0]["baseline"] = None
-    made["latency"]["baseline"] = {}
-    made["queries"] = [make_query(one["id"], one["scores"]["RR@10"]) for one in made["queries"]]
-    return conclude(made)
+    document["segments"][0]["baseline"] = None
+    document["latency"]["baseline"] = {}
+    document["queries"] = [make_query(query["id"], query["scores"]["RR@10"]) for query in document["queries"]]
+    return conclude(document)

@@ -18,8 +18,8 @@ def sample(queries: int = 12, *, seed: int = 1, hits: int = 10, snippet: int = 3
     rows[0]["text"] = f"{ATTACK} a page of prices"
     rows[1] |= {"error": "TimeoutError: no answer", "hits": [], "scores": {}}
     rows[2]["unfound"] = True
-    for one in rows[2]["expected"]:
-        one["rank"] = None
+    for document in rows[2]["expected"]:
+        document["rank"] = None
     words = " ".join(rng.choice(("price", "page", "of", "hotel", "breakfast", "lift")) for _ in range(snippet))
     return conclude({
         "karat": "report",
@@ -72,10 +72,11 @@ def without_baseline(document: dict[str, Any]) -> dict[str, Any]:
     kept = ("name", "definition", "mean", "interval", "n", "floor", "status", "values")
     return conclude(document | {
         "baseline": None,
-        "measures": [{key: one[key] for key in kept} | {"baseline": None} for one in document["measures"]],
-        "segments": [one | {"baseline": None} for one in document["segments"]],
+        "measures": [{key: measure[key] for key in kept} | {"baseline": None} for measure in document["measures"]],
+        "segments": [segment | {"baseline": None} for segment in document["segments"]],
         "queries": [
-            one | {"baseline": {}, "hits": [hit | {"was": None} for hit in one["hits"]]} for one in document["queries"]
+            query | {"baseline": {}, "hits": [hit | {"was": None} for hit in query["hits"]]}
+            for query in document["queries"]
         ],
     })  # fmt: skip
 

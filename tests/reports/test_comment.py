@@ -42,9 +42,9 @@ def test_without_a_baseline_nothing_is_compared() -> None:
 @pytest.mark.parametrize("queries", [12, 3000])
 def test_of_the_queries_that_moved_it_shows_the_worst_ten(queries: int) -> None:
     """The greatest losses first; one that failed as before is only among the failures."""
-    made = [make_query(f"q{i}", 0.5, 1.0, text="why " * 200) for i in range(queries)]
-    made[7], made[8] = make_query("q7", 0.25, 1.0), make_query("q8", 0.0, 0.0, text="old")
-    text = render_comment(typed(make_document(queries=made)))
+    rows = [make_query(f"q{i}", 0.5, 1.0, text="why " * 200) for i in range(queries)]
+    rows[7], rows[8] = make_query("q7", 0.25, 1.0), make_query("q8", 0.0, 0.0, text="old")
+    text = render_comment(typed(make_document(queries=rows)))
     assert f"<summary>Queries that moved (10 of {queries - 1:,}), the worst first</summary>" in text
     assert re.findall(r"### Query (q\d+):", text)[0] == "q7"
     assert text.count("### Query") == 10
@@ -57,12 +57,17 @@ def test_what_to_do_with_an_intended_change_is_said() -> None:
     """Where the run is held against a baseline; and that a baseline was forced."""
     document = make_document(outcome="fail")
     document["baseline"]["forced"] = "new corpus"
-    document["verdict"]["failures"] = [{"metric": "RR@10", "current": 0.7, "baseline": 0.8, "message": "dropped"}]
+    document["checks"] = [make_check("non_inferior", "fail", baseline=0.8)]
     text = render_comment(typed(document))
-    assert "Intended? `karat baseline update . --force 'why'`" in text
+    assert "Intended? `karat eval .` and `karat baseline update . --force 'why'`" in text
     assert "against the baseline of 2026-11-01 (forced: new corpus), by policy" in text
-    document["verdict"]["failures"] = [{"metric": "RR@10", "current": 0.7, "threshold": 0.8, "message": "below"}]
+    document["checks"] = [make_check("min", "fail")]
     assert "Intended?" not in render_comment(typed(document))
+    document["checks"] = [
+        make_check("min_gain_abs", "fail", baseline=0.8),
+        make_check("max_drop_abs", "fail", baseline=0.8),
+    ]
+    assert "Intended?" not in render_comment(typed(document))  # who asks for a gain does not want a loss
 
 
 def test_what_is_too_long_is_cut_and_closed() -> None:

@@ -21,9 +21,9 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_a_row_has_scores_baseline_and_change() -> None:
     """Numbers are numbers, lists are joined, a query without a baseline has empty cells."""
-    made = make_document()
-    made["queries"][0] = make_query("q1", 1.0, ms=None)
-    first, _, third, _ = rows(render_csv(typed(made)))
+    document = make_document()
+    document["queries"][0] = make_query("q1", 1.0, ms=None)
+    first, _, third, _ = rows(render_csv(typed(document)))
     assert (third["query"], third["RR@10"], third["RR@10 baseline"], third["RR@10 change"]) == (
         "q3",
         "0.5",
@@ -58,8 +58,8 @@ def test_a_cell_is_never_a_formula(text: str) -> None:
 
 def test_lines_and_fields_are_as_rfc_4180_says() -> None:
     """Lines end with CR and LF, the last too; quotation marks are doubled; every line has the fields of the first."""
-    made = make_document(queries=[make_query("a", 1.0, text='say "x", then\ny'), make_query("b", 0.5, 1.0)])
-    text = render_csv(typed(made))
+    document = make_document(queries=[make_query("a", 1.0, text='say "x", then\ny'), make_query("b", 0.5, 1.0)])
+    text = render_csv(typed(document))
     assert text.endswith("\r\n")
     head, first, second, rest = text.split("\r\n")
     assert rest == ""
@@ -76,7 +76,7 @@ def test_two_readers_read_the_same() -> None:
     text = render_csv(typed(make_document(queries=queries)))
     read = polars.read_csv(io.BytesIO(text.encode()), infer_schema=False).fill_null("")
     assert read.to_dicts() == rows(text)
-    assert [row["text"] for row in rows(text)] == [disarm(one) for one in ATTACKS]
+    assert [row["text"] for row in rows(text)] == [disarm(attack) for attack in ATTACKS]
     table = polars.read_csv(io.BytesIO(text.encode()))
     assert table["RR@10 change"].to_list() == [None if i % 2 else -0.5 for i in range(len(ATTACKS))]
     assert table["ms"].dtype == polars.Float64

@@ -17,7 +17,7 @@ from karat import reports
 from karat.core import InputError
 from karat.projects import gate_run, open_project, report_document
 from karat.reports import read_document, render_json
-from karat.runs import read_answers
+from karat.runs import read_any_run
 from karat.schema import DecisionDocument, Mismatch, from_plain
 from reports.documents import attacked, conclude, make_check, make_document, typed, without_baseline
 
@@ -30,7 +30,7 @@ OLD = Path(__file__).with_name("decision_format_1.json")
 
 def mistakes(value: Any) -> list[str]:
     """Return the places at which another implementation of JSON Schema finds something wrong."""
-    return [one.json_path for one in DRAFT.iter_errors(value)]
+    return [error.json_path for error in DRAFT.iter_errors(value)]
 
 
 def saved(folder: Path, document: Any, name: str = "decision.json") -> str:
@@ -57,16 +57,16 @@ def test_documents_of_the_tests_fit(document: dict[str, Any], tmp_path: Path) ->
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_karat_writes_fits(tmp_path: Path, alone: bool) -> None:
     """A real run with a baseline, an error, a query that finds nothing, a limit on a part, queries that must pass."""
-    made = make_project(
+    golden_set = make_project(
         tmp_path,
         '[gate]\nmust_pass = ["q01", {query = "q02", metric = "RR@10", min = 0.5}]\n'
         '[[gate.rules]]\nmetric = "latency.p95"\nmax = 500\n'
         '[[gate.rules]]\nmetric = "RR@10"\nwhere = {category = "prices"}\nmax_drop_abs = 0.1\n',
     )
-    accept(tmp_path, make_run(tmp_path, made, [1] * 12, "old"))
-    run = make_run(tmp_path, made, [0, 2, 3, *[1] * 9], errors={"q05": "Timeout"})
+    accept(tmp_path, make_run(tmp_path, golden_set, [1] * 12, "old"))
+    run = make_run(tmp_path, golden_set, [0, 2, 3, *[1] * 9], errors={"q05": "Timeout"})
     project = open_project(tmp_path)
-    document = report_document(gate_run(project, read_answers(run, project.golden), alone=alone))
+    document = report_document(gate_run(project, read_any_run(run, project.golden), alone=alone))
     path = tmp_path / "decision.json"
     path.write_text(render_json(document))
     assert mistakes(json.loads(path.read_text())) == []
@@ -120,24 +120,24 @@ def place(document: Any, path: str, value: Any) -> Any:
 )
 def test_what_is_wrong_is_told_by_its_place(path: str, value: Any, tmp_path: Path) -> None:
     """In one line, by both implementations."""
-    made = place(make_document(), path, value)
-    assert mistakes(made) == [f"$.{path}"]
+    document = place(make_document(), path, value)
+    assert mistakes(document) == [f"$.{path}"]
     with pytest.raises(InputError) as caught:
-        read_document(saved(tmp_path, made))
+        read_document(saved(tmp_path, document))
     assert f"decision.json: is not a complete decision: $.{path}: " in str(caught.value)
 
 
 def test_what_is_missing_or_unknown_is_named(tmp_path: Path) -> None:
     """Every key of the document has to be there, and no other."""
     for name in make_document():
-        made = make_document()
-        del made[name]
-        assert mistakes(made) == ["$"]
+        document = make_document()
+        del document[name]
+        assert mistakes(document) == ["$"]
         if name == "karat":
-            assert read_document(saved(tmp_path, made)) is None
+            assert read_document(saved(tmp_path, document)) is None
             continue
         with pytest.raises(InputError, match=name):
-            read_document(saved(tmp_path, made))
+            read_document(saved(tmp_path, document))
     with pytest.raises(InputError, match="more"):
         read_document(saved(tmp_path, {**make_document(), "more": 1}))
 
@@ -155,10 +155,10 @@ def without(document: Any, path: str) -> Any:
 @pytest.mark.parametrize("name", ["wins", "ties", "losses", "significant", "low", "high", "p_corrected"])
 def test_a_difference_comes_with_all_that_is_said_of_it(name: str, tmp_path: Path) -> None:
     """Else a table would have half a row."""
-    made = without(make_document(), f"measures.0.{name}")
-    assert mistakes(made) == ["$.measures[0]"]
+    document = without(make_document(), f"measures.0.{name}")
+    assert mistakes(document) == ["$.measures[0]"]
     with pytest.raises(InputError, match=name):
-        read_document(saved(tmp_path, made))
+        read_document(saved(tmp_path, document))
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_what_says_two_things_is_refused(change: dict[str, Any], said: str, tmp_
 
 def test_a_decision_may_have_any_name(tmp_path: Path) -> None:
     """It is known by how it begins."""
-    made = make_document()
-    assert read_document(saved(tmp_path, made, "decision.txt")) == typed(made)
+    document = make_document()
+    assert read_document(saved(tmp_path, document, "decision.txt")) == typed(document)
 
 
 def test_a_newer_format_needs_a_newer_karat(tmp_path: Path) -> None:
@@ -218,10 +218,10 @@ def test_what_is_no_decision_is_left_to_others(tmp_path: Path) -> None:
 
 def test_in_another_order_and_packed(tmp_path: Path) -> None:
     """As other tools write it again, or an archive keeps it."""
-    made = make_document()
+    document = make_document()
     packed = tmp_path / "decision.json.gz"
-    packed.write_bytes(gzip.compress(json.dumps(made, sort_keys=True, indent=2).encode()))
-    assert read_document(str(packed)) == typed(made)
+    packed.write_bytes(gzip.compress(json.dumps(document, sort_keys=True, indent=2).encode()))
+    assert read_document(str(packed)) == typed(document)
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
@@ -281,18 +281,18 @@ ODD = {
 @given(st.fixed_dictionaries({}, optional=ODD))
 def test_every_document_that_fits_can_be_rendered(changes: dict[str, Any]) -> None:
     """A file that was edited by hand may say odd things; it never ends in a traceback."""
-    made = {**make_document(), **changes}
-    assert mistakes(made) == []
+    document = {**make_document(), **changes}
+    assert mistakes(document) == []
     for render in RENDERERS:
-        assert render(typed(made))
+        assert render(typed(document))
 
 
 def test_conclusions_come_from_the_facts() -> None:
     """The queries that failed and the recommendations are those of the rules, as plain data."""
-    made = attacked("x")
-    assert made["failures"][0] == {"query": "x", "reasons": ["must pass: x", "failed: x"]}
-    assert {one["rule"] for one in made["recommendations"]} >= {"failed-queries"}
-    assert conclude(made) == made
+    document = attacked("x")
+    assert document["failures"][0] == {"query": "x", "reasons": ["must pass: x", "failed: x"]}
+    assert {recommendation["rule"] for recommendation in document["recommendations"]} >= {"failed-queries"}
+    assert conclude(document) == document
 
 
 def test_json_is_one_line_of_ascii() -> None:

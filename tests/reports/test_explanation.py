@@ -17,11 +17,27 @@ def test_a_fall_names_its_rule_numbers_and_losers() -> None:
         "RR@10, at least 0.5: too low",
         "  current 0.7500",
         "RR@10, not worse by more than 0.5: dropped",
-        "  current 0.7500, baseline 0.8000, change -0.0500, p 0.02, 4 queries, about 90 would tell",
+        "  current 0.7500, baseline 0.8000, change -0.0500, p 0.02, 4 queries, about 90 would rule out a drop of 0.5",
         "  lost most (2 of 2):",
         "    q3  0.750 to 0.500  What of q3?",
         "    q4  0.750 to 0.500  What of q4?",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric", "numbers"),
+    [
+        ("empty", "empty", "current 4, baseline 2, 36 queries"),
+        ("removed", "removed", "current 4, baseline 2, 36 queries"),
+        ("slow", "latency.p95", "current 4.0 ms, baseline 2.0 ms, 36 queries"),
+    ],
+)
+def test_operational_checks_count_queries_and_milliseconds(kind: str, metric: str, numbers: str) -> None:
+    """Four queries are 4, and not 4.0000."""
+    check = make_check(kind, "fail", metric=metric, reason="why", current=4.0, baseline=2.0, n=36)
+    assert explain_checks(typed(make_document()), typed(make_document(checks=[check])).checks).splitlines()[1] == (
+        f"  {numbers}"
+    )
 
 
 def test_without_a_baseline_the_lowest_are_named() -> None:

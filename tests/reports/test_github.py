@@ -42,10 +42,12 @@ def test_a_failed_check_is_an_error_with_its_numbers() -> None:
 
 def test_inconclusive_is_a_warning_or_an_error_as_the_policy_says() -> None:
     """With on_inconclusive = fail the job fails, so the annotation is an error."""
-    made = without_baseline()
-    assert render_github(typed(made)).startswith("::warning title=karat inconclusive%3A RR@10::there is no baseline\n")
-    made["verdict"] |= {"on_inconclusive": "fail", "exit_code": 4}
-    assert render_github(typed(made)).startswith("::error title=karat inconclusive%3A RR@10::")
+    document = without_baseline()
+    assert render_github(typed(document)).startswith(
+        "::warning title=karat inconclusive%3A RR@10::there is no baseline\n"
+    )
+    document["verdict"] |= {"on_inconclusive": "fail", "exit_code": 4}
+    assert render_github(typed(document)).startswith("::error title=karat inconclusive%3A RR@10::")
 
 
 def test_no_more_than_ten_of_a_kind() -> None:
@@ -79,13 +81,13 @@ def test_any_text_is_one_command_that_holds_it(title: str, message: str) -> None
 def test_nothing_is_longer_than_github_takes() -> None:
     """Of a title 255 characters, of a message 4096, counted after the escapes are undone; what is cut says so."""
     long = ("%" * 60 + ":,") * 200
-    made = make_document(
+    document = make_document(
         outcome="fail",
         measures=[make_measure(long)],
         checks=[make_check("must_pass", "fail", query=f"{long}{i}", metric=None, reason=long) for i in range(12)],
     )
-    made["verdict"]["policy"] = long
-    for line in render_github(typed(made)).splitlines():
+    document["verdict"]["policy"] = long
+    for line in render_github(typed(document)).splitlines():
         match = COMMAND.fullmatch(line)
         assert match
         assert len(unescaped(match[2])) <= 255

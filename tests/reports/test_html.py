@@ -123,12 +123,12 @@ def test_data_says_what_the_document_says() -> None:
     assert (score, grade, was, dense, lexical) == (0.3333, 3, 8, 4, 3)
     assert data["queries"][0]["expected"] == [[place, 3, 3]]
     assert data["queries"][1]["scores"] == [None, None]
-    assert {one["id"]: one["failure"] for one in data["queries"] if one["failure"]} == {
-        one["query"]: one["reasons"] for one in document["failures"]
+    assert {row["id"]: row["failure"] for row in data["queries"] if row["failure"]} == {
+        row["query"]: row["reasons"] for row in document["failures"]
     }
-    assert [one["id"] for one in data["queries"] if one["grave"]] == ["q0001", "q0003"]
-    ids = [[data["queries"][place]["id"] for place in one["queries"]] for one in data["recommendations"]]
-    assert ids == [one["queries"] for one in document["recommendations"]]
+    assert [row["id"] for row in data["queries"] if row["grave"]] == ["q0001", "q0003"]
+    ids = [[data["queries"][place]["id"] for place in row["queries"]] for row in data["recommendations"]]
+    assert ids == [row["queries"] for row in document["recommendations"]]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_card_does_not_call_a_pass_what_nothing_proved(
     status: str, checks: list[str], compared: bool, standing: list[str]
 ) -> None:
     """A card's words follow from the checks on its measure: without a baseline, a rule on its fall proves nothing."""
-    made = [make_check(*one.split()) for one in checks]
-    document = make_document(measures=[make_measure(status=status)], checks=made)
+    rows = [make_check(*check.split()) for check in checks]
+    document = make_document(measures=[make_measure(status=status)], checks=rows)
     document["baseline"] = document["baseline"] if compared else None
     assert Page(render_html(typed(document))).data["measures"][0]["standing"] == standing
 
@@ -189,7 +189,7 @@ def test_any_name_is_a_name(names: list[str], draw: st.DataObject) -> None:
     stage = document["latency"]["stages"]["total"]
     document["latency"] |= {"stages": {name: stage | {"mean": value} for name, value in numbers.items()}}
     data = Page(render_html(typed(document))).data
-    columns = [one["name"] for one in data["measures"]]
+    columns = [measure["name"] for measure in data["measures"]]
     assert dict(zip(columns, data["queries"][0]["scores"], strict=True)) == numbers
     assert dict(zip(columns, data["segments"][0]["means"], strict=True)) == numbers
     assert data["segments"][0]["baseline"] == [None] * len(names)
@@ -211,9 +211,9 @@ def test_any_text_survives(text: str) -> None:
     page.encode()
     shown = Page(page).data["queries"][3]["text"]
     assert len(shown) == len(text)
-    for found, given_ in zip(shown, text, strict=True):
+    for character, given_ in zip(shown, text, strict=True):
         acts = category(given_) in ("Cc", "Cs") and given_ not in "\t\n\r"
-        assert found == ("\ufffd" if acts or given_ in TURNS else given_)
+        assert character == ("\ufffd" if acts or given_ in TURNS else given_)
     assert not set(TURNS) & set(page)
     assert not re.search("[<>&\u2028\u2029]", page.split('id="data">')[1].split("</script>")[0])
 

@@ -36,12 +36,12 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip("UNTESTED: the HTML report in a browser: playwright is not installed")
-    found = _chromium()
-    if found is None:
+    path = _chromium()
+    if path is None:
         assert os.environ.get("CI") != "true", "there is no chromium; install it (apt-get install chromium)"
         pytest.skip("UNTESTED: the HTML report in a browser: there is no chromium, and it could not be installed")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        started = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield started
         started.close()
 
@@ -50,9 +50,9 @@ def _chromium() -> str | None:
     """Find the browser; where it is missing and may be installed, install Debian's, one process at a time."""
     with Path(tempfile.gettempdir(), "karat-chromium.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = next(filter(None, map(shutil.which, NAMES)), None)
-        if found or os.geteuid() or shutil.which("apt-get") is None:
-            return found
+        path = next(filter(None, map(shutil.which, NAMES)), None)
+        if path or os.geteuid() or shutil.which("apt-get") is None:
+            return path
         install = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
         for command in (["apt-get", "update"], install):
             subprocess.run(command, capture_output=True, timeout=600, check=False)
@@ -63,7 +63,7 @@ def _chromium() -> str | None:
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     """Open the page of a document; afterwards, see that it asked for nothing and that the console stayed empty."""
     said: list[str] = []
-    asked: list[str] = []
+    requests: list[str] = []
     contexts = []
 
     def call(document: dict[str, Any], *, fragment: str = "", quiet: bool = True, **options: Any) -> Page:
@@ -75,7 +75,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
         if quiet:
             page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url.split("#")[0]))
+        page.on("request", lambda request: requests.append(request.url.split("#")[0]))
         page.goto(path.as_uri() + fragment)
         return page
 
@@ -83,7 +83,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     for context in contexts:
         context.close()
     assert said == []
-    assert {url for url in asked if not url.startswith("data:")} == {(tmp_path / "report.html").as_uri()}
+    assert {url for url in requests if not url.startswith("data:")} == {(tmp_path / "report.html").as_uri()}
 
 
 def _column(page: Page, name: str) -> list[str]:
@@ -125,7 +125,7 @@ def test_content_with_a_script_is_text(opened: Opened) -> None:
 def test_policy_stops_a_script_that_got_in(opened: Opened) -> None:
     """Were markup ever to get through, the policy would not let it run; the console tells of it."""
     page = opened(sample(), quiet=False)
-    told = page.evaluate(
+    message = page.evaluate(
         """() => new Promise((done) => {
             document.addEventListener("securitypolicyviolation", (event) => done(event.violatedDirective));
             const script = document.createElement("script");
@@ -133,7 +133,7 @@ def test_policy_stops_a_script_that_got_in(opened: Opened) -> None:
             document.body.append(script);
         })"""
     )
-    assert told.startswith("script-src")
+    assert message.startswith("script-src")
     assert page.evaluate("window.attacked") is None
 
 
@@ -179,16 +179,16 @@ def test_table_filters(opened: Opened) -> None:
     page = opened(document)
     page.keyboard.press("/")
     page.keyboard.type("NUMBER 1")
-    wanted = {one["id"] for one in document["queries"] if "number 1" in one["text"]}
+    wanted = {query["id"] for query in document["queries"] if "number 1" in query["text"]}
     assert set(_ids(page)) == wanted
     page.locator("#segment").select_option(label="hard")
-    hard = {one["id"] for one in document["queries"] if one["id"] in wanted and one["category"] == "hard"}
+    hard = {query["id"] for query in document["queries"] if query["id"] in wanted and query["category"] == "hard"}
     assert set(_ids(page)) == hard
     assert _status(page) == f"{len(hard)} queries"
     page.locator("#search").fill("")
     page.locator("#segment").select_option(label="all")
     page.locator("#state").select_option(label="failures")
-    assert set(_ids(page)) == {one["query"] for one in document["failures"]}
+    assert set(_ids(page)) == {failure["query"] for failure in document["failures"]}
     page.locator("#search").fill("no such text")
     assert _status(page) == "No query matches."
 
@@ -198,10 +198,10 @@ def test_parts_of_the_page_lead_to_their_queries(opened: Opened) -> None:
     document = sample(20)
     page = opened(document)
     page.locator(".segments").get_by_role("button", name="hard").click()
-    assert set(_ids(page)) == {one["id"] for one in document["queries"] if one["category"] == "hard"}
+    assert set(_ids(page)) == {query["id"] for query in document["queries"] if query["category"] == "hard"}
     page.locator(".chip.better").click()
     assert all(text.startswith("▲") for text in _column(page, "Change"))
-    place, most = max(enumerate(document["recommendations"]), key=lambda one: len(one[1]["queries"]))
+    place, most = max(enumerate(document["recommendations"]), key=lambda entry: len(entry[1]["queries"]))
     assert len(most["queries"]) > 8
     page.locator(".advice li").nth(place).get_by_role("button", name="all").click()
     assert set(_ids(page)) == set(most["queries"])
@@ -218,7 +218,7 @@ def test_measure_changes_plots_and_table(opened: Opened) -> None:
     page = opened(document)
     page.locator("#segment-measure").select_option(label="RR@10")
     page.get_by_role("button", name="Query", exact=True).click()
-    assert _column(page, "Baseline") == [f"{one['baseline']['RR@10']:.3f}" for one in document["queries"]]
+    assert _column(page, "Baseline") == [f"{query['baseline']['RR@10']:.3f}" for query in document["queries"]]
     assert "RR@10 of each query" in (page.locator(".dots svg").get_attribute("aria-label") or "")
     assert {page.locator(f"#{name}").input_value() for name in ("measure", "table-measure")} == {"1"}
 
@@ -228,7 +228,7 @@ def test_failures_say_what_was_expected_and_what_came(opened: Opened) -> None:
     document = sample()
     page = opened(document)
     items = page.locator(".failures > li")
-    others = [one["query"] for one in document["failures"] if one["query"] not in ("q0001", "q0003")]
+    others = [failure["query"] for failure in document["failures"] if failure["query"] not in ("q0001", "q0003")]
     assert [text.split()[0] for text in items.all_inner_texts()] == ["q0001", "q0003", *others]
     assert others[0] == "q0002"
     assert "✗ failed: TimeoutError: no answer" in items.nth(0).inner_text()
@@ -264,8 +264,8 @@ def test_dot_tells_and_opens_its_query(opened: Opened) -> None:
     page = opened(document)
     page.locator(".dots").scroll_into_view_if_needed()
     page.locator(".dots").focus()
-    for told in ("q0004", "2 queries"):
-        while told not in page.locator(".tip").inner_text():
+    for text in ("q0004", "2 queries"):
+        while text not in page.locator(".tip").inner_text():
             page.keyboard.press("ArrowRight")
         box = page.locator(".ring").bounding_box()
         assert box is not None
@@ -450,7 +450,7 @@ def test_axe_finds_no_violation(opened: Opened, scheme: str, width: int) -> None
     page.locator("details").evaluate_all("(all) => all.forEach((one) => { one.open = true; })")
     page.locator("#latency svg").wait_for()
     for place in ("the page", "a query"):
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{place}: {found.generate_report()}"
-        assert len(found.response["passes"]) > 10
+        results = Axe().run(page)
+        assert results.violations_count == 0, f"{place}: {results.generate_report()}"
+        assert len(results.response["passes"]) > 10
         page.evaluate("openQuery(4)")

@@ -35,17 +35,17 @@ Parsed = Callable[[dict[str, Any]], ET.Element]
 def _download(schema: Path, environment: dict[str, str]) -> str:
     """Fetch the schema, and say what pip has against it."""
     (FOLDER / "source.txt").write_text(SOURCE + "\n")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", "pytest", "--require-hashes",
          "--requirement", "source.txt", "--dest", "."],
         cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
-    if not done.returncode:
+    if not process.returncode:
         with tarfile.open(FOLDER / "pytest-7.4.4.tar.gz") as source:
             member = source.extractfile(MEMBER)
             assert member is not None
             schema.write_bytes(member.read())
-    return done.stderr if done.returncode else ""
+    return process.stderr if process.returncode else ""
 
 
 @pytest.fixture(scope="session")
@@ -131,8 +131,8 @@ def test_a_failed_rule_names_the_queries_that_lost(parsed: Parsed) -> None:
     """In the text of the failure, because GitLab does not show the message; of a part of the queries those in it."""
     fall = make_check("non_inferior", "fail", baseline=0.8, difference=-0.05, reason="dropped")
     elsewhere = make_check("non_inferior", "fail", where={"category": "times"}, reason="dropped")
-    one, other = parsed(make_document(outcome="fail", checks=[fall, elsewhere])).iter("failure")
-    assert (one.text or "").splitlines() == [
+    first, other = parsed(make_document(outcome="fail", checks=[fall, elsewhere])).iter("failure")
+    assert (first.text or "").splitlines() == [
         "RR@10: dropped",
         "current 0.7500, baseline 0.8000, change -0.0500",
         "lost most: q3, q4",
@@ -142,11 +142,11 @@ def test_a_failed_rule_names_the_queries_that_lost(parsed: Parsed) -> None:
 
 def test_inconclusive_is_skipped_or_a_failure_as_the_policy_says(parsed: Parsed) -> None:
     """What passes with a warning must not make a job red, and what does not pass must."""
-    made = without_baseline()
-    (skipped,) = parsed(made).iter("skipped")
+    document = without_baseline()
+    (skipped,) = parsed(document).iter("skipped")
     assert skipped.attrib == {"message": "inconclusive, which passes by on_inconclusive = pass: there is no baseline"}
-    made["verdict"] |= {"on_inconclusive": "fail", "exit_code": 4}
-    (failure,) = parsed(made).iter("failure")
+    document["verdict"] |= {"on_inconclusive": "fail", "exit_code": 4}
+    (failure,) = parsed(document).iter("failure")
     assert failure.get("type") == "inconclusive"
 
 
@@ -186,5 +186,5 @@ def test_any_text_is_as_the_schema_says(parsed: Parsed, text: str) -> None:
 
 def test_the_same_document_gives_the_same_bytes_apart_from_the_day() -> None:
     """The day stands in the timestamps only."""
-    one, other = (render_junit(typed(make_document(created=day))) for day in ("2026-11-16", "2026-11-17"))
-    assert one.replace("2026-11-16T", "2026-11-17T") == other
+    first, other = (render_junit(typed(make_document(created=day))) for day in ("2026-11-16", "2026-11-17"))
+    assert first.replace("2026-11-16T", "2026-11-17T") == other

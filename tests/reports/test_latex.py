@@ -56,10 +56,10 @@ def body(text: str) -> list[str]:
 
 
 def named(name: str) -> dict[str, Any]:
-    """Give a document in which everything that has a name has this one."""
-    made = make_document(measures=[make_measure(name), make_measure()])
-    made["run"]["name"] = made["golden"]["name"] = made["baseline"]["name"] = name
-    return made
+    """Return a document in which everything that has a name has this one."""
+    document = make_document(measures=[make_measure(name), make_measure()])
+    document["run"]["name"] = document["golden"]["name"] = document["baseline"]["name"] = name
+    return document
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_whatever_is_in_a_name_compiles(compiled: Compiled, preamble: str) -> No
 
 
 def printed(compiled: Compiled, text: str, preamble: str = "") -> list[str]:
-    """Give TeX's own account of the signs that it set; two that became one are told as such."""
+    """Return TeX's own account of the signs that it set; two that became one are listed as such."""
     log = compiled(
         f"{_LETTER}\n\\showboxbreadth=999 \\showboxdepth=9 \\setbox0\\hbox{{{latex(text)}}}\\showbox0", preamble
     )

@@ -190,18 +190,18 @@ def test_escaping_keeps_the_words() -> None:
 
 def test_the_same_document_gives_the_same_bytes_apart_from_the_day() -> None:
     """Only the line of the day differs between two days."""
-    one, other = (render_markdown(typed(make_document(created=day))) for day in ("2026-11-16", "2026-11-17"))
-    assert render_markdown(typed(make_document())) == one
-    assert one.replace("2026-11-16", "2026-11-17") == other
+    first, other = (render_markdown(typed(make_document(created=day))) for day in ("2026-11-16", "2026-11-17"))
+    assert render_markdown(typed(make_document())) == first
+    assert first.replace("2026-11-16", "2026-11-17") == other
 
 
 def test_what_is_too_much_for_a_table_is_counted() -> None:
     """A hundred checks and failures are shown, the others counted; without segments and latency there are no rows."""
     queries = [make_query(f"q{i}", 0.0) for i in range(120)]
     checks = [make_check("must_pass", "fail", query=f"q{i}", metric=None, limit=None) for i in range(120)]
-    made = make_document(queries=queries, checks=checks, segments=[], outcome="fail")
-    made["latency"]["stages"] = {}
-    text = render_markdown(typed(made))
+    document = make_document(queries=queries, checks=checks, segments=[], outcome="fail")
+    document["latency"]["stages"] = {}
+    text = render_markdown(typed(document))
     assert text.count("\n20 more are left out.\n") == 2
     assert "## Segments" not in text
     assert "Latency p" not in text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from karat.reports import hints, recommend
+from karat.reports import hints
+from karat.reports._recommendations import recommend
 from reports.documents import make_document, make_measure, make_query, typed
 
 

@@ -19,20 +19,29 @@ VALUES = st.lists(st.none() | st.floats(), min_size=1, max_size=12)
 
 
 def drawn(*values: float | None, name: str = "RR", label: str = "run", title: str = "set") -> ElementTree.Element:
-    """Give the file of one line as a parser reads it."""
+    """Return the file of one line as a parser reads it."""
     line = Sparkline(name=name, values=values)
     labels = [f"{label} {i}" for i in range(len(values))]
     return ElementTree.fromstring(render_sparklines(title, [Chart(title="runs", labels=labels, lines=[line])]))
 
 
 def path(tree: ElementTree.Element) -> str:
-    """Give the line that is drawn."""
-    return next((one.attrib["d"] for one in tree.iter(f"{SVG}path") if one.attrib["class"] == "line"), "")
+    """Return the line that is drawn."""
+    return next((node.attrib["d"] for node in tree.iter(f"{SVG}path") if node.attrib["class"] == "line"), "")
 
 
-def told(tree: ElementTree.Element) -> list[str | None]:
-    """Give what a browser tells where the mouse rests."""
-    return [one[0].text for one in tree.iter(f"{SVG}rect") if one.get("class") == "run"]
+def read_titles(tree: ElementTree.Element) -> list[str | None]:
+    """Return what a browser shows where the mouse rests."""
+    return [node[0].text for node in tree.iter(f"{SVG}rect") if node.get("class") == "run"]
+
+
+def test_a_change_is_that_of_the_numbers_and_not_of_their_digits() -> None:
+    """34/36 to 29/36 is -5/36, -0.1389; the difference of the printed 0.9444 and 0.8056 would be -0.1388."""
+    line = Sparkline(name="R@5", values=[34 / 36, 29 / 36])
+    assert line.format(line.change or 0, signed=True) == "-0.1389"
+    assert [Sparkline(name="RR", values=values).change for values in ([0.5], [None, 0.5], [0.5, math.nan])] == [
+        None
+    ] * 3
 
 
 def test_bars_stand_between_the_lowest_and_the_highest() -> None:
@@ -55,7 +64,7 @@ def test_bars_keep_the_order_of_the_values(values: list[float | None]) -> None:
     shown = bars(values)
     assert len(shown) == len(values)
     pairs = sorted((value, bar) for value, bar in zip(values, shown, strict=True) if bar != "·")
-    assert all(one[1] <= other[1] for one, other in pairwise(pairs))
+    assert all(first[1] <= other[1] for first, other in pairwise(pairs))
 
 
 def test_the_line_is_where_the_numbers_say() -> None:
@@ -78,9 +87,9 @@ def test_many_runs_are_a_line_without_dots() -> None:
     tree = drawn(*values)
     dots = [float(dot.attrib["cx"]) for dot in tree.iter(f"{SVG}circle")]
     assert dots == pytest.approx([200 + 370 * 101 / 499, 570], abs=0.1)
-    assert len(told(tree)) == 498
-    fields = [one for one in tree.iter(f"{SVG}rect") if one.get("class") == "run"]
-    assert {float(one.attrib["height"]) for one in fields} == {48}
+    assert len(read_titles(tree)) == 498
+    fields = [node for node in tree.iter(f"{SVG}rect") if node.get("class") == "run"]
+    assert {float(field.attrib["height"]) for field in fields} == {48}
     assert len(list(drawn(*range(40)).iter(f"{SVG}circle"))) == 40
 
 
@@ -97,7 +106,7 @@ def test_many_runs_are_a_line_without_dots() -> None:
 def test_what_stands_beside_a_line(values: list[float | None], beside: dict[str, float]) -> None:
     """Name and range, newest value and change; a word without one below it stands at the height of the line."""
     group = next(drawn(*values).iter(f"{SVG}g"))
-    assert {one.text: float(one.attrib["y"]) for one in group.iter(f"{SVG}text")} == beside
+    assert {node.text: float(node.attrib["y"]) for node in group.iter(f"{SVG}text")} == beside
 
 
 @pytest.mark.parametrize(
@@ -125,12 +134,12 @@ def test_every_line_is_told_in_words() -> None:
     """Each has a title and a description that its group points to, and each run a field with a title."""
     tree = drawn(0.5, 0.75)
     group = next(tree.iter(f"{SVG}g"))
-    by_id = {one.attrib["id"]: one.text for one in tree.iter() if "id" in one.attrib}
+    by_id = {node.attrib["id"]: node.text for node in tree.iter() if "id" in node.attrib}
     assert group.attrib["role"] == "img"
     assert by_id[group.attrib["aria-labelledby"]] == "RR"
     words = "0.7500 in the newest of 2 runs, +0.2500 since the first; lowest 0.5000, highest 0.7500."
     assert by_id[group.attrib["aria-describedby"]] == words
-    assert told(tree) == ["run 0: 0.5000", "run 1: 0.7500"]
+    assert read_titles(tree) == ["run 0: 0.5000", "run 1: 0.7500"]
     assert by_id[tree.attrib["aria-labelledby"]] == "set"
 
 
@@ -155,7 +164,7 @@ def test_names_are_text_whatever_they_hold() -> None:
     text = render_sparklines(hostile, [Chart(title=hostile, labels=[hostile, hostile], lines=[line])])
     tree = ElementTree.fromstring(text.encode())
     assert "<script" not in text
-    assert {one.tag.removeprefix(SVG) for one in tree.iter()} == {
+    assert {node.tag.removeprefix(SVG) for node in tree.iter()} == {
         "svg", "title", "desc", "style", "rect", "text", "path", "g", "circle",
     }  # fmt: skip
     assert not set("\x1b\0\ud800\u202e\ufffe") & set(text)
@@ -177,9 +186,9 @@ def test_nothing_to_draw_is_a_file_too() -> None:
 def test_a_long_name_is_cut_where_it_is_drawn_and_whole_in_the_title() -> None:
     """It does not run into the line."""
     tree = drawn(1.0, name="n" * 40)
-    assert "n" * 21 + "…" in [one.text for one in tree.iter(f"{SVG}text")]
+    assert "n" * 21 + "…" in [node.text for node in tree.iter(f"{SVG}text")]
     assert next(tree.iter(f"{SVG}g"))[0].text == "n" * 40
-    assert "検" * 10 + "…" in [one.text for one in drawn(1.0, name="検" * 12).iter(f"{SVG}text")]
+    assert "検" * 10 + "…" in [node.text for node in drawn(1.0, name="検" * 12).iter(f"{SVG}text")]
 
 
 @pytest.mark.slow

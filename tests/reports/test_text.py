@@ -27,7 +27,7 @@ def failed(**fields: Any) -> dict[str, Any]:
 
 def test_a_failure_shows_checks_reasons_movers_changes_and_what_to_do() -> None:
     """Everything that karat gate prints comes from the document."""
-    text = render_text(typed(failed(caveats=["too few\nqueries"])), folder="shop")
+    text = render_text(typed(failed(caveats=["too few\nqueries"])), run="shop/runs/new.jsonl")
     assert text.split("\n\n") == [
         "metric  rule                         current  baseline               delta  status\n"
         "RR@10   at least 0.5                  0.7500         -                   -    pass\n"
@@ -41,7 +41,7 @@ def test_a_failure_shows_checks_reasons_movers_changes_and_what_to_do() -> None:
         "the system changed in\n  chunk.size: 256, was 128",
         "too few\\nqueries",
         "FAIL by policy default: 1 of 2 checks failed\n"
-        "if that is intended: karat baseline update shop --force 'why', and commit the baseline",
+        "if that is intended: karat baseline update shop/runs/new.jsonl --force 'why', and commit the baseline",
     ]
 
 

@@ -28,9 +28,26 @@ def test_an_inconclusive_verdict_says_what_is_not_known_and_never_that_it_may_sh
     assert "it is not known whether rr@10 got worse by more than is tolerated" in text
     assert "rr@10 is worse by 0.05, and 0.04 is tolerated" in text
     assert "it could be worse by as much as rr@10 0.11" in text
-    assert "about 120 queries (for rr@10)" in text
+    assert "about 120 queries (to show a drop of 0.05 in rr@10)" in text
     assert "may ship" not in text
     assert "✅ inconclusive" not in text
+
+
+@pytest.mark.parametrize("render", EVERY)
+@pytest.mark.parametrize(
+    ("numbers", "aim"),
+    [
+        ({"difference": -0.05, "low": -0.11}, "show a drop of 0.05"),
+        ({"difference": -0.03, "low": -0.11}, "rule out a drop of 0.04"),
+        ({"difference": 0.05, "low": None, "high": 0.11}, "show a rise of 0.05"),
+        ({"difference": 0.03, "low": None, "high": 0.11}, "rule out a rise of 0.04"),
+    ],
+)
+def test_a_number_of_queries_says_which_drop_it_is_for(render, numbers, aim) -> None:  # type: ignore[no-untyped-def]
+    """A drop beyond the tolerance is to be shown, a smaller one ruled out: two numbers that must not be mixed up."""
+    check = make_check("non_inferior", "inconclusive", reason="unknown", **DROP | numbers)
+    text = render(typed(make_document(outcome="inconclusive", checks=[check])))
+    assert f"about 120 queries would {aim}" in text or f"about 120 queries (to {aim} in RR@10)" in text
 
 
 @pytest.mark.parametrize("render", EVERY)

@@ -104,9 +104,9 @@ class Many:
 def test_questions_in_batches(timeout: float | None) -> None:
     """Seven questions in threes are three calls; answers come in order, each with its share of the time."""
     system = Many()
-    asked = [f"q{i}" for i in range(7)]
-    answers = list(ask_all(adapt(system), asked, 2, batch=3, timeout=timeout))
-    assert [[hit.id for hit in answer.hits] for answer in answers] == [[f"{q}-0", f"{q}-1"] for q in asked]
+    questions = [f"q{i}" for i in range(7)]
+    answers = list(ask_all(adapt(system), questions, 2, batch=3, timeout=timeout))
+    assert [[hit.id for hit in answer.hits] for answer in answers] == [[f"{q}-0", f"{q}-1"] for q in questions]
     assert system.sizes == [3, 3, 1]
     assert answers[0].milliseconds == answers[1].milliseconds
 

@@ -103,16 +103,16 @@ def evaluated(project: Path) -> tuple[dict[str, Any], Path]:
 def test_all_of_attack_is_ingested_and_asked(evaluated: tuple[dict[str, Any], Path]) -> None:
     """Every live node is a document; each group of five techniques or more asks; nothing fails."""
     scored, kept = evaluated
-    found = golden.read(find_collection(BUNDLE))
-    assert len(found.documents) == 1757
-    assert len(found.queries) == 149
-    assert Counter(judgment.query.partition("-")[0] for judgment in found.judgments) == {"uses": 4312}
+    golden_set = golden.read(find_collection(BUNDLE))
+    assert len(golden_set.documents) == 1757
+    assert len(golden_set.queries) == 149
+    assert Counter(judgment.query.partition("-")[0] for judgment in golden_set.judgments) == {"uses": 4312}
     assert scored["failed"] == []
     assert scored["latency"]["total"]["n"] == 149
     traces = read_run_file(kept).traces
-    assert [trace.query for trace in traces] == [query.id for query in found.queries]
+    assert [trace.query for trace in traces] == [query.id for query in golden_set.queries]
     assert all(len({hit.document for hit in trace.hits}) == 20 for trace in traces)
-    assert {hit.document for trace in traces for hit in trace.hits} <= found.document_by_id.keys()
+    assert {hit.document for trace in traces for hit in trace.hits} <= golden_set.document_by_id.keys()
 
 
 @pytest.mark.slow
@@ -133,10 +133,11 @@ def test_the_measures_are_those_of_trec_eval(evaluated: tuple[dict[str, Any], Pa
     for query, values in scored["queries"].items():
         assert values == {name: pytest.approx(oracle[query][theirs], abs=1e-12) for name, theirs in ORACLE.items()}
     for name, theirs in ORACLE.items():
-        assert scored["measures"][name]["mean"] == pytest.approx(mean(one[theirs] for one in oracle.values()))
+        assert scored["measures"][name]["mean"] == pytest.approx(mean(value[theirs] for value in oracle.values()))
         assert scored["measures"][name]["n"] == 149
 
 
+@pytest.mark.slow
 @pytest.mark.public_data
 def test_the_lexical_channel_reaches_what_it_reached(evaluated: tuple[dict[str, Any], Path]) -> None:
     """Among all nodes a group finds groups, not techniques: the numbers are low, and are what they are."""

@@ -62,12 +62,12 @@ def test_some_queries_break(call: Call, module: Module, kept: Kept) -> None:
     """Exit code 0: they count as 0 and are listed, and the run file says the same when it is scored again."""
     name = module(failing("raise RuntimeError('shard 3 is down')"))
     out, _ = call("--system", f"{name}:find", "--json")
-    one = json.loads(out)["runs"][0]
-    assert one["measures"]["RR@10"] == {"mean": pytest.approx(5 / 6), "n": 6, "total": 6, "missing": {}}
-    assert one["failed"] == [{"query": "qb", "error": "RuntimeError: shard 3 is down"}]
+    entry = json.loads(out)["runs"][0]
+    assert entry["measures"]["RR@10"] == {"mean": pytest.approx(5 / 6), "n": 6, "total": 6, "missing": {}}
+    assert entry["failed"] == [{"query": "qb", "error": "RuntimeError: shard 3 is down"}]
     (file,) = kept()
     again = json.loads(call("--run", file, "--json")[0])["runs"][0]
-    assert again == one
+    assert again == entry
     assert (
         "1 of 6 questions failed, and count as 0:\n  qb: RuntimeError: shard 3 is down"
         in call("--system", f"{name}:find")[0]
@@ -83,10 +83,10 @@ def test_fail_fast_keeps_what_was_answered(call: Call, module: Module, kept: Kep
     assert "query 'qb': RuntimeError: down" in err
     assert out == ""
     assert [file.name.endswith(".jsonl.part") for file in kept()] == [True]
-    asked = import_module(name).asked
-    asked.clear()
+    questions = import_module(name).asked
+    questions.clear()
     call("--system", f"{name}:find")
-    assert asked == ["a?", "b?", "c?", "d?", "e?", "f?"]  # the first is the warm-up
+    assert questions == ["a?", "b?", "c?", "d?", "e?", "f?"]  # the first is the warm-up
     assert [file.name.endswith(".jsonl") for file in kept()] == [True]
 
 
@@ -137,11 +137,11 @@ WRONG = [
 def test_what_is_no_answer_is_a_failure(call: Call, module: Module, kept: Kept, body: str, error: str) -> None:
     """Whatever it raises or returns, it is told by query, counts as 0 and stops nothing."""
     out, _ = call("--system", f"{module(failing(body))}:find", "--json", "--per-query")
-    one = json.loads(out)["runs"][0]
-    ((query, message),) = [(failed["query"], failed["error"]) for failed in one["failed"]]
+    entry = json.loads(out)["runs"][0]
+    ((query, message),) = [(failed["query"], failed["error"]) for failed in entry["failed"]]
     assert query == "qb"
     assert error.encode().decode("unicode_escape") in message
-    assert [one["queries"][f"q{name}"]["RR@10"] for name in NAMES] == [1.0, 0.0, 1.0, 1.0, 1.0, 1.0]
+    assert [entry["queries"][f"q{name}"]["RR@10"] for name in NAMES] == [1.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     (file,) = kept()
     assert [trace.error for trace in read_run_file(file).traces] == ["", message, "", "", "", ""]
 
@@ -165,10 +165,10 @@ RIGHT = [
 def test_an_odd_answer_is_an_answer(call: Call, module: Module, kept: Kept, body: str, values: Any) -> None:
     """What can be scored is, and gains nothing by being odd: duplicates count once, and below k nothing counts."""
     out, _ = call("--system", f"{module(failing(body))}:find", "--json", "--per-query")
-    one = json.loads(out)["runs"][0]
-    assert one["failed"] == []
-    assert one["queries"]["qb"] == dict(zip(MEASURES, values, strict=True))
-    assert one["queries"]["qa"] == {"RR@10": 1.0, "R@5": 1.0, "P@5": 0.2}
+    entry = json.loads(out)["runs"][0]
+    assert entry["failed"] == []
+    assert entry["queries"]["qb"] == dict(zip(MEASURES, values, strict=True))
+    assert entry["queries"]["qa"] == {"RR@10": 1.0, "R@5": 1.0, "P@5": 0.2}
     (file,) = kept()
     assert len(read_run_file(file).traces) == 6
 
@@ -207,9 +207,9 @@ def test_a_coroutine_that_hangs(call: Call, module: Module, options: tuple[str, 
         )
     )
     out, _ = call("--system", f"{name}:find", "--json", "--timeout", "2", *options)
-    one = json.loads(out)["runs"][0]
-    assert one["failed"] == [{"query": "qb", "error": "no answer within 2 s"}]
-    assert one["measures"]["RR@10"]["mean"] == pytest.approx(5 / 6)
+    entry = json.loads(out)["runs"][0]
+    assert entry["failed"] == [{"query": "qb", "error": "no answer within 2 s"}]
+    assert entry["measures"]["RR@10"]["mean"] == pytest.approx(5 / 6)
     deadline = time.monotonic() + 600
     while not import_module(name).given_back and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -220,9 +220,9 @@ def test_a_coroutine_that_hangs(call: Call, module: Module, options: tuple[str, 
 def test_a_coroutine_that_exits(call: Call, module: Module, error: str) -> None:
     """It ends itself, not the loop in which all the others run."""
     name = module(failing(error, "async def find(query, k):"))
-    one = json.loads(call("--system", f"{name}:find", "--json", "--timeout", "5")[0])["runs"][0]
-    assert [failed["query"] for failed in one["failed"]] == ["qb"]
-    assert error.replace("raise ", "").replace("asyncio.", "").replace("sys.exit(3)", "SystemExit: 3") in str(one)
+    entry = json.loads(call("--system", f"{name}:find", "--json", "--timeout", "5")[0])["runs"][0]
+    assert [failed["query"] for failed in entry["failed"]] == ["qb"]
+    assert error.replace("raise ", "").replace("asyncio.", "").replace("sys.exit(3)", "SystemExit: 3") in str(entry)
 
 
 def test_all_that_is_async_runs_in_one_loop(call: Call, module: Module) -> None:

@@ -48,7 +48,7 @@ def many(folder: Path, module: Module) -> Many:
     return folder, [sys.executable, "-m", "karat", "eval", ".", "-m", "RR@10", "--system", f"{module(LOGGED)}:find"]
 
 
-def asked(folder: Path) -> list[str]:
+def read_questions(folder: Path) -> list[str]:
     return (folder / "asked.txt").read_text().split()
 
 
@@ -66,8 +66,8 @@ def held(folder: Path, command: list[str]) -> subprocess.Popen[str]:
 
 def complete(path: Path) -> bool:
     """Whether a run has the answers to all sixty questions, in order, and nothing else."""
-    found = [(trace.query, [hit.id for hit in trace.hits]) for trace in read_run_file(path).traces]
-    return found == [(query.id, [query.text[0], "z"]) for query in MANY.queries]
+    lists = [(trace.query, [hit.id for hit in trace.hits]) for trace in read_run_file(path).traces]
+    return lists == [(query.id, [query.text[0], "z"]) for query in MANY.queries]
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_ctrl_c_and_again(many: Many) -> None:
     (file,) = folder.glob("runs/*")
     assert complete(file)
     texts = [query.text for query in MANY.queries]
-    assert asked(folder) == texts[:21] + texts[20:]
+    assert read_questions(folder) == texts[:21] + texts[20:]
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_two_at_once(many: Many) -> None:
     assert first.returncode == 0, said
     (file,) = folder.glob("runs/*")
     assert complete(file)
-    assert asked(folder) == [query.text for query in MANY.queries]
+    assert read_questions(folder) == [query.text for query in MANY.queries]
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_many_at_once(folder: Path) -> None:
         from karat import golden
         from karat.core import InputError
         from karat.runs import Settings, make_run
-        found = golden.read("set60")
+        golden_set = golden.read("set60")
         def find(query, k):
             return [query[0], "z"]
         Path(sys.argv[1]).touch()
@@ -122,7 +122,7 @@ def test_many_at_once(folder: Path) -> None:
             time.sleep(0.001)
         for _ in range(5):
             try:
-                make_run(found, find, Settings(warm_up=0), output=Path("run.jsonl"))
+                make_run(golden_set, find, Settings(warm_up=0), output=Path("run.jsonl"))
                 print("made")
             except InputError as error:
                 assert "another process is making this run" in str(error), error
@@ -131,9 +131,9 @@ def test_many_at_once(folder: Path) -> None:
         subprocess.Popen([sys.executable, "-c", program, f"here-{n}"], stdout=subprocess.PIPE, text=True)
         for n in range(4)
     ]
-    told = "".join(job.communicate(timeout=600)[0] for job in jobs)
+    output = "".join(job.communicate(timeout=600)[0] for job in jobs)
     assert [job.returncode for job in jobs] == [0, 0, 0, 0]
-    assert told.count("made") >= 1
+    assert output.count("made") >= 1
     assert complete(folder / "run.jsonl")
     assert not (folder / "run.jsonl.part").exists()
 
@@ -171,8 +171,8 @@ def test_no_room_left(many: Many, environment: dict[str, str]) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=600)
     (file,) = folder.glob("runs/*")
     assert complete(file)
-    assert asked(folder).count(MANY.queries[0].text) == 1
-    assert len(asked(folder)) <= 62  # the answer that did not fit was asked for again, and perhaps the next
+    assert read_questions(folder).count(MANY.queries[0].text) == 1
+    assert len(read_questions(folder)) <= 62  # the answer that did not fit was asked for again, and perhaps the next
 
 
 def test_a_disk_without_any_room(tmp_path: Path, letters: GoldenSet, environment: dict[str, str]) -> None:

@@ -138,19 +138,20 @@ def _head(path: Path) -> dict[str, object]:
 
 
 def test_a_run_says_when_it_was_begun(tmp_path: Path, letters: GoldenSet) -> None:
-    """In UTC, to the second, in the first line of its file, packed or not; the run itself knows nothing of it."""
+    """In UTC, to the millisecond, in the first line of its file, packed or not; the run itself knows nothing of it."""
     path = tmp_path / "run.jsonl"
-    before = datetime.now(tz=UTC).replace(microsecond=0)
-    made = make_run(letters, lambda query, k: [query[0]], output=path)
-    found = read_begun(path)
-    assert found is not None
-    assert before <= found <= datetime.now(tz=UTC)
-    assert _head(path)["begun"] == f"{found:%Y-%m-%dT%H:%M:%SZ}"
-    assert read_run_file(path) == made
-    assert "begun" not in make_header(made.provenance)
+    before = datetime.now(tz=UTC)
+    before = before.replace(microsecond=before.microsecond // 1000 * 1000)
+    run = make_run(letters, lambda query, k: [query[0]], output=path)
+    start = read_begun(path)
+    assert start is not None
+    assert before <= start <= datetime.now(tz=UTC)
+    assert _head(path)["begun"] == start.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert read_run_file(path) == run
+    assert "begun" not in make_header(run.provenance)
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert read_begun(packed) == found
+    assert read_begun(packed) == start
 
 
 @pytest.mark.parametrize(
@@ -160,15 +161,15 @@ def test_a_run_says_when_it_was_begun(tmp_path: Path, letters: GoldenSet) -> Non
 def test_a_file_that_does_not_say_it_is_a_run_too(tmp_path: Path, letters: GoldenSet, said: object) -> None:
     """One from before, and one in which it is no time."""
     path = tmp_path / "run.jsonl"
-    made = make_run(letters, lambda query, k: [query[0]], output=path)
+    run = make_run(letters, lambda query, k: [query[0]], output=path)
     head, rest = path.read_text().split("\n", 1)
     record = json.loads(head) | {"begun": said}
     if said is None:
         del record["begun"]
     path.write_text(json.dumps(record) + "\n" + rest)
     assert read_begun(path) is None
-    origin = replace(made.provenance.origin, begun="")
-    assert read_run_file(path) == replace(made, provenance=replace(made.provenance, origin=origin))
+    origin = replace(run.provenance.origin, begun="")
+    assert read_run_file(path) == replace(run, provenance=replace(run.provenance, origin=origin))
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[]\n", b"[" * 200_000, b"\x1f\x8b\x08", b"\x1f\x8b" + b"x" * 99])
@@ -184,21 +185,21 @@ def test_what_is_no_run_was_begun_at_no_time(tmp_path: Path, data: bytes) -> Non
 def test_a_run_that_is_taken_up_was_begun_when_it_was(tmp_path: Path, letters: GoldenSet) -> None:
     """Its first time stays, also where the file has none because an older karat began it."""
     path, part = tmp_path / "run.jsonl", tmp_path / "run.jsonl.part"
-    asked: list[str] = []
+    questions: list[str] = []
 
     def find(query: str, k: int) -> list[str]:
-        asked.append(query)
+        questions.append(query)
         return [query[0]]
 
     make_run(letters, find, output=path)
     first, second, *_ = path.read_text().splitlines(keepends=True)
     for old in ({"begun": "2001-02-03T04:05:06Z"}, {}):
-        asked.clear()
+        questions.clear()
         head = {key: value for key, value in json.loads(first).items() if key != "begun"} | old
         part.write_text(json.dumps(head, ensure_ascii=False, separators=(",", ":")) + "\n" + second)
         make_run(letters, find, output=path)
         assert {key: value for key, value in _head(path).items() if key == "begun"} == old
-        assert len(asked) == len(letters.queries)  # one of them to warm up
+        assert len(questions) == len(letters.queries)  # one of them to warm up
 
 
 def test_when_a_run_was_begun_is_no_part_of_what_it_is(tmp_path: Path, letters: GoldenSet) -> None:

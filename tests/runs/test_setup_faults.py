@@ -79,18 +79,18 @@ def test_a_system_that_never_gets_ready(letters: GoldenSet) -> None:
 def test_a_hit_of_another_tenant(call: Call, module: Module, kept: Kept) -> None:
     """Exit code 3, whatever else is wrong with the answer; nothing that looks finished. Ingest has the tenant too."""
     name = module("""
-        given = []
+        tenants = []
         class Shared:
             def ingest(self, documents, company_id):
-                given.append(company_id)
+                tenants.append(company_id)
             def retrieve(self, query, k, company_id):
-                given.append(company_id)
+                tenants.append(company_id)
                 whose = "rival" if query == "d?" else company_id
                 return [{"id": query[0], "score": math.nan if query == "d?" else 1}, {"id": "z", "company_id": whose}]
     """)
     out, err = call("--system", f"{name}:Shared", "--tenant", "acme", code=3)
     assert "hit 'z' belongs to tenant 'rival', not to 'acme'" in err
-    assert set(import_module(name).given) == {"acme"}
+    assert set(import_module(name).tenants) == {"acme"}
     assert out == ""
     assert not [file for file in kept() if file.name.endswith(".jsonl")]
     name = module("class it:\n    def retrieve(self, q, k, company_id): ...\n    def ingest(self, d): ...")

@@ -22,7 +22,7 @@ from karat.core import Document, GoldenSet, Hit, InputError, Judgment, KaratErro
 from karat.evaluation import evaluation_report, score_run
 from karat.runs import Settings, make_run, read_run_file
 from karat.runs._parts import Part, Parts
-from karat.runs._traces import read_answers
+from karat.runs._traces import read_any_run
 from karat.schema import to_plain
 from public_data import DATA, skip_without
 from strategies import GRADES, quick, tables
@@ -77,10 +77,10 @@ def answer(qid: str, /, *hits: object, **others: object) -> dict[str, object]:
     return {"qid": qid, "topk": list(hits), **others}
 
 
-def noticed(path: Path, found: GoldenSet = HOTEL) -> list[str]:
+def noticed(path: Path, golden_set: GoldenSet = HOTEL) -> list[str]:
     """Return the notes of reading a file."""
     notes: list[str] = []
-    read_answers(path, found, say=notes.append)
+    read_any_run(path, golden_set, say=notes.append)
     return notes
 
 
@@ -91,7 +91,7 @@ def test_a_trace_as_its_source_has_it(tmp_path: Path) -> None:
     """One of two relevant blocks is first; spans, sections, types, wording and index are kept, and nothing is noted."""
     (tmp_path / "manual.jsonl").write_text(SECTIONS)
     gold = golden.read(tmp_path / "manual.jsonl", "blocks")
-    run = read_answers(written(tmp_path, LOGGED | {"normaliser": gold.normaliser}), gold)
+    run = read_any_run(written(tmp_path, LOGGED | {"normaliser": gold.normaliser}), gold)
     trace, first_wording = run.traces
     assert (trace.query, trace.text, trace.paraphrase, trace.repeat) == ("Q-0137", LOGGED["query"], 1, 0)
     assert (first_wording.paraphrase, first_wording.error) == (0, "not in the run")
@@ -118,9 +118,9 @@ def test_a_trace_as_its_source_has_it(tmp_path: Path) -> None:
 
 def test_what_a_run_is_called_and_made_on(tmp_path: Path) -> None:
     """The golden set is the given one, the fingerprint is that of what is known of the system, versions are unknown."""
-    first = read_answers(written(tmp_path, answer("q1", "pool", index_hash="a", reranker="x")), HOTEL)
-    again = read_answers(written(tmp_path, answer("q1", "wifi", index_hash="a", reranker="x")), HOTEL)
-    other = read_answers(written(tmp_path, answer("q1", "pool", index_hash="a", reranker="y")), HOTEL)
+    first = read_any_run(written(tmp_path, answer("q1", "pool", index_hash="a", reranker="x")), HOTEL)
+    again = read_any_run(written(tmp_path, answer("q1", "wifi", index_hash="a", reranker="x")), HOTEL)
+    other = read_any_run(written(tmp_path, answer("q1", "pool", index_hash="a", reranker="y")), HOTEL)
     assert first.provenance.name == "traces.jsonl"
     assert first.provenance.golden == golden.identify(HOTEL)
     assert first.provenance.versions == {}
@@ -131,7 +131,7 @@ def test_what_a_run_is_called_and_made_on(tmp_path: Path) -> None:
 def test_answers_that_name_no_system_are_told_apart_by_what_they_are(tmp_path: Path) -> None:
     """Two files of unknown systems are not one system; that both count bytes alike says nothing."""
     runs = [
-        read_answers(written(tmp_path, answer("q1", hit, normaliser="karat-1")), HOTEL)
+        read_any_run(written(tmp_path, answer("q1", hit, normaliser="karat-1")), HOTEL)
         for hit in ("pool", "wifi", "pool")
     ]
     assert runs[0].provenance.fingerprint == runs[2].provenance.fingerprint != runs[1].provenance.fingerprint
@@ -151,7 +151,7 @@ def test_wordings_and_seeds_become_paraphrases_and_repeats(tmp_path: Path) -> No
         answer("q3", seed=7),
         answer("q3", seed=42),
     )
-    run = read_answers(path, HOTEL)
+    run = read_any_run(path, HOTEL)
     assert [(t.query, t.paraphrase, t.repeat) for t in run.traces[:4]] == [
         ("q1", 0, 0), ("q1", 1, 0), ("q1", 0, 1), ("q1", 1, 1),
     ]  # fmt: skip
@@ -166,28 +166,28 @@ def test_wordings_and_seeds_become_paraphrases_and_repeats(tmp_path: Path) -> No
 
 def test_the_number_of_a_wording_may_be_given(tmp_path: Path) -> None:
     """What the row says goes before what its text looks like."""
-    run = read_answers(written(tmp_path, answer("q1", "pool", query="Pool hours?", paraphrase=2)), HOTEL)
+    run = read_any_run(written(tmp_path, answer("q1", "pool", query="Pool hours?", paraphrase=2)), HOTEL)
     assert run.traces[0].paraphrase == 2
 
 
 def test_other_wordings_take_free_numbers(tmp_path: Path) -> None:
     """A run that asks all in its own words is one wording; beside a known one, others come after it."""
     own = written(tmp_path, answer("q1", "pool", query="Swim when?"), answer("q2", "wifi", query="Net?"))
-    assert {trace.paraphrase for trace in read_answers(own, HOTEL).traces} == {0}
+    assert {trace.paraphrase for trace in read_any_run(own, HOTEL).traces} == {0}
     assert noticed(own) == [f"{own}: 2 wordings are not in the golden set, such as one of query 'q1'"]
     mixed = [
         answer("q1", query=text) for text in ("Swim when?", "Pool hours?", "Swimming?", "When does the pool open?")
     ]
-    assert [t.paraphrase for t in read_answers(written(tmp_path, *mixed), HOTEL).traces[:4]] == [2, 1, 3, 0]
+    assert [t.paraphrase for t in read_any_run(written(tmp_path, *mixed), HOTEL).traces[:4]] == [2, 1, 3, 0]
     beside = [answer("q1", query=text) for text in ("Pool hours?", "Swim when?")]
-    assert [t.paraphrase for t in read_answers(written(tmp_path, *beside), HOTEL).traces[:2]] == [1, 0]
+    assert [t.paraphrase for t in read_any_run(written(tmp_path, *beside), HOTEL).traces[:2]] == [1, 0]
 
 
 def test_a_set_without_texts_has_no_wordings_to_compare(tmp_path: Path) -> None:
     """Where ids stand in the place of texts, what was asked is the text, and nothing is noted."""
     bare = replace(HOTEL, queries=tuple(Query(id=f"q{i}", text=f"q{i}") for i in (1, 2, 3)))
     path = written(tmp_path, answer("q1", "pool", query="Pool hours?"))
-    assert read_answers(path, bare).traces[0].paraphrase == 0
+    assert read_any_run(path, bare).traces[0].paraphrase == 0
     assert noticed(path, bare) == []
 
 
@@ -203,7 +203,7 @@ def test_a_set_without_texts_has_no_wordings_to_compare(tmp_path: Path) -> None:
 def test_hits_keep_their_order(tmp_path: Path, scores: list[float | None], kept: list[float]) -> None:
     """Without scores, with some, with equal ones, and with scores that are distances, the list is the ranking."""
     hits = [{"id": name, "score": score} for name, score in zip(("spa", "pool", "wifi"), scores, strict=True)]
-    run = read_answers(written(tmp_path, answer("q1", *hits)), HOTEL)
+    run = read_any_run(written(tmp_path, answer("q1", *hits)), HOTEL)
     assert [(hit.id, hit.score) for hit in run.traces[0].hits] == list(zip(("spa", "pool", "wifi"), kept, strict=True))
     assert score_run(HOTEL, run, ["RR@10"]).scores.value("q1", "RR@10") == 0.5
 
@@ -211,8 +211,8 @@ def test_hits_keep_their_order(tmp_path: Path, scores: list[float | None], kept:
 def test_hits_may_be_ids_alone(tmp_path: Path) -> None:
     """A key that is missing is like one that is null."""
     for hits in (["spa", "pool"], [{"id": "spa"}, {"chunk_id": "pool:chunk:0"}]):
-        found = read_answers(written(tmp_path, answer("q1", *hits)), HOTEL).traces[0].hits
-        assert [(hit.document, hit.score) for hit in found] == [("spa", 2.0), ("pool", 1.0)]
+        read_hits = read_any_run(written(tmp_path, answer("q1", *hits)), HOTEL).traces[0].hits
+        assert [(hit.document, hit.score) for hit in read_hits] == [("spa", 2.0), ("pool", 1.0)]
 
 
 def test_a_reranked_hit_keeps_its_scores_and_its_locator(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_reranked_hit_keeps_its_scores_and_its_locator(tmp_path: Path) -> None
         answer("q1", record | {"locator": "page 3", "metadata": {"lang": "en"}}),
         answer("q2", {"chunk_id": "wifi", "similarity_score": 0.5, "locator": {"page": 3}}),
     )
-    first, second = (trace.hits[0] for trace in read_answers(path, HOTEL).traces[:2])
+    first, second = (trace.hits[0] for trace in read_any_run(path, HOTEL).traces[:2])
     assert (first.score, first.stages) == (0.7, {"combined": 0.7, "rerank": 0.9, "similarity": 0.5})
     assert (second.score, second.stages) == (0.5, {})
     assert (first.locator, second.locator) == ("page 3", '{"page": 3}')
@@ -239,7 +239,7 @@ def test_latencies_become_timings(tmp_path: Path) -> None:
         answer("q2", "wifi", ms={"total": 20.5, "rerank": 8, "fusion": None}),
         answer("q3", "spa"),
     )
-    evaluation = score_run(HOTEL, read_answers(path, HOTEL), ["P@1"])
+    evaluation = score_run(HOTEL, read_any_run(path, HOTEL), ["P@1"])
     assert [dict(trace.timings) for trace in evaluation.traces] == [{"total": 12}, {"total": 20.5, "rerank": 8}, {}]
     assert (evaluation.latency["total"]["n"], evaluation.latency["total"]["mean"]) == (2, 16.25)
 
@@ -248,7 +248,7 @@ def test_a_logged_failure_counts_as_zero(tmp_path: Path) -> None:
     """The system's own words are kept; such a row needs no hits, and may have none."""
     evaluation = score_run(
         HOTEL,
-        read_answers(written(tmp_path, answer("q1", "pool"), {"qid": "q2", "error": "down", "ts": "x"}), HOTEL),
+        read_any_run(written(tmp_path, answer("q1", "pool"), {"qid": "q2", "error": "down", "ts": "x"}), HOTEL),
         ["P@1"],
     )
     assert evaluation.failures == {"q2": "down", "q3": "not in the run"}
@@ -261,7 +261,7 @@ def test_offsets_by_other_rules_are_left_out(tmp_path: Path) -> None:
     gold = golden.read(tmp_path / "manual.jsonl", "blocks")
     first_wording = LOGGED | {"query": "How does SCU unlock safety refusals?"}
     path = written(tmp_path, first_wording | {"normaliser": "ocr-7"})
-    run = read_answers(path, gold)
+    run = read_any_run(path, gold)
     assert [hit.span for hit in run.traces[0].hits] == [None, None]
     assert score_run(gold, run, ["R@5"], unit="target").scores.mean() == {"R@5": 0.5}
     assert noticed(path, gold) == [
@@ -272,7 +272,7 @@ def test_offsets_by_other_rules_are_left_out(tmp_path: Path) -> None:
         gold, judgments=tuple(replace(j, target=replace(j.target, span=Span(0, 9))) for j in gold.judgments)
     )
     with pytest.raises(InputError, match="cannot tell whether hit"):
-        score_run(placed, read_answers(path, placed), ["R@5"], unit="target")
+        score_run(placed, read_any_run(path, placed), ["R@5"], unit="target")
 
 
 def test_offsets_without_rules_are_taken_as_the_golds(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_offsets_without_rules_are_taken_as_the_golds(tmp_path: Path) -> None:
         HOTEL, judgments=(Judgment(query="q1", target=Target(document="pool", span=Span(100, 200)), grade=3),)
     )
     path = written(tmp_path, answer("q1", {"id": "c_1", "document": "pool", "offsets": [150, 900], "score": 1}))
-    scores = score_run(spans, read_answers(path, spans), ["R@5", "SpanR@5"], unit="target").scores
+    scores = score_run(spans, read_any_run(path, spans), ["R@5", "SpanR@5"], unit="target").scores
     assert scores.value("q1", "R@5") == 1.0
     assert scores.value("q1", "SpanR@5") == 0.5
     assert noticed(path, spans) == [f"{path}: no row has 'normaliser'; offsets are taken as those of karat-1"]
@@ -295,7 +295,7 @@ def test_rows_of_other_events_are_left_out_and_told(tmp_path: Path) -> None:
         {"event": "rerank.run"},
     ]
     path = written(tmp_path, *rows, {"event": "ingest.write"})
-    assert read_answers(path, HOTEL).traces[0].hits[0].id == "pool"
+    assert read_any_run(path, HOTEL).traces[0].hits[0].id == "pool"
     assert noticed(path) == [f"{path}: rows of other events are left out: 2 'ingest.write', 1 'rerank.run'"]
 
 
@@ -318,7 +318,7 @@ def test_queries_that_the_run_does_not_have_count_as_zero(tmp_path: Path) -> Non
         ("t.jsonl", '{"qid": "q1", "topk": ["pool"]}\n{"qid": "q2", "topk": ["spa"]}\n'),
     ):
         (tmp_path / name).write_text(text)
-        evaluation = score_run(HOTEL, read_answers(tmp_path / name, HOTEL), ["P@1", "RR@10"])
+        evaluation = score_run(HOTEL, read_any_run(tmp_path / name, HOTEL), ["P@1", "RR@10"])
         assert evaluation.scores.mean() == {"P@1": pytest.approx(1 / 3), "RR@10": pytest.approx(1 / 3)}
         assert evaluation.scores.count("P@1") == 3
         assert to_plain(evaluation_report(evaluation))["runs"][0]["failed"] == [
@@ -329,7 +329,7 @@ def test_queries_that_the_run_does_not_have_count_as_zero(tmp_path: Path) -> Non
 def test_answers_to_paraphrases_alone_leave_every_query_missing(tmp_path: Path) -> None:
     """Where only paraphrases were asked, each query as it stands is missing, and its score is half of theirs."""
     path = written(tmp_path, answer("q1", "pool", query="Pool hours?"), answer("q2", "wifi", query="Can I go online?"))
-    evaluation = score_run(HOTEL, read_answers(path, HOTEL), ["P@1"])
+    evaluation = score_run(HOTEL, read_any_run(path, HOTEL), ["P@1"])
     answered, missing = [("q1", 1), ("q2", 1)], [("q1", 0), ("q2", 0), ("q3", 0)]
     assert [(t.query, t.paraphrase) for t in evaluation.traces] == answered + missing
     assert {t.error for t in evaluation.traces[2:]} == {"not in the run"}
@@ -341,7 +341,7 @@ def test_a_query_of_which_only_a_paraphrase_was_asked_is_missing(tmp_path: Path)
     """Beside queries that were asked as they stand, one that was not counts as missing in every seed."""
     rows = [answer("q1", "pool", seed=seed) for seed in (1, 2)]
     rows += [answer("q2", "wifi", query="Can I go online?", seed=seed) for seed in (1, 2)]
-    run = read_answers(written(tmp_path, *rows, answer("q3", "spa", seed=1)), HOTEL)
+    run = read_any_run(written(tmp_path, *rows, answer("q3", "spa", seed=1)), HOTEL)
     missing = [(t.query, t.paraphrase, t.repeat) for t in run.traces if t.error == "not in the run"]
     assert missing == [("q2", 0, 0), ("q2", 0, 1)]
 
@@ -353,7 +353,7 @@ def test_queries_that_the_set_does_not_have_are_left_out_and_told(tmp_path: Path
     path = written(tmp_path, *rows, name=name)
     if name == "run.txt":
         path.write_text("".join(f"{row['qid']} Q0 pool 1 2.5 x\n" for row in rows))
-    run = read_answers(path, HOTEL)
+    run = read_any_run(path, HOTEL)
     assert [trace.query for trace in run.traces] == ["q1", "q2", "q3"]
     assert run.provenance.settings["not_in_golden"] == 4
     assert score_run(HOTEL, run, ["P@1"]).scores.mean() == {"P@1": pytest.approx(1 / 3)}
@@ -369,7 +369,7 @@ def test_a_run_on_other_queries_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(
         InputError, match=r"no query in common with .* the file has '7'; the golden set has 'q1', 'q2', 'q3'"
     ):
-        read_answers(tmp_path / "run", HOTEL)
+        read_any_run(tmp_path / "run", HOTEL)
 
 
 def test_strangers_are_checked_and_not_placed(tmp_path: Path) -> None:
@@ -378,9 +378,9 @@ def test_strangers_are_checked_and_not_placed(tmp_path: Path) -> None:
         HOTEL, judgments=(*HOTEL.judgments, Judgment(query="q1", target=Target(document="x", block="b"), grade=1))
     )
     rows = [answer("q1", "pool"), answer("z", "S.1.p.Bk001")]
-    assert read_answers(written(tmp_path, *rows), two).provenance.settings["not_in_golden"] == 1
+    assert read_any_run(written(tmp_path, *rows), two).provenance.settings["not_in_golden"] == 1
     with pytest.raises(InputError, match=r"line 2: topk\[0\]: 'score' is 'x', not a number"):
-        read_answers(written(tmp_path, answer("q1"), answer("z", {"id": "b", "score": "x"})), two)
+        read_any_run(written(tmp_path, answer("q1"), answer("z", {"id": "b", "score": "x"})), two)
 
 
 # By hand: which part of which document
@@ -429,8 +429,8 @@ def test_ids_that_name_a_block() -> None:
     assert both.of("c_3", "q1") == Part("c_3")
     assert both.of("S.7.p.Bk001", "q1", "z") == Part("z", "S.7", "S.7.p.Bk001")
     assert both.of("c_3", "q1", "z") == Part("z")
-    one = Parts(blocks(("q1", "a", "c_1")))
-    assert one.of("c_9", "q1") == Part("a", "", "c_9")
+    parts = Parts(blocks(("q1", "a", "c_1")))
+    assert parts.of("c_9", "q1") == Part("a", "", "c_9")
 
 
 def test_a_block_that_could_be_in_two_documents_is_refused(tmp_path: Path) -> None:
@@ -440,18 +440,18 @@ def test_a_block_that_could_be_in_two_documents_is_refused(tmp_path: Path) -> No
         "block 'S.9.p.Bk009' could be in document 'a' or 'b'; write its id as 'a#S.9.p.Bk009', or give it a 'document'"
     )
     with pytest.raises(InputError) as raised:
-        read_answers(written(tmp_path, answer("q1", "a", "S.9.p.Bk009")), gold)
+        read_any_run(written(tmp_path, answer("q1", "a", "S.9.p.Bk009")), gold)
     assert str(raised.value) == f"{tmp_path / 'traces.jsonl'}, line 1: topk[1]: {what}"
     (tmp_path / "run").write_text("q1 Q0 S.9.p.Bk009 1 2.5 x\n")
     with pytest.raises(InputError) as raised:
-        read_answers(tmp_path / "run", gold)
+        read_any_run(tmp_path / "run", gold)
     assert str(raised.value) == f"{tmp_path / 'run'}: query 'q1': {what}"
-    told = answer("q1", {"id": "S.9.p.Bk009", "doc_id": "b"}, "b#S.1.p.Bk002")
-    assert score_run(gold, read_answers(written(tmp_path, told), gold), ["RR@10"], unit="target").scores.mean() == {
+    row = answer("q1", {"id": "S.9.p.Bk009", "doc_id": "b"}, "b#S.1.p.Bk002")
+    assert score_run(gold, read_any_run(written(tmp_path, row), gold), ["RR@10"], unit="target").scores.mean() == {
         "RR@10": 0.5
     }
     around = answer("q1", "S.1.p.Bk002", doc="b")
-    assert read_answers(written(tmp_path, around), gold).traces[0].hits[0].document == "b"
+    assert read_any_run(written(tmp_path, around), gold).traces[0].hits[0].document == "b"
 
 
 # By hand: runs
@@ -459,11 +459,11 @@ def test_a_block_that_could_be_in_two_documents_is_refused(tmp_path: Path) -> No
 
 def test_a_run_of_karat_is_read_as_it_is(tmp_path: Path) -> None:
     """Also one that was zipped; a sample of the queries stays one."""
-    made = make_run(HOTEL, lambda query, k: ["pool"], Settings(sample=2), output=tmp_path / "run.jsonl")
-    assert read_answers(tmp_path / "run.jsonl", HOTEL) == read_run_file(tmp_path / "run.jsonl")
+    run = make_run(HOTEL, lambda query, k: ["pool"], Settings(sample=2), output=tmp_path / "run.jsonl")
+    assert read_any_run(tmp_path / "run.jsonl", HOTEL) == read_run_file(tmp_path / "run.jsonl")
     (tmp_path / "run.jsonl.gz").write_bytes(gzip.compress((tmp_path / "run.jsonl").read_bytes()))
-    assert read_answers(tmp_path / "run.jsonl.gz", HOTEL).provenance.fingerprint == made.provenance.fingerprint
-    assert len(made.traces) == 2
+    assert read_any_run(tmp_path / "run.jsonl.gz", HOTEL).provenance.fingerprint == run.provenance.fingerprint
+    assert len(run.traces) == 2
 
 
 @pytest.mark.parametrize(
@@ -481,7 +481,7 @@ def test_whatever_karat_score_reads_is_a_run(tmp_path: Path, name: str, text: st
     """The rank column is not trusted, and equal scores go by id, descending, as in trec_eval."""
     path = tmp_path / (name + ".gz" * zipped)
     path.write_bytes(gzip.compress(text.encode()) if zipped else text.encode())
-    run = read_answers(path, HOTEL)
+    run = read_any_run(path, HOTEL)
     assert [(hit.id, hit.score) for hit in run.traces[0].hits] == [("wifi", 3.5), ("spa", 2.5), ("pool", 2.5)]
     assert run.traces[0].text == "When does the pool open?"
     assert run.provenance.settings == {"k": 3, "paraphrases": False, "repeat": 1}
@@ -612,7 +612,7 @@ def test_what_is_wrong_is_said_with_its_line_and_a_way_out(
     path = tmp_path / "answers"
     path.write_bytes(text)
     with pytest.raises(InputError) as raised:
-        read_answers(path, HOTEL)
+        read_any_run(path, HOTEL)
     error = raised.value
     assert (error.source, error.line, error.what, error.hint) == (str(path), line, what, hint)
 
@@ -621,7 +621,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     """A file is mended in one go."""
     path = written(tmp_path, answer("q1"), {"qid": "q2"}, answer("q3", {"score": 1}))
     with pytest.raises(InputError, match=r"2 mistakes\n.*line 2: 'topk' is missing\n.*line 3: topk\[0\]: 'id'"):
-        read_answers(path, HOTEL)
+        read_any_run(path, HOTEL)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
@@ -629,9 +629,9 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path, message in ((tmp_path / "none", "no such file"), (tmp_path, "is a folder"), ("-", "is a stream")):
         with pytest.raises(InputError, match=message):
-            read_answers(path, HOTEL)
+            read_any_run(path, HOTEL)
     with pytest.raises(InputError, match="is a stream, which cannot be read twice; save the run as a file first"):
-        read_answers(tmp_path / "pipe", HOTEL)
+        read_any_run(tmp_path / "pipe", HOTEL)
 
 
 # Oracles
@@ -646,7 +646,7 @@ def test_nists_run_scores_as_in_trec_eval(tmp_path: Path, without: set[str]) -> 
     path = tmp_path / "results.test.gz"
     path.write_bytes(gzip.compress("".join(line for line in lines if line.split()[0] not in without).encode()))
     gold = golden.read(NIST / "qrels.test")
-    evaluation = score_run(gold, read_answers(path, gold), ["nDCG@10", "AP", "P@5", "RR", "R@100"])
+    evaluation = score_run(gold, read_any_run(path, gold), ["nDCG@10", "AP", "P@5", "RR", "R@100"])
     oracle = pytrec_eval.RelevanceEvaluator(gold.qrels(), {"ndcg_cut.10", "map", "P.5", "recip_rank", "recall.100"})
     run = {query: dict(scored) for query, scored in karat.read_run(path).table().items()}
     theirs = oracle.evaluate(run)
@@ -685,7 +685,7 @@ def test_a_run_scores_as_karat_score_has_it(
         path.write_text(json.dumps(run))
         traces = written(Path(folder), *(answer(query, *ids) for query, ids in ordered.items()))
         for file in (path, traces):
-            read = read_answers(file, gold)
+            read = read_any_run(file, gold)
             if not any(gold.qrels()[q].get(d) is not None for q in qrels for d in run.get(q, ())):
                 with pytest.raises(InputError, match="no document that the system returned is judged"):
                     score_run(gold, read, measures)
@@ -715,9 +715,9 @@ ROWS = [
 def test_the_order_of_the_rows_makes_no_difference(rows: list[dict[str, object]]) -> None:
     """Wordings and seeds are numbered by what they are, not by where they stand."""
     with tempfile.TemporaryDirectory() as folder:
-        run = read_answers(written(Path(folder), *rows), HOTEL)
-    found = {(t.query, t.paraphrase, t.repeat): [hit.id for hit in t.hits] for t in run.traces}
-    assert found == {
+        run = read_any_run(written(Path(folder), *rows), HOTEL)
+    lists = {(t.query, t.paraphrase, t.repeat): [hit.id for hit in t.hits] for t in run.traces}
+    assert lists == {
         ("q1", 0, 0): ["pool", "spa"], ("q1", 0, 1): ["pool", "spa"],
         ("q1", 1, 0): ["spa", "pool"], ("q1", 1, 1): ["spa", "pool"],
         ("q2", 0, 0): ["spa"], ("q2", 0, 1): ["spa"],
@@ -749,9 +749,9 @@ def test_whatever_a_file_holds_it_is_read_or_explained(rng: random.Random) -> No
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "answers")
         path.write_bytes(bytes(data))
-        run, told = None, ""
+        run, message = None, ""
         try:
-            run = read_answers(path, HOTEL)
+            run = read_any_run(path, HOTEL)
         except KaratError as error:
-            told = str(error)
-    assert str(path) in told if run is None else {trace.query for trace in run.traces} == {"q1", "q2", "q3"}
+            message = str(error)
+    assert str(path) in message if run is None else {trace.query for trace in run.traces} == {"q1", "q2", "q3"}

@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from karat.core import UsageError
+from karat.net import find_requirement
 from karat.start import Start, start_project
-from karat.start._install import find_origin, plan_install
+from karat.start._install import plan_install
 from karat.start._repository import Repository
 
 WORKFLOW = ".github/workflows/karat.yml"
@@ -34,18 +35,18 @@ def came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lines(folder: Path, *, spec: str = "", system: bool = False) -> tuple[str, ...]:
-    """Give the commands of a repository whose project is in its root."""
+    """Return the commands of a repository whose project is in its root."""
     repository = Repository(folder)
     return plan_install(repository, repository.find_requirements(folder), spec=spec, system=system).lines
 
 
 def test_an_index_is_asked_for_the_version_that_came_from_one(came: Path) -> None:
     """pip leaves no address then."""
-    assert (find_origin(), find_origin("dense")) == ("karat==9", "karat[dense]==9")
+    assert (find_requirement(), find_requirement("dense")) == ("karat==9", "karat[dense]==9")
 
 
 @pytest.mark.parametrize(
-    ("told", "installed"),
+    ("line", "installed"),
     [
         ({"url": HERE, "vcs_info": {"vcs": "git", "commit_id": "0a1b"}}, f"karat @ git+{HERE}@0a1b"),
         ({"url": HERE, "subdirectory": "a", "vcs_info": {"vcs": "git", "commit_id": "0a1b"}},
@@ -62,32 +63,32 @@ def test_an_index_is_asked_for_the_version_that_came_from_one(came: Path) -> Non
         ({"url": HERE, "vcs_info": 3}, ""), ({"url": 3}, ""), ([], ""), ({}, ""),
     ],
 )  # fmt: skip
-def test_it_comes_from_where_it_came(came: Path, told: object, installed: str) -> None:
+def test_it_comes_from_where_it_came(came: Path, line: object, installed: str) -> None:
     """The commit that runs here, or the file; nothing where that lies on this computer, or cannot be read."""
-    (came / "direct_url.json").write_text(json.dumps(told))
-    assert find_origin() == installed
+    (came / "direct_url.json").write_text(json.dumps(line))
+    assert find_requirement() == installed
 
 
 def test_what_nobody_installed_came_from_nowhere(came: Path) -> None:
     """A folder that is on the path of Python says a version, and not that an index has it."""
     (came / "INSTALLER").unlink()
-    assert find_origin() == ""
+    assert find_requirement() == ""
 
 
 def test_where_it_is_not_known_nothing_is_installed(came: Path, tmp_path: Path) -> None:
     """The command says so and fails, and so does what init says; the name karat is asked of no index."""
     (came / "direct_url.json").write_text(json.dumps({"url": "file:///srv/me/karat", "dir_info": {}}))
     (tmp_path / "new").mkdir()
-    made = start_project(Start(folder=tmp_path / "new", ci="both"))
-    todo = {step for one in made for step in one.todo}
+    files = start_project(Start(folder=tmp_path / "new", ci="both"))
+    todo = {step for file in files for step in file.todo}
     assert len(todo) == 1
     assert next(iter(todo)).startswith("karat is not on a package index yet. Pass --karat PATH_OR_URL, or edit")
     (line,) = lines(tmp_path / "new")
     job = yaml.safe_load((tmp_path / "new" / ".gitlab-ci.yml").read_text())["karat"]
     assert job["before_script"] == [line]
-    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Replace this line, for instance by python -m pip install" in done.stderr
+    process = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "Replace this line, for instance by python -m pip install" in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -153,9 +154,9 @@ def test_a_list_that_names_karat_is_installed(came: Path, tmp_path: Path, text: 
 def test_a_list_with_hashes_takes_nothing_beside_it(tmp_path: Path) -> None:
     """pip would refuse what has no hash; what is missing in the list is said."""
     (tmp_path / "requirements.txt").write_text("karat==0.3 \\\n    --hash=sha256:0\n")
-    found = plan_install(Repository(tmp_path), ["requirements.txt"])
-    assert found.lines == (f"{PIP} -r requirements.txt",)
-    assert found.notes == ("requirements.txt is locked by hashes; the pipeline needs karat[dense] there",)
+    result = plan_install(Repository(tmp_path), ["requirements.txt"])
+    assert result.lines == (f"{PIP} -r requirements.txt",)
+    assert result.notes == ("requirements.txt is locked by hashes; the pipeline needs karat[dense] there",)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def test_pip_takes_what_is_written(tmp_path: Path, environment: dict[str, str], 
     assert job["before_script"] == [line]
     command = f"{line} --dry-run --no-index --no-deps --ignore-installed --disable-pip-version-check"
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-e", "-c", command], cwd=tmp_path, env=environment | {"PATH": path}, capture_output=True, text=True
     )
-    assert "Would install karat-9" in done.stdout, done.stderr
+    assert "Would install karat-9" in process.stdout, process.stderr

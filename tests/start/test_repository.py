@@ -108,6 +108,6 @@ def test_lists_may_refer_to_each_other(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "b.txt").write_text("c\n--requirement=../requirements.txt\n-r nowhere.txt\n")
     (tmp_path.parent / "out.txt").write_text("out\n")
-    found = [line for line in Repository(tmp_path).read_requirements("requirements.txt") if not line.startswith("-")]
-    assert found[:2] == ["a", "c"]
-    assert "out" not in found
+    values = [line for line in Repository(tmp_path).read_requirements("requirements.txt") if not line.startswith("-")]
+    assert values[:2] == ["a", "c"]
+    assert "out" not in values

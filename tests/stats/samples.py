@@ -15,6 +15,6 @@ spread = differences.filter(lambda values: max(values) - min(values) > 1e-9)
 
 
 def drawn(n: int, seed: int = 0, *, zeros: float = 0.5, shift: float = 0.0) -> NDArray[np.float64]:
-    """Give n differences, about a share ``zeros`` of them 0."""
+    """Return n differences, about a share ``zeros`` of them 0."""
     rng = np.random.default_rng(seed)
     return np.where(rng.random(n) < zeros, 0.0, rng.normal(shift, 0.3, n).clip(-1, 1))

@@ -28,13 +28,13 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 
 def ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-    """Give the mean over all pairs of the clusters that were drawn."""
+    """Return the mean over all pairs of the clusters that were drawn."""
     return np.asarray(sums.sum(axis=axis) / sizes.sum(axis=axis))
 
 
 def test_three_differences_by_hand() -> None:
     """All 27 resamples of three numbers are known, and so are the shares of their means."""
-    every = [sum(one) / 3 for one in itertools.product([0.0, 0.3, 0.9], repeat=3)]
+    every = [sum(item) / 3 for item in itertools.product([0.0, 0.3, 0.9], repeat=3)]
     means = resampled_means(sample([0.0, 0.3, 0.9]), rng(), 200_000)
     for value in set(np.round(every, 9)):
         share = np.mean(np.isclose(every, value))
@@ -43,10 +43,10 @@ def test_three_differences_by_hand() -> None:
 
 def test_the_interval_by_hand() -> None:
     """Of n zeros and ones the resampled sum is binomial, and the percentiles are the binomial's."""
-    found = bootstrap([1.0] * 30 + [0.0] * 70, rng=rng(), resamples=20_000)
+    interval = bootstrap([1.0] * 30 + [0.0] * 70, rng=rng(), resamples=20_000)
     low, high = stats.binom.ppf([0.025, 0.975], 100, 0.3) / 100
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.0101)
-    assert (found.estimate, found.n, found.resamples, found.level) == (0.3, 100, 20_000, 0.95)
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.0101)
+    assert (interval.estimate, interval.n, interval.resamples, interval.level) == (0.3, 100, 20_000, 0.95)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -112,8 +112,8 @@ def test_repeats_of_one_query_are_drawn_together(method: Method) -> None:
 @given(differences, st.sampled_from(METHODS), st.floats(0.1, 0.99))
 def test_ends_lie_among_the_differences(values: list[float], method: Method, level: float) -> None:
     """The ends are in order, and neither leaves the range of what was observed."""
-    found = bootstrap(values, rng=rng(), resamples=200, level=level, method=method)
-    assert min(values) - 1e-12 <= found.low <= found.high <= max(values) + 1e-12
+    interval = bootstrap(values, rng=rng(), resamples=200, level=level, method=method)
+    assert min(values) - 1e-12 <= interval.low <= interval.high <= max(values) + 1e-12
 
 
 @quick
@@ -129,43 +129,43 @@ def test_a_wider_level_is_a_wider_interval(values: list[float], method: Method) 
 @pytest.mark.parametrize("value", [0.0, 0.1, -1 / 3])
 def test_differences_that_are_all_the_same(value: float, method: Method) -> None:
     """Where every pair says the same, the interval is that."""
-    found = bootstrap([value] * 7, rng=rng(), method=method)
-    assert (found.low, found.high) == pytest.approx((value, value), abs=1e-15)
-    assert found.excludes_zero == (value != 0)
+    interval = bootstrap([value] * 7, rng=rng(), method=method)
+    assert (interval.low, interval.high) == pytest.approx((value, value), abs=1e-15)
+    assert interval.excludes_zero == (value != 0)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_two_differences(method: Method) -> None:
     """Two pairs are enough for an interval, which is as wide as they are apart."""
-    found = bootstrap([0.0, 1.0], rng=rng(), method=method)
-    assert (found.low, found.high) == (0, 1)
+    interval = bootstrap([0.0, 1.0], rng=rng(), method=method)
+    assert (interval.low, interval.high) == (0, 1)
 
 
 def test_one_resample() -> None:
     """A single resample gives itself, corrected or not."""
     for method in METHODS:
-        found = bootstrap([0.1, 0.5, 0.9], rng=rng(), resamples=1, method=method)
-        assert found.low == found.high
+        interval = bootstrap([0.1, 0.5, 0.9], rng=rng(), resamples=1, method=method)
+        assert interval.low == interval.high
 
 
 def test_a_correction_that_runs_past_the_last_resample_stops_there() -> None:
     """A level so high that the correction has no answer gives the largest resample, and no NaN."""
     values = [0.0] * 40 + [1.0]
-    found = bootstrap(values, rng=rng(), resamples=200, level=1 - 1e-12, method="bca")
+    interval = bootstrap(values, rng=rng(), resamples=200, level=1 - 1e-12, method="bca")
     means = resampled_means(sample(values), rng(), 200)
-    assert found.high == means.max()
+    assert interval.high == means.max()
 
 
 @pytest.mark.parametrize("n", [2, 3, 7, 1000, 2**31 + 11, 3 * 2**30, 2**32 + 5])
 def test_every_index_is_equally_likely(n: int) -> None:
     """Indices are uniform, also for an n at which every third word has to be drawn again, and beyond 32 bits."""
-    found = _indices(rng(7), n, (300, 1_001))
-    assert found.shape == (300, 1_001)
-    assert found.min() >= 0
-    assert found.max() < n
-    counts = np.histogram(found, bins=min(n, 50), range=(-0.5, n - 0.5))[0]
+    result = _indices(rng(7), n, (300, 1_001))
+    assert result.shape == (300, 1_001)
+    assert result.min() >= 0
+    assert result.max() < n
+    counts = np.histogram(result, bins=min(n, 50), range=(-0.5, n - 0.5))[0]
     shares = np.diff(np.floor(np.linspace(-0.5, n - 0.5, min(n, 50) + 1))) / n
-    assert stats.chisquare(counts, shares * found.size).pvalue > 1e-3
+    assert stats.chisquare(counts, shares * result.size).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("n", [3, 5_000, 2_000_000])
@@ -183,10 +183,34 @@ def test_memory_is_bounded(n: int) -> None:
 def test_a_sample_larger_than_a_part_is_drawn_in_parts() -> None:
     """Where one resample does not fit into a part, its mean is still that of n draws."""
     n = 200_000
-    means = resampled_means(sample(drawn(n, zeros=0.0)), rng(), 60)
+    sizes = [*range(n - 1), n - 2]  # of one cluster with two values: groups are drawn only where all are of one size
+    means = resampled_means(sample(drawn(n, zeros=0.0), sizes), rng(), 60)
     sd = drawn(n, zeros=0.0).std() / np.sqrt(n)
     assert means.std() == pytest.approx(sd, rel=0.4)
     assert means.mean() == pytest.approx(drawn(n, zeros=0.0).mean(), abs=5 * sd / np.sqrt(60))
+
+
+@pytest.mark.parametrize("changed", [1, 40, 3_000, 9_999])
+def test_of_very_many_pairs_of_two_values_the_number_of_each_is_binomial(changed: int) -> None:
+    """Drawn by groups, resamples of zeros and ones are distributed exactly as if they were drawn one by one."""
+    means = resampled_means(sample(np.arange(10_000) < changed), rng(3), 20_000)
+    counts = np.rint(means * 10_000)
+    assert np.allclose(counts, means * 10_000)
+    for share in (0.025, 0.16, 0.5, 0.84, 0.975):
+        exact = stats.binom(10_000, changed / 10_000)
+        low, high = exact.ppf(max(share - 0.006, 0.0)), exact.ppf(min(share + 0.006, 1.0))
+        assert low <= np.quantile(counts, share) <= high
+
+
+@pytest.mark.parametrize("power", [1, 3])
+def test_of_very_many_pairs_mean_spread_and_skewness_are_those_of_the_bootstrap(power: int) -> None:
+    """Drawn by groups, the first three moments of the resampled means are those that theory has, also of long tails."""
+    values = rng(5).exponential(1.0, 9_000) ** power
+    means = resampled_means(sample(values), rng(), 40_000)
+    error = values.std() / np.sqrt(9_000)
+    assert means.mean() == pytest.approx(values.mean(), abs=5 * error / 200)
+    assert means.std() == pytest.approx(error, rel=0.02)
+    assert stats.skew(means) == pytest.approx(stats.skew(values) / np.sqrt(9_000), abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -31,44 +31,46 @@ def rng(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def one(before: object, after: object, rule: DropRule | None = None, clusters: object = None) -> tuple[Outcome, str]:
+def decide_alone(
+    before: object, after: object, rule: DropRule | None = None, clusters: object = None
+) -> tuple[Outcome, str]:
     """Decide on a single measure."""
-    (found,) = decide([(before, after)], rng=rng(), rule=rule, clusters=clusters)  # type: ignore[list-item,arg-type]
-    return found.outcome, found.reason
+    (verdict,) = decide([(before, after)], rng=rng(), rule=rule, clusters=clusters)  # type: ignore[list-item,arg-type]
+    return verdict.outcome, verdict.reason
 
 
 def test_a_large_drop_fails() -> None:
     """Six of ten queries fell from 1 to 0: p is 1/64, and the mean fell by 0.6, more than 5 % of 1."""
-    (found,) = decide([([1] * 10, [1] * 4 + [0] * 6)], rng=rng())
-    assert found.outcome is Outcome.FAIL
-    assert found.evidence is not None
-    assert found.evidence.p == found.adjusted == 1 / 64
-    assert (found.evidence.margin, found.evidence.difference) == (0.05, pytest.approx(-0.6))
-    assert found.reason == "dropped by 0.6, more than 0.05 (one-sided p = 0.0156)"
+    (verdict,) = decide([([1] * 10, [1] * 4 + [0] * 6)], rng=rng())
+    assert verdict.outcome is Outcome.FAIL
+    assert verdict.evidence is not None
+    assert verdict.evidence.p == verdict.adjusted == 1 / 64
+    assert (verdict.evidence.margin, verdict.evidence.difference) == (0.05, pytest.approx(-0.6))
+    assert verdict.reason == "dropped by 0.6, more than 0.05 (one-sided p = 0.0156)"
 
 
 def test_nothing_changed_passes() -> None:
     """Equal scores pass, even a single one, even where there is no margin, even at 0."""
-    assert one([0.5] * 10, [0.5] * 10) == (Outcome.PASS, "none of 10 queries changed")
-    assert one([1], [1])[0] is Outcome.PASS
-    assert one([0], [0], DropRule(absolute=0))[0] is Outcome.PASS
-    assert one([0.3], [0.1 + 0.2])[0] is Outcome.PASS
+    assert decide_alone([0.5] * 10, [0.5] * 10) == (Outcome.PASS, "none of 10 queries changed")
+    assert decide_alone([1], [1])[0] is Outcome.PASS
+    assert decide_alone([0], [0], DropRule(absolute=0))[0] is Outcome.PASS
+    assert decide_alone([0.3], [0.1 + 0.2])[0] is Outcome.PASS
 
 
 def test_a_rise_passes() -> None:
     """Queries that got better, or hardly moved, rule a drop out."""
     before = np.linspace(0.2, 0.8, 50)
-    assert one(before, before + 0.01 * np.sin(np.arange(50)))[0] is Outcome.PASS
-    assert one(before, before + 0.1)[1] == "a drop by more than 0.025 is ruled out: it is at most 0"
+    assert decide_alone(before, before + 0.01 * np.sin(np.arange(50)))[0] is Outcome.PASS
+    assert decide_alone(before, before + 0.1)[1] == "a drop by more than 0.025 is ruled out: it is at most 0"
 
 
 def test_a_significant_drop_within_the_margin_passes() -> None:
     """All of 40 queries fell a little: surely a drop, and surely one that is tolerated."""
     before = np.linspace(0.5, 1.0, 40)
-    (found,) = decide([(before, before - 0.01)], rng=rng())
-    assert found.outcome is Outcome.PASS
-    assert found.evidence is not None
-    assert found.evidence.p < 0.001
+    (verdict,) = decide([(before, before - 0.01)], rng=rng())
+    assert verdict.outcome is Outcome.PASS
+    assert verdict.evidence is not None
+    assert verdict.evidence.p < 0.001
 
 
 def test_a_few_changed_queries_are_inconclusive() -> None:
@@ -104,13 +106,13 @@ def test_what_could_have_been_shown_is_testable() -> None:
 def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
     """Wins and losses that cancel in 10 queries neither show a drop nor rule one out; 6.18 sd^2 / m^2 queries would."""
     before, after = [1, 0] * 5 + [1, 1], [0, 1] * 5 + [1, 1]
-    (found,) = decide([(before, after)], rng=rng())
-    assert found.outcome is Outcome.INCONCLUSIVE
-    assert found.reason == (
+    (verdict,) = decide([(before, after)], rng=rng())
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.reason == (
         "the mean did not move, and the drop could be as large as 0.494; "
         "a drop by more than 0.0292 is neither shown (one-sided p = 0.623) nor ruled out"
     )
-    weighed = found.evidence
+    weighed = verdict.evidence
     assert weighed is not None
     assert weighed.sd is not None
     assert weighed.needed == pytest.approx(6.18 * weighed.sd**2 / weighed.margin**2, rel=0.01)
@@ -118,18 +120,18 @@ def test_noise_is_inconclusive_with_the_number_of_queries_needed() -> None:
 
 def test_a_single_query_that_changed_is_inconclusive() -> None:
     """One query has no spread: there is no bound, and no number of queries."""
-    (found,) = decide([([1.0], [0.0])], rng=rng())
-    assert found.outcome is Outcome.INCONCLUSIVE
-    assert found.evidence is not None
-    assert (found.evidence.low, found.evidence.sd, found.evidence.needed) == (None, None, None)
+    (verdict,) = decide([([1.0], [0.0])], rng=rng())
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.evidence is not None
+    assert (verdict.evidence.low, verdict.evidence.sd, verdict.evidence.needed) == (None, None, None)
 
 
 def test_no_margin_needs_more_queries_than_there_are() -> None:
     """A margin of 0, or next to it, cannot be ruled out by any number of queries."""
     for absolute in (0.0, 1e-12):
-        found = evidence([0.0, 0.0, 0.0], [0.5, 0.0, 0.0], rng=rng(), rule=DropRule(absolute=absolute))
-        assert found.sd is not None
-        assert found.needed is None
+        result = evidence([0.0, 0.0, 0.0], [0.5, 0.0, 0.0], rng=rng(), rule=DropRule(absolute=absolute))
+        assert result.sd is not None
+        assert result.needed is None
 
 
 def test_nothing_measured_fails() -> None:
@@ -171,8 +173,8 @@ def test_a_collapse_to_nothing_is_never_tolerated() -> None:
     assert margins == pytest.approx([0.01, 0.0025, 0.009, 0.01, 0.01, 0.01, 0.05])
     assert DropRule().margin(0.005, lower_is_better=True) == 0.01
     assert DropRule(relative=0.6).margin(0.5) == 0.3
-    assert one([0.005] * 20, [0.0] * 20)[0] is Outcome.FAIL
-    assert one([0.0] * 6, [0.5] * 6)[0] is Outcome.PASS
+    assert decide_alone([0.005] * 20, [0.0] * 20)[0] is Outcome.FAIL
+    assert decide_alone([0.0] * 6, [0.5] * 6)[0] is Outcome.PASS
 
 
 def test_a_geometric_mean_is_tested_as_one() -> None:
@@ -220,10 +222,10 @@ def test_a_drop_of_exactly_the_margin_is_tolerated() -> None:
 def test_a_measure_may_point_down() -> None:
     """Where less is better, a rise is the drop."""
     before, after = [0.2] * 10, [0.2] * 4 + [0.9] * 6
-    found = evidence(before, after, rng=rng(), lower_is_better=True)
-    assert found.dropped
-    assert found.p == 1 / 64
-    assert (found.baseline, found.candidate) == (pytest.approx(0.2), pytest.approx(0.62))
+    result = evidence(before, after, rng=rng(), lower_is_better=True)
+    assert result.dropped
+    assert result.p == 1 / 64
+    assert (result.baseline, result.candidate) == (pytest.approx(0.2), pytest.approx(0.62))
     assert threshold(before, after, lower_is_better=True).outcome is Outcome.FAIL
     assert threshold(before, after).outcome is Outcome.PASS
 
@@ -232,18 +234,18 @@ def test_repeats_of_one_query_count_once() -> None:
     """Three queries asked five times each are three things that changed, not fifteen."""
     before, after = [1] * 15, [0] * 15
     labels = [f"q{i // 5}" for i in range(15)]
-    assert one(before, after)[0] is Outcome.FAIL
-    outcome, reason = one(before, after, clusters=labels)
+    assert decide_alone(before, after)[0] is Outcome.FAIL
+    outcome, reason = decide_alone(before, after, clusters=labels)
     assert outcome is Outcome.INCONCLUSIVE
     assert "3 of 3 clusters" in reason
-    assert one(before, before, clusters=iter(labels)) == (Outcome.PASS, "none of 3 clusters changed")
+    assert decide_alone(before, before, clusters=iter(labels)) == (Outcome.PASS, "none of 3 clusters changed")
 
 
 def test_the_plain_rule() -> None:
     """A mean that fell by more than 5 % fails, whatever the spread; from 0 nothing can fall; nothing measured fails."""
-    found = threshold([1, 1, 1, 0], [1, 1, 0.5, 0])
-    assert (found.outcome, found.baseline, found.candidate) == (Outcome.FAIL, 0.75, 0.625)
-    assert found.reason == "dropped by 0.125, more than 0.0375"
+    result = threshold([1, 1, 1, 0], [1, 1, 0.5, 0])
+    assert (result.outcome, result.baseline, result.candidate) == (Outcome.FAIL, 0.75, 0.625)
+    assert result.reason == "dropped by 0.125, more than 0.0375"
     assert threshold([0, 0], [0, 0.5]).reason == "rose by 0.25, no more than 0"
     assert threshold([0, 0], [0, 0]).outcome is Outcome.PASS
     assert threshold([], []).outcome is Outcome.FAIL
@@ -255,7 +257,7 @@ def test_the_plain_rule() -> None:
 def test_the_rule_is_the_specification(pairs: list[tuple[float, float]], alpha: float) -> None:
     """The outcome is that of statistics.md, section 1, put together from the functions it names."""
     before, after = np.array(pairs).T
-    (found,) = decide([(before, after)], rng=rng(), rule=DropRule(alpha=alpha))
+    (verdict,) = decide([(before, after)], rng=rng(), rule=DropRule(alpha=alpha))
     d = after - before
     margin = max(0.05 * before.mean(), min(0.01, before.mean() / 2) if before.any() else 0.01)
     p = permutation(d, rng=rng(), alternative="less").p
@@ -266,7 +268,7 @@ def test_the_rule_is_the_specification(pairs: list[tuple[float, float]], alpha: 
         expected = Outcome.PASS
     else:
         expected = Outcome.INCONCLUSIVE
-    assert found.outcome is expected
+    assert verdict.outcome is expected
 
 
 @st.composite
@@ -302,7 +304,7 @@ def test_measures_are_corrected_together(measures: list[tuple[list[float], list[
 def test_a_drop_and_its_opposite_never_both_fail(pairs: list[tuple[float, float]]) -> None:
     """No pair of runs is worse than each other."""
     before, after = np.array(pairs).T
-    assert [one(before, after)[0], one(after, before)[0]] != [Outcome.FAIL, Outcome.FAIL]
+    assert [decide_alone(before, after)[0], decide_alone(after, before)[0]] != [Outcome.FAIL, Outcome.FAIL]
 
 
 @pytest.mark.parametrize("least", [(0.5 - 1e-9, 2), (0.05, 5), (0.01, 7)])

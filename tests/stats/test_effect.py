@@ -1,4 +1,4 @@
-"""Effect sizes, wins and losses, plans and the Bayesian view: by hand, then against SciPy and statsmodels."""
+"""Effect sizes, wins and losses, and the Bayesian view: by hand, then against SciPy and statsmodels."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import differences, drawn, spread
+from samples import differences, spread
 from scipy import integrate, special, stats
-from statsmodels.stats.power import TTestPower
 
 from karat.core import UsageError
-from karat.stats import Successes, WinTieLoss, effect_size, plan, probability_better, win_tie_loss
+from karat.stats import Successes, effect_size, probability_better, win_tie_loss
+from karat.stats._effect import WinTieLoss
 from strategies import quick
 
 
 def test_effect_size_by_hand() -> None:
     """Of 1, 2, 3 the mean is two standard deviations; the correction for two degrees of freedom is 1 / sqrt(pi)."""
-    found = effect_size([1, 2, 3])
-    assert found.d_z == pytest.approx(2)
-    assert found.g_z == pytest.approx(2 / math.sqrt(math.pi))
+    effect = effect_size([1, 2, 3])
+    assert effect.d_z == pytest.approx(2)
+    assert effect.g_z == pytest.approx(2 / math.sqrt(math.pi))
 
 
 @quick
 @given(spread)
 def test_effect_size_is_t_over_the_root_of_n(values: list[float]) -> None:
     """d_z is SciPy's t / sqrt(n), and g_z is d_z times the correction by gamma functions."""
-    found, n = effect_size(values), len(values)
-    assert found.d_z == pytest.approx(stats.ttest_1samp(values, 0).statistic / math.sqrt(n), rel=1e-9, abs=1e-12)
+    effect, n = effect_size(values), len(values)
+    assert effect.d_z == pytest.approx(stats.ttest_1samp(values, 0).statistic / math.sqrt(n), rel=1e-9, abs=1e-12)
     if n > 2:
         unbiased = math.exp(special.gammaln((n - 1) / 2) - special.gammaln((n - 2) / 2)) / math.sqrt((n - 1) / 2)
-        assert found.g_z == pytest.approx(found.d_z * unbiased, rel=1e-9, abs=1e-12)
+        assert effect.g_z == pytest.approx(effect.d_z * unbiased, rel=1e-9, abs=1e-12)
     else:
-        assert found.g_z is None
+        assert effect.g_z is None
 
 
 @pytest.mark.slow
 def test_effect_size_is_unbiased() -> None:
     """Over 40,000 experiments with five queries g_z is right on average, and d_z a quarter too large."""
     draws = np.random.default_rng(1).normal(0.5, 1.0, (40_000, 5))
-    found = [effect_size(row) for row in draws[:10_000]]
-    assert np.mean([one.g_z for one in found]) == pytest.approx(0.5, abs=0.025)
-    assert np.mean([one.d_z for one in found]) == pytest.approx(0.5 * 1.2533, abs=0.03)
+    effects = [effect_size(row) for row in draws[:10_000]]
+    assert np.mean([effect.g_z for effect in effects]) == pytest.approx(0.5, abs=0.025)
+    assert np.mean([effect.d_z for effect in effects]) == pytest.approx(0.5 * 1.2533, abs=0.03)
 
 
 def test_effect_size_without_spread() -> None:
@@ -66,36 +66,9 @@ def test_wins_ties_and_losses_by_hand() -> None:
 @given(differences)
 def test_wins_and_losses_swap(values: list[float]) -> None:
     """All queries are counted once, and the other way round wins are losses."""
-    one, other = win_tie_loss(values), win_tie_loss([-value for value in values])
-    assert (one.wins, one.ties, one.losses) == (other.losses, other.ties, other.wins)
-    assert one.wins + one.ties + one.losses == len(values)
-
-
-@pytest.mark.parametrize(("sides", "alternative"), [(1, "larger"), (2, "two-sided")])
-def test_a_plan_is_that_of_statsmodels(sides: int, alternative: str) -> None:
-    """From the spread of the data, power, number of queries and detectable effect are statsmodels'."""
-    values = drawn(60, seed=3)
-    sd, peer = float(np.std(values, ddof=1)), TTestPower()
-    made = plan(values, 0.05, sides=sides)
-    assert made.sd == pytest.approx(sd)
-    assert made.power == pytest.approx(peer.power(0.05 / sd, 60, 0.05, alternative=alternative), abs=1e-9)
-    assert made.needed == math.ceil(peer.solve_power(0.05 / sd, None, 0.05, 0.8, alternative=alternative))
-    detectable = peer.solve_power(None, 60, 0.05, 0.8, alternative=alternative) * sd
-    assert made.detectable == pytest.approx(float(detectable), rel=1e-5)
-
-
-def test_a_plan_counts_clusters_once() -> None:
-    """Four equal repeats of each query need four times as many rows."""
-    values = drawn(40, seed=3)
-    once = plan(values, 0.05)
-    four = plan(np.repeat(values, 4), 0.05, clusters=np.repeat(np.arange(40), 4))
-    assert four.needed == pytest.approx(4 * once.needed, abs=8)
-
-
-def test_a_plan_needs_a_spread() -> None:
-    """From differences that are all the same nothing can be planned."""
-    with pytest.raises(UsageError, match="no spread"):
-        plan([0.1, 0.1, 0.1], 0.05)
+    first, other = win_tie_loss(values), win_tie_loss([-value for value in values])
+    assert (first.wins, first.ties, first.losses) == (other.losses, other.ties, other.wins)
+    assert first.wins + first.ties + first.losses == len(values)
 
 
 def test_probability_better_by_hand() -> None:
@@ -113,18 +86,18 @@ def test_probability_better_is_the_integral(counts: tuple[int, int, int, int]) -
     """It is the integral of one Beta density over the other's distribution, and the two ways round add up to 1."""
     treatment = Successes(good=counts[0], tried=counts[0] + counts[1])
     control = Successes(good=counts[2], tried=counts[2] + counts[3])
-    one, other = stats.beta(1 + counts[0], 1 + counts[1]), stats.beta(1 + counts[2], 1 + counts[3])
-    expected, _ = integrate.quad(lambda x: one.pdf(x) * other.cdf(x), 0, 1, points=[one.mean()], limit=200)
-    found = probability_better(treatment, control)
-    assert found == pytest.approx(expected, abs=1e-7)
-    assert found + probability_better(control, treatment) == pytest.approx(1, abs=1e-10)
+    first, other = stats.beta(1 + counts[0], 1 + counts[1]), stats.beta(1 + counts[2], 1 + counts[3])
+    expected, _ = integrate.quad(lambda x: first.pdf(x) * other.cdf(x), 0, 1, points=[first.mean()], limit=200)
+    probability = probability_better(treatment, control)
+    assert probability == pytest.approx(expected, abs=1e-7)
+    assert probability + probability_better(control, treatment) == pytest.approx(1, abs=1e-10)
 
 
 def test_probability_better_of_many() -> None:
     """A million trials each are near the normal approximation, and nothing overflows."""
-    one, other = Successes(good=500_600, tried=1_000_000), Successes(good=500_000, tried=1_000_000)
+    first, other = Successes(good=500_600, tried=1_000_000), Successes(good=500_000, tried=1_000_000)
     z = 600 / math.sqrt(2 * 1_000_000 * 0.25)
-    assert probability_better(one, other) == pytest.approx(float(stats.norm.cdf(z)), abs=1e-5)
+    assert probability_better(first, other) == pytest.approx(float(stats.norm.cdf(z)), abs=1e-5)
     assert probability_better(Successes(good=10**6, tried=10**6), Successes(good=0, tried=10**6)) == pytest.approx(1)
 
 

@@ -13,7 +13,8 @@ from samples import differences, drawn, spread
 from scipy import stats
 
 from karat.core import UsageError
-from karat.stats import Claim, non_inferior, paired_t
+from karat.stats import non_inferior, paired_t
+from karat.stats._paired import Claim
 from karat.stats._sample import Alternative
 from strategies import quick, thorough
 
@@ -22,12 +23,12 @@ ALTERNATIVES: list[Alternative] = ["two-sided", "less", "greater"]
 
 def test_t_by_hand() -> None:
     """Of 1, 2, 3 the mean is 2 and its error 1 / sqrt(3), so that t is 2 sqrt(3)."""
-    found = paired_t([1, 2, 3])
-    assert found.t == pytest.approx(2 * math.sqrt(3))
-    assert found.error == pytest.approx(1 / math.sqrt(3))
+    result = paired_t([1, 2, 3])
+    assert result.t == pytest.approx(2 * math.sqrt(3))
+    assert result.error == pytest.approx(1 / math.sqrt(3))
     t = 2 * math.sqrt(3)
-    assert found.p == pytest.approx(2 / (2 + t * t + t * math.sqrt(2 + t * t)))  # two degrees of freedom
-    assert (found.df, found.n, found.clusters) == (2, 3, None)
+    assert result.p == pytest.approx(2 / (2 + t * t + t * math.sqrt(2 + t * t)))  # two degrees of freedom
+    assert (result.df, result.n, result.clusters) == (2, 3, None)
 
 
 @pytest.mark.slow
@@ -49,9 +50,9 @@ def test_t_is_that_of_scipy(values: list[float], alternative: Alternative, level
 def test_t_of_two_runs_is_that_of_scipy(n: int) -> None:
     """On the scores of two runs it is SciPy's ttest_rel, for two queries and for thousands."""
     rng = np.random.default_rng(n)
-    one, other = rng.random(n), rng.random(n)
-    theirs = stats.ttest_rel(other, one)
-    ours = paired_t(other - one)
+    first, other = rng.random(n), rng.random(n)
+    theirs = stats.ttest_rel(other, first)
+    ours = paired_t(other - first)
     assert ours.t == pytest.approx(float(theirs.statistic), rel=1e-11)
     assert ours.p == pytest.approx(float(theirs.pvalue), rel=1e-11)
 
@@ -84,12 +85,12 @@ def test_repeats_add_nothing(values: list[float], times: int) -> None:
 def test_differences_that_are_all_the_same(value: float) -> None:
     """Rounding is no spread: t is undefined, and p is 0 or 1 by the side on which the mean is."""
     values = [value] * 30 + [value * (1 + 1e-15)]
-    found = {alternative: paired_t(values, alternative=alternative) for alternative in ALTERNATIVES}
-    assert all(one.t is None and one.error == 0 for one in found.values())
-    assert found["two-sided"].p == 0
-    assert found["greater"].p == (0 if value > 0 else 1)
-    assert found["less"].p == (1 if value > 0 else 0)
-    assert found["two-sided"].low == found["two-sided"].high == pytest.approx(value)
+    results = {alternative: paired_t(values, alternative=alternative) for alternative in ALTERNATIVES}
+    assert all(result.t is None and result.error == 0 for result in results.values())
+    assert results["two-sided"].p == 0
+    assert results["greater"].p == (0 if value > 0 else 1)
+    assert results["less"].p == (1 if value > 0 else 0)
+    assert results["two-sided"].low == results["two-sided"].high == pytest.approx(value)
 
 
 def test_no_difference_at_all() -> None:
@@ -101,19 +102,19 @@ def test_no_difference_at_all() -> None:
 @given(differences)
 def test_the_other_way_round(values: list[float]) -> None:
     """Swapping the runs mirrors everything."""
-    one, other = paired_t(values), paired_t([-value for value in values])
-    assert one.p == other.p
-    assert one.low is not None
+    first, other = paired_t(values), paired_t([-value for value in values])
+    assert first.p == other.p
+    assert first.low is not None
     assert other.high is not None
-    assert one.low == pytest.approx(-other.high, abs=1e-15)
+    assert first.low == pytest.approx(-other.high, abs=1e-15)
 
 
 def test_non_inferiority_by_hand() -> None:
     """Of 1, 2, 3 the lower bound is 2 - 2.92 / sqrt(3) = 0.314: above -1, and above -0, but all of it above -4."""
-    found = non_inferior([1, 2, 3], 0)
-    assert found.low == pytest.approx(2 - 2.919985580 / math.sqrt(3))
-    assert found.high == pytest.approx(2 + 2.919985580 / math.sqrt(3))
-    assert found.outcome is Claim.SHOWN
+    result = non_inferior([1, 2, 3], 0)
+    assert result.low == pytest.approx(2 - 2.919985580 / math.sqrt(3))
+    assert result.high == pytest.approx(2 + 2.919985580 / math.sqrt(3))
+    assert result.outcome is Claim.SHOWN
     assert non_inferior([-1, -2, -3], 0.3).outcome is Claim.REFUTED
     assert non_inferior([-1, -2, -3], 0.4).outcome is Claim.INCONCLUSIVE
     assert non_inferior([-1, -2, -3], 3.6).outcome is Claim.INCONCLUSIVE
@@ -124,19 +125,19 @@ def test_non_inferiority_by_hand() -> None:
 @given(spread, st.sampled_from([0.0, 0.01, 0.05, 0.3]), st.sampled_from([0.01, 0.05, 0.2]))
 def test_non_inferiority_is_a_shifted_t_test(values: list[float], margin: float, alpha: float) -> None:
     """Shown where SciPy's one-sided test of mean = -margin rejects, refuted where the other side does."""
-    found = non_inferior(values, margin, alpha=alpha).outcome
+    result = non_inferior(values, margin, alpha=alpha).outcome
     above = stats.ttest_1samp(values, -margin, alternative="greater").pvalue
     below = stats.ttest_1samp(values, -margin, alternative="less").pvalue
     if min(abs(above - alpha), abs(below - alpha)) > 1e-9:
         expected = Claim.SHOWN if above < alpha else Claim.REFUTED if below < alpha else Claim.INCONCLUSIVE
-        assert found is expected
+        assert result is expected
 
 
 def test_non_inferiority_of_very_little() -> None:
     """Nothing changed is non-inferior even for one query and no margin; one query that changed tells nothing."""
     assert non_inferior([0.0], 0).outcome is Claim.SHOWN
-    one = non_inferior([-0.001], 0.5)
-    assert (one.outcome, one.low, one.high) == (Claim.INCONCLUSIVE, None, None)
+    result = non_inferior([-0.001], 0.5)
+    assert (result.outcome, result.low, result.high) == (Claim.INCONCLUSIVE, None, None)
     assert non_inferior([-0.1] * 5, 0.2).outcome is Claim.SHOWN
     assert non_inferior([-0.3] * 5, 0.2).outcome is Claim.REFUTED
     assert non_inferior([-0.3] * 5, 0.2, clusters=["q"] * 5).outcome is Claim.INCONCLUSIVE

@@ -28,13 +28,13 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 
 def flipped(values: Sequence[float], alternative: Alternative) -> float:
-    """Give p by trying all signs of all values, zeros too, and adding exactly."""
+    """Return p by trying all signs of all values, zeros too, and adding exactly."""
     total = math.fsum(values)
     sums = [math.fsum(s * v for s, v in zip(signs, values, strict=True)) for signs in _signs(len(values))]
     far = {
-        "less": lambda one: one <= total + 1e-9,
-        "greater": lambda one: one >= total - 1e-9,
-        "two-sided": lambda one: abs(one) >= abs(total) - 1e-9,
+        "less": lambda value: value <= total + 1e-9,
+        "greater": lambda value: value >= total - 1e-9,
+        "two-sided": lambda value: abs(value) >= abs(total) - 1e-9,
     }[alternative]
     return sum(map(far, sums)) / len(sums)
 
@@ -92,18 +92,18 @@ def test_drawn_p_is_near_the_exact_one(alternative: Alternative) -> None:
     exact = {"less": sums <= total, "greater": sums >= total, "two-sided": np.abs(sums) >= abs(total)}[
         alternative
     ].mean()
-    found = permutation(values, rng=rng(), resamples=400_000, alternative=alternative)
-    assert not found.exact
-    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 400_000))
+    result = permutation(values, rng=rng(), resamples=400_000, alternative=alternative)
+    assert not result.exact
+    assert result.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 400_000))
 
 
 def test_sixteen_are_tried_and_seventeen_are_drawn() -> None:
     """Up to 16 non-zero differences all ways are tried; zeros do not count."""
     few, many = [0.1] * EXACT + [0.0] * 100, [0.1] * (EXACT + 1)
-    found = permutation(few, rng=rng(), alternative="greater")
-    assert (found.exact, found.resamples, found.changed, found.n, found.p) == (True, 65_536, 16, 116, 1 / 65_536)
-    found = permutation(many, rng=rng(), alternative="greater", resamples=99)
-    assert (found.exact, found.resamples, found.changed, found.p) == (False, 99, 17, 1 / 100)
+    result = permutation(few, rng=rng(), alternative="greater")
+    assert (result.exact, result.resamples, result.changed, result.n, result.p) == (True, 65_536, 16, 116, 1 / 65_536)
+    result = permutation(many, rng=rng(), alternative="greater", resamples=99)
+    assert (result.exact, result.resamples, result.changed, result.p) == (False, 99, 17, 1 / 100)
 
 
 def test_an_exact_p_uses_no_randomness() -> None:
@@ -120,9 +120,9 @@ def test_a_drawn_p_counts_the_observed_one(n: int, resamples: int) -> None:
     values = np.full(n, -0.01)
     values[0] = -n  # outweighs all others: half of the flips are as far on one side
     assert permutation(np.full(n, -1.0), rng=rng(), resamples=resamples, alternative="greater").p == 1
-    found = permutation(values, rng=rng(), resamples=resamples, alternative="less").p
-    assert 1 / (resamples + 1) <= found <= 1
-    assert found * (resamples + 1) == pytest.approx(round(found * (resamples + 1)))
+    result = permutation(values, rng=rng(), resamples=resamples, alternative="less").p
+    assert 1 / (resamples + 1) <= result <= 1
+    assert result * (resamples + 1) == pytest.approx(round(result * (resamples + 1)))
 
 
 def test_signs_are_fair_and_independent() -> None:

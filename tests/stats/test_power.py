@@ -28,7 +28,7 @@ def test_the_numbers_of_queries_in_the_specification() -> None:
 
 
 def test_the_powers_in_the_specification() -> None:
-    """72 queries, which source 002 takes for enough, have power .797; 15 detect .10 with .67, .30 or .18."""
+    """72 queries, which agent takes for enough, have power .797; 15 detect .10 with .67, .30 or .18."""
     assert round(power(72, 0.05, 0.15), 3) == 0.797
     assert power(73, 0.05, 0.15) > 0.80
     assert [round(power(15, 0.10, sd), 2) for sd in SPREADS] == [0.67, 0.30, 0.18]
@@ -68,8 +68,8 @@ def test_power_where_statsmodels_has_no_number(n: int, effect: float) -> None:
     critical = stats.t.isf(0.0005, n - 1)
 
     def density(s: float) -> float:
-        found = stats.chi.pdf(s * math.sqrt(n - 1), n - 1) * math.sqrt(n - 1)
-        return float(found * stats.norm.sf(critical * s - effect * math.sqrt(n)))
+        spread_density = stats.chi.pdf(s * math.sqrt(n - 1), n - 1) * math.sqrt(n - 1)
+        return float(spread_density * stats.norm.sf(critical * s - effect * math.sqrt(n)))
 
     width = 12 / math.sqrt(2 * (n - 1))
     expected, _ = integrate.quad(density, max(0.0, 1 - width), 1 + width, points=[1.0], limit=500, epsabs=1e-12)

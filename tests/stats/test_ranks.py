@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from karat.core import UsageError
-from karat.stats import (
-    RankChange,
+from karat.stats.ranks import (
     jaccard,
     kendall_tau,
     order_differences,
@@ -23,6 +22,7 @@ from karat.stats import (
     spearman,
     top1_changed,
 )
+from karat.stats.ranks._coefficients import RankChange
 from strategies import quick
 
 Ids = Sequence[object]
@@ -200,9 +200,11 @@ def test_arrays_and_tuples_are_lists_too() -> None:
 
 
 def ranks_over_the_union(first: Ids, second: Ids) -> tuple[list[int], list[int]]:
-    """Give the ranks of all ids in both lists; those that a list lacks come after its last, tied."""
+    """Return the ranks of all ids in both lists; those that a list lacks come after its last, tied."""
     union = list(dict.fromkeys([*first, *second]))
-    return tuple([one.index(id_) if id_ in one else len(one) for id_ in union] for one in (first, second))
+    return tuple(
+        [ranking.index(id_) if id_ in ranking else len(ranking) for id_ in union] for ranking in (first, second)
+    )
 
 
 @quick
@@ -227,13 +229,13 @@ def test_long_lists_agree_with_scipy() -> None:
 
 
 def summed(first: Ids, second: Ids, p: float, depth: int = 400) -> float:
-    """Give RBO by its definition, equation 4, as far as two long lists go."""
+    """Return RBO by its definition, equation 4, as far as two long lists go."""
     overlaps = (len({*first[:d]} & {*second[:d]}) for d in range(1, depth + 1))
     return (1 - p) * math.fsum(p ** (d - 1) * overlap / d for d, overlap in enumerate(overlaps, 1))
 
 
 def extrapolated(first: Ids, second: Ids, p: float) -> float:
-    """Give RBO depth by depth, in fractions, with each unseen id worth the agreement where its list ended."""
+    """Return RBO depth by depth, in fractions, with each unseen id worth the agreement where its list ended."""
     short, long = sorted((first, second), key=len)
     at_end = Fraction(len({*short} & {*long[: len(short)]}), len(short))
     total, agreement = 0.0, Fraction(0)
@@ -262,9 +264,9 @@ def test_rbo_is_exact_where_the_lists_go_on_alike() -> None:
 def test_rbo_lies_between_lists_that_go_on_by_half() -> None:
     """Half agree; go on with a shared id before one of each, or after it, and the extrapolated value lies between."""
     first, second = list("abcdefgh"), list("badcstuv")
-    shared, one, other = ([(name, i) for i in range(200)] for name in ("shared", "one", "other"))
-    sooner = [[x for pair in zip(shared, own, strict=True) for x in pair] for own in (one, other)]
-    later = [[x for pair in zip(own, shared, strict=True) for x in pair] for own in (one, other)]
+    shared, left, other = ([(name, i) for i in range(200)] for name in ("shared", "one", "other"))
+    sooner = [[x for pair in zip(shared, own, strict=True) for x in pair] for own in (left, other)]
+    later = [[x for pair in zip(own, shared, strict=True) for x in pair] for own in (left, other)]
     above = summed([*first, *sooner[0]], [*second, *sooner[1]], 0.9)
     below = summed([*first, *later[0]], [*second, *later[1]], 0.9)
     assert below < rbo(first, second, 0.9) < above

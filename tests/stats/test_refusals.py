@@ -18,7 +18,6 @@ from karat.stats import (
     non_inferior,
     paired_t,
     permutation,
-    plan,
     threshold,
     win_tie_loss,
 )
@@ -36,7 +35,6 @@ CALLS: dict[str, Call] = {
     "permutation": lambda d, **more: permutation(d, rng=rng(), **more),
     "paired_t": paired_t,
     "non_inferior": lambda d, **more: non_inferior(d, 0.1, **more),
-    "plan": lambda d, **more: plan(d, 0.1, **more),
 }
 UNCLUSTERED: dict[str, Call] = {"effect_size": effect_size, "win_tie_loss": win_tie_loss}
 EVERY = CALLS | UNCLUSTERED
@@ -58,7 +56,7 @@ def test_what_is_no_list_of_numbers_is_refused(call: Call, bad: object) -> None:
         call(bad)
 
 
-@pytest.mark.parametrize("call", [CALLS[name] for name in ("bootstrap", "paired_t", "plan")] + [effect_size])
+@pytest.mark.parametrize("call", [CALLS[name] for name in ("bootstrap", "paired_t")] + [effect_size])
 def test_a_spread_needs_two(call: Call) -> None:
     """Nothing with a spread is computed from no difference or one, where it would be 0 / 0 or a false certainty."""
     for few in ([], [0.5]):
@@ -96,10 +94,10 @@ def test_cluster_labels_fit_the_differences(call: Call) -> None:
 def test_sums_by_cluster() -> None:
     """Labels of any kind are added up in the order in which they first come."""
     for labels in (["b", "a", "b"], np.array([2, 1, 2]), iter([2, "a", 2])):
-        found = sample([0.25, 0.5, 0.5], labels)
-        assert found.sums.tolist() == [0.75, 0.5]
-        assert found.sizes.tolist() == [2, 1]
-        assert found.mean == pytest.approx(1.25 / 3)
+        result = sample([0.25, 0.5, 0.5], labels)
+        assert result.sums.tolist() == [0.75, 0.5]
+        assert result.sizes.tolist() == [2, 1]
+        assert result.mean == pytest.approx(1.25 / 3)
 
 
 def test_scores_of_two_runs_fit_each_other() -> None:

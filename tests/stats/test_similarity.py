@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.core import UsageError
-from karat.stats import (
+from karat.stats.ranks import (
     jaccard,
     kendall_tau,
     order_differences,
@@ -29,7 +29,7 @@ CLASSES = ("identical", "minor", "major", "incompatible")
 
 
 def source_class(tau: float, overlap: float, *, changed: bool) -> str:
-    """Give the class as document 002 computes it (lines 568 to 573)."""
+    """Return the class as agent computes it."""
     if tau >= 0.99 and overlap >= 0.95:
         return "identical"
     if tau >= 0.95 and not changed:
@@ -75,9 +75,9 @@ def test_another_first_hit_is_always_flagged() -> None:
     """In a list of a hundred the first two trade places: identical for the source's rule, not for ours."""
     first = list(range(100))
     second = [1, 0, *range(2, 100)]
-    found = rank_similarity(first, second)
-    assert source_class(found.kendall_tau, found.jaccard, changed=True) == "identical"
-    assert found.similarity_class == "major"
+    similarity = rank_similarity(first, second)
+    assert source_class(similarity.kendall_tau, similarity.jaccard, changed=True) == "identical"
+    assert similarity.similarity_class == "major"
 
 
 @pytest.mark.parametrize(
@@ -124,18 +124,18 @@ def test_what_is_no_number_has_no_class(wrong: dict[str, float]) -> None:
 @given(rankings, rankings, st.none() | st.integers(1, 11))
 def test_all_at_once_is_each_alone(first: list[int], second: list[int], k: int | None) -> None:
     """The value holds what the functions give for the lists cut at k."""
-    found = rank_similarity(first, second, k=k, p=0.8)
+    similarity = rank_similarity(first, second, k=k, p=0.8)
     top, other = first[:k], second[:k]
-    assert found.rbo == rbo(top, other, 0.8)
-    assert found.kendall_tau == kendall_tau(top, other)
-    assert found.spearman == spearman(top, other)
-    assert found.jaccard == jaccard(first, second, k) == jaccard(top, other)
-    assert found.top1_changed == top1_changed(first, second)
-    assert (found.first, found.second, found.shared) == (len(top), len(other), len({*top} & {*other}))
+    assert similarity.rbo == rbo(top, other, 0.8)
+    assert similarity.kendall_tau == kendall_tau(top, other)
+    assert similarity.spearman == spearman(top, other)
+    assert similarity.jaccard == jaccard(first, second, k) == jaccard(top, other)
+    assert similarity.top1_changed == top1_changed(first, second)
+    assert (similarity.first, similarity.second, similarity.shared) == (len(top), len(other), len({*top} & {*other}))
     directions = [change.direction for change in order_differences(top, other)]
-    assert found.order_differences == len(directions)
+    assert similarity.order_differences == len(directions)
     for direction in ("entered", "left", "up", "down"):
-        assert getattr(found, direction) == directions.count(direction)
+        assert getattr(similarity, direction) == directions.count(direction)
 
 
 def test_the_class_hears_of_the_judgments() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 TOUCHED: list[str] = []
 """What was asked of the network, by anyone in this process."""
-sys.addaudithook(lambda event, given: TOUCHED.append(f"{event} {given}") if event in _NETWORK else None)
+sys.addaudithook(lambda event, arguments: TOUCHED.append(f"{event} {arguments}") if event in _NETWORK else None)
 _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
 
 import torch  # noqa: E402 (after the ears are open)
@@ -58,7 +58,7 @@ def vectors(folder: str) -> list[list[float]]:
 
 
 def mistake(call: Callable[[], object]) -> list[str]:
-    """Give what karat says when something goes wrong."""
+    """Return what karat says when something goes wrong."""
     try:
         call()
     except KaratError as error:

@@ -27,8 +27,8 @@ def clustered(n: int, queries: int, size: int = 64) -> tuple[np.ndarray, np.ndar
     """Vectors in groups, as texts on some topics have them, and queries from the same groups."""
     rng = np.random.default_rng(7)
     centres = rng.standard_normal((30, size))
-    made = centres[rng.integers(0, 30, n + queries)] + rng.standard_normal((n + queries, size))
-    return unit(made[:n]), unit(made[n:])
+    points = centres[rng.integers(0, 30, n + queries)] + rng.standard_normal((n + queries, size))
+    return unit(points[:n]), unit(points[n:])
 
 
 def test_by_hand() -> None:
@@ -161,10 +161,10 @@ def test_the_graph_finds_nearly_all() -> None:
     pytest.importorskip("hnswlib", reason="hnswlib is not installed: the graph is UNTESTED")
     vectors, queries = clustered(5000, 100)
     exact, near = EXACT.build(vectors).search_many(queries, 10), GRAPH.build(vectors).search_many(queries, 10)
-    assert np.mean([len({*dict(one)} & {*dict(other)}) / 10 for one, other in zip(exact, near, strict=True)]) >= 0.98
-    for one, other in zip(exact, near, strict=True):
+    assert np.mean([len({*dict(best)} & {*dict(other)}) / 10 for best, other in zip(exact, near, strict=True)]) >= 0.98
+    for first, other in zip(exact, near, strict=True):
         assert other == sorted(other, key=lambda hit: (-hit[1], hit[0]))
-        assert [hit for hit in other if hit in one] == [hit for hit in one if hit[0] in dict(other)]
+        assert [hit for hit in other if hit in first] == [hit for hit in first if hit[0] in dict(other)]
 
 
 def test_the_graph_is_the_same_every_time(tmp_path: Path) -> None:
@@ -172,10 +172,10 @@ def test_the_graph_is_the_same_every_time(tmp_path: Path) -> None:
     pytest.importorskip("hnswlib", reason="hnswlib is not installed: the graph is UNTESTED")
     vectors, queries = clustered(2000, 30)
     index = GRAPH.build(vectors)
-    found = index.search_many(queries, 20)
+    hits = index.search_many(queries, 20)
     index.save(tmp_path / "graph", "f")
-    assert GRAPH.build(vectors).search_many(queries, 20) == found
-    assert GRAPH.load(tmp_path / "graph", "f", size=2000).search_many(queries, 20) == found
+    assert GRAPH.build(vectors).search_many(queries, 20) == hits
+    assert GRAPH.load(tmp_path / "graph", "f", size=2000).search_many(queries, 20) == hits
     for how, mark in ((Dense(method="hnsw", links=8), "f"), (GRAPH, "g"), (EXACT, "f")):
         with pytest.raises(InputError, match="built"):
             how.load(tmp_path / "graph", mark, size=2000)

@@ -210,7 +210,7 @@ def test_order_of_channels_changes_no_bit(channels: Any, method: Method, norm: N
     """However the channels are given, scores and order are the same."""
     fusion = Fusion(method=method, norm=norm)
     results = [fusion({name: channels[name] for name in names}) for names in permutations(channels)]
-    assert all([(h.id, h.score) for h in one] == [(h.id, h.score) for h in results[0]] for one in results)
+    assert all([(h.id, h.score) for h in result] == [(h.id, h.score) for h in results[0]] for result in results)
 
 
 @quick
@@ -218,11 +218,11 @@ def test_order_of_channels_changes_no_bit(channels: Any, method: Method, norm: N
 def test_norms_keep_the_order(values: list[float], norm: Norm) -> None:
     """For any finite scores, however large, a norm gives finite numbers from 0 up that never turn an order round."""
     values.sort(reverse=True)
-    made = NORMS[norm](values)
-    assert all(math.isfinite(value) and value >= 0 for value in made)
-    assert made == sorted(made, reverse=True)
+    scores = NORMS[norm](values)
+    assert all(math.isfinite(value) and value >= 0 for value in scores)
+    assert scores == sorted(scores, reverse=True)
     if norm == "minmax":
-        assert max(made) == 1
+        assert max(scores) == 1
 
 
 @quick
@@ -245,13 +245,13 @@ def test_to_be_found_never_hurts(channels: Any, more: Any, method: Method, norm:
 _ASK = """
 import json, sys
 from ranx import Run, fuse
-asked = json.load(sys.stdin)
-found = {}
-for method, norm, params in asked["ways"]:
-    runs = [Run(run) for run in asked["runs"]]
+request = json.load(sys.stdin)
+results = {}
+for method, norm, params in request["ways"]:
+    runs = [Run(run) for run in request["runs"]]
     fused = fuse(runs, norm=norm, method=method, params=params)
-    found[f"{method} {norm}"] = {q: dict(d) for q, d in fused.to_dict().items()}
-json.dump(found, sys.stdout)
+    results[f"{method} {norm}"] = {q: dict(d) for q, d in fused.to_dict().items()}
+json.dump(results, sys.stdout)
 """
 
 
@@ -276,10 +276,10 @@ def test_equals_ranx(python_of: Callable[[str], Path], environment: dict[str, st
         ("mnz", "rank", None, Fusion(method="combmnz", norm="rank")),
         ("wsum", "min-max", {"weights": [0.2, 0.3, 0.5]}, Fusion(method="weighted", weights=weights)),
     ]
-    asked = {"runs": runs, "ways": [way[:3] for way in ways]}
+    request = {"runs": runs, "ways": [way[:3] for way in ways]}
     env = environment | {"NUMBA_DISABLE_JIT": "1"}  # to compile takes longer than to interpret
     answer = subprocess.run(
-        [python_of("bench"), "-c", _ASK], input=json.dumps(asked), env=env, capture_output=True, text=True
+        [python_of("bench"), "-c", _ASK], input=json.dumps(request), env=env, capture_output=True, text=True
     )
     assert answer.returncode == 0, answer.stderr
     theirs = json.loads(answer.stdout)

@@ -49,13 +49,13 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[Server]:
     """A server on a port of its own."""
-    found = Server(("127.0.0.1", 0), Handler)
-    found.asked, found.keys = [], []
-    found.answers = [(200, b'{"hits": [{"id": "a", "score": 0.5}, {"id": "b", "score": 0.25}]}')]
-    threading.Thread(target=found.serve_forever, daemon=True).start()
-    yield found
-    found.shutdown()
-    found.server_close()
+    service = Server(("127.0.0.1", 0), Handler)
+    service.asked, service.keys = [], []
+    service.answers = [(200, b'{"hits": [{"id": "a", "score": 0.5}, {"id": "b", "score": 0.25}]}')]
+    threading.Thread(target=service.serve_forever, daemon=True).start()
+    yield service
+    service.shutdown()
+    service.server_close()
 
 
 def url(server: Server) -> str:
@@ -235,9 +235,9 @@ def test_headers_come_from_the_environment(server: Server, monkeypatch: pytest.M
     system.retrieve("pool?", 2)
     assert server.keys == ["hidden-word"]
     server.answers = [(403, b"no entry with hidden-word")]
-    with pytest.raises(SystemFailed, match="no entry with \\*\\*\\*") as told:
+    with pytest.raises(SystemFailed, match="no entry with \\*\\*\\*") as failure:
         system.retrieve("pool?", 2)
-    assert "hidden" not in str(told.value) + str(system.describe())
+    assert "hidden" not in str(failure.value) + str(system.describe())
     with pytest.raises(UsageError, match="OTHER_KEY is not set"):
         HttpSystem(url=url(server), headers={"X-Key": "OTHER_KEY"})
 
@@ -246,12 +246,12 @@ def test_a_tenant_goes_out_and_comes_back(server: Server) -> None:
     """The tenant is a field of the question; a hit that names another one is told apart by its path."""
     system = HttpSystem(url=url(server), tenant_field="company", tenant="owner.id")
     server.answers = [(200, b'{"hits": [{"id": "a", "score": 1, "owner": {"id": "acme"}}]}')]
-    asked = adapt(system, tenant="acme")
-    (hit,) = read_hits(asked.retrieve("pool?", 2), 2, "acme")
+    adapter = adapt(system, tenant="acme")
+    (hit,) = read_hits(adapter.retrieve("pool?", 2), 2, "acme")
     assert hit.tenant == "acme"
     assert server.asked[0]["company"] == "acme"
     with pytest.raises(SystemFailed, match="belongs to tenant 'acme', not to 'other'"):
-        read_hits(asked.retrieve("pool?", 2), 2, "other")
+        read_hits(adapter.retrieve("pool?", 2), 2, "other")
     with pytest.raises(UsageError, match="tenant_field"):
         adapt(HttpSystem(url=url(server)), tenant="acme").retrieve("pool?", 2)
 
@@ -263,12 +263,12 @@ def test_a_service_in_the_configuration(server: Server, tmp_path: Path) -> None:
     from karat.evaluation import score_run
     from karat.projects import open_project
 
-    made = GoldenSet(
+    golden_set = GoldenSet(
         documents=(Document(id="a", text="one"), Document(id="b", text="two")),
         queries=(Query(id="q", text="pool?"),),
         judgments=(Judgment(query="q", target=Target(document="b"), grade=3),),
     )
-    golden.write(made, tmp_path / "set")
+    golden.write(golden_set, tmp_path / "set")
     config = tmp_path / "karat.toml"
     config.write_text(f'[golden]\npath = "set"\n[system]\nurl = "{url(server)}"\n')
     project = open_project(tmp_path)

@@ -63,10 +63,10 @@ WORDS = st.lists(st.sampled_from(["aa", "bb", "cc", "dd", "ee"]), max_size=12)
 def test_scores_equal_another_implementation(texts: list[list[str]], query: list[str], k1: float, b: float) -> None:
     """For any texts, query and parameters, what is found has the scores of the formula, and nothing else."""
     index = Lexical(k1=k1, b=b, stemmer="none", stop_words="none").build(" ".join(text) for text in texts)
-    found = dict(index.search(" ".join(query), 100))
+    scores = dict(index.search(" ".join(query), 100))
     wanted = bm25(texts, query, k1, b)
-    assert set(found) == {number for number, score in enumerate(wanted) if score > 0}
-    for number, score in found.items():
+    assert set(scores) == {number for number, score in enumerate(wanted) if score > 0}
+    for number, score in scores.items():
         assert score == pytest.approx(wanted[number], rel=1e-5)
 
 
@@ -107,8 +107,8 @@ def test_texts_without_words_are_never_found(texts: list[str], tmp_path: Path) -
     """An index of nothing can be built, searched, saved and loaded."""
     index = Lexical().build(texts)
     index.save(tmp_path / "index", "f")
-    for one in (index, Lexical().load(tmp_path / "index", "f")):
-        assert (len(one), one.search("pool", 3)) == (len(texts), [])
+    for loaded in (index, Lexical().load(tmp_path / "index", "f")):
+        assert (len(loaded), loaded.search("pool", 3)) == (len(texts), [])
 
 
 def test_words_are_stemmed_and_stopped() -> None:
@@ -129,8 +129,8 @@ def test_composed_and_decomposed_letters_are_one() -> None:
 def test_weights_of_words() -> None:
     """Half the weight is half the score, and a weight of 0 finds nothing."""
     index = PLAIN.build(["aa bb", "bb cc"])
-    one, half = index.search_words({"aa": 1.0}, 5), index.search_words({"aa": 0.5}, 5)
-    assert half == [(0, pytest.approx(one[0][1] / 2))]
+    first, half = index.search_words({"aa": 1.0}, 5), index.search_words({"aa": 0.5}, 5)
+    assert half == [(0, pytest.approx(first[0][1] / 2))]
     assert index.search_words({"aa": 0.0}, 5) == []
     for weight in (-1.0, math.nan, math.inf):
         with pytest.raises(UsageError, match="finite numbers from 0 up"):
@@ -178,9 +178,9 @@ def test_building_twice_gives_the_same_file(tmp_path: Path) -> None:
     """The contents do not depend on the process: the vocabulary is in the order of the texts."""
     Lexical().build(TEXTS).save(tmp_path / "one", "f")
     Lexical().build(TEXTS).save(tmp_path / "two", "f")
-    with zipfile.ZipFile(tmp_path / "one") as one, zipfile.ZipFile(tmp_path / "two") as two:
-        assert {n: one.read(n) for n in one.namelist()} == {n: two.read(n) for n in two.namelist()}
-        assert bytes(np.lib.format.read_array(one.open("words.npy"))).decode().split() == [
+    with zipfile.ZipFile(tmp_path / "one") as first, zipfile.ZipFile(tmp_path / "two") as two:
+        assert {n: first.read(n) for n in first.namelist()} == {n: two.read(n) for n in two.namelist()}
+        assert bytes(np.lib.format.read_array(first.open("words.npy"))).decode().split() == [
             *("pool", "open", "six", "free", "wifi", "all", "room"),
         ]
 
@@ -276,11 +276,11 @@ def test_scores_equal_those_of_bm25s() -> None:
 @pytest.mark.parametrize(("name", "wanted"), [("scifact", 0.679), ("cranfield", 0.331), ("attack", 0.476)])
 def test_quality_on_public_data(name: str, wanted: float) -> None:
     """nDCG@10 of title and text as one document is what was computed elsewhere, within 0.01."""
-    found = golden.read(find_collection(name))
-    ids = [document.id for document in found.documents]
-    index = Lexical().build(f"{document.title} {document.text}" for document in found.documents)
-    run = {query.id: {ids[i]: score for i, score in index.search(query.text, 100)} for query in found.queries}
-    qrels = found.qrels()
+    golden_set = golden.read(find_collection(name))
+    ids = [document.id for document in golden_set.documents]
+    index = Lexical().build(f"{document.title} {document.text}" for document in golden_set.documents)
+    run = {query.id: {ids[i]: score for i, score in index.search(query.text, 100)} for query in golden_set.queries}
+    qrels = golden_set.qrels()
     if name == "cranfield":  # the expected value takes the grades as ir_datasets reads them, 4 for the best
         lines = (line.split() for line in (find_collection(name) / "cranqrel").read_text().splitlines())
         qrels = {}

@@ -214,6 +214,7 @@ def test_an_index_of_something_else_is_built_anew(tmp_path: Path, change: dict[s
     assert ask(change, "swim", 4, tmp_path) == ask(change, "swim", 4)
 
 
+@pytest.mark.slow
 def test_a_kept_pipeline_imports_little(tmp_path: Path) -> None:
     """With kept indexes neither bm25s and scipy, nor SQLite, asyncio or an HTTP client, is needed to search."""
     code = f"""
@@ -287,10 +288,10 @@ def test_chunks_that_the_embedder_does_not_read_to_the_end_are_counted() -> None
 
 def test_progress_counts_to_the_end(tmp_path: Path) -> None:
     """Cutting and embedding tell how far they are, and end with all."""
-    told: list[tuple[str, int, int]] = []
-    pipeline = Pipeline(cache=tmp_path, progress=lambda *all_of_it: told.append(all_of_it))
+    steps: list[tuple[str, int, int]] = []
+    pipeline = Pipeline(cache=tmp_path, progress=lambda *all_of_it: steps.append(all_of_it))
     pipeline.ingest(DOCUMENTS)
-    assert told == [("cutting", 4, 4), ("embedding", 0, 4), ("embedding", 4, 4)]
+    assert steps == [("cutting", 4, 4), ("embedding", 0, 4), ("embedding", 4, 4)]
 
 
 @pytest.mark.slow
@@ -312,7 +313,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         {"depth": 50},
         {"per_document": 2},
     ]
-    described = [json.dumps(Pipeline(Stages.from_table(one)).describe(), sort_keys=True) for one in stages]
+    described = [json.dumps(Pipeline(Stages.from_table(stage)).describe(), sort_keys=True) for stage in stages]
     assert len(set(described)) == len(stages)
 
 

@@ -151,9 +151,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     pytest.importorskip("httpx2", reason="httpx2 is not installed: the HTTP reranker is UNTESTED")
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    made = Server()
-    yield made
-    made.close()
+    service = Server()
+    yield service
+    service.close()
 
 
 def by_length(body: dict[str, Any]) -> dict[str, Any]:
@@ -172,13 +172,13 @@ def test_scores_come_in_the_order_of_the_chunks(server: Server, monkeypatch: pyt
     """The request is Cohere's, the key is a bearer token, and the answer's own order does not matter."""
     monkeypatch.setenv("RERANK_KEY", f" {KEY}\n")
     server.answers = [by_length]
-    made = reranker(server, model="rerank-3", key_variable="RERANK_KEY")
-    assert made("pool?", chunks("a", "abc", "ab")) == [0.01, 0.03, 0.02]
+    stage = reranker(server, model="rerank-3", key_variable="RERANK_KEY")
+    assert stage("pool?", chunks("a", "abc", "ab")) == [0.01, 0.03, 0.02]
     assert server.requests == [{"model": "rerank-3", "query": "pool?", "documents": ["a", "abc", "ab"], "top_n": 3}]
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
-    assert KEY not in repr(made) + json.dumps(made.describe())
-    assert made.describe() == {"kind": "http", "url": server.url, "model": "rerank-3", "field": "documents"}
-    made.close()
+    assert KEY not in repr(stage) + json.dumps(stage.describe())
+    assert stage.describe() == {"kind": "http", "url": server.url, "model": "rerank-3", "field": "documents"}
+    stage.close()
 
 
 def test_tei_and_voyage_are_understood(server: Server) -> None:
@@ -195,10 +195,10 @@ def test_tei_and_voyage_are_understood(server: Server) -> None:
 def test_many_chunks_go_in_batches(server: Server) -> None:
     """Each batch is a request, and the scores come together; without chunks nothing is asked."""
     server.answers = [by_length]
-    made = reranker(server, batch=2)
-    assert made("q", chunks("a", "ab", "abc", "abcd", "abcde")) == [0.01, 0.02, 0.03, 0.04, 0.05]
+    stage = reranker(server, batch=2)
+    assert stage("q", chunks("a", "ab", "abc", "abcd", "abcde")) == [0.01, 0.02, 0.03, 0.04, 0.05]
     assert [request["top_n"] for request in server.requests] == [2, 2, 1]
-    assert made("q", []) == []
+    assert stage("q", []) == []
     assert len(server.requests) == 3
 
 

@@ -14,16 +14,16 @@ from karat.text._memory import Memory
 
 def test_a_result_is_made_once_and_the_oldest_goes_first():
     """A memory of ten characters holds texts of ten characters in all, the newest."""
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
     def make(text: str) -> str:
-        made[text] += 1
+        counts[text] += 1
         return text.upper()
 
     memory = Memory[str](limit=10)
     for text in ("abcd", "efgh", "abcd", "ijkl", "efgh", "abcd"):
         assert memory.get(text, make) == text.upper()
-    assert made == {"abcd": 2, "efgh": 1, "ijkl": 1}
+    assert counts == {"abcd": 2, "efgh": 1, "ijkl": 1}
 
 
 def test_a_text_beyond_the_bound_is_not_kept():

@@ -14,6 +14,7 @@ import click
 from karat.cli._ending import guard_exit
 from karat.cli._progress import Progress, say
 from karat.config import Settings, setting_types
+from karat.files import shorten_path
 
 if TYPE_CHECKING:
     from karat.core import Run
@@ -71,9 +72,8 @@ def naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def set_parameters(project: Project, assignments: Sequence[str]) -> Project:
     """Return the project with the parameters of the command line, such as ``alpha=0.5``."""
-    import tomllib
-
-    from karat.core import UsageError
+    from karat.core import InputError, UsageError
+    from karat.files import parse_toml
 
     parameters: dict[str, Any] = {}
     for assignment in assignments:
@@ -81,8 +81,8 @@ def set_parameters(project: Project, assignments: Sequence[str]) -> Project:
         if not equals:
             raise UsageError(f"--parameter {assignment}: write NAME=VALUE, such as alpha=0.5")
         try:
-            parameters[name.strip()] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:  # a text without quotes
+            parameters[name.strip()] = parse_toml(f"value = {text}", "--parameter")["value"]
+        except InputError:  # a text without quotes
             parameters[name.strip()] = text
     return project.with_parameters(parameters) if parameters else project
 
@@ -110,6 +110,7 @@ def ask(
 
     importable(project.config.folder)
     guard_exit()
+    folder = None if output is None else Path(output).absolute()  # the system may change the current folder
     # Whatever the system prints is not part of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
         subject = project.system(system, say=say, progress=progress, **options)
@@ -118,7 +119,7 @@ def ask(
                 project,
                 settings,
                 system=subject,
-                folder=output,
+                folder=folder,
                 label=label,
                 resume=resume,
                 say=progress.say,
@@ -128,5 +129,5 @@ def ask(
             goes_on = "the same command goes on where this one was" if resume else "--resume goes on where this one was"
             say(f"interrupted; {goes_on}")
             raise
-    say(f"run saved as {path}")
+    say(f"run saved as {shorten_path(path)}")
     return SavedRun(run=run, path=path)

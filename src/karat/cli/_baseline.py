@@ -12,10 +12,11 @@ import click
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
-from karat.cli._table import emit, escaped, escaped_lines, printable, quantity, render
+from karat.cli._table import emit, escaped, printable, quantity, render, tell
+from karat.files import shorten_path
 
 if TYPE_CHECKING:
-    from karat.projects import ChosenRun
+    from karat.projects.saved_runs import ChosenRun
     from karat.schema import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
 
 _GOLDEN = click.option(
@@ -49,25 +50,28 @@ def command() -> None:
     metavar="REASON",
     is_flag=False,
     flag_value="",
-    help="Accept a run that fails its gate; the reason is recorded.",
+    help="Accept a run that fails its gate, or got worse; the reason is recorded.",
 )
 @click.option(
     "--format", type=click.Choice(["karat", "fit"]), default="karat", help="fit: write fit's baseline-metrics.json."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: what was recorded, and the rules that it suggests.")
 def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Make RUN, or the newest complete run of a project DIR, the baseline if it passes its own gate.
+    """Make RUN, or the newest complete run of the system of a project DIR, the baseline if it passes its own gate.
 
-    The run is checked against the floors of the policy and against the baseline that it replaces. A run that fails is
-    refused unless --force gives a reason to accept it. If the policy has no floors, floors and must-pass queries are
+    Runs of a project with other parameters or of another system than karat.toml has are taken by their files only. The
+    run is checked against the floors of the policy and against the baseline that it replaces. A run that fails is
+    refused unless --force gives a reason to accept it, and so is one that got worse by more than is tolerated, even if
+    that may be chance. If the policy has no floors, floors and must-pass queries are
     proposed, as TOML to paste; nothing but the baseline is written.
 
     Example: karat baseline update examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --force "first baseline"
     """
     from karat.core import UsageError
     from karat.gate import describe_growth
-    from karat.projects import accept_run, open_project, summarise_acceptance
-    from karat.runs import read_answers
+    from karat.projects import open_project
+    from karat.projects.baselines import accept_run, summarise_acceptance
+    from karat.runs import read_any_run
     from karat.schema import to_json
 
     if not runs and options["force"]:
@@ -76,7 +80,7 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     project = open_project(run.project, **pop_scoring(options))
     acceptance = accept_run(
         project,
-        read_answers(run.path, project.golden, say=say),
+        read_any_run(run.path, project.golden, say=say),
         baseline=options["file"],
         policy=options["policy"],
         force=options["force"],
@@ -92,8 +96,8 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     if as_json:
         emit(to_json(summarise_acceptance(acceptance)))
     elif proposal is not None:
-        say(f"the policy has no floors; for {project.config.folder / 'karat.toml'}, if you agree:")
-        click.echo(escaped_lines(proposal.toml), err=True)
+        say(f"the policy has no floors; for {shorten_path(project.config.folder / 'karat.toml')}, if you agree:")
+        tell(proposal.toml.rstrip("\n"))
 
 
 def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
@@ -105,13 +109,13 @@ def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
     path, *others = dict.fromkeys(runs)
     if others:
         raise UsageError(_suggest(verb, (path, *others), folder))
-    return choose_run(path, folder)
+    return choose_run(path, folder, configured=verb == "update")
 
 
 def _suggest(verb: str, runs: tuple[str, ...], folder: str | None) -> str:
     """Return the message about several runs, with the command for the newest of them if it is known."""
     from karat.core import KaratError
-    from karat.projects import newest_run
+    from karat.projects.saved_runs import newest_run
 
     problem = f"{len(runs):,} runs were given, and one is expected"
     try:
@@ -132,7 +136,8 @@ def show(directory: str | None, as_json: bool, **options: Any) -> None:
 
     Example: karat baseline show examples/hotel
     """
-    from karat.projects import open_project, read_project_baseline, summarise_baseline
+    from karat.projects import open_project
+    from karat.projects.baselines import read_project_baseline, summarise_baseline
     from karat.schema import to_json
 
     project = open_project(_choose_folder(directory, options["folder"]))
@@ -163,14 +168,15 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     Example: karat baseline diff examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl
     """
     from karat.cli._compare_text import comparison_text
-    from karat.projects import diff_baseline, open_project
-    from karat.runs import read_answers
+    from karat.projects import open_project
+    from karat.projects.baselines import diff_baseline
+    from karat.runs import read_any_run
     from karat.schema import to_json
 
     run = _choose("diff", runs, options["folder"])
     project = open_project(run.project)
-    answers = read_answers(run.path, project.golden, say=say)
-    comparison = diff_baseline(project, answers, name=run.path.name, baseline=options["file"])
+    candidate = read_any_run(run.path, project.golden, say=say)
+    comparison = diff_baseline(project, candidate, name=run.path.name, baseline=options["file"])
     emit(to_json(comparison) if as_json else comparison_text(comparison))
 
 
@@ -180,6 +186,13 @@ def diff(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 @_FILE
 @click.option("--from", "run", metavar="RUN", help="Take the new questions from a run of the same system.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@click.option(
+    "--force",
+    metavar="REASON",
+    is_flag=False,
+    flag_value="",
+    help="Drop more than half of the questions; the reason is recorded.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def rebase(directory: str | None, run: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Bring the baseline of the project in DIR to its golden set as it is now, and show what that changes.
@@ -189,13 +202,18 @@ def rebase(directory: str | None, run: str | None, dry_run: bool, as_json: bool,
 
     Example: karat baseline rebase examples/hotel --dry-run
     """
-    from karat.projects import open_project, rebase_baseline, rebase_document
-    from karat.runs import read_answers
+    from karat.projects import open_project
+    from karat.projects.baselines import rebase_baseline, rebase_document
+    from karat.projects.saved_runs import find_run
+    from karat.runs import read_any_run
     from karat.schema import to_json
 
     project = open_project(_choose_folder(directory, options["folder"]))
-    answers = None if run is None else read_answers(run, project.golden, say=say)
-    result = rebase_baseline(project, baseline=options["file"], run=answers, write=not dry_run)
+    path = None if run is None else find_run(run, golden=project.config.folder, say=say)
+    candidate = None if path is None else read_any_run(path, project.golden, say=say)
+    result = rebase_baseline(
+        project, baseline=options["file"], run=candidate, write=not dry_run, force=options["force"]
+    )
     document = rebase_document(result, project.golden)
     emit(to_json(document) if as_json else _render_rebase(document))
     if not result.is_needed:
@@ -257,7 +275,10 @@ def _render(summary: BaselineSummary) -> str:
     lines = [f"{printable(summary.name)}, recorded {day}, {_describe_size(summary)}"]
     if summary.rebased:
         lines.append(f"brought to a later version of the golden set on {escaped(summary.rebased)}")
-    lines += [f"accepted although it failed its gate: {escaped(summary.forced)}"] if summary.forced else []
+    if summary.shrunk:
+        lines.append(f"rebased although it lost many questions: {escaped(summary.shrunk)}")
+    lines += [f"accepted although it did not pass its gate: {escaped(summary.forced)}"] if summary.forced else []
+    lines += [f"accepted although inconclusive: {escaped(reason)}" for reason in summary.inconclusive]
     parts = [f"  {escaped(key)}: {escaped(str(value))}" for key, value in flatten(summary.system).items()]
     return "\n\n".join(["\n".join(lines), render(rows), "\n".join(parts)]).rstrip()
 

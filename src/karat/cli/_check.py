@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._asking import ask, naming_options, set_parameters
-from karat.cli._gate import emit_decision
+from karat.cli._gate import deliver, emit_decision
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import bold, emit, escaped
 
@@ -40,8 +40,16 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
 
     Example: karat check examples/hotel
     """
+    from karat.files import refuse_input
     from karat.golden.lint import check_configured
-    from karat.projects import find_baseline, gate_run, open_project, project_policy, report_document
+    from karat.projects import (
+        find_baseline,
+        gate_run,
+        open_project,
+        project_policy,
+        report_document,
+        require_writable,
+    )
     from karat.schema import GoldenErrors, to_plain
 
     project = set_parameters(open_project(folder, **pop_scoring(options)), options["parameters"])
@@ -50,8 +58,13 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         errors = to_plain(GoldenErrors(lint=report.document()))
         emit(json.dumps(errors, allow_nan=False) if options["as_json"] else _errors(report, folder))
         context.exit(2)
-    project_policy(project, options["policy"])  # a mistake in either is reported before anything is asked
-    find_baseline(project, options["baseline"])
+    refuse_input(options["reports"] or project.config.folder / "reports", "--reports", folder=True)
+    # A mistake is reported before anything is asked; and what the system does to files does not change the decision.
+    policy = project_policy(project, options["policy"])
+    baseline = find_baseline(project, options["baseline"])
+    reports = None if options["no_report"] else Path(options["reports"] or project.config.folder / "reports").absolute()
+    if reports is not None:
+        require_writable(reports)
     saved = ask(
         project,
         project.settings(),
@@ -60,16 +73,22 @@ def command(context: click.Context, /, folder: str, **options: Any) -> None:
         label=options["label"],
         resume=options["resume"],
     )
-    result = gate_run(project, saved.run, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    result = gate_run(
+        project, saved.run, policy=policy, baseline=baseline, alone=baseline is None, seed=options["seed"]
+    )
     document = report_document(result, file=saved.path.name, lint=report.document())
-    if not options["no_report"]:
-        _write_reports(Path(options["reports"] or project.config.folder / "reports"), document)
-    emit_decision(document, project.config.folder, as_json=options["as_json"])
-    context.exit(document.verdict.exit_code)
+    code = deliver(
+        document,
+        lambda: _write_reports(reports, document),
+        lambda: emit_decision(document, saved.path, as_json=options["as_json"]),
+    )
+    context.exit(code)
 
 
-def _write_reports(folder: Path, document: DecisionDocument) -> None:
+def _write_reports(folder: Path | None, document: DecisionDocument) -> None:
     """Write the reports for people, and the decision, from which every other report is rendered."""
+    if folder is None:  # --no-report
+        return
     from karat.cli._report import write_report
     from karat.projects import name_reports
     from karat.reports import render_html, render_json, render_markdown

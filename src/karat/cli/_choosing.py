@@ -7,22 +7,27 @@ from typing import TYPE_CHECKING
 from karat.cli._progress import say
 
 if TYPE_CHECKING:
-    from karat.projects import ChosenRun
+    from karat.projects.saved_runs import ChosenRun
 
 _NAMED = 5
 
 
-def choose_run(path: str, folder: str | None) -> ChosenRun:
-    """Return the run to use; for a folder it is the newest complete run, and a note says which one that is."""
-    from karat import projects
+def choose_run(path: str, folder: str | None, *, configured: bool = False) -> ChosenRun:
+    """Return the run to use; for a folder it is the newest complete run, and a note says which one that is.
 
-    run = projects.choose_run(path, golden=folder)
+    With ``configured`` it is the newest of the system that karat.toml configures.
+    """
+    from karat.projects import saved_runs
+
+    run = saved_runs.choose_run(path, golden=folder, configured=configured)
     for reason in run.passed_over[:_NAMED]:
         say(f"passed over: {reason}")
     if len(run.passed_over) > _NAMED:
         say(f"passed over: {len(run.passed_over) - _NAMED:,} more")
+    if run.namesakes:
+        say(saved_runs.describe_namesakes(path, run.path, run.namesakes))
     for note in run.future[:_NAMED]:
         say(f"{note}, which is in the future; it is ordered by the time of its file")
     if run.newest:
-        say(f"the newest complete run is {run.path}")
+        say(f"the newest complete run{' of the configured system' if configured else ''} is {run.path}")
     return run

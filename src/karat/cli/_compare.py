@@ -42,11 +42,12 @@ def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options:
     from karat.cli._compare_text import comparison_text
     from karat.core import UsageError
     from karat.projects import compare_runs, find_project, open_project
+    from karat.projects.saved_runs import find_run
     from karat.schema import to_json
 
     if len(runs) > 2 and (options["by"] or options["per_query"]):
         raise UsageError("--by and --per-query are for two runs; compare two at a time")
-    project = open_project(folder or find_project(runs[0]), **pop_scoring(options))
+    project = open_project(folder or find_project(find_run(runs[0])), **pop_scoring(options))
     with Progress() as progress:
         comparison = compare_runs(
             runs, project=project, say=say, progress=lambda *far: progress("comparing", *far), **options

@@ -47,7 +47,7 @@ def _columns(pair: ComparedPair, correction: str) -> list[str]:
 
 
 def _p_names(correction: str) -> list[str]:
-    return ["p", *([f"p {_CORRECTIONS[correction]}"] if _CORRECTIONS[correction] else []), "p t"]
+    return ["two-sided p", *([f"p {_CORRECTIONS[correction]}"] if _CORRECTIONS[correction] else []), "p t"]
 
 
 def _p_values(test: ComparedMeasure, correction: str) -> list[str]:
@@ -98,7 +98,17 @@ def _conclusion(pair: ComparedPair, comparison: ComparisonDocument) -> str:
         parts.append(
             f"no difference{between} is shown in {rest}, which does not mean that there is none: see karat power"
         )
-    return "; ".join(parts)
+    drops = [test for test in tests if test.measure in unclear and _direction(test) == "worse"]
+    return "\n".join(filter(None, ["; ".join(parts), _explain_gate(drops, comparison.alpha)]))
+
+
+def _explain_gate(drops: Sequence[ComparedMeasure], alpha: float) -> str:
+    """Return the p of the gate for drops that only its one-sided test can show, so that it is not contradicted."""
+    halves = {test.measure: test.p / 2 for test in drops if test.p is not None and test.p / 2 <= alpha}
+    if not halves:
+        return ""
+    values = ", ".join(f"{name} {_p(p)}" for name, p in halves.items())
+    return f"the gate looks for drops only: its one-sided p, before correction, is half of the two-sided one: {values}"
 
 
 def _direction(test: ComparedMeasure) -> str:

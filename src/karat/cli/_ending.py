@@ -38,7 +38,7 @@ def guard_exit() -> None:
 def leave(code: int) -> NoReturn:
     """End the process with an exit code that no exit handler can change."""
     _ending.code = code
-    sys.exit(code)
+    raise SystemExit(code)  # not by sys.exit, which the system may have replaced
 
 
 def _exit(status: Any) -> NoReturn:

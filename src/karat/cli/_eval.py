@@ -58,7 +58,7 @@ def command(folder: str, **options: Any) -> None:
     Example: karat eval examples/hotel -m nDCG@10 -m R@5
     """
     from karat.cli._eval_text import evaluation_text
-    from karat.evaluation import deepest_cutoff, evaluation_report, score_run
+    from karat.evaluation import deepest_cutoff, describe_order, evaluation_report, score_run
     from karat.gate import describe_growth
     from karat.projects import open_project, require_scorable
     from karat.schema import to_json
@@ -72,6 +72,7 @@ def command(folder: str, **options: Any) -> None:
     evaluation = score_run(project.golden, run, measures, **project.scoring)
     for note in describe_growth(evaluation, "run"):
         say(note)
+    caveats = (*caveats, *describe_order(evaluation.traces))
     shown = {"per_query": options["per_query"], "success": options["success"], "caveats": caveats}
     if options["as_json"]:
         emit(to_json(evaluation_report(evaluation, **shown)))
@@ -92,9 +93,10 @@ def _check_options(options: dict[str, Any]) -> None:
 def _read_run(project: Project, path: str) -> Run:
     """Return an existing run, which may be on an earlier version of the golden set of the project."""
     from karat.projects import require_complete
-    from karat.runs import read_answers
+    from karat.projects.saved_runs import find_run
+    from karat.runs import read_any_run
 
-    run = read_answers(path, project.golden, say=say)
+    run = read_any_run(find_run(path, golden=project.config.folder, say=say), project.golden, say=say)
     require_complete(project.golden, run)
     return run
 

@@ -55,8 +55,8 @@ def _wordings(run: EvaluatedRun) -> str:
     rows = [["wording", *run.measures, "queries"]]
     for place, cells in enumerate(run.wordings):
         means = [number(cell.mean) for cell in cells.values()]
-        asked = str(max(cell.total for cell in cells.values()))
-        rows.append([f"paraphrase {place}" if place else "query", *means, asked])
+        total = str(max(cell.total for cell in cells.values()))
+        rows.append([f"paraphrase {place}" if place else "query", *means, total])
     return render(rows)
 
 
@@ -87,8 +87,8 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     if run.unfound:
         shown = ", ".join(map(printable, run.unfound[:_SHOWN]))
         more = ", ..." if len(run.unfound) > _SHOWN else ""
-        asked = total - len(evaluation.unanswerable)
-        notes.append(f"{len(run.unfound):,} of {asked:,} found nothing relevant: {shown}{more}")
+        answerable = total - len(evaluation.unanswerable)
+        notes.append(f"{len(run.unfound):,} of {answerable:,} found nothing relevant: {shown}{more}")
     if evaluation.unanswerable:
         count = f"{len(evaluation.unanswerable):,} of {total:,} queries"
         notes.append(f"{count} have no answer, which TrueEmpty and FalseHits measure; other measures leave them out")
@@ -100,8 +100,8 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
     missed = {*run.unfound, *evaluation.failures} - evaluation.unanswerable
     answered = {trace.query for trace in evaluation.traces if trace.hits or trace.error}
     empty = set(evaluation.queries) - answered - evaluation.unanswerable
-    asked = total - len(evaluation.unanswerable)
-    notes += hints(evaluation.scores.mean(), len(missed), asked, empty=len(empty))
+    answerable = total - len(evaluation.unanswerable)
+    notes += hints(evaluation.scores.mean(), len(missed), answerable, empty=len(empty))
     for name, cell in run.measures.items():
         notes += _depth(evaluation, name)
         reasons = {reason: count for reason, count in cell.missing.items() if reason not in (ANSWERABLE, UNANSWERABLE)}
@@ -120,6 +120,6 @@ def _depth(evaluation: Evaluation, measure: str) -> list[str]:
     depth = deepest_cutoff([measure])
     if not k or depth <= k:
         return []
-    asked = f"{k} were asked for: --k {depth}"  # a run from elsewhere does not say how many
-    reason = asked if evaluation.provenance.versions else f"the longest list of the run has {k}"
+    request = f"{k} were asked for: --k {depth}"  # a run from elsewhere does not say how many
+    reason = request if evaluation.provenance.versions else f"the longest list of the run has {k}"
     return [f"{measure} looks at {depth} hits, but {reason}"]

@@ -9,7 +9,9 @@ from typing import Any
 import click
 
 from karat.cli._choice import Choice
-from karat.cli._table import emit, escaped
+from karat.cli._output import write_output
+from karat.cli._progress import say
+from karat.cli._table import emit, emit_data, escaped
 
 _METHODS = ["rrf", "isr", "weighted", "combsum", "combmnz"]
 
@@ -51,28 +53,27 @@ def command(runs: tuple[str, ...], **options: Any) -> None:
 
     Example: karat fuse bm25.txt dense.txt --method rrf --k 60 -o hybrid.txt
     """
-    from karat.files import write_file
     from karat.golden import read_runs
     from karat.systems import Fusion, format_trec, fuse
 
     _check_usage(runs, options)
     ranked = read_runs(runs, passages=False)
     for note in ranked.notes:
-        click.echo(f"karat: {escaped(note)}", err=True)
+        say(note)
     runs = ranked.files
-    _check_runs(runs, options["output"])
+    _check_runs(runs)
     weights = _weights(runs, options["weights"])
     fusion = Fusion(method=options["method"], k=options["k"], weights=weights, norm=options["norm"])
     fused = fuse(dict(zip(runs, ranked.tables, strict=True)), fusion, depth=options["depth"])
     text = "".join(format_trec(fused, tag=fusion.method))
     if options["output"] is None:
-        emit(text, nl=False)
+        emit_data(text)
         return
-    write_file(options["output"], text)
+    write_output(options["output"], text)
     counts = {"queries": len(fused), "hits": sum(map(len, fused.values()))}
     if options["as_json"]:
-        done = {"written": options["output"], "runs": runs, **fusion.describe(), "depth": options["depth"], **counts}
-        emit(json.dumps(done, allow_nan=False))
+        summary = {"written": options["output"], "runs": runs, **fusion.describe(), "depth": options["depth"], **counts}
+        emit(json.dumps(summary, allow_nan=False))
     else:
         emit(f"{escaped(options['output'])}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
 
@@ -89,18 +90,14 @@ def _check_usage(runs: tuple[str, ...], options: dict[str, Any]) -> None:
         raise UsageError("--json prints what was done; name the file of the run with --output")
 
 
-def _check_runs(runs: tuple[str, ...], output: str | None) -> None:
-    """Refuse a single run of a folder, a run that is named twice, and an output that is one of the runs."""
+def _check_runs(runs: tuple[str, ...]) -> None:
+    """Refuse a single run of a folder, and a run that is named twice."""
     from karat.core import UsageError
 
     if len(runs) < 2:
         raise UsageError(f"one run cannot be fused, and {runs[0]} is the only one; name two or more")
     if repeated := [run for run in runs if runs.count(run) > 1]:
         raise UsageError(f"{repeated[0]} appears twice; name it once, with a weight if it should count for more")
-    if output and os.path.isfile(output):  # noqa: PTH113 (pathlib raises on odd names)
-        for run in runs:
-            if os.path.exists(run) and os.path.samefile(run, output):  # noqa: PTH110, PTH121 (the same)
-                raise UsageError(f"--output {output} would overwrite an input; choose another name")
 
 
 def _weights(runs: tuple[str, ...], text: str | None) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, style
+from karat.core import KaratError
+from karat.files import shorten_path
 
 if TYPE_CHECKING:
     from karat.schema import DecisionDocument
@@ -49,7 +52,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
     """
     from karat.projects import gate_run, open_project, report_document
-    from karat.runs import read_answers
+    from karat.runs import read_any_run
 
     if options["shown"] is not None:
         _emit_policy(options["folder"] or run, options["shown"] or options["policy"], as_json=options["as_json"])
@@ -58,11 +61,11 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
         raise click.UsageError("name a run, or a project for its newest run")
     chosen = choose_run(run, options["folder"])
     project = open_project(chosen.project, **pop_scoring(options))
-    answers = read_answers(chosen.path, project.golden, say=say)
-    result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    candidate = read_any_run(chosen.path, project.golden, say=say)
+    result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     document = report_document(result, file=chosen.path.name)
-    emit_decision(document, project.config.folder, as_json=options["as_json"])
-    context.exit(document.verdict.exit_code)
+    code = deliver(document, lambda: emit_decision(document, chosen.path, as_json=options["as_json"]))
+    context.exit(code)
 
 
 def _emit_policy(place: str | None, name: str | None, *, as_json: bool) -> None:
@@ -84,17 +87,31 @@ def _is_project(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("karat.toml", "golden.toml"))
 
 
-def emit_decision(document: DecisionDocument, folder: Path, *, as_json: bool) -> None:
-    """Print a decision, as JSON or for people; ``folder`` is the project's."""
+def deliver(document: DecisionDocument, *outputs: Callable[[], None]) -> int:
+    """Print and write what a decision is to be shown as, and return the exit code, which is the decision's.
+
+    What cannot be written is reported. It is an error only of a run that would have passed: a failure stays one.
+    """
+    code: int = document.verdict.exit_code
+    for output in outputs:
+        try:
+            output()
+        except KaratError as error:
+            say(str(error))
+            code = code or error.exit_code
+    return code
+
+
+def emit_decision(document: DecisionDocument, run: Path, *, as_json: bool) -> None:
+    """Print a decision, as JSON or for people; ``run`` is the file of the run."""
     from karat.reports import render_json, render_text
 
     if as_json:
         emit(render_json(document), nl=False)
     else:
-        emit(render_text(document, folder=_as_typed(folder), style=style()))
+        emit(render_text(document, run=_as_typed(run), style=style()))
 
 
-def _as_typed(folder: Path) -> str:
-    """Return a folder as a user would type it here."""
-    here, path = Path.cwd(), folder.resolve()
-    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
+def _as_typed(file: Path) -> str:
+    """Return a path as a user would type it here."""
+    return shlex.quote(str(shorten_path(file.absolute())))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._progress import say
 from karat.cli._table import bold, emit, escaped, printable, render
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _progress(golden: GoldenSet) -> None:
     large = len(golden.documents) + len(golden.judgments) > _LARGE
     if large and sys.stderr is not None and sys.stderr.isatty():
         counts = f"{len(golden.documents):,} documents and {len(golden.judgments):,} judgments"
-        click.echo(f"karat: checking {counts}", err=True)
+        say(f"checking {counts}")
 
 
 def _explain(name: str, as_json: bool) -> None:

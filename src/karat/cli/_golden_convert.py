@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from karat.cli._output import write_set
+from karat.cli._progress import say
 from karat.cli._table import emit, escaped
 
 if TYPE_CHECKING:
@@ -31,9 +33,9 @@ def command(source: str, destination: str, to: str, from_: str | None, documents
     from karat.schema import GoldenConversion, to_json
 
     gold = golden.open_set(source, from_, documents=documents)
-    lost = golden.write(gold, destination, to)
+    lost = write_set(gold, destination, to)
     for note in (*gold.notes, *lost):
-        click.echo(f"karat: {escaped(note)}", err=True)
+        say(note)
     document = GoldenConversion(
         written=destination,
         format=to,

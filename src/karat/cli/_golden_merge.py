@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from karat.cli._output import write_set
+from karat.cli._progress import say
 from karat.cli._table import emit, escaped, printable, render
 
 if TYPE_CHECKING:
@@ -43,9 +45,9 @@ def command(
     else:
         merged = golden.merge(golden.open_set(set_), files, annotator=annotator, date=date)
         if output:
-            golden.write(merged.golden, output)
+            write_set(merged.golden, output, option="--output")
     for note in (*merged.golden.notes, *merged.notes):
-        click.echo(f"karat: {escaped(note)}", err=True)
+        say(note)
     document = merged.document()
     emit(to_json(document) if as_json else _text(document, set_ if in_place else output))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from karat.cli._progress import say
 from karat.cli._table import emit, escaped
 
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
@@ -42,6 +43,7 @@ def command(
     """
     from karat import golden
     from karat.core import GoldenSet, UsageError
+    from karat.files import refuse_input
     from karat.schema import GoldenPool, to_json
 
     if as_json and output is None:
@@ -56,10 +58,11 @@ def command(
     strangers = {query for run in ranked.tables for query in run} - gold.query_by_id.keys() if source else set()
     notes = [] if set_ or source is None else [f"the golden set is that of {source}"]
     for note in (*notes, *ranked.notes, *_notes(rows, len(strangers))):
-        click.echo(f"karat: {escaped(note)}", err=True)
+        say(note)
     if output is None:
         emit(golden.pool_text(rows), nl=False)
         return
+    refuse_input(output)
     golden.write_pool(output, rows)
     counts = GoldenPool(pairs=len(pairs), unjudged=unjudged, written=len(rows))
     line = f"{escaped(output)}: {len(rows):,} of {len(pairs):,} pairs, {unjudged:,} not judged yet"

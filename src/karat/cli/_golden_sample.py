@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from karat.cli._output import write_set
+from karat.cli._progress import say
 from karat.cli._table import emit, escaped, printable
 
 if TYPE_CHECKING:
@@ -33,9 +35,9 @@ def command(set_: str, destination: str, n: int, stratify: str | None, seed: int
 
     gold = golden.open_set(set_)
     sample = golden.sample(gold, n, stratify=stratify, seed=seed)
-    lost = golden.write(sample, destination, to)
+    lost = write_set(sample, destination, to)
     for note in (*gold.notes, *lost):
-        click.echo(f"karat: {escaped(note)}", err=True)
+        say(note)
     groups = Counter(getattr(query, stratify) for query in sample.queries) if stratify else Counter[str]()
     document = GoldenSample(
         written=destination, queries=tuple(query.id for query in sample.queries), groups=dict(groups)

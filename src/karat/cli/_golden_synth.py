@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from karat.cli._output import write_set
+from karat.cli._progress import say
 from karat.cli._table import emit, escaped
 
 
@@ -50,9 +52,9 @@ def command(
         documents = golden.read_documents(Path(sources[0]), reading)
         reading.finish()
         for note in reading.notes():
-            click.echo(f"karat: {escaped(note)}", err=True)
+            say(note)
         gold = golden.synthesise(documents, per_document, name=Path(destination).name)
-    golden.write(gold, destination)
+    write_set(gold, destination)
     document = GoldenSynthesis(
         written=destination,
         documents=len(gold.documents),

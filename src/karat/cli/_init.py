@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._table import bold, emit, escaped, printable
+from karat.cli._table import bold, emit, escaped, printable, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def command(folder: str, **options: Any) -> None:
     from karat.start import Start, start_project
 
     if not options["yes"] and not options["as_json"]:
-        options = {**options, **_answers(options)}
+        options = {**options, **_ask_options(options)}
     start = Start(
         folder=Path(folder),
         documents=Path(options["documents"]) if options["documents"] else None,
@@ -61,7 +61,7 @@ def command(folder: str, **options: Any) -> None:
     emit(json.dumps(_document(results), allow_nan=False) if options["as_json"] else _text(start, results))
 
 
-def _answers(options: dict[str, Any]) -> dict[str, str]:
+def _ask_options(options: dict[str, Any]) -> dict[str, str]:
     """Ask for the options that were not given; each answer is checked at once."""
     from karat.core import UsageError
 
@@ -79,35 +79,33 @@ def _answers(options: dict[str, Any]) -> dict[str, str]:
     if open_ and sys.stdin is None:
         raise nobody
     try:
-        return {
-            name: click.prompt(**prompt, value_proc=_check_answer(name), err=True) for name, prompt in open_.items()
-        }
+        return {name: click.prompt(**prompt, value_proc=_check_reply(name), err=True) for name, prompt in open_.items()}
     except click.Abort:
         if sys.stdin.isatty():
             raise  # somebody changed their mind
-        click.echo(err=True)  # ends the line of the question
+        tell("")  # ends the line of the question
         raise nobody from None
 
 
-def _check_answer(question: str) -> Callable[[str], str]:
+def _check_reply(question: str) -> Callable[[str], str]:
     """Return a function that cleans an answer, or raises click.UsageError, so that the question is repeated."""
     from karat.core import UsageError
     from karat.start import Start
 
-    def clean(answer: str) -> str:
-        answer = answer.strip()
-        if question == "documents" and answer:
-            path = Path(os.path.expanduser(answer))  # noqa: PTH111 (pathlib raises for an unknown user)
+    def clean(reply: str) -> str:
+        reply = reply.strip()
+        if question == "documents" and reply:
+            path = Path(os.path.expanduser(reply))  # noqa: PTH111 (pathlib raises for an unknown user)
             if not path.exists():
                 raise click.UsageError(f"{path}: no such file or folder")
             return str(path)
         if question != "documents":
             try:
-                choice: Any = {question: answer}
+                choice: Any = {question: reply}
                 Start(folder=Path(), **choice)
             except UsageError as error:
                 raise click.UsageError(str(error)) from None
-        return answer
+        return reply
 
     return clean
 

@@ -11,9 +11,10 @@ import traceback
 import click
 
 from karat.cli._ending import leave
-from karat.cli._table import escaped, silence
+from karat.cli._table import escaped, silence, tell
 from karat.cli._verbs import Verbs
-from karat.core import KaratError, __version__
+from karat.core import InputError, KaratError, __version__
+from karat.files import record_reads
 
 _SECTIONS = {
     "Start": ("init", "golden"),
@@ -68,7 +69,8 @@ def _run(arguments: list[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # print ids that the terminal's encoding lacks
     try:
-        with cli.make_context("karat", arguments) as context:
+        _require_folder()
+        with record_reads(), cli.make_context("karat", arguments) as context:
             code = cli.invoke(context)
             return code if isinstance(code, int) else 0
     except click.exceptions.Exit as exit_:
@@ -76,22 +78,43 @@ def _run(arguments: list[str]) -> int:
     except click.ClickException as error:
         message = io.StringIO()
         error.show(file=message)
-        click.echo("\n".join(map(escaped, message.getvalue().split("\n"))), nl=False, err=True)
+        tell(message.getvalue(), nl=False)
         return error.exit_code
     except KaratError as error:
-        click.echo("karat: " + "\n".join(map(escaped, error.lines)), err=True)
+        lines = "\n".join(map(escaped, error.lines))
+        tell(f"karat: {lines}")
         if arguments[:1] == ["check"] and os.environ.get("GITHUB_ACTIONS") == "true":
             from karat.reports import annotation  # without a decision there is no report that shows the reason
 
-            click.echo(annotation("error", "karat", "\n".join(map(escaped, error.lines))), err=True)
+            tell(annotation("error", "karat", lines), commands=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return 130
+    except RecursionError:
+        hint = "if nothing there has hundreds of levels, this is a bug in karat"
+        tell(f"karat: something in the input is nested too deep; {hint}")
+        return 2
     except BrokenPipeError:
         silence()  # the reader of a help text has closed the pipe; whatever a verb prints goes through emit()
         return 3 if arguments[:1] and arguments[0] in _DECIDING and not {"-h", "--help"} & {*arguments} else 0
-    except Exception:
+    except BaseException as error:
         # Python's own exit code would be 1, which a CI job would take for a failed gate.
-        traceback.print_exc()
-        click.echo("karat: this is a bug in karat, not in your input; please report the traceback above", err=True)
+        tell(traceback.format_exc(), nl=False)
+        tell(f"karat: {_blame(error)}")
         return 3
+
+
+def _blame(error: BaseException) -> str:
+    """Return who has to mend an error. karat itself raises nothing that is not an Exception."""
+    if isinstance(error, Exception):
+        return "this is a bug in karat, not in your input; please report the traceback above"
+    return f"code of the system under test raised {type(error).__name__}; see the traceback above"
+
+
+def _require_folder() -> None:
+    """Refuse to work in a folder that was removed: every path that is not absolute would be nowhere."""
+    try:
+        os.getcwd()  # noqa: PTH109 (the same)
+    except OSError as error:
+        hint = "change into a folder that exists, such as with 'cd ~'"
+        raise InputError(f"the current folder cannot be used: {error.strerror}", hint=hint) from None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli._progress import say
+from karat.cli._progress import Progress, say
 from karat.cli._table import emit, printable, render
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def command(as_json: bool, **options: Any) -> None:
         _print_gate(as_json, **options)
         return
     from karat.core import UsageError
-    from karat.gate import Aim
+    from karat.gate.power import Aim
     from karat.projects import plan_power
     from karat.schema import to_json
 
@@ -104,9 +104,15 @@ def _print_gate(as_json: bool, **options: Any) -> None:
     for name, key in (("--against", "against"), ("--measure", "measures"), ("--sd", "sd"), ("--n", "n")):
         if options[key]:
             raise UsageError(f"{name} does not go with --gate, which simulates the project's baseline and policy")
-    plan = plan_gate_power(
-        options["folder"] or ".", policy=options["policy"], run=options["run"], runs=options["runs"], say=say
-    )
+    with Progress() as progress:
+        plan = plan_gate_power(
+            options["folder"] or ".",
+            policy=options["policy"],
+            run=options["run"],
+            runs=options["runs"],
+            say=progress.say,
+            progress=progress,
+        )
     emit(to_json(plan) if as_json else _gate_text(plan))
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from typing import Any
 
 import click
 
-from karat.cli._table import escaped
+from karat.cli._table import escaped, tell
 
 
 def say(text: str) -> None:
-    """Print a message on standard error, unless its reader has gone."""
-    with suppress(BrokenPipeError):
-        click.echo(f"karat: {escaped(text)}", err=True)
+    """Print a message on standard error."""
+    tell(f"karat: {escaped(text)}")
 
 
 class Progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,12 @@ import click
 
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
+from karat.cli._output import make_parents
 from karat.cli._progress import say
 from karat.cli._scoring import scoring_options
-from karat.cli._table import emit
+from karat.cli._table import emit, emit_data
 from karat.config import SCORING
+from karat.files import shorten_path
 
 if TYPE_CHECKING:
     from karat.schema import DecisionDocument
@@ -71,51 +73,55 @@ def command(path: str, **options: Any) -> None:
 
     from karat.core import UsageError
     from karat.projects import name_reports
+    from karat.projects.saved_runs import find_run
     from karat.reports import read_document
 
     chosen, day = _format(options), _day(options["date"])
     if options["output"] == "":
         raise UsageError("--output is empty; name a file, or - for standard output")
+    path = str(find_run(path, golden=options["folder"], say=say))
     document = None if Path(path).is_dir() else read_document(path)
     path_is_run = document is None
     if document is None:
-        document, folder, inputs = _decide(path, day, options)
+        document, folder = _decide(path, day, options)
     else:
         _refuse_gate(options)
         document = msgspec.structs.replace(document, created=day or document.created)
-        folder, inputs = Path() if path == "-" else Path(path).parent, [Path(path)]
+        folder = Path() if path == "-" else Path(path).parent
     if chosen == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
-        _spare("GITHUB_STEP_SUMMARY", summary, inputs)
+        _spare("GITHUB_STEP_SUMMARY", summary)
     text = _renderer(chosen, comment=options["comment"])(document)
     target = options["output"] or "-"
     if options["output"] is None and chosen == "html":
         own = "" if path == "-" or path_is_run else Path(path).name
         target = str(next(iter(name_reports(folder, document, {"html": text}, decision=own))))
     if target == "-":
-        emit(text, nl=False)
+        _print(text, chosen)
     else:
-        _spare("--output", target, inputs)
+        _spare("--output", target)
         write_report(target, text)
     if chosen == "github":
         _summarise(document)
 
 
-def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[DecisionDocument, Path, list[Path]]:
-    """Decide on a run; return the document, the folder of its reports, and the files that it is made from."""
-    from karat.projects import baseline_path, gate_run, open_project, report_document
-    from karat.runs import read_answers
+def _print(text: str, format: str) -> None:
+    if format in ("github", "json"):
+        emit(text, nl=False, commands=format == "github")
+    else:
+        emit_data(text)
+
+
+def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[DecisionDocument, Path]:
+    """Decide on a run; return the document, and the folder of its reports."""
+    from karat.projects import gate_run, open_project, report_document
+    from karat.runs import read_any_run
 
     chosen = choose_run(run, options["folder"])
     project = open_project(chosen.project, **{name: options[name] for name in SCORING})
-    answers = read_answers(chosen.path, project.golden, say=say)
-    result = gate_run(project, answers, policy=options["policy"], baseline=options["baseline"])
-    config = project.config
-    inputs = [chosen.path, baseline_path(project, options["baseline"])]
-    inputs += [config.golden / document.path for document in project.golden.documents if document.path]
-    inputs += [config.documents] if config.documents is not None else []
-    if config.golden != config.folder:  # otherwise the reports lie there too, beside the files of the set
-        inputs.append(config.golden)
-    return report_document(result, created=day, file=chosen.path.name), config.folder / "reports", inputs
+    candidate = read_any_run(chosen.path, project.golden, say=say)
+    result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"])
+    folder = shorten_path(project.config.folder / "reports")
+    return report_document(result, created=day, file=chosen.path.name), folder
 
 
 def _refuse_gate(options: Mapping[str, Any]) -> None:
@@ -132,13 +138,14 @@ def _refuse_gate(options: Mapping[str, Any]) -> None:
             raise UsageError(f"--{name} is for a run, and this is a decision; name the run to decide again")
 
 
-def _spare(option: str, target: str, inputs: Sequence[Path]) -> None:
+def _spare(option: str, target: str) -> None:
     """Refuse to overwrite what the report is made from, or a file whose name no report should have."""
     from karat.core import UsageError
+    from karat.files import refuse_input
 
-    path = Path(target).resolve()
-    if path.name in _INPUTS or any(path.is_relative_to(input_.resolve()) for input_ in inputs):
-        raise UsageError(f"{option} {target} is a part of what the report is made from; choose another name")
+    if Path(target).name.casefold() in _INPUTS:
+        raise UsageError(f"{option} {target} is a name of what a report is made from; choose another name")
+    refuse_input(target, option)
 
 
 def _format(options: Mapping[str, Any]) -> str:
@@ -187,27 +194,23 @@ def _renderer(format: str, *, comment: bool) -> Callable[[DecisionDocument], str
 
 def write_report(path: str, text: str) -> None:
     """Write a report, and print where."""
-    from karat.core import InputError
     from karat.files import write_file
 
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", source=path) from None
+    make_parents(path)
     write_file(path, text)
-    say(f"report saved as {path}")
+    say(f"report saved as {shorten_path(Path(path))}")
 
 
 def _summarise(document: DecisionDocument) -> None:
     """Add the summary to the file that GitHub reads after the step; outside of GitHub do nothing."""
     from karat.core import InputError
+    from karat.files import append_file
     from karat.reports import render_summary
 
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path:
         return
     try:
-        with Path(path).open("a", encoding="utf-8", newline="") as file:
-            file.write(render_summary(document))
+        append_file(Path(path), render_summary(document).encode())
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=path) from None

@@ -8,7 +8,7 @@ import click
 
 from karat.cli._choosing import choose_run
 from karat.cli._progress import Progress
-from karat.cli._table import emit, escaped
+from karat.cli._table import emit, escaped, tell
 
 _MEASURE = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as nDCG@10; can be repeated."
@@ -37,7 +37,7 @@ def list_(folder: str, measures: tuple[str, ...], last: int, as_json: bool) -> N
     Example: karat runs list examples/hotel --last 5 -m nDCG@5
     """
     from karat.cli._runs_text import listing_text
-    from karat.projects import list_runs
+    from karat.projects.saved_runs import list_runs
     from karat.schema import to_json
 
     with Progress() as progress:
@@ -58,10 +58,10 @@ def show(run: str, golden: str | None, measures: tuple[str, ...], as_json: bool)
     Example: karat runs show examples/hotel
     """
     from karat.cli._runs_text import details_text
-    from karat.projects import describe_saved_run, find_run
+    from karat.projects.saved_runs import describe_saved_run
     from karat.schema import to_json
 
-    chosen = choose_run(str(find_run(run, golden=golden)), golden)
+    chosen = choose_run(run, golden)
     details = describe_saved_run(chosen.path, measures, golden=chosen.project)
     emit(to_json(details) if as_json else details_text(details))
 
@@ -82,7 +82,7 @@ def prune(folder: str, keep: int, dry_run: bool, yes: bool, as_json: bool) -> No
     """
     from karat.cli._runs_text import pruning_text
     from karat.core import UsageError
-    from karat.projects import prune_runs
+    from karat.projects.saved_runs import prune_runs
     from karat.schema import to_json
 
     pruning = prune_runs(folder, keep=keep, dry_run=True)
@@ -91,7 +91,7 @@ def prune(folder: str, keep: int, dry_run: bool, yes: bool, as_json: bool) -> No
             if sys.stdin is None or not sys.stdin.isatty():
                 raise UsageError(f"{len(pruning.removed):,} runs would be removed; add --yes, or --dry-run to see them")
             for run in pruning.removed:
-                click.echo(escaped(run.file), err=True)
+                tell(escaped(run.file))
             click.confirm(f"Remove these {len(pruning.removed):,} runs?", abort=True, err=True)
         pruning = prune_runs(folder, keep=keep)
     emit(to_json(pruning) if as_json else pruning_text(pruning))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,18 @@ _SHOWN = 5
 def listing_text(listing: RunListing) -> str:
     """Return the runs as a table, with notes on those that could not be scored."""
     rows = [["run", "date", "branch", *listing.measures, "queries", "failed"]]
+    titles = Counter(run.title for run in listing.runs)
     for run in listing.runs:
         means = [number(run.measures.get(name)) if run.measures else "-" for name in listing.measures]
         rows.append(
-            [_name(run), run.date, printable(run.branch or "-", 24), *means, f"{run.queries:,}", f"{run.failed:,}"]
+            [
+                _name(run, titles[run.title] > 1),
+                run.date,
+                printable(run.branch or "-", 24),
+                *means,
+                f"{run.queries:,}",
+                f"{run.failed:,}",
+            ]
         )
     notes = [f"{printable(Path(run.file).name, 80)}: {escaped(run.note)}" for run in listing.runs if run.note]
     if any(run.is_baseline for run in listing.runs):
@@ -33,9 +42,11 @@ def listing_text(listing: RunListing) -> str:
     return "\n\n".join([render(rows, left=3), *(["\n".join(notes)] if notes else [])])
 
 
-def _name(run: SavedRun) -> str:
+def _name(run: SavedRun, is_shared: bool) -> str:
+    """Return the title of a run, with its file if others have the same title, its state, and the baseline's mark."""
+    file = f" {printable(Path(run.file).name, 80)}" if is_shared else ""
     state = "" if run.state == "complete" else f" ({run.state})"
-    return f"{printable(run.title, 48)}{state}{' *' if run.is_baseline else ''}"
+    return f"{printable(run.title, 48)}{file}{state}{' *' if run.is_baseline else ''}"
 
 
 def details_text(details: RunDetails) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._output import write_output
 from karat.cli._process import tune
 from karat.cli._table import bold, emit, number, printable, render
 
@@ -93,9 +94,7 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     else:
         text = _text(report, unmatched=[run.name for run in scores if run.judged_retrieved == 0])
     if output not in (None, "-", "/dev/stdout"):
-        from karat.files import write_file
-
-        write_file(output, click.unstyle(text) + "\n")
+        write_output(output, click.unstyle(text) + "\n")
     else:
         emit(text)
 
@@ -113,11 +112,6 @@ def _check_usage(inputs: list[str], options: dict[str, Any]) -> None:
         paths.append(inputs[0])  # once for the judgments, and once for the field
     if paths.count("-") > 1:
         raise UsageError("standard input (-) can be read only once; write it to a file first")
-    output = options["output"]
-    if output and os.path.isfile(output):  # noqa: PTH113 (pathlib raises on odd names)
-        for path in paths:
-            if os.path.exists(path) and os.path.samefile(path, output):  # noqa: PTH110, PTH121 (the same)
-                raise UsageError(f"--output {output} would overwrite an input; choose another name")
 
 
 def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[Scores]:

@@ -23,9 +23,9 @@ def command(run: str, query: str, golden: str | None, baseline: str | None, as_j
     Example: karat show examples/hotel Q1
     """
     from karat.cli._show_text import query_text
-    from karat.projects import find_run, show_query
+    from karat.projects import show_query
     from karat.schema import to_json
 
-    chosen = choose_run(str(find_run(run, golden=golden)), golden)
+    chosen = choose_run(run, golden)
     shown = show_query(chosen.path, query, golden=chosen.project, baseline=baseline)
     emit(to_json(shown) if as_json else query_text(shown))

@@ -25,6 +25,8 @@ def query_text(shown: ShownQuery) -> str:
 
 
 def _expected(shown: ShownQuery) -> str:
+    if not shown.answerable:
+        return "expected: nothing, since the question has no answer"
     if not shown.expected:
         return "expected: nothing is judged"
     was = ["was"] if shown.baseline is not None else []
@@ -89,5 +91,6 @@ def _scores(shown: ShownQuery) -> str:
 
 def _reasons(shown: ShownQuery) -> str:
     if not shown.reasons:
-        return coloured("every relevant document was returned above the cutoffs", "green")
+        right = "every relevant document was returned above the cutoffs" if shown.answerable else "nothing was returned"
+        return coloured(right, "green")
     return "\n".join(f"- {escaped(reason)}" for reason in shown.reasons)

@@ -1,33 +1,38 @@
-"""Plain-text output: aligned tables, colours only on a terminal, and no control characters from input."""
+"""Whatever the command line prints: aligned tables, colours only on a terminal, and nothing from outside that acts.
+
+Every verb prints by :func:`emit` and :func:`tell`, which no character of a terminal and no command of a CI gets past.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
-from karat.reports import COLOUR, PLAIN, Style, align, escaped, number, printable, quantity
+from karat.reports import COLOUR, PLAIN, Style, align, defuse, escaped, number, printable, quantity, show_safely
 
 __all__ = [
     "bold",
     "coloured",
     "emit",
+    "emit_data",
     "escaped",
-    "escaped_lines",
     "number",
     "printable",
     "quantity",
     "render",
     "silence",
     "style",
+    "tell",
 ]
 
 
-def escaped_lines(text: str) -> str:
-    """Return a text of several lines with each line escaped."""
-    return "\n".join(map(escaped, text.rstrip("\n").split("\n")))
+_CI = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "TEAMCITY_VERSION")
+"""Variables that a CI sets, whose log may be read for commands."""
 
 
 def style() -> Style:
@@ -58,8 +63,58 @@ def render(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     return "\n".join([bold(head), *lines])
 
 
-def emit(text: str | bytes, *, nl: bool = True) -> None:
-    """Print a result on standard output, with a line end if ``nl``."""
+def tell(text: str, *, nl: bool = True, commands: bool = False) -> None:
+    """Print a message of one or more lines on standard error, without secrets; see :func:`emit` for ``commands``.
+
+    A message that cannot be printed, because its reader has gone or the disk is full, does not change the exit code.
+    """
+    from karat.net import hide_secrets
+
+    with suppress(OSError):
+        click.echo(show_safely(hide_secrets(text), commands=commands), nl=nl, err=True)
+
+
+def emit(text: str, *, nl: bool = True, commands: bool = False) -> None:
+    """Print a text or JSON on standard output, with a line end if ``nl``.
+
+    What a terminal or a CI would act on is escaped as in JSON, so that JSON still means the same. With ``commands`` the
+    lines are commands for a CI.
+    """
+    _print(show_safely(text, commands=commands, styled=style() is COLOUR), nl=nl)
+
+
+def emit_data(data: str) -> None:
+    """Print lines that another program reads, such as CSV, as they are.
+
+    On a terminal they are escaped. In the log of a CI, lines that it might take for commands are refused.
+    """
+    if sys.stdout is not None and sys.stdout.isatty():
+        emit(data, nl=False)
+        return
+    _refuse_commands(data)
+    # As bytes, so that the output does not depend on the encoding and the line ends of the terminal.
+    _print(data.encode("utf-8", "backslashreplace"), nl=False)
+
+
+def _refuse_commands(data: str) -> None:
+    from karat.core import UsageError
+
+    on_ci = any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in _CI)
+    if on_ci and not _is_file() and (safe := defuse(data)) != data:
+        pairs = zip(safe.split("\n"), data.split("\n"), strict=True)
+        line = next(shown for shown, line in pairs if shown != line)
+        raise UsageError(f"the CI would take a line of the output for a command: {printable(line)}; write it to a file")
+
+
+def _is_file() -> bool:
+    """Whether standard output is a file, which no CI reads."""
+    try:
+        return stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except (AttributeError, OSError, ValueError):  # none, closed, or not a stream of the system
+        return False
+
+
+def _print(text: str | bytes, *, nl: bool) -> None:
     from karat.core import InputError
 
     try:

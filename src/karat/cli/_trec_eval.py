@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from karat.cli._process import tune
-from karat.cli._table import emit
+from karat.cli._table import emit_data, tell
 
 _VERSION = "9.0.8"
 _LEFT_OUT = {
@@ -41,7 +41,7 @@ def _complete(argument: str, names: list[str], ctx: click.Context) -> str:
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001 (click's signature)
     if value and not ctx.resilient_parsing:
-        click.echo(f"trec_eval version {_VERSION}", err=True)  # where trec_eval prints it
+        tell(f"trec_eval version {_VERSION}")  # where trec_eval prints it
         ctx.exit()
 
 
@@ -143,5 +143,4 @@ def command(qrels: str, run: str, **options: Any) -> None:
 
     if qrels == run == "-":
         raise UsageError("standard input (-) can be read only once; write it to a file first")
-    # As bytes, so that the output does not depend on the encoding and the line ends of the terminal.
-    emit(trec_eval(qrels, run, **options).encode(), nl=False)
+    emit_data(trec_eval(qrels, run, **options))

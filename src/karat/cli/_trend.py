@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from karat.cli._progress import Progress
 from karat.cli._table import emit
-
-if TYPE_CHECKING:
-    from karat.experiments import Trend
 
 
 @click.command("trend", short_help="Show how quality changed from run to run.")
@@ -57,20 +52,18 @@ def command(
         )
     report = trend_document(trend)
     if svg is not None:
-        _check_target(svg, paths, trend)
+        _check_target(svg)
         write_report(svg, trend_svg(report))
     emit(to_json(report) if as_json else trend_text(report))
     if not report.histories and not report.apart:
         raise InputError("no run could be read", source=paths[0] if paths else golden or ".")
 
 
-def _check_target(svg: str, paths: Iterable[str], trend: Trend) -> None:
+def _check_target(svg: str) -> None:
     """Refuse to write over what the trend is made from: a run or a document may have any name."""
     from karat.core import UsageError
+    from karat.files import refuse_input
 
-    target, config = Path(svg).resolve(), trend.project.config
-    folders = {folder.resolve() for folder in (config.golden, config.documents) if folder} - {config.folder.resolve()}
-    runs = {Path(path).resolve() for path in paths}
-    # A link may lead to a run.
-    if target in runs or target.suffix.lower() != ".svg" or any(target.is_relative_to(folder) for folder in folders):
-        raise UsageError(f"--svg {svg} is a part of what the trend is made from; choose another name")
+    refuse_input(svg, "--svg")
+    if Path(svg).resolve().suffix.lower() != ".svg":
+        raise UsageError(f"--svg {svg} leads to a file that does not end with .svg; choose another name")

@@ -41,7 +41,7 @@ def _chart(history: TrendHistory, measures: Sequence[str]) -> Chart:
     days = zip(_days(history.runs), history.runs, strict=True)
     return Chart(
         title=f"{_asked(history)}{_span(history.runs)}",
-        labels=[f"{day.rstrip('*')} {run.run}" for day, run in days],
+        labels=[f"{day.rstrip('*')} {run.title}" for day, run in days],
         lines=_lines(history.runs, measures),
         marks={place: words for place, run in enumerate(history.runs) if (words := _set_change(run))},
     )
@@ -67,7 +67,7 @@ def _history(history: TrendHistory, measures: Sequence[str]) -> str:
     rows = [["date", "run", "queries", *(line.name for line in lines), "changed since the run before"]]
     for place, (day, run) in enumerate(zip(_days(runs), runs, strict=True)):
         numbers = ["-" if (value := line.values[place]) is None else line.format(value) for line in lines]
-        rows.append([day, printable(run.run), _queries(run), *numbers, _changed(run)])
+        rows.append([day, printable(run.title, 48), _queries(run), *numbers, _changed(run)])
     head = f"{bold(_asked(history).removesuffix('; '))}\n" if history.asked else ""
     return f"{head}{render(_pad_last(rows), left=2)}" + (f"\n\n{_trends(lines)}" if len(runs) > 1 else "")
 
@@ -97,7 +97,7 @@ def _apart(runs: Sequence[TrendOtherRun]) -> str:
         return ""
     rows = [["date", "run", "golden set", "queries"]]
     rows += [
-        [day, printable(run.run), printable(_golden(run.golden)), f"{run.queries:,}"]
+        [day, printable(run.title, 48), printable(_golden(run.golden)), f"{run.queries:,}"]
         for day, run in zip(_days(runs), runs, strict=True)
     ]
     title = bold("on another golden set, without a question of this one, and not scored")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -9,6 +10,36 @@ from typing import Any
 import click
 
 from karat.core import did_you_mean
+
+_LIMIT = "max_bytes"
+_WITHOUT = ("measures", "trec-eval")
+"""The first reads no file, and the second has the options of trec_eval and no others."""
+
+
+def _limit_option() -> click.Option:
+    """Return the option that all verbs have that read files."""
+    text = "Read files and sets of up to so many bytes, unpacked, such as 8G.  [default: 2G]"
+    return click.Option(
+        ["--max-bytes"], metavar="SIZE", help=text, expose_value=False, is_eager=True, callback=_set_limit
+    )
+
+
+def _set_limit(context: click.Context, _: click.Parameter, size: str | None) -> None:
+    """Set the limit while the verb runs, also for what it starts."""
+    from karat.files import VARIABLE, parse_size
+
+    if size is None or context.resilient_parsing:
+        return
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(parse_size(size, "--max-bytes"))
+    context.call_on_close(lambda: _restore(VARIABLE, before))
+
+
+def _restore(variable: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(variable, None)
+    else:
+        os.environ[variable] = value
 
 
 class Verbs(click.Group):
@@ -42,6 +73,9 @@ class Verbs(click.Group):
         if name not in self.verbs:
             return None
         command: click.Command = import_module(self.verbs[name]).command
+        has_limit = any(option.name == _LIMIT for option in command.params)
+        if not (has_limit or name in _WITHOUT or isinstance(command, click.Group)):
+            command.params.append(_limit_option())
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:

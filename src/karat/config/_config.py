@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import tomllib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, cast
 from karat.config._scoring import CHOICES, SCORING, Scoring
 from karat.config._settings import setting_types
 from karat.core import InputError, did_you_mean, shorten
-from karat.files import decode, read_bytes
+from karat.files import read_toml
 
 _TABLES = ("golden", "pipeline", "system", "eval", "gate")
 _GOLDEN = ("path", "format", "documents", "profile")
@@ -74,18 +74,11 @@ class Config:
 def read_config(folder: Path) -> Config:
     """Return the configuration of a folder. A folder without one is taken as a golden set, with all defaults."""
     own, shared = folder / "karat.toml", folder / "pyproject.toml"
-    if own.is_file():
-        return _read_tables(folder, _read_toml(own), str(own))
-    if shared.is_file() and (table := _read_toml(shared).get("tool", {}).get("karat")):
+    if os.path.lexists(own):  # a link that leads nowhere must not mean the defaults
+        return _read_tables(folder, read_toml(own), str(own))
+    if shared.is_file() and (table := read_toml(shared).get("tool", {}).get("karat")):
         return _read_tables(folder, table, f"{shared}, [tool.karat]")
     return Config(folder=folder if folder.is_dir() else folder.parent, golden=folder)
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(decode(read_bytes(path), str(path)))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not valid TOML: {error}", source=str(path)) from None
 
 
 def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
@@ -154,8 +147,8 @@ def _write_eval(config: EvalConfig) -> dict[str, Any]:
     table = {name: getattr(config, name) for name in ("system", "tenant")}
     changed = {name: value for name, value in table.items() if value != getattr(EvalConfig(), name)}
     lists = {"measures": list(config.measures), "parameters": dict(config.parameters)}
-    given = {name: value for name, value in lists.items() if value}
-    return {**given, **changed, **config.scoring, **config.settings}
+    entries = {name: value for name, value in lists.items() if value}
+    return {**entries, **changed, **config.scoring, **config.settings}
 
 
 def resolve_key(key: str) -> str:

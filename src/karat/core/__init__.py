@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from karat.core._errors import GateFailed, InputError, KaratError, MeasureError, SystemFailed, UsageError, did_you_mean
-from karat.core._measure import MEASURES, Definition, Measure, Parameter, Undefined, Value
+from karat.core._measure import MEASURES, Definition, Measure, Parameter, Undefined
 from karat.core._registry import Registry
 from karat.core._version import __version__
 
 if TYPE_CHECKING:
+    from karat.core._drafts import make_hit, make_judgment
     from karat.core._golden import (
         GRADES,
         NORMALISER,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
     from karat.core._run import Origin, Provenance, Run, Trace
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
-    from karat.core._values import check_id, shorten, unwrap
+    from karat.core._values import check_id, format_ms, shorten, unwrap
 
 __all__ = [
     "GRADES",
@@ -65,12 +66,14 @@ __all__ = [
     "Undefined",
     "Unit",
     "UsageError",
-    "Value",
     "__version__",
     "average",
     "check_id",
     "did_you_mean",
     "document_of",
+    "format_ms",
+    "make_hit",
+    "make_judgment",
     "shorten",
     "unwrap",
 ]
@@ -78,7 +81,7 @@ __all__ = [
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
-    **dict.fromkeys(("check_id", "shorten", "unwrap"), "_values"),
+    **dict.fromkeys(("check_id", "format_ms", "shorten", "unwrap"), "_values"),
     **dict.fromkeys(
         (
             "GRADES",
@@ -97,6 +100,7 @@ _HOME = {
         "_golden",
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
+    **dict.fromkeys(("make_hit", "make_judgment"), "_drafts"),
     **dict.fromkeys(("Origin", "Provenance", "Run", "Trace"), "_run"),
 }
 

@@ -17,6 +17,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST = 100
+"""Characters of a name for which a similar one is sought: the time grows with the product of their lengths."""
+
 
 class KaratError(Exception):
     """A mistake that the user can correct; ``exit_code`` is what the CLI exits with."""
@@ -78,6 +81,8 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["ndcg"])
     ''
     """
-    by_folded = {name.lower(): name for name in names}
+    if len(word) > _LONGEST:
+        return ""
+    by_folded = {name.lower(): name for name in names if len(name) <= _LONGEST}
     matches = difflib.get_close_matches(word.lower(), by_folded, n=3, cutoff=0.6)
     return f", did you mean {' or '.join(repr(by_folded[name]) for name in matches)}?" if matches else ""

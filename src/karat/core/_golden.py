@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from statistics import median_low
 from typing import Any, Literal, get_args
 
@@ -208,6 +209,43 @@ class GoldenSet:
         >>> GoldenSet(judgments=tuple(votes)).decided[("q", wifi)]
         3
         """
+        if self._unique_grades is None or not self._is_grouped:
+            return self._count_votes()
+        grades = self._unique_grades.items()
+        return {(query, target): grade for query, targets in grades for target, grade in targets.items()}
+
+    @cached_property
+    def grades_by_query(self) -> Mapping[str, Mapping[Target, int]]:
+        """The same for each query that has judgments; it takes a fraction of the time where there are very many."""
+        if self._unique_grades is not None:
+            return self._unique_grades
+        grades: dict[str, dict[Target, int]] = {}
+        for (query, target), grade in self.decided.items():
+            grades.setdefault(query, {})[target] = grade
+        return grades
+
+    @cached_property
+    def _unique_grades(self) -> dict[str, dict[Target, int]] | None:
+        """The grades by query and target; None if a pair was judged twice."""
+        grades: dict[str, dict[Target, int]] = {}
+        query, own = "", grades.setdefault("", {})
+        for judgment in self.judgments:
+            if judgment.query != query:
+                query = judgment.query
+                own = grades.setdefault(query, {})
+            size = len(own)
+            own[judgment.target] = judgment.grade
+            if len(own) == size:
+                return None
+        return grades if grades[""] else {query: own for query, own in grades.items() if query}
+
+    @cached_property
+    def _is_grouped(self) -> bool:
+        """Whether the judgments of each query stand together."""
+        ends = sum(judgment.query != following.query for judgment, following in pairwise(self.judgments))
+        return not self.judgments or ends + 1 == len(self.grades_by_query)
+
+    def _count_votes(self) -> dict[tuple[str, Target], int]:
         votes: dict[tuple[str, Target], tuple[int, list[int]]] = {}
         for judgment in self.judgments:
             pair, trust = (judgment.query, judgment.target), SOURCES.index(judgment.source)
@@ -217,6 +255,21 @@ class GoldenSet:
             elif trust == best[0]:
                 best[1].append(judgment.grade)
         return {pair: grades[0] if len(grades) == 1 else median_low(grades) for pair, (_, grades) in votes.items()}
+
+    def relevant_targets(self) -> Iterator[tuple[str, list[Target]]]:
+        """Yield queries with relevant targets, in the order of the judgments; a query comes again if they do."""
+        if self._unique_grades is None or not self._is_grouped:
+            yield from ((query, [target]) for (query, target), grade in self.decided.items() if grade >= self.relevant)
+            return
+        for query, grades in self.grades_by_query.items():
+            if targets := [target for target, grade in grades.items() if grade >= self.relevant]:
+                yield query, targets
+
+    @cached_property
+    def findable(self) -> frozenset[str]:
+        """The ids of the queries that have a relevant target."""
+        grades = self.grades_by_query.items()
+        return frozenset(query for query, targets in grades if max(targets.values()) >= self.relevant)
 
     def qrels(self, unit: Unit = "document") -> dict[str, dict[str, int]]:
         """Return ``{query: {unit: grade}}``. A document has the best grade of its parts.
@@ -230,10 +283,11 @@ class GoldenSet:
         ({'q': {'wifi': 3}}, {'q': {'wifi#S.2': 3}})
         """
         qrels: dict[str, dict[str, int]] = {query.id: {} for query in self.queries}
-        for (query, target), grade in self.decided.items():
+        for query, targets in self.grades_by_query.items():
             grades = qrels.setdefault(query, {})
-            key = target.document if unit == "document" else str(target)
-            grades[key] = max(grade, grades.get(key, grade))
+            for target, grade in targets.items():
+                key = target.document if unit == "document" else str(target)
+                grades[key] = max(grade, grades.get(key, grade))
         return qrels
 
     @cached_property

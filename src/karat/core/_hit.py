@@ -33,6 +33,8 @@ def document_of(id: str, scheme: str = "chunk") -> str:
     >>> document_of("chunk-refund-policy:0", "prefix"), document_of("wifi#s03#p002", "path")
     ('refund-policy', 'wifi')
     """
+    if scheme == "chunk" and ":chunk:" not in id:  # as in nearly all ids of whole documents
+        return id
     if scheme not in SCHEMES:
         hint = did_you_mean(scheme, SCHEMES) or f"; known: {', '.join(SCHEMES)}"
         raise UsageError(f"unknown scheme of chunk ids {scheme!r}{hint}")

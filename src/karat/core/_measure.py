@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +20,10 @@ Kind = Literal["int", "float", "bool", "str", "gains"]
 LARGEST_NUMBER = 10**15  # in a parameter or a cut-off: sums with it are still exact, and fit into 64 bits
 
 _TEXT = re.compile(
-    r"\s*(?P<name>[A-Za-z0-9_]+)\s*(?:\((?P<params>.*)\))?\s*(?:@\s*(?P<cutoff>[^@\s()]+))?\s*", re.DOTALL
+    r"\s*+(?P<name>[A-Za-z0-9_]++)\s*+(?:\((?P<params>.*)\))?\s*+(?:@\s*+(?P<cutoff>[^@\s()]++))?\s*+", re.DOTALL
 )
+_LONGEST = 1000
+"""Characters of a measure; the most that anybody needs are the gains of a dozen grades."""
 _WITHOUT_AT = re.compile(r"(?P<name>.+?)_?(?P<cutoff>[0-9]+)")
 
 
@@ -113,6 +116,10 @@ class Definition:
     """None for counts, which are neither good nor bad."""
     queries: Literal["answerable", "unanswerable", "all"] = "answerable"
     """The queries that the measure is defined for; a query is unanswerable if the right answer is no answer."""
+    low: float = 0.0
+    """The lowest value; minus infinity if there is none."""
+    high: float | None = 1.0
+    """The highest value; infinity if there is none, and None for the cut-off."""
 
     @property
     def doc(self) -> str:
@@ -156,9 +163,10 @@ class Measure:
         """Return the measure that a text names; raise :class:`MeasureError` with similar names if there is none."""
         if isinstance(text, Measure):
             return text
-        match = _TEXT.fullmatch(str(text))
+        match = _TEXT.fullmatch(text) if len(text := str(text)) <= _LONGEST else None
         if match is None:
-            raise MeasureError(f"cannot read measure {text!r}; write it like nDCG@10 or R(rel=2)@5")
+            shown = repr(text) if len(text) <= _LONGEST else f"of {len(text):,} characters"
+            raise MeasureError(f"cannot read measure {shown}; write it like nDCG@10 or R(rel=2)@5")
         definition = _definition(match["name"])
         return cls.of(definition.name, _cutoff(match["cutoff"], text), _params(match["params"], text))
 
@@ -199,6 +207,19 @@ class Measure:
     def definition(self) -> Definition:
         """The definition in the table of measures that this measure is an instance of."""
         return MEASURES.get(self.name)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value.
+
+        >>> Measure.parse("RR@10").bounds, Measure.parse("FalseHits@5").bounds
+        ((0.0, 1.0), (0.0, 5.0))
+        """
+        low, high = self.definition.low, self.definition.high
+        gains = dict(self.params).get("gains")
+        if isinstance(gains, tuple) and any(gain < 0 for _, gain in gains):
+            low = -math.inf
+        return low, float(self.cutoff or math.inf) if high is None else high
 
     def arguments(self) -> dict[str, Value]:
         """Return every parameter with its value, defaults included."""

@@ -18,7 +18,7 @@ class Origin:
     label: str = ""
     """A name that the user chose."""
     begun: str = ""
-    """When the first question was asked, in UTC, such as ``2026-11-16T09:30:00Z``."""
+    """When the first question was asked, in UTC, such as ``2026-11-16T09:30:00.250Z``."""
     commit: str = ""
     """The git commit of the project's repository."""
     branch: str = ""

@@ -145,14 +145,14 @@ class Scores:
         >>> scores.select(["q2"]).mean()
         {'RR@10': 0.5}
         """
-        selected = set(queries)
-        rows = [i for i, query in enumerate(self.queries) if query in selected]
+        rows = sorted({self.rows[query] for query in queries if query in self.rows})
+        names = tuple(self.queries[i] for i in rows)
         return replace(
             self,
-            queries=tuple(self.queries[i] for i in rows),
+            queries=names,
             values=self.values[rows],
             codes=self.codes[rows],
-            not_in_run=tuple(query for query in self.not_in_run if query in selected),
+            not_in_run=tuple(query for query in names if query in self._absent) if self.not_in_run else (),
         )
 
     def column(self, measure: str | Measure, queries: Iterable[str] | None = None) -> dict[str, float]:
@@ -163,16 +163,19 @@ class Scores:
         {'q1': 1.0}
         """
         j = self._column(measure)
-        values, codes = self.values[:, j].tolist(), self.codes[:, j].tolist()
-        if queries is None:
-            return {query: value for query, value, code in zip(self.queries, values, codes, strict=True) if not code}
-        rows = ((query, self.rows.get(query)) for query in queries)
-        return {query: values[row] for query, row in rows if row is not None and not codes[row]}
+        names, values, codes = self.queries, self.values[:, j], self.codes[:, j]
+        if queries is not None:
+            names = tuple(query for query in queries if query in self.rows)
+            rows = np.fromiter((self.rows[query] for query in names), np.int64, len(names))
+            values, codes = values[rows], codes[rows]
+        return {
+            query: value for query, value, code in zip(names, values.tolist(), codes.tolist(), strict=True) if not code
+        }
 
     def only(self, measures: Iterable[str]) -> Scores:
         """Return the scores of some of the measures, in the given order."""
         names = tuple(measures)
-        columns = [self.measures.index(name) for name in names]
+        columns = [self.columns[name] for name in names]
         return replace(
             self,
             measures=names,
@@ -227,13 +230,13 @@ class Scores:
 
     def _column(self, measure: str | Measure) -> int:
         name = str(measure)
-        if name not in self.measures:
+        if name not in self.columns:
             with suppress(MeasureError):  # an alias, or another spelling
                 name = str(Measure.parse(measure))
-        if name not in self.measures:
+        if name not in self.columns:
             hint = did_you_mean(name, self.measures) or f"; they have {', '.join(self.measures)}"
             raise UsageError(f"no measure {str(measure)!r} in these scores{hint}")
-        return self.measures.index(name)
+        return self.columns[name]
 
     def _row(self, query: str) -> int:
         row = self.rows.get(str(query))
@@ -245,6 +248,15 @@ class Scores:
     def rows(self) -> dict[str, int]:
         """The row of each query."""
         return {query: row for row, query in enumerate(self.queries)}
+
+    @cached_property
+    def _absent(self) -> frozenset[str]:
+        return frozenset(self.not_in_run)
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """The column of each measure."""
+        return {measure: column for column, measure in enumerate(self.measures)}
 
 
 def average(values: Iterable[float], aggregate: str = "mean") -> float:

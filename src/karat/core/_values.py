@@ -5,6 +5,17 @@ from __future__ import annotations
 from karat.core._errors import InputError
 
 
+def format_ms(value: float) -> str:
+    """Return milliseconds with their unit: one digit after the point, and two that count below 1.
+
+    >>> format_ms(4281.27), format_ms(0.0877), format_ms(0)
+    ('4,281.3 ms', '0.088 ms', '0.0 ms')
+    """
+    if 0 < abs(value) < 1:
+        return f"{value:.2g} ms"
+    return f"{value:,.1f} ms" if abs(value) < 1e7 else f"{value:.3g} ms"
+
+
 def shorten(value: object) -> str:
     """Return a value as one short line of text, even if it is huge, nested or full of control characters.
 

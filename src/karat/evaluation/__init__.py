@@ -11,32 +11,51 @@ from karat.evaluation._comparable import (
 from karat.evaluation._document import evaluation_report
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._latency import summarise_latency
-from karat.evaluation._rescoring import needed_depth, revise_evaluation
+from karat.evaluation._rescoring import add_measures, needed_depth, revise_evaluation
+from karat.evaluation._returned import describe_order
 from karat.evaluation._revision import Revision
-from karat.evaluation._scoring import MEASURES, deepest_cutoff, default_measures, pass_rates, score_run
-from karat.evaluation._segments import FIELDS, segment_queries
+from karat.evaluation._scoring import (
+    MEASURES,
+    UnknownDocuments,
+    average_variants,
+    deepest_cutoff,
+    default_measures,
+    pass_rates,
+    score_run,
+)
+from karat.evaluation._segments import FIELDS, queries_by_segment, segment_queries, segments_by_query
+from karat.evaluation._worst import UNANSWERED, fill_worst, find_worst
 
 __all__ = [
     "FIELDS",
     "FIT_PARTS",
     "MEASURES",
+    "UNANSWERED",
     "Evaluation",
     "Revision",
     "Segment",
     "Segments",
+    "UnknownDocuments",
+    "add_measures",
+    "average_variants",
     "comparison_key",
     "deepest_cutoff",
     "default_measures",
+    "describe_order",
     "empty_scores",
     "evaluation_report",
+    "fill_worst",
+    "find_worst",
     "flatten",
     "name_parts",
     "needed_depth",
     "pass_rates",
+    "queries_by_segment",
     "require_comparable",
     "revise_evaluation",
     "score_run",
     "segment_queries",
+    "segments_by_query",
     "summarise_latency",
     "system_changes",
 ]

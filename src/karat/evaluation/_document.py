@@ -37,7 +37,7 @@ def evaluation_report(
         unfound=[query for query in evaluation.queries if query in evaluation.unfound and query not in left_out],
         false_answers=[query for query in evaluation.queries if query in evaluation.false_answers] or UNSET,
         noise=noise or UNSET,
-        trials=_trials(evaluation, success) if noise else UNSET,
+        trials=_success_rates(evaluation, success) if noise else UNSET,
         wordings=[run_scores(table).measures for table in evaluation.wordings] or UNSET,
     )
     provenance = evaluation.provenance
@@ -56,7 +56,7 @@ def _segments(evaluation: Evaluation) -> dict[str, dict[str, SegmentScores]]:
     return {field: values for field, values in fields.items() if len(values) > 1}
 
 
-def _trials(evaluation: Evaluation, success: float) -> SuccessRates:
+def _success_rates(evaluation: Evaluation, success: float) -> SuccessRates:
     n = len(evaluation.repeats)
     means = [_replace_nan(mean) for mean in pass_rates(evaluation, n, success).mean().values()]
     return SuccessRates(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from karat.core import Provenance, Scores, Trace, average
+from karat.evaluation._latency import falls_among_failed
 from karat.evaluation._revision import Revision
 from karat.golden import Question
 
@@ -16,6 +18,8 @@ Segment = tuple[str, str]
 """A field of the queries and one of its values, such as category and cold-start."""
 Segments = Mapping[Segment, Sequence[str]]
 """The queries of each segment."""
+Variant = tuple[int, int]
+"""The numbers of a wording (0 is the original text) and of a repeat."""
 
 
 def empty_scores(name: str) -> Scores:
@@ -34,16 +38,25 @@ class Evaluation:
     """One table per repeat, averaged over wordings; empty if nothing was repeated."""
     wordings: tuple[Scores, ...] = ()
     """One table for the original texts and one for each paraphrase; empty if there are no paraphrases."""
+    variants: Mapping[Variant, Scores] = field(default_factory=dict)
+    """A table for each wording and repeat, as the gate counts: an answer that failed or is empty has the worst value of
+    measures that are undefined for it. Empty if every question was asked once."""
     means: Mapping[str, float] = field(default_factory=dict)
     """The mean of each measure; NaN if no query has a value."""
     latency: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Milliseconds by stage and statistic (n, mean, p50, p95, p99); the stage ``total`` is the whole system."""
+    """Milliseconds by stage and statistic (n, mean, p50, p95, p99); the stage ``total`` is the whole system. If some
+    failed, they are among the n, and ``failed`` counts them."""
     queries: tuple[str, ...] = ()
     """The queries that were asked."""
     total: int = 0
     """How many queries the golden set has, of which a sample may have been asked; 0 if unknown."""
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The documents of each query in its original wording, best first; a baseline file has the first of them."""
+    empties: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each query that was asked several times, and returned nothing in some: in how many, and how many there are."""
+    successes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each query that was asked several times: in how many wordings and repeats it succeeded, and how many there
+    are. It succeeds with a relevant hit, or without hits if it is unanswerable."""
     depth: int | None = None
     """How many documents of each list there are at most; None if the lists are whole."""
     failures: Mapping[str, str] = field(default_factory=dict)
@@ -80,6 +93,11 @@ class Evaluation:
         origin = replace(self.provenance.origin, label=self.provenance.title)
         return replace(self, provenance=replace(self.provenance, name=name, origin=origin))
 
+    @cached_property
+    def query_set(self) -> frozenset[str]:
+        """The queries that were asked, to look one up."""
+        return frozenset(self.queries)
+
     @property
     def has_queries(self) -> bool:
         """Whether it has the scores of single queries, which statistical tests need."""
@@ -90,7 +108,7 @@ class Evaluation:
 
         Queries without a value are left out; for a measure that was not computed the result is {}.
         """
-        return self.scores.column(measure, queries) if measure in self.scores.measures else {}
+        return self.scores.column(measure, queries) if measure in self.scores.columns else {}
 
     def repeated_values(self, measure: str, query: str) -> tuple[float, ...]:
         """Return the value of a query in each repeat, or its only value; NaN for a missing one."""
@@ -124,6 +142,11 @@ class Evaluation:
         stage, _, statistic = name.rpartition(".")
         return self.latency.get(stage or "total", {}).get(statistic, math.nan)
 
+    def lacks_latency(self, name: str) -> bool:
+        """Return whether a statistic of the latency falls among failed questions, so that it is only a lower bound."""
+        stage, _, statistic = name.rpartition(".")
+        return falls_among_failed(self.latency.get(stage or "total", {}), statistic)
+
     def summary(self) -> Evaluation:
         """Return the evaluation without its single queries, which would fill the memory in a history of many runs."""
         return replace(
@@ -131,6 +154,7 @@ class Evaluation:
             scores=empty_scores(self.name),
             repeats=(),
             wordings=(),
+            variants={},
             lists={},
             segments={},
             traces=(),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from karat.core import Trace
 
+_PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
 
-def summarise_latency(milliseconds: Sequence[float]) -> dict[str, float]:
+
+def summarise_latency(milliseconds: Sequence[float], failed: int = 0) -> dict[str, float]:
     """Return the number, mean and percentiles (linearly interpolated) of times; {} if there are none.
+
+    ``failed`` is how many questions have no answer. They would be slower than any answer: each counts as the slowest
+    time, and ``falls_among_failed`` says which statistics are lower than the truth for it.
 
     >>> summary = summarise_latency(range(1, 21))
     >>> summary["p95"], summary["p99"]
@@ -19,15 +25,37 @@ def summarise_latency(milliseconds: Sequence[float]) -> dict[str, float]:
     if not milliseconds:
         return {}
     times = np.asarray(milliseconds, float)
-    p50, p95, p99 = np.percentile(times, [50, 95, 99]).tolist()
-    return {"n": len(times), "mean": float(times.mean()), "p50": p50, "p95": p95, "p99": p99}
+    times = np.concatenate([times, np.full(failed, times.max())])
+    shares = np.percentile(times, list(_PERCENTILES.values())).tolist()
+    summary = {"n": len(times), "mean": float(times.mean()), **dict(zip(_PERCENTILES, shares, strict=True))}
+    return {**summary, "failed": failed} if failed else summary
+
+
+def falls_among_failed(times: Mapping[str, float], statistic: str) -> bool:
+    """Return whether a statistic of a stage depends on how long the failed questions would have taken.
+
+    The mean does as soon as one failed, a percentile where it is computed from their ranks, which are the last.
+
+    >>> times = summarise_latency([10.0] * 29, failed=1)
+    >>> falls_among_failed(times, "p95"), falls_among_failed(times, "p99")
+    (False, True)
+    """
+    failed = times.get("failed", 0)
+    if not failed or statistic not in _PERCENTILES:
+        return bool(failed)
+    rank = math.ceil(round(_PERCENTILES[statistic] / 100 * (times["n"] - 1), 6))
+    return rank >= times["n"] - failed
 
 
 def latency_by_stage(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
-    """Return the latency of every stage, including ``total``, over the traces that did not fail."""
+    """Return the latency of every stage, including ``total``, that a trace with an answer has.
+
+    A trace that failed ranks behind all others, also in a stage that it did not reach.
+    """
     stages: dict[str, list[float]] = {}
+    failed = 0
     for trace in traces:
-        if not trace.error:
-            for stage, milliseconds in trace.timings.items():
-                stages.setdefault(stage, []).append(milliseconds)
-    return {stage: summarise_latency(times) for stage, times in stages.items()}
+        failed += bool(trace.error)
+        for stage, milliseconds in trace.timings.items() if not trace.error else ():
+            stages.setdefault(stage, []).append(milliseconds)
+    return {stage: summarise_latency(times, failed) for stage, times in stages.items()}

@@ -10,7 +10,7 @@ from typing import Any
 from karat.config import SCORING
 from karat.core import GoldenSet, Hit, Measure, MeasureError, Scores, Unit
 from karat.evaluation._evaluation import Evaluation
-from karat.evaluation._revision import Revision, find_changed_documents, find_new, require_common
+from karat.evaluation._revision import Revision, describe_asked, find_changed_documents, find_new, require_common
 from karat.golden import Question, describe_questions, identify
 from karat.measures import score_hits
 from karat.text import resolver
@@ -62,7 +62,7 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     same_judgments = then.get("fingerprint") == now["fingerprint"] or then.get("questions") == now["questions"]
     changed = _find_changed(evaluation, questions, common, same_judgments=same_judgments)
     rescored = _rescore(evaluation, golden, common, changed)
-    scores = _merge(evaluation.scores, common, rescored)
+    scores = _merge(evaluation.scores, common, rescored) if changed else evaluation.scores
     revision = Revision(
         golden=then,
         asked=len(evaluation.queries),
@@ -77,8 +77,55 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     if then.get("fingerprint") == now["fingerprint"] and not differs:
         if evaluation.questions:
             return evaluation
-        return replace(evaluation, questions={query: questions[query] for query in common})
+        settings = evaluation.provenance.settings
+        return replace(evaluation, questions=describe_asked(golden, common, None, settings))
+    if not changed:
+        scores = _merge(evaluation.scores, common, rescored)
     return _assemble(evaluation, golden, scores, rescored, revision)
+
+
+def add_measures(evaluation: Evaluation, golden: GoldenSet, measures: Iterable[str]) -> Evaluation:
+    """Return an evaluation with the measures that it lacks, computed from its stored lists.
+
+    A measure is left out unless the lists of all questions are long enough for it: a mean over some of them would be
+    another number.
+    """
+    lists = _stored_lists(evaluation, evaluation.queries)
+    if not lists or len(lists) < len(evaluation.queries) or _has_other_spans(evaluation, golden):
+        return evaluation
+    whole = {query for query in lists if _is_complete(evaluation, query)}
+    known = set(evaluation.scores.measures)
+    names = [
+        name
+        for name in dict.fromkeys(measures)
+        if name not in known
+        and _cutoff(name) is not None
+        and all(_suffices(name, golden, lists[query], query in whole) for query in lists)
+    ]
+    if not names:
+        return evaluation
+    scores = _join_columns(evaluation.scores, _score_lists(golden, lists, names, evaluation))
+    return replace(evaluation, scores=scores, means={**scores.mean(), **evaluation.means})
+
+
+def _join_columns(scores: Scores, more: Scores) -> Scores:
+    """Return the measures of two tables over the queries of the first."""
+    columns: dict[str, dict[str, float]] = {}
+    reasons: dict[tuple[str, str], str] = {}
+    for table in (scores, more):
+        rows = [query for query in scores.queries if query in table.rows]
+        for name in table.measures:
+            columns[name] = {query: _nan(table.value(query, name)) for query in rows}
+            reasons |= {(query, name): why for query in rows if (why := table.reason(query, name)) is not None}
+    return Scores.from_columns(
+        scores.name,
+        columns,
+        queries=scores.queries,
+        reasons=reasons,
+        definitions={**scores.definitions, **more.definitions},
+        aggregates={**scores.aggregates, **more.aggregates},
+        not_judged=scores.not_judged,
+    )
 
 
 def _assemble(
@@ -101,9 +148,9 @@ def _assemble(
         total=len(golden.queries),
         lists={query: hits for query, hits in evaluation.lists.items() if query in common},
         failures={query: error for query, error in evaluation.failures.items() if query in common},
-        unfound=((evaluation.unfound - rescored.found) | rescored.missed | rescored.unjudged) & answerable,
+        unfound=((evaluation.unfound - rescored.successes) | rescored.missed | rescored.unjudged) & answerable,
         unanswerable=golden.unanswerable & common,
-        unjudged=((evaluation.unjudged - rescored.found - rescored.missed) | rescored.unjudged) & answerable,
+        unjudged=((evaluation.unjudged - rescored.successes - rescored.missed) | rescored.unjudged) & answerable,
         false_answers=frozenset(query for query in golden.unanswerable & common if evaluation.lists.get(query)),
         questions={
             query: _renew(evaluation.questions.get(query), questions[query], revision, stale=query in outdated)
@@ -128,8 +175,13 @@ def _has_other_spans(evaluation: Evaluation, golden: GoldenSet) -> bool:
 
 
 def _is_same(stored: Question | None, current: Question | None) -> bool:
-    """Return whether it is the same question: its text did not change, as far as it is known."""
-    return current is not None and (stored is None or stored.text in ("", current.text))
+    """Return whether it is the same question: its text, and its paraphrases if they were asked, did not change.
+
+    What is not known counts as the same.
+    """
+    if current is None or stored is None:
+        return current is not None
+    return stored.text in ("", current.text) and stored.wordings in ("", current.wordings)
 
 
 def _is_touched(stored: Question | None, current: Question) -> bool:
@@ -185,7 +237,7 @@ class _Rescored:
     definitions: Mapping[str, str]
     """The definitions of measures that were computed again for all questions."""
     stale: Mapping[str, tuple[str, ...]]
-    found: frozenset[str] = frozenset()
+    successes: frozenset[str] = frozenset()
     missed: frozenset[str] = frozenset()
     unjudged: frozenset[str] = frozenset()
     """Questions without a relevant document."""
@@ -209,7 +261,7 @@ def _rescore(evaluation: Evaluation, golden: GoldenSet, common: Sequence[str], c
         same = table.definitions.get(name, name) == evaluation.scores.definitions.get(name, name)
         # With another definition, such as another threshold, old and new values do not belong in one column.
         enough[name] = queries if same or len(queries) == answered else []
-    relevant = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    relevant = golden.findable
     successes = {query: bool(table.value(query, success)) for query in lists if query in relevant}
     return _Rescored(
         columns={name: {query: _nan(table.value(query, name)) for query in enough[name]} for name in measures},
@@ -221,7 +273,7 @@ def _rescore(evaluation: Evaluation, golden: GoldenSet, common: Sequence[str], c
         },
         definitions={name: table.definitions.get(name, name) for name in measures if len(enough[name]) == answered},
         stale={name: rest for name in judged if (rest := _subtract(changed, enough.get(name, ())))},
-        found=frozenset(query for query, succeeded in successes.items() if succeeded),
+        successes=frozenset(query for query, succeeded in successes.items() if succeeded),
         missed=frozenset(query for query, succeeded in successes.items() if not succeeded and query in whole),
         unjudged=frozenset(lists) - relevant,
     )
@@ -240,7 +292,7 @@ def _score_lists(
     golden: GoldenSet, lists: Mapping[str, Sequence[str]], measures: Collection[str], evaluation: Evaluation
 ) -> Scores:
     """Return the scores of lists of documents by query, the best first, computed as those of an evaluation were."""
-    asked = replace(
+    subset = replace(
         golden,
         queries=tuple(query for query in golden.queries if query.id in lists),
         judgments=tuple(judgment for judgment in golden.judgments if judgment.query in lists),
@@ -251,7 +303,7 @@ def _score_lists(
     }
     undefined = evaluation.provenance.settings.get("undefined") or SCORING["undefined"]
     return score_hits(
-        asked, hits, measures,
+        subset, hits, measures,
         unit=_unit(evaluation), resolve=resolver(golden), name=evaluation.name, undefined=undefined,
     )  # fmt: skip
 

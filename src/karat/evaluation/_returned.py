@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 
-from karat.core import GoldenSet, Hit, Ids, Trace, document_of
+from karat.core import GoldenSet, Hit, Ids, Trace, document_of, shorten
 from karat.runs import Parts
 
 
@@ -42,3 +43,22 @@ def _resolve(hit: Hit, query: str, parts: Parts, ids: Ids) -> Hit:
         return hit
     part = parts.of(hit.id, query) if ids == "auto" else parts.by_scheme(hit.id, ids)
     return replace(hit, document=part.document, section=hit.section or part.section, block=hit.block or part.block)
+
+
+def is_sorted(hits: Iterable[Hit]) -> bool:
+    """Return whether no hit has a higher score than the one before it."""
+    return all(hit.score >= following.score for hit, following in pairwise(hits))
+
+
+def describe_order(traces: Iterable[Trace]) -> list[str]:
+    """Return a note if the scores of some lists contradict their order, which is the one that counts.
+
+    >>> describe_order([Trace(query="q1", text="?", hits=(Hit("wifi", 0.2), Hit("pool", 0.9)))])
+    ["the hits of 1 query are not in the order of their scores, such as those of 'q1': the order of the list counts"]
+    """
+    queries = list(dict.fromkeys(trace.query for trace in traces if not is_sorted(trace.hits)))
+    if not queries:
+        return []
+    many = "1 query" if len(queries) == 1 else f"{len(queries):,} queries"
+    unsorted = f"the hits of {many} are not in the order of their scores, such as those of {shorten(queries[0])}"
+    return [f"{unsorted}: the order of the list counts"]

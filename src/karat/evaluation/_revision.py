@@ -6,7 +6,7 @@ has are scored with its judgments of today; the other ones are left out, and a :
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,16 +58,16 @@ def revise_run(run: Run, golden: GoldenSet) -> tuple[Run, Revision | None]:
     if not now or then["fingerprint"] == now["fingerprint"]:
         return run, None
     wordings = {query.id: (query.text, *query.paraphrases) for query in golden.query_by_id.values()}
-    asked: dict[str, str] = {}
+    questions: dict[str, str] = {}
     for trace in run.traces:
-        asked[trace.query] = trace.text if not trace.paraphrase else asked.get(trace.query, "")
-    common = {query for query, text in asked.items() if query in wordings and text in ("", wordings[query][0])}
-    require_common(common, asked, golden, run.provenance.name)
+        questions[trace.query] = trace.text if not trace.paraphrase else questions.get(trace.query, "")
+    common = {query for query, text in questions.items() if query in wordings and text in ("", wordings[query][0])}
+    require_common(common, questions, golden, run.provenance.name)
     revision = Revision(
         golden=then,
-        asked=len(asked),
+        asked=len(questions),
         new=find_new(golden, run.provenance.settings, common),
-        removed={query: text for query, text in asked.items() if query not in common},
+        removed={query: text for query, text in questions.items() if query not in common},
         documents_changed=find_changed_documents(then, now),
     )
     traces = tuple(
@@ -79,15 +79,36 @@ def revise_run(run: Run, golden: GoldenSet) -> tuple[Run, Revision | None]:
     return replace(run, provenance=replace(run.provenance, golden=now), traces=traces), revision
 
 
-def describe_asked(golden: GoldenSet, queries: Iterable[str], revision: Revision | None) -> dict[str, Question]:
-    """Return the questions of a run, without digests of documents that are not those it was made on."""
+class _Asked(Mapping[str, Question]):
+    """The questions of a run. Each is described when it is needed, which for most runs is never."""
+
+    def __init__(self, questions: Mapping[str, Question], unknown: Mapping[str, str], queries: Sequence[str]) -> None:
+        self._questions, self._unknown = questions, unknown
+        self._queries = dict.fromkeys(queries)
+
+    def __getitem__(self, query: str) -> Question:
+        if query not in self._queries:
+            raise KeyError(query)
+        return replace(self._questions[query], **self._unknown)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+
+def describe_asked(
+    golden: GoldenSet, queries: Sequence[str], revision: Revision | None, settings: Mapping[str, Any]
+) -> Mapping[str, Question]:
+    """Return the questions of a run, without digests of documents that are not those it was made on.
+
+    The digest of paraphrases is left out if they were not asked.
+    """
     questions = describe_questions(golden)
-    current = revision is None or revision.documents_changed is False
-    return {
-        query: questions[query] if current else replace(questions[query], documents="")
-        for query in queries
-        if query in questions
-    }
+    unknown = {} if revision is None or revision.documents_changed is False else {"documents": ""}
+    unknown |= {} if settings.get("paraphrases") else {"wordings": ""}
+    return _Asked(questions, unknown, [query for query in queries if query in questions])
 
 
 def find_new(golden: GoldenSet, settings: Mapping[str, Any], common: Iterable[str]) -> tuple[str, ...]:
@@ -108,15 +129,16 @@ def find_changed_documents(then: Mapping[str, Any], now: Mapping[str, Any]) -> b
     return True if then.get("questions") and then["questions"] == now.get("questions") else None
 
 
-def require_common(common: Iterable[str], asked: Iterable[str], golden: GoldenSet, name: str) -> None:
+def require_common(common: Iterable[str], questions: Iterable[str], golden: GoldenSet, name: str) -> None:
     """Refuse a run or a baseline that has no question of a golden set."""
     if set(common):
         return
-    theirs, ours = _name_few(asked), _name_few(query.id for query in golden.queries)
-    raise InputError(
-        f"{shorten(name)} has no question in common with golden set {shorten(golden.name)}",
-        hint=f"it was asked {theirs}, and the set has {ours}; name the golden set that it was made on",
-    )
+    asked = set(questions)
+    theirs, ours = _name_few(questions), _name_few(query.id for query in golden.queries)
+    hint = f"it was asked {theirs}, and the set has {ours}; name the golden set that it was made on"
+    if not asked.isdisjoint(golden.query_by_id):
+        hint = "every question has other words now, or other paraphrases; ask them again, or record a new baseline"
+    raise InputError(f"{shorten(name)} has no question in common with golden set {shorten(golden.name)}", hint=hint)
 
 
 def _name_few(ids: Iterable[str]) -> str:

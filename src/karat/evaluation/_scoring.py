@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import pairwise
 from typing import Unpack
 
 import numpy as np
 
 from karat.config import SCORING, Scoring, choose_scoring
 from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, shorten
-from karat.evaluation._evaluation import Evaluation
+from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
-from karat.evaluation._returned import read_returned
+from karat.evaluation._returned import is_sorted, read_returned
 from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import segment_queries
+from karat.evaluation._worst import fill_worst
 from karat.measures import pass_at_k, score_hits
 from karat.text import resolver
 
 MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
 UNANSWERABLE = ("TrueEmpty", "FalseHits@10")
 """The measures of unanswerable queries that are computed by default."""
+_AFFIXED = 100
+"""How many returned ids are held against those of the gold if none of them matches."""
 _EMPTY = "TrueEmpty"
-_Variant = tuple[int, int]
-"""The numbers of a wording (0 is the original text) and of a repeat."""
+
+
+class UnknownDocuments(InputError):
+    """A run has no document of the golden set: it uses other ids."""
 
 
 def default_measures(golden: GoldenSet) -> tuple[str, ...]:
@@ -77,20 +82,23 @@ def score_run(
     scores = everything.only(requested)
     failures = {trace.query: trace.error for trace in traces if trace.error}
     unanswerable = golden.unanswerable & set(scores.queries)
-    relevant = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
-    unjudged = frozenset(scores.queries) - relevant - unanswerable
+    unjudged = frozenset(scores.queries) - golden.findable - unanswerable
     missed = {query for query, value in everything.column(success).items() if value == 0}
     empty = everything.column(_EMPTY)
+    lost = _lost_by_variant(traces, unanswerable | unjudged)
     return Evaluation(
         provenance=replace(run.provenance, settings={**settings, **_record(options), "normaliser": golden.normaliser}),
         scores=replace(scores, not_judged=scores.not_judged + settings.get("not_in_golden", 0)),
         repeats=_select_shared([table.only(requested) for table in repeats]),
         wordings=_split_wordings(tables, requested),
+        variants=_fill_variants(tables, lost, requested),
         means=scores.mean(),
         latency=latency_by_stage(traces),
         queries=scores.queries,
         total=len(golden.queries),
         lists=_rank_documents(traces),
+        empties=_count_empty(traces, unanswerable | unjudged) if len(tables) > 1 else {},
+        successes=_count_successes(tables, success, unanswerable) if len(tables) > 1 else {},
         failures=failures,
         unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
@@ -99,17 +107,19 @@ def score_run(
         unjudged=unjudged,
         segments=segment_queries(golden),
         traces=traces,
-        questions=describe_asked(golden, scores.queries, revision),
+        questions=describe_asked(golden, scores.queries, revision, settings),
         revision=revision,
     )
 
 
-def _restrict_golden(golden: GoldenSet, asked: Set[str]) -> GoldenSet:
+def _restrict_golden(golden: GoldenSet, queries: Set[str]) -> GoldenSet:
     """Return a golden set with only the queries that were asked, and their judgments."""
+    if golden.query_by_id.keys() <= queries and golden.grades_by_query.keys() <= queries:
+        return golden
     return replace(
         golden,
-        queries=tuple(query for query in golden.queries if query.id in asked),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in asked),
+        queries=tuple(query for query in golden.queries if query.id in queries),
+        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in queries),
     )
 
 
@@ -151,16 +161,67 @@ def _record(options: Scoring) -> dict[str, object]:
     return {name: value for name, value in options.items() if name == "unit" or value != SCORING.get(name)}
 
 
-def _failed_by_variant(traces: Iterable[Trace]) -> dict[_Variant, set[str]]:
-    failed: dict[_Variant, set[str]] = {}
+def _failed_by_variant(traces: Iterable[Trace]) -> dict[Variant, set[str]]:
+    failed: dict[Variant, set[str]] = {}
     for trace in traces:
         if trace.error:
             failed.setdefault((trace.paraphrase, trace.repeat), set()).add(trace.query)
     return failed
 
 
-def _hits_by_variant(traces: Iterable[Trace]) -> dict[_Variant, dict[str, tuple[Hit, ...]]]:
-    variants: dict[_Variant, dict[str, tuple[Hit, ...]]] = {}
+def _lost_by_variant(traces: Iterable[Trace], may_be_empty: Set[str]) -> dict[Variant, set[str]]:
+    """Return the queries without an answer in each wording and repeat; some may rightly have none."""
+    lost: dict[Variant, set[str]] = {}
+    for trace in traces:
+        if trace.error or (not trace.hits and trace.query not in may_be_empty):
+            lost.setdefault((trace.paraphrase, trace.repeat), set()).add(trace.query)
+    return lost
+
+
+def _fill_variants(
+    tables: Mapping[Variant, Scores], lost: Mapping[Variant, Set[str]], measures: Iterable[str]
+) -> dict[Variant, Scores]:
+    """Return the tables with the worst values of what was lost; {} if every question was asked once."""
+    if len(tables) == 1:
+        return {}
+    return {variant: fill_worst(table.only(measures), lost.get(variant, ())) for variant, table in tables.items()}
+
+
+def _count_empty(traces: Iterable[Trace], may_be_empty: Set[str]) -> dict[str, tuple[int, int]]:
+    """Return in how many of its wordings and repeats a query returned nothing, and how many there are."""
+    asked = Counter(trace.query for trace in traces)
+    empty = Counter(trace.query for trace in traces if not trace.hits and not trace.error)
+    return {query: (count, asked[query]) for query, count in empty.items() if query not in may_be_empty}
+
+
+def _count_successes(
+    tables: Mapping[Variant, Scores], success: str, unanswerable: Set[str]
+) -> dict[str, tuple[int, int]]:
+    """Return in how many of its wordings and repeats each query succeeded, and how many there are."""
+    won: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    for table in tables.values():
+        present = _select_asked(table)
+        for query, value in present.column(success, set(present.queries) - unanswerable).items():
+            asked[query] += 1
+            won[query] += value == 1
+        for query, value in present.column(_EMPTY, unanswerable & set(present.queries)).items():
+            asked[query] += 1
+            won[query] += value == 1
+    return {query: (won[query], count) for query, count in asked.items()}
+
+
+def average_variants(variants: Mapping[Variant, Scores]) -> tuple[Scores, tuple[Scores, ...]]:
+    """Return the scores of the tables of all wordings and repeats, and those of each repeat; () if there is only one.
+
+    Each repeat is the average over its wordings, and the scores are the average over the repeats.
+    """
+    repeats = _average_by(variants, lambda variant: variant[1])
+    return _average(repeats), _select_shared(repeats)
+
+
+def _hits_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, tuple[Hit, ...]]]:
+    variants: dict[Variant, dict[str, tuple[Hit, ...]]] = {}
     for trace in traces:
         variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = _keep_order(trace.hits)
     return variants
@@ -168,7 +229,7 @@ def _hits_by_variant(traces: Iterable[Trace]) -> dict[_Variant, dict[str, tuple[
 
 def _keep_order(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
     """Return the hits with scores that keep the system's order, in case its own scores do not."""
-    if all(hit.score >= following.score for hit, following in pairwise(hits)):
+    if is_sorted(hits):
         return hits
     return tuple(replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits))
 
@@ -182,7 +243,7 @@ def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _average_by(tables: dict[_Variant, Scores], key: Callable[[_Variant], int]) -> list[Scores]:
+def _average_by(tables: Mapping[Variant, Scores], key: Callable[[Variant], int]) -> list[Scores]:
     """Return the averages of the tables that have the same key, in the order of the keys."""
     by_key: dict[int, list[Scores]] = {}
     for variant, table in tables.items():
@@ -190,7 +251,7 @@ def _average_by(tables: dict[_Variant, Scores], key: Callable[[_Variant], int]) 
     return [_average(by_key[number]) for number in sorted(by_key)]
 
 
-def _split_wordings(tables: dict[_Variant, Scores], measures: Iterable[str]) -> tuple[Scores, ...]:
+def _split_wordings(tables: Mapping[Variant, Scores], measures: Iterable[str]) -> tuple[Scores, ...]:
     wordings = _average_by(tables, lambda variant: variant[0])
     return tuple(_select_asked(table.only(measures)) for table in wordings) if len(wordings) > 1 else ()
 
@@ -238,11 +299,26 @@ def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores:
     # A run that returned only unjudged documents of the set is accepted: a score of 0 is true.
     if returned and golden.document_by_id.keys().isdisjoint(returned):
         judged = dict.fromkeys(judgment.target.document for judgment in golden.judgments)
-        raise InputError(
+        ids = f"the gold has {_name_few(judged)}; the system returned {_name_few(returned)}"
+        affix = _describe_affix(returned, {*judged, *golden.document_by_id})
+        raise UnknownDocuments(
             "no document that the system returned is judged",
             source=golden.name,
-            hint=f"the gold has {_name_few(judged)}; the system returned {_name_few(returned)}",
+            hint=f"{ids}{affix}; correct the ids, or say with [eval] ids how they name documents",
         )
+
+
+def _describe_affix(returned: Iterable[str], known: Set[str]) -> str:
+    """Return what all returned ids have before or after those of the gold, such as a folder; "" if there is nothing."""
+    ids = list(returned)
+    for id_ in ids[:_AFFIXED]:
+        for size in range(1, len(id_)):
+            prefix, suffix = id_[:size], id_[-size:]
+            if id_[size:] in known and all(other.startswith(prefix) for other in ids):
+                return f", which all begin with {shorten(prefix)}"
+            if id_[:-size] in known and all(other.endswith(suffix) for other in ids):
+                return f", which all end with {shorten(suffix)}"
+    return ""
 
 
 def _name_few(ids: Iterable[str]) -> str:

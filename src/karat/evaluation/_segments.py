@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from karat.core import Document, GoldenSet, InputError, Target
@@ -30,24 +30,56 @@ def segment_queries(golden: GoldenSet, fields: Iterable[str] = FIELDS) -> dict[t
     return segments
 
 
+def segments_by_query(segments: Mapping[tuple[str, str], Sequence[str]]) -> dict[str, dict[str, list[str]]]:
+    """Return the values of each field by query.
+
+    >>> segments_by_query({("category", "spa"): ["q1"], ("tier", "a"): ["q1", "q2"]})
+    {'q1': {'category': ['spa'], 'tier': ['a']}, 'q2': {'tier': ['a']}}
+    """
+    fields: dict[str, dict[str, list[str]]] = {}
+    for (field, value), queries in segments.items():
+        for query in queries:
+            fields.setdefault(query, {}).setdefault(field, []).append(value)
+    return fields
+
+
+def queries_by_segment(fields: Mapping[str, Mapping[str, Iterable[str]]]) -> dict[tuple[str, str], list[str]]:
+    """Return the queries of each segment, as the opposite of :func:`segments_by_query`."""
+    segments: dict[tuple[str, str], list[str]] = {}
+    for query, table in fields.items():
+        for field, values in table.items():
+            for value in values:
+                segments.setdefault((field, value), []).append(query)
+    return segments
+
+
 def _values(golden: GoldenSet, field: str) -> dict[str, set[str]]:
     """Return the values of a field by query: its own, or the tiers and block types of its relevant targets."""
     if field in ("category", "type", "intent"):
         return {query.id: {value} for query in golden.queries if (value := getattr(query, field))}
+    values_of = _find_tiers(golden) if field == "tier" else _find_block_types(golden)
     values: dict[str, set[str]] = {}
-    for (query, target), grade in golden.decided.items():
-        if grade < golden.relevant:
-            continue
-        document = golden.document_by_id.get(target.document)
-        if field == "tier" and document is not None and document.tier:
-            values.setdefault(query, set()).add(document.tier)
-        elif field == "block" and (types := _block_types(target, document)):
-            values.setdefault(query, set()).update(types)
+    for query, targets in golden.relevant_targets() if values_of else ():
+        keys: Iterable[str | Target] = [target.document for target in targets] if field == "tier" else targets
+        if own := set[str]().union(*(values_of[key] for key in keys if key in values_of)):
+            values.setdefault(query, set()).update(own)
     return values
 
 
+def _find_tiers(golden: GoldenSet) -> dict[str | Target, set[str]]:
+    return {id_: {document.tier} for id_, document in golden.document_by_id.items() if document.tier}
+
+
+def _find_block_types(golden: GoldenSet) -> dict[str | Target, set[str]]:
+    """Return the types of blocks of each relevant part, document by document, so that each is outlined once."""
+    parts = {target for _, targets in golden.relevant_targets() for target in targets if not target.whole}
+    return {
+        target: _block_types(target, golden.document_by_id.get(target.document)) for target in sorted(parts, key=str)
+    }
+
+
 def _block_types(target: Target, document: Document | None) -> set[str]:
-    """Return the types of the blocks of a target, or none for a whole document or a target that is not in its text.
+    """Return the types of the blocks of a part, or none for one that is not in the text of its document.
 
     Without the text of the document, the letter in the id of a block tells its type.
     """

@@ -18,7 +18,7 @@ from karat.experiments._finished_runs import FinishedRuns
 from karat.experiments._run_index import RunIndex
 from karat.experiments._sweepfile import Sweep, Variant
 from karat.experiments._verdicts import Objective
-from karat.files import lock_folder
+from karat.files import lock_folder, refuse_input, shorten_path
 from karat.gate import Baseline, Decision, Policy, decide
 from karat.golden import fingerprint
 from karat.projects import (
@@ -78,11 +78,14 @@ class Bench:
         self.project = _apply(open_project(sweep.project, **settings.scoring), sweep.base, sweep.source)
         self.policy: Policy = project_policy(self.project, sweep.policy)
         baseline = find_baseline(self.project, settings.baseline)
-        self.baseline: Baseline | None = baseline and revise_baseline(self.project, baseline)
+        names = (*self.policy.measures, *([sweep.objective] if sweep.objective else []))
+        self.baseline: Baseline | None = baseline and revise_baseline(self.project, baseline, names)
         self.objective = self._choose_objective()
-        self.runs = settings.runs or self.project.config.folder / "runs"
+        # Absolute, because a system may change the current folder.
+        self.runs = settings.runs.absolute() if settings.runs else self.project.config.folder / "runs"
         self._check_gate()
         self._projects = self._check_variants()
+        refuse_input(self.runs, folder=True)
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -164,7 +167,7 @@ class Bench:
             return Attempt(variant=variant, error=project)
         self._say(f"{number + 1} of {len(self._projects)}: {variant.name}")
         try:
-            path, run, answered_before = self._run(project)
+            path, run, answered_before = self._run(project, variant.name)
             decision = self._gate(project, run)
         except Exception as error:  # whatever a system raises is recorded as its result, and the others go on
             self._say(f"{variant.name} failed: {_describe(error)}")
@@ -181,10 +184,12 @@ class Bench:
             measures=[self.objective.measure],
             seed=self._settings.seed,
         ).decision
-        return replace(decision, candidate=replace(decision.candidate, traces=(), lists={}, wordings=(), repeats=()))
+        return replace(
+            decision, candidate=replace(decision.candidate, traces=(), lists={}, wordings=(), repeats=(), variants={})
+        )
 
-    def _run(self, project: Project) -> tuple[Path, Run, bool]:
-        """Return a run of a variant with its file, and whether it was made before this sweep began."""
+    def _run(self, project: Project, name: str) -> tuple[Path, Run, bool]:
+        """Return a run of a variant, which is its label, with its file, and whether it was made before this sweep."""
         system = project.system(cache=self._settings.cache, say=self._say_once, progress=self._progress)
         settings = project.settings()
         # Two sweeps that ask at once would write one file, and slow each other down while latency is measured.
@@ -200,7 +205,7 @@ class Bench:
                         system,
                         settings,
                         output=path,
-                        origin=self._origin,
+                        origin=replace(self._origin, label=name),
                         say=self._say,
                         progress=lambda *far: self._progress("asking", *far),
                     )
@@ -225,7 +230,7 @@ class Bench:
                 self._say_once(f"{error}; it is asked again")
                 continue
             if make_header(run.provenance) == wanted:
-                self._say(f"answered before: {path}")
+                self._say(f"answered before: {shorten_path(path)}")
                 return path, run
         return None
 
@@ -251,8 +256,8 @@ def _check_variant(project: Project, variant: Variant, source: str) -> tuple[Pro
         system = changed.system(cache=False)  # not closed: an object of the user's own may be asked later
     except Exception as error:  # also what the module of a system raises when it is imported
         return error.what if isinstance(error, InputError) else _describe(error), None
-    asked = {name: str(value) for name, value in asdict(changed.settings()).items()}
-    return changed, json.dumps([system.description, system.tenant, asked], sort_keys=True, default=str)
+    settings = {name: str(value) for name, value in asdict(changed.settings()).items()}
+    return changed, json.dumps([system.description, system.tenant, settings], sort_keys=True, default=str)
 
 
 def _apply(project: Project, changes: Mapping[str, Any], source: str) -> Project:

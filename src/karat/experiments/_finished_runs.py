@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from karat.core import InputError
-from karat.files import decode, read_bytes
+from karat.files import append_file, decode, read_bytes
 
 
 class FinishedRuns:
@@ -26,11 +25,8 @@ class FinishedRuns:
         if name in self._names:
             return
         self._names.add(name)
-        with self.path.open("ab") as file:
-            # The line break in front ends a line that a crash has cut off.
-            file.write(f"\n{json.dumps(name)}\n".encode())
-            file.flush()
-            os.fsync(file.fileno())
+        # The line break in front ends a line that a crash has cut off.
+        append_file(self.path, f"\n{json.dumps(name)}\n".encode())
 
     def forget(self) -> None:
         """Remove the file."""
@@ -47,7 +43,7 @@ def _read(path: Path) -> list[str]:
     for line in lines:
         try:
             value: Any = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         # An earlier version of karat wrote one list.
         names += [name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)]

@@ -10,7 +10,8 @@ from typing import Any
 from karat.core import InputError, Run
 from karat.evaluation import Evaluation, comparison_key, empty_scores, score_run, system_changes
 from karat.golden import fingerprint
-from karat.projects import Project, RunFile, name_file, read_saved_run, require_complete
+from karat.projects import Project, require_complete
+from karat.projects.saved_runs import RunFile, name_file, read_saved_run
 
 Progress = Callable[[int, int], None]
 
@@ -94,15 +95,16 @@ class HistoryReader:
     def _add(self, file: RunFile) -> bool:
         """Read and score a run; return whether it has a question of the project's golden set."""
         run, golden = read_saved_run(file), self._project.golden
-        asked = frozenset((trace.query, trace.text) for trace in run.traces if not trace.paraphrase)
-        if asked and not any(query in self._texts and text in ("", self._texts[query]) for query, text in asked):
+        questions = frozenset((trace.query, trace.text) for trace in run.traces if not trace.paraphrase)
+        texts = self._texts
+        if questions and not any(query in texts and text in ("", texts[query]) for query, text in questions):
             self._apart.append(Point(file=file, evaluation=_unscored(run)))
             return False
         require_complete(golden, run)
         evaluation = score_run(golden, run, self._measures, **self._project.scoring).renamed(file.path.name)
         # Another k, or a sample, gives another key: such scores do not belong in one history.
         points = self._histories.setdefault(comparison_key(evaluation), [])
-        points.append(Point(file=file, evaluation=evaluation.summary(), asked=asked))
+        points.append(Point(file=file, evaluation=evaluation.summary(), asked=questions))
         return True
 
 

@@ -28,6 +28,7 @@ from karat.experiments._verdicts import (
     undominated,
     weigh_claims,
 )
+from karat.files import shorten_path
 from karat.gate import Baseline, Check, Policy, lower_is_better
 from karat.projects import check_row
 from karat.schema import (
@@ -103,7 +104,7 @@ def run_sweep(
     its error, and the others go on.
     """
     bench = Bench(sweep, settings, say or (lambda _: None), progress or (lambda *_: None))
-    log = settings.log or bench.project.config.folder / LOG
+    log = settings.log.absolute() if settings.log else bench.project.config.folder / LOG
     experiments = read_log(log) if os.path.lexists(log) else ()  # a damaged log is found now, not in an hour
     attempts = [bench.attempt(number) for number in range(len(sweep.variants))]
     result = SweepResult(
@@ -246,7 +247,7 @@ def sweep_document(result: SweepResult) -> SweepReport:
         objective=result.objective.measure,
         require_gain=result.objective.required,
         correction=SweepCorrection(variants=result.tested, not_counted=result.earlier),
-        log=str(result.log),
+        log=str(shorten_path(result.log)),
         variants=tuple(_variant(result, outcome) for outcome in result.outcomes),
     )
 
@@ -277,6 +278,6 @@ def _variant(result: SweepResult, outcome: VariantOutcome) -> VariantResult:
         p_corrected=outcome.verdict.corrected,
         pareto=outcome.pareto,
         answered_before=outcome.answered_before,
-        run=None if outcome.run is None else str(outcome.run),
+        run=None if outcome.run is None else str(shorten_path(outcome.run)),
         checks=tuple(map(check_row, outcome.checks)),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,8 @@ from typing import Any
 
 from karat.config import resolve_key
 from karat.core import InputError, Measure, MeasureError, did_you_mean, shorten
-from karat.files import decode, read_bytes
+from karat.files import read_toml
+from karat.net import hide_settings
 from karat.schema import PlannedVariant, SweepPlan
 
 LIMIT = 100
@@ -56,10 +56,7 @@ class Sweep:
 def read_sweep(path: str | Path, *, limit: int = LIMIT) -> Sweep:
     """Read a sweep file; an unknown key is an error, and so are more variants than ``limit``."""
     source = str(path)
-    try:
-        table = tomllib.loads(decode(read_bytes(path), source))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not valid TOML: {error}", source=source) from None
+    table = read_toml(path)
     try:
         return _sweep(table, Path(path), limit)
     except InputError as error:
@@ -150,7 +147,16 @@ def _leaf(key: str, value: Any) -> dict[str, Any]:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):  # dates and infinities, which no option takes and no log can hold
         raise InputError(f"{key} = {shorten(value)}; write texts, numbers, true, false, or tables of them") from None
+    _refuse_secret(name, value)
     return {name: value}
+
+
+def _refuse_secret(key: str, value: Any) -> None:
+    """Refuse a value that must not stand in names of variants and in the log; headers hold names of variables."""
+    setting = {key.rpartition(".")[2]: value}
+    if ".headers" not in key and hide_settings(setting) != setting:
+        hint = "keep it in an environment variable, which key_variable or headers name"
+        raise InputError(f"{key} holds a secret, which the log of experiments would keep", hint=hint)
 
 
 def _read_grid(value: Any, limit: int) -> tuple[Variant, ...]:

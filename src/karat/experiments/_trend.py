@@ -11,7 +11,8 @@ from typing import Any
 from karat.core import Measure, UsageError
 from karat.evaluation import default_measures
 from karat.experiments._history import History, HistoryReader, Point, Progress
-from karat.projects import Project, RunFile, find_runs
+from karat.projects import Project
+from karat.projects.saved_runs import RunFile, find_runs
 from karat.schema import (
     SystemChange,
     TrendHistory,
@@ -83,6 +84,7 @@ def trend_document(trend: Trend) -> TrendReport:
         apart=tuple(
             TrendOtherRun(
                 **_file(point.file),
+                title=point.evaluation.provenance.title,
                 queries=len(point.evaluation.queries),
                 golden=dict(point.evaluation.provenance.golden),
             )
@@ -107,6 +109,7 @@ def _run(point: Point, measures: Sequence[str]) -> TrendRun:
     evaluation, change = point.evaluation, point.set_change
     return TrendRun(
         **_file(point.file),
+        title=evaluation.provenance.title,
         queries=len(evaluation.queries),
         failed=len(evaluation.failures),
         measures={name: _number(evaluation.mean(name)) for name in measures},

@@ -15,7 +15,7 @@ import string
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +25,7 @@ from msgspec import structs
 
 from karat.core import InputError, KaratError, SystemFailed, UsageError, shorten
 from karat.exports._records import Record
+from karat.net import collect_secrets, hide_secrets, strip_logins
 from karat.schema import ExportedRecord, ExportReport, to_json
 
 EXPERIMENT = "karat"
@@ -32,7 +33,6 @@ _KEY, _PARAM, _TAG = 250, 500, 5000  # characters that old servers accept too; M
 _FEW, _PAGE = 10, 500
 _ESCAPED = re.compile(r"_(at|x[0-9a-f]{0,6})_")
 _PLAIN = frozenset(string.ascii_letters + string.digits + "-.")
-_SECRET = re.compile(r"(?<=://)[^/\s]*@")
 _SQLITE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)")
 _ALWAYS = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
 _DEFAULTS = {
@@ -112,11 +112,7 @@ def public_uri(uri: str) -> str:
     >>> public_uri("https://me:secret@example.org/mlflow?token=secret")
     'https://example.org/mlflow'
     """
-    return _without_secrets(uri).partition("?")[0]
-
-
-def _without_secrets(text: str) -> str:
-    return _SECRET.sub("", text)
+    return strip_logins(uri).partition("?")[0]
 
 
 def export_mlflow(
@@ -202,10 +198,18 @@ def _translated_errors(uri: str) -> Iterator[None]:
         packages = "mlflow-skinny SQLAlchemy alembic" if extra else error.name
         raise UsageError(f"export to MLflow is not possible here ({error}); pip install {packages}") from None
     except Exception as error:
-        message, place = _without_secrets(f"{getattr(error, 'message', None) or error}"), f"MLflow at {public_uri(uri)}"
+        message, place = describe_failure(error, uri), f"MLflow at {public_uri(uri)}"
         if getattr(error, "error_code", None) == "INVALID_PARAMETER_VALUE":
             raise InputError(message, source=place) from None
         raise SystemFailed(f"{place}: {type(error).__name__}: {message}") from error
+
+
+def describe_failure(error: Exception, uri: str) -> str:
+    """Return the message of an error without the secrets of the URI, and of the variables that MLflow reads."""
+    message = f"{getattr(error, 'message', None) or error}"
+    with suppress(ValueError):  # it is not a URI
+        message = collect_secrets(uri, {}).redact(message)
+    return hide_secrets(message)
 
 
 def _check_uri(uri: str) -> None:

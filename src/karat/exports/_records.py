@@ -18,7 +18,8 @@ from karat.evaluation import Evaluation, flatten, score_run
 from karat.experiments import LOG, Experiment, read_log
 from karat.files import read_bytes
 from karat.projects import Project, find_project, open_project
-from karat.runs import read_answers
+from karat.projects.saved_runs import find_run
+from karat.runs import read_any_run
 from karat.schema import ExportedExperiment, ExportedRun
 
 _FORMAT = 1
@@ -62,7 +63,8 @@ def read_records(
     """
     projects: dict[Path, Project] = {}
     records: list[Record] = []
-    for number, path in enumerate(paths, 1):
+    for number, name in enumerate(paths, 1):
+        path = find_run(name, golden=project, say=say)
         if _is_log(path):
             records += experiment_records(path)
         else:
@@ -91,7 +93,7 @@ def run_record(
     path: str | Path, project: Project, measures: Sequence[str] = (), *, say: Callable[[str], None] | None = None
 ) -> Record:
     """Score a run and return its record: what the system is made of, its means and its latency."""
-    run = read_answers(path, project.golden, say=say)
+    run = read_any_run(path, project.golden, say=say)
     evaluation = score_run(project.golden, run, measures or project.config.eval.measures, **project.scoring)
     provenance = evaluation.provenance
     params = _filled(flatten({"system": provenance.system, "settings": provenance.settings}))
@@ -122,7 +124,7 @@ def _numbers(evaluation: Evaluation) -> Iterator[tuple[str, float]]:
     yield from evaluation.means.items()
     for stage, times in evaluation.latency.items():
         prefix = "latency." if stage == "total" else f"latency.{stage}."
-        yield from ((f"{prefix}{name}", value) for name, value in times.items() if name != "n")
+        yield from ((f"{prefix}{name}", value) for name, value in times.items() if name not in ("n", "failed"))
     yield "coverage", evaluation.coverage
     yield "queries", len(evaluation.queries)
     yield "failed", len(evaluation.failures)

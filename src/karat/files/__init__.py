@@ -1,34 +1,67 @@
-"""Files: read and parsed with one clear message per mistake, written whole or not at all, and locked."""
+"""Files: read up to a limit and parsed with one clear message per mistake, written whole or not at all, and locked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karat.files._files import access_file, gunzip, read_bytes, write_file
+from karat.files._files import GZIP, gunzip, read_bytes, read_stdin, read_stream
+from karat.files._limits import MAX_BYTES, VARIABLE, max_bytes, parse_size, too_large
+from karat.files._opening import access_file, open_file
+from karat.files._paths import shorten_path
+from karat.files._reads import record_folder, record_reads, refuse_input
 from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lines
 
 if TYPE_CHECKING:
     from karat.files._lock import lock_folder
+    from karat.files._plain import decode_plain
     from karat.files._rows import Mistakes, Reading, Row
+    from karat.files._toml import parse_toml, read_toml
+    from karat.files._writing import append_file, new_folder, open_own, replace_file, write_file
 
 __all__ = [
     "BOM",
+    "GZIP",
+    "MAX_BYTES",
+    "VARIABLE",
     "Mistakes",
     "Reading",
     "Row",
     "access_file",
+    "append_file",
     "decode",
+    "decode_plain",
     "gunzip",
     "lock_folder",
+    "max_bytes",
+    "new_folder",
+    "open_file",
+    "open_own",
     "parse_csv",
     "parse_json",
     "parse_json_lines",
+    "parse_size",
+    "parse_toml",
     "read_bytes",
+    "read_stdin",
+    "read_stream",
+    "read_toml",
+    "record_folder",
+    "record_reads",
+    "refuse_input",
+    "replace_file",
+    "shorten_path",
+    "too_large",
     "write_file",
 ]
 
-# Imported on first use: only readers of golden sets and traces check rows, and only writers of folders lock.
-_HOME = {"Mistakes": "_rows", "Reading": "_rows", "Row": "_rows", "lock_folder": "_lock"}
+# Imported on first use: only readers of golden sets and traces check rows, and many commands write nothing.
+_HOME = {
+    **dict.fromkeys(("Mistakes", "Reading", "Row"), "_rows"),
+    **dict.fromkeys(("append_file", "new_folder", "open_own", "replace_file", "write_file"), "_writing"),
+    **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
+    "decode_plain": "_plain",
+    "lock_folder": "_lock",
+}
 
 
 def __getattr__(name: str) -> Any:

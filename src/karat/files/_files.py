@@ -1,82 +1,81 @@
-"""Reading any file, gzipped or not, and writing one whole or not at all."""
+"""Reading any file, gzipped or not, up to a limit."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import zlib
-from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from typing import Protocol
 
 from karat.core import InputError
+from karat.files._limits import max_bytes, too_large
+from karat.files._opening import access_file, open_file
 
-T = TypeVar("T")
+_BLOCK = 1 << 20
+GZIP = b"\x1f\x8b"
+"""How a gzipped file begins."""
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the contents of a file, unpacked if it is gzipped. ``-`` is standard input."""
+class Readable(Protocol):
+    """What can be read block by block."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, or none at the end."""
+
+
+def read_bytes(path: str | os.PathLike[str], *, before: int = 0) -> bytes:
+    """Return the contents of a file, unpacked if it is gzipped. ``-`` is standard input.
+
+    It is an error if they are, packed or unpacked, more bytes than :func:`max_bytes` allows. ``before`` is the number
+    of bytes of other files that count, too.
+    """
     name = os.fspath(path)
     if name == "-":
-        if sys.stdin is None:
-            raise InputError("is closed", source="standard input")
-        data = access_file("standard input", sys.stdin.buffer.read)
+        data = read_stdin()
     else:
-        data = access_file(name or "''", lambda: Path(name).read_bytes())
-    return gunzip(data, name) if data[:2] == b"\x1f\x8b" else data
+        with open_file(name) as file:
+            data = read_stream(file, name, before=before)
+    return gunzip(data, name, before=before) if data[:2] == GZIP else data
 
 
-def access_file(name: str, action: Callable[..., T], *arguments: object) -> T:
-    """Return ``action(*arguments)``. If the system refuses, raise an InputError that names the file and the reason."""
-    try:
-        return action(*arguments)
-    except FileNotFoundError:
-        raise InputError("no such file", source=name) from None
-    except IsADirectoryError:
-        raise InputError("is a folder, not a file", source=name) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", source=name) from None
-    except ValueError:
-        raise InputError("is not a usable path", source=repr(name)) from None
+def read_stdin() -> bytes:
+    """Return all of standard input, as it comes."""
+    name = "standard input"
+    if sys.stdin is None:
+        raise InputError("is closed", source=name)
+    return read_stream(sys.stdin.buffer, name)
 
 
-def gunzip(data: bytes, name: str) -> bytes:
-    """Return unpacked data, or raise an InputError if the gzip file is damaged."""
+def read_stream(file: Readable, name: str, *, before: int = 0, unpacked: bool = False) -> bytes:
+    """Return all that a stream holds, or raise an InputError if that is more than :func:`max_bytes` allows."""
+    limit = max_bytes()
+    # Unlike a list of blocks, which are joined at the end, it takes hardly more memory than the bytes.
+    buffer = io.BytesIO()
+    while block := access_file(name, file.read, _BLOCK):
+        if before + buffer.tell() + len(block) > limit:
+            raise too_large(name, limit, before=before, unpacked=unpacked)
+        buffer.write(block)
+    return buffer.getvalue()
+
+
+def gunzip(data: bytes, name: str, *, before: int = 0) -> bytes:
+    """Return unpacked data; a damaged gzip file, or one that unpacks to too many bytes, raises an InputError."""
     import gzip
 
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            f"cannot be unpacked: {error}", source=name, hint="the gzip file is damaged or cut off"
-        ) from None
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        return read_stream(_Packed(file, name), name, before=before, unpacked=True)
 
 
-def write_file(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file whole or not at all. A pipe or a device, which cannot be replaced, is appended to."""
-    target = Path(os.path.realpath(path))
-    ordinary = os.path.isfile(target) or not os.path.exists(target)  # noqa: PTH113, PTH110 (pathlib raises)
-    ordinary = ordinary and not os.path.abspath(path).startswith("/dev/")  # noqa: PTH100 (/dev/stderr may be a file)
-    try:
-        if ordinary:
-            _replace(target, text)
-        else:
-            with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 (a stream keeps what was written before)
-                file.write(text)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", source=os.fspath(path)) from None
+class _Packed:
+    """A gzip file whose damages are errors of karat."""
 
+    def __init__(self, file: Readable, name: str) -> None:
+        self._file, self._name = file, name
 
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".karat-{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o7777)  # the new file keeps the old permissions
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    def read(self, size: int, /) -> bytes:
+        try:
+            return self._file.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            hint = "the gzip file is damaged or cut off"
+            raise InputError(f"cannot be unpacked: {error}", source=self._name, hint=hint) from None

@@ -29,10 +29,14 @@ _DIGITS = 18
 
 
 class Reading:
-    """The mistakes and notes that are collected while a golden set is read."""
+    """The mistakes and notes that are collected while a golden set is read.
+
+    All that is read through it counts towards one limit: a thousand small files can unpack to more than the memory.
+    """
 
     def __init__(self) -> None:
         self.errors: list[InputError] = []
+        self._bytes = 0
         self._notes: dict[str, None] = {}
         self._unknown: dict[tuple[str, str], list[Any]] = {}
 
@@ -42,8 +46,9 @@ class Reading:
 
     def unknown(self, file: str, place: str, key: str, known: Iterable[str]) -> None:
         """Report a key that means nothing here."""
-        entry = self._unknown.setdefault((file, key), [0, place, did_you_mean(key, known)])
-        entry[0] += 1
+        if (file, key) not in self._unknown:
+            self._unknown[file, key] = [0, place, did_you_mean(key, known)]
+        self._unknown[file, key][0] += 1
 
     def notes(self) -> tuple[str, ...]:
         """Return all notes. A key that is unknown in many rows has one note."""
@@ -82,11 +87,17 @@ class Reading:
 
     def lines(self, path: str | Path, name: str = "") -> list[str]:
         """Return the lines of a text file."""
-        return decode(read_bytes(path), name or str(path)).split("\n")
+        return self.text(path, name).split("\n")
+
+    def text(self, path: str | Path, name: str = "") -> str:
+        """Return the text of a file."""
+        data = read_bytes(path, before=self._bytes)
+        self._bytes += len(data)
+        return decode(data, name or str(path))
 
     def json(self, path: str | Path, name: str = "") -> Any:
         """Return the value of a JSON file."""
-        return parse_json(decode(read_bytes(path), name or str(path)), name or str(path), strict=True)
+        return parse_json(self.text(path, name), name or str(path), strict=True)
 
     def object(self, path: str | Path, name: str = "") -> Row:
         """Return the object that a JSON file holds."""
@@ -99,7 +110,7 @@ class Reading:
         """Yield the rows of a CSV file with a header. An empty cell is a missing field."""
         file = name or str(path)
         header: list[str] | None = None
-        for line, cells in parse_csv(decode(read_bytes(path), file), file):
+        for line, cells in parse_csv(self.text(path, file), file):
             if not any(cells):
                 continue
             if header is None:

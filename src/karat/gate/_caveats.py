@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import stdev
 
-from karat.core import GoldenSet, KaratError, Measure, Unit, UsageError
+from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
+from karat.evaluation import UNANSWERED, describe_order
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
-from karat.gate._operations import UNANSWERED, list_unchecked
+from karat.gate._operations import list_unchecked
 from karat.gate._policy import Rule
 from karat.golden import ceiling
 from karat.golden.lint import Ceiling
@@ -34,8 +35,10 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *describe_growth(decision.baseline, "baseline"),
         *describe_growth(decision.candidate, "run"),
         *decision.policy.notes,
+        *_find_unchecked(decision),
         *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
+        *describe_order(decision.candidate.traces),
         *_find_sample(decision, golden),
         *_find_zeros(decision),
         *_find_unreachable(decision, golden, unit),
@@ -43,16 +46,40 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
     ]
 
 
+def _find_unchecked(decision: Decision) -> Iterator[str]:
+    """Warn about what no rule looks at: quality as such, or measures that the baseline was recorded with."""
+    policy, before = decision.policy, decision.baseline
+    if not policy.must_pass and not any(rule.is_quality for rule in policy.rules):
+        yield f"policy {policy.name} has no rule on quality: whatever the answers are, it may pass"
+    checked = {rule.metric for rule in policy.rules}
+    unchecked = [
+        name for name in (before.scores.measures if before else ()) if name not in checked and _has_direction(name)
+    ]
+    gone = [name for name in unchecked if name not in decision.candidate.scores.measures]
+    if gone:
+        yield f"WARNING: the baseline has {', '.join(gone)}, which the run was not scored with, and no rule checks"
+    if rest := [name for name in unchecked if name not in gone]:
+        yield f"the baseline has {', '.join(rest)}, which no rule checks"
+
+
+def _has_direction(measure: str) -> bool:
+    try:
+        return Measure.parse(measure).definition.higher_is_better is not None
+    except MeasureError:  # of a package that is not installed here
+        return True
+
+
 def _find_failures(decision: Decision) -> Iterator[str]:
     failures = decision.candidate.failures
     if failures:
         query, error = next(iter(failures.items()))
-        asked = len(decision.candidate.queries)
-        yield f"{len(failures):,} of {asked:,} queries failed and count as 0, such as {query}: {error}"
+        total = len(decision.candidate.queries)
+        yield f"{len(failures):,} of {total:,} queries failed and count as 0, such as {query}: {error}"
     candidate = decision.candidate
     names = [name for name in candidate.scores.measures if Measure.parse(name).definition.undefined in UNANSWERED]
+    rightly = candidate.unanswerable | candidate.unjudged
     empty = sum(
-        not ranking and query not in candidate.unanswerable | candidate.unjudged
+        (not ranking or query in candidate.empties) and query not in rightly
         for query, ranking in candidate.lists.items()
     )
     if names and empty:
@@ -61,10 +88,10 @@ def _find_failures(decision: Decision) -> Iterator[str]:
 
 def _find_sample(decision: Decision, golden: GoldenSet) -> Iterator[str]:
     candidate = decision.candidate
-    asked, total = len(candidate.queries), len(golden.queries)
+    size, total = len(candidate.queries), len(golden.queries)
     grown = candidate.revision is not None and candidate.provenance.settings.get("sample") is None
-    if asked < total and not grown:
-        yield f"the run is a sample: {asked:,} of the {total:,} queries were asked, and nothing is known of the others"
+    if size < total and not grown:
+        yield f"the run is a sample: {size:,} of the {total:,} queries were asked, and nothing is known of the others"
 
 
 def _find_zeros(decision: Decision) -> Iterator[str]:

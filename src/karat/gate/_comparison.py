@@ -261,10 +261,10 @@ def shared_queries(
 
     If both were asked the same, or nothing is known of that, ``queries`` is returned as it is.
     """
-    both = set(candidate.queries) & set(baseline.queries)
-    if not both or len(both) == len(candidate.queries) == len(baseline.queries):
+    now, then = candidate.query_set, baseline.query_set
+    if now.isdisjoint(then) or (now == then and len(now) == len(candidate.queries) == len(baseline.queries)):
         return queries
-    return [query for query in (candidate.queries if queries is None else queries) if query in both]
+    return [query for query in (candidate.queries if queries is None else queries) if query in now and query in then]
 
 
 def _compare_measure(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from karat.core import InputError, shorten
-from karat.evaluation import Evaluation, Segment, Segments, require_comparable
-from karat.gate._comparison import make_generator, pair_scores, scale_of, shared_queries
-from karat.gate._operations import count_failures, inspect_operations
+from karat.evaluation import Evaluation, require_comparable
+from karat.gate._check import Check
+from karat.gate._comparison import make_generator, pair_scores, scale_of
+from karat.gate._limits import check_limits, check_number, defer, fail_missing, read_number, select_queries
+from karat.gate._operations import KINDS, count_failures, find_lost, inspect_operations
+from karat.gate._overlap import inspect_overlap
 from karat.gate._policy import Must, Policy, Rule, require_rules
 from karat.stats import Outcome, PairedScores, Verdict
 from karat.stats import decide as test_drops
@@ -21,51 +23,6 @@ WORST = (Outcome.ERROR, Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
 """The outcomes, the worst first. An error comes before a failure: what failed to run cannot be judged."""
 _Pairs = dict[str, tuple[float, float]]
 """The scores of each query in the baseline and in the candidate."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One requirement of a rule, and whether the run meets it."""
-
-    metric: str
-    kind: str
-    """A limit or test of a rule (min, max, max_drop_abs, max_drop_rel, max_rise_abs, max_rise_rel, min_gain_abs,
-    significant_drop, non_inferior), must_pass, or an operational rule (failed, empty, slow)."""
-    outcome: Outcome
-    reason: str
-    where: Segment | None = None
-    """The segment that it is about; None for all queries."""
-    query: str = ""
-    """The query that it is about, for ``must_pass``."""
-    current: float | None = None
-    baseline: float | None = None
-    difference: float | None = None
-    """The difference of the means over the queries that both runs have."""
-    low: float | None = None
-    """The one-sided lower confidence limit of the difference, at the policy's level, if higher is better."""
-    high: float | None = None
-    """The one-sided upper confidence limit of the difference, if lower is better."""
-    limit: float | None = None
-    """The limit of the current number, of the drop or of the rise."""
-    p: float | None = None
-    """The p-value of the one-sided test for a drop, corrected for all tests of the gate (Westfall and Young)."""
-    p_worse: float | None = None
-    """The p-value of the test that rules out a drop larger than tolerated, not corrected."""
-    n: int | None = None
-    needed: int | None = None
-    """How many queries would decide, if these do not."""
-
-    @property
-    def name(self) -> str:
-        """The metric and the queries that it is about."""
-        if self.query:
-            return f"{self.query} {self.metric}".rstrip()
-        return self.metric if self.where is None else f"{self.metric} {self.where[0]}={self.where[1]}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data for JSON, without empty fields."""
-        fields = asdict(self) | {"outcome": self.outcome.value, "where": self.where and dict([self.where])}
-        return {key: value for key, value in fields.items() if value not in (None, "")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,18 +75,33 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     require_rules(policy)
     if baseline is not None:
         require_comparable(candidate, baseline)
-    candidate = count_failures(candidate)
-    operations = [Check(**asdict(result)) for result in inspect_operations(candidate, baseline, policy.operations)]
+    candidate = count_failures(candidate, baseline)
+    results = [
+        *inspect_operations(candidate, baseline, policy.operations),
+        *inspect_overlap(candidate, baseline, policy),
+    ]
+    operations = [Check(**asdict(result)) for result in sorted(results, key=lambda result: KINDS.index(result.kind))]
     checks = [
-        *_check_limits(candidate, baseline, policy),
+        *check_limits(candidate, baseline, policy),
         *_run_tests(candidate, baseline, policy, seed),
     ]
+    checks = [_count_compared(check, candidate, baseline) for check in checks]
     checks += [_check_query(candidate, must) for must in policy.must_pass]
     if not any(check.outcome is Outcome.ERROR for check in operations):
         checks += _check_empty(candidate)
     order = {rule.name: i for i, rule in enumerate(policy.rules)}
     checks.sort(key=lambda check: order.get(check.name, len(order)))
     return Decision(policy=policy, checks=(*operations, *checks), candidate=candidate, baseline=baseline)
+
+
+def _count_compared(check: Check, candidate: Evaluation, baseline: Evaluation | None) -> Check:
+    """Return a check that says how many queries it compares, if the run has more: the numbers are not those of all."""
+    if baseline is None or check.difference is None or check.metric not in candidate.scores.measures:
+        return check
+    queries = None if check.where is None else candidate.segments[check.where]
+    total = len(candidate.values(check.metric, queries))
+    compared = len(pair_scores(candidate, baseline, check.metric, queries)) if check.n is None else check.n
+    return replace(check, n=compared, total=total) if 0 < compared < total else check
 
 
 def _check_empty(candidate: Evaluation) -> Iterator[Check]:
@@ -141,121 +113,6 @@ def _check_empty(candidate: Evaluation) -> Iterator[Check]:
         yield Check(metric="coverage", kind="min", outcome=Outcome.FAIL, reason=reason, current=0.0)
 
 
-def _select_queries(rule: Rule, segments: Segments) -> Sequence[str] | None:
-    if rule.where is None:
-        return None
-    if rule.where not in segments:
-        values = sorted({value for name, value in segments if name == rule.where[0]})
-        hint = f"it has {', '.join(map(shorten, values[:8]))}" if values else "no query has that field"
-        raise InputError(f"no query has {rule.where[0]} = {shorten(rule.where[1])}", source="[gate]", hint=hint)
-    return segments[rule.where]
-
-
-def _read_number(
-    evaluation: Evaluation,
-    rule: Rule,
-    queries: Sequence[str] | None = None,
-    must_show: Mapping[str, Sequence[str]] | None = None,
-) -> float:
-    """Return the number that a rule is about; NaN if the run does not have it."""
-    if rule.must_show is not None:
-        wanted = must_show or evaluation.must_show
-        wanted = wanted if queries is None else {query: wanted[query] for query in queries if query in wanted}
-        return _measure_shown(evaluation.lists, wanted, rule.must_show)
-    if rule.metric.startswith("latency."):
-        return evaluation.latency_of(rule.metric.removeprefix("latency."))
-    return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
-
-
-def _measure_shown(lists: Mapping[str, Sequence[str]], must_show: Mapping[str, Sequence[str]], k: int) -> float:
-    """Return the share of the queries whose must-show documents are all in the first k; NaN if there are none."""
-    shown = [
-        set(documents) <= set(lists.get(query, ())[:k])
-        for query, documents in must_show.items()
-        if documents and query in lists
-    ]
-    return sum(shown) / len(shown) if shown else math.nan
-
-
-def _check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Policy) -> Iterator[Check]:
-    for rule in policy.rules:
-        queries = _select_queries(rule, candidate.segments)
-        now = _read_number(candidate, rule, queries)
-        # Only questions that both were asked are compared; the floors are for all that the run was asked.
-        shared = queries if baseline is None else shared_queries(candidate, baseline, queries)
-        compared = now if shared is queries else _read_number(candidate, rule, shared)
-        then = math.nan if baseline is None else _read_number(baseline, rule, shared, candidate.must_show)
-        for kind in ("min", "max"):
-            if (limit := getattr(rule, kind)) is not None:
-                yield _check_number(rule, kind, now, limit)
-        for kind in ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs"):
-            if (limit := getattr(rule, kind)) is not None:
-                if baseline is None and not math.isnan(now):
-                    yield _defer(rule, kind, now, limit)
-                else:
-                    yield _check_change(rule, kind, compared, then, limit)
-
-
-def _check_number(rule: Rule, kind: str, now: float, limit: float) -> Check:
-    if math.isnan(now):
-        return _fail_missing(rule, kind, limit)
-    holds = now >= limit if kind == "min" else now <= limit
-    sign = {("min", True): "at least", ("min", False): "below", ("max", True): "at most", ("max", False): "above"}
-    return Check(
-        metric=rule.metric, where=rule.where, kind=kind, current=now, limit=limit,
-        outcome=Outcome.PASS if holds else Outcome.FAIL,
-        reason=f"{_format(now)} is {sign[kind, holds]} {limit:g}",
-    )  # fmt: skip
-
-
-def _check_change(rule: Rule, kind: str, now: float, then: float, limit: float) -> Check:
-    if math.isnan(now):
-        return _fail_missing(rule, kind, limit)
-    if math.isnan(then):
-        return _fail_missing(rule, kind, limit, "the baseline has no number for it: record it again", now)
-    if kind == "min_gain_abs":
-        return _check_gain(rule, now, then, limit)
-    verb, change = ("fell", then - now) if "drop" in kind else ("rose", now - then)
-    allowed = limit if kind.endswith("abs") else limit * abs(then)
-    holds = change <= allowed + 1e-9
-    share = f" ({change / abs(then):.1%})" if then else ""
-    text = f"{verb} by {_format(change)}{share}" if change > 0 else f"did not {'fall' if verb == 'fell' else 'rise'}"
-    return Check(
-        metric=rule.metric, where=rule.where, kind=kind, current=now, baseline=then, difference=now - then, limit=limit,
-        outcome=Outcome.PASS if holds else Outcome.FAIL,
-        reason=f"{text}, {'within' if holds else 'more than'} the {_format(allowed)} that is tolerated",
-    )  # fmt: skip
-
-
-def _check_gain(rule: Rule, now: float, then: float, limit: float) -> Check:
-    gain = then - now if rule.lower_is_better else now - then
-    holds = gain >= limit - 1e-9
-    return Check(
-        metric=rule.metric, where=rule.where, kind="min_gain_abs", current=now, baseline=then, difference=now - then,
-        limit=limit, outcome=Outcome.PASS if holds else Outcome.FAIL,
-        reason=f"{'better' if gain >= 0 else 'worse'} by {_format(abs(gain))}, "
-        f"{'at least' if holds else 'and not better by'} {limit:g}",
-    )  # fmt: skip
-
-
-def _fail_missing(
-    rule: Rule, kind: str, limit: float | None, reason: str = "the run has no number for it", now: float | None = None
-) -> Check:
-    """Return a failed check of a number that is missing in the run or in the baseline."""
-    return Check(
-        metric=rule.metric, where=rule.where, kind=kind, limit=limit, current=now, outcome=Outcome.FAIL,
-        reason=f"{reason}, and what is not measured does not pass",
-    )  # fmt: skip
-
-
-def _defer(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
-    """Return an inconclusive check of a rule that needs a baseline while there is none."""
-    return Check(
-        metric=rule.metric, where=rule.where, kind=kind, current=now, limit=limit, outcome=Outcome.INCONCLUSIVE,
-        reason="there is no baseline yet; karat baseline update RUN records one",
-    )  # fmt: skip
-
-
 def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, seed: int) -> list[Check]:
     """Run the tests of all rules together, because they are corrected for each other."""
     checks: list[Check] = []
@@ -264,38 +121,40 @@ def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Polic
         kind = "non_inferior" if rule.non_inferior else "significant_drop"
         if not (rule.non_inferior or rule.significant_drop):
             continue
-        queries = _select_queries(rule, candidate.segments)
-        now = _read_number(candidate, rule, queries)
+        queries = select_queries(rule, candidate.segments)
+        now = read_number(candidate, rule, queries)
         pairs = _pair_queries(candidate, baseline, rule, queries) if baseline is not None else {}
         if math.isnan(now):
-            checks.append(_fail_missing(rule, kind, None))
+            checks.append(fail_missing(rule, kind, None))
         elif baseline is None:
-            checks.append(_defer(rule, kind, now, None))
+            checks.append(defer(rule, kind, now, None))
         elif not pairs:
             reason = (
                 "the baseline has no scores of single queries"
                 if not baseline.has_queries
                 else "the baseline has no score of it"
             )
-            checks.append(_fail_missing(rule, kind, None, f"{reason}: record it again", now))
+            checks.append(fail_missing(rule, kind, None, f"{reason}: record it again", now))
         else:
             tested.append((rule, pairs, _note_lost(len(baseline.values(rule.metric, queries)) - len(pairs))))
-    scores = _align_pairs([(rule, pairs) for rule, pairs, _ in tested])
+    lost = frozenset() if baseline is None else find_lost(candidate, baseline)
+    scores = _align_pairs([(rule, pairs) for rule, pairs, _ in tested], lost)
     verdicts = test_drops(scores, rng=make_generator(seed, "gate"), rule=policy.drop)
     for (rule, _, note), verdict in zip(tested, verdicts, strict=True):
         checks.append(_make_check(rule, verdict, note))
     return checks
 
 
-def _align_pairs(tested: Sequence[tuple[Rule, _Pairs]]) -> list[PairedScores]:
-    """Return the scores of all rules over the same queries, with NaN where a rule has none."""
+def _align_pairs(tested: Sequence[tuple[Rule, _Pairs]], lost: frozenset[str]) -> list[PairedScores]:
+    """Return the scores of all rules over the same queries, with NaN where a rule has none, and which were lost."""
     places = {query: i for i, query in enumerate(dict.fromkeys(query for _, pairs in tested for query in pairs))}
+    gone = np.array([query in lost for query in places], bool)
     scores = []
     for rule, pairs in tested:
         before, after = np.full((2, len(places)), math.nan)
         own = [places[query] for query in pairs]
         before[own], after[own] = np.array(list(pairs.values()), float).T
-        scores.append(PairedScores(before, after, rule.lower_is_better, scale_of(rule.metric)))
+        scores.append(PairedScores(before, after, rule.lower_is_better, scale_of(rule.metric), gone))
     return scores
 
 
@@ -311,11 +170,10 @@ def _pair_queries(candidate: Evaluation, baseline: Evaluation, rule: Rule, queri
     pairs = pair_scores(candidate, baseline, rule.metric, queries)
     if rule.lower_is_better:  # 0 would be a reward
         return pairs
-    asked = frozenset(candidate.queries)
     return {
         query: pairs.get(query, (before, 0.0))
         for query, before in baseline.values(rule.metric, queries).items()
-        if query in pairs or query in asked
+        if query in pairs or query in candidate.query_set
     }
 
 
@@ -324,7 +182,8 @@ def _make_check(rule: Rule, verdict: Verdict, note: str) -> Check:
     result, outcome = verdict.evidence, verdict.outcome
     assert result is not None  # every rule here has pairs
     if kind == "significant_drop" and outcome is Outcome.INCONCLUSIVE and not _is_untested(verdict):
-        outcome = Outcome.PASS  # this rule only asks that no drop is shown
+        # This rule only asks that no drop is shown; but a lost answer excuses none.
+        outcome = Outcome.INCONCLUSIVE if result.lost and result.dropped else Outcome.PASS
     less = rule.lower_is_better
     return Check(
         metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=verdict.reason + note,
@@ -345,31 +204,47 @@ def _is_untested(verdict: Verdict) -> bool:
 
 def _check_query(candidate: Evaluation, must: Must) -> Check:
     """Return the check of a query that must pass. A query that the run did not ask is a mistake in the policy."""
-    if must.query not in candidate.queries:
+    if must.query not in candidate.query_set:
         raise InputError(
             f"must_pass names query {shorten(must.query)}, which was not asked", source="[gate]",
             hint="correct the id, or evaluate all queries",
         )  # fmt: skip
+    hits = 0.0 if must.query in candidate.unanswerable else None  # how many hits it may have
     if must.query in candidate.failures:
         return Check(
             metric=must.metric, query=must.query, kind="must_pass", outcome=Outcome.FAIL,
-            reason=f"it failed: {candidate.failures[must.query]}", limit=must.min if must.metric else None,
+            reason=f"it failed: {candidate.failures[must.query]}", limit=must.min if must.metric else hits,
         )  # fmt: skip
     if not must.metric:
-        passed = must.query not in candidate.unfound | candidate.false_answers | candidate.failures.keys()
-        reason = "something relevant was found" if passed else "nothing relevant was found"
+        passed = must.query not in candidate.unfound and must.query not in candidate.false_answers
+        won, asked = candidate.successes.get(must.query, (int(passed), 1))
+        passed = passed and won == asked
+        reason = "something relevant was found" if won else "nothing relevant was found"
         if must.query in candidate.unanswerable:
-            reason = f"it has no answer, and {'nothing was' if passed else 'hits were'} returned"
+            reason = f"it has no answer, and {'nothing was' if won else 'hits were'} returned"
+        reason += f" in {won:,} of {asked:,} wordings and repeats" if 0 < won < asked else ""
         outcome = Outcome.PASS if passed else Outcome.FAIL
-        return Check(metric="", query=must.query, kind="must_pass", outcome=outcome, reason=reason)
+        return Check(metric="", query=must.query, kind="must_pass", outcome=outcome, reason=reason, limit=hits)
     rule = Rule(metric=must.metric, min=must.min)
-    now = candidate.values(must.metric, [must.query]).get(must.query, math.nan)
-    check = _check_number(rule, "min", now, must.min)
+    values = _list_values(candidate, must)
+    check = check_number(rule, "min", min(values, default=math.nan), must.min)
+    won = sum(value >= must.min for value in values)
+    times = f"; {won:,} of {len(values):,} wordings and repeats reach it" if 0 < won < len(values) else ""
     return Check(
-        metric=must.metric, query=must.query, kind="must_pass", outcome=check.outcome, reason=check.reason,
+        metric=must.metric, query=must.query, kind="must_pass", outcome=check.outcome, reason=check.reason + times,
         current=check.current, limit=must.min,
     )  # fmt: skip
 
 
-def _format(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1e7 else f"{value:.3g}"
+def _list_values(candidate: Evaluation, must: Must) -> list[float]:
+    """Return the values of a query, one for each of its wordings and repeats if there are several."""
+    tables = [table for table in candidate.variants.values() if must.metric in table.measures]
+    if not tables:
+        return list(candidate.values(must.metric, [must.query]).values())
+    return [
+        value
+        for table in tables
+        if must.query in table.rows
+        and must.query not in table.not_in_run
+        and (value := table.value(must.query, must.metric)) is not None
+    ]

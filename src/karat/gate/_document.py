@@ -34,7 +34,7 @@ from karat.schema import (
     QueryValues,
     SystemChange,
 )
-from karat.stats import RankSimilarity
+from karat.stats.ranks import RankSimilarity
 
 _FEW = 50  # with fewer queries bootstrap intervals are too short, and only large changes can be found
 _LEAST_CHANGED = 6  # the two-sided p of five sign flips is 2/32 at best
@@ -219,7 +219,7 @@ def _notes(
 def _unshared(runs: Sequence[tuple[str, Evaluation]]) -> Iterator[str]:
     """Note how many queries only one of the runs was asked."""
     for (name, run), (_, other) in (runs, tuple(reversed(runs))):
-        count = len(set(run.queries) - set(other.queries))
+        count = len(run.query_set - other.query_set)
         if count:
             yield f"{count:,} {'query is' if count == 1 else 'queries are'} in {name} only and left out"
 
@@ -232,7 +232,8 @@ def _weak(tests: Sequence[Comparison]) -> Iterator[str]:
     few = [test.measure for test in tests if 0 < test.wins + test.losses < _LEAST_CHANGED]
     if few:
         yield (
-            f"fewer than {_LEAST_CHANGED} queries changed in {', '.join(few)}: the sign-flip test cannot reach {ALPHA}"
+            f"fewer than {_LEAST_CHANGED} queries changed in {', '.join(few)}: the two-sided sign-flip test cannot "
+            f"reach {ALPHA}"
         )
 
 

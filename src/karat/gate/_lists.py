@@ -9,7 +9,7 @@ from karat.core import Measure
 from karat.evaluation import Evaluation
 from karat.gate._comparison import pair_scores
 from karat.schema import ListComparison, ListSummary
-from karat.stats import RankSimilarity, rank_similarity, summarise_ranks
+from karat.stats.ranks import RankSimilarity, rank_similarity, summarise_ranks
 
 Lists = Mapping[str, Sequence[str]]
 """Documents by query, the best first."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from karat.evaluation import Evaluation
 from karat.gate._comparison import lower_is_better, pair_scores
-from karat.stats import order_differences
+from karat.stats.ranks import order_differences
 
 TIE = 1e-9
 KEPT = 10
@@ -22,22 +22,19 @@ class Mover:
     measure: str
     baseline: float
     candidate: float
-
-    @property
-    def gain(self) -> float:
-        """How much better it became; negative if it became worse, also for a measure where lower is better."""
-        change = self.candidate - self.baseline
-        return -change if lower_is_better(self.measure) else change
+    gain: float
+    """How much better it became; negative if it became worse, also for a measure where lower is better."""
 
 
 def find_movers(candidate: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> list[Mover]:
     """Return the queries that changed, each on the measure on which it changed most, the greatest losses first."""
     movers: dict[str, Mover] = {}
     for measure in measures:
+        sign = -1.0 if lower_is_better(measure) else 1.0
         for query, (before, after) in pair_scores(candidate, baseline, measure).items():
-            mover = Mover(query=query, measure=measure, baseline=before, candidate=after)
-            if abs(mover.gain) > TIE and (query not in movers or abs(mover.gain) > abs(movers[query].gain)):
-                movers[query] = mover
+            gain = sign * (after - before)
+            if abs(gain) > TIE and (query not in movers or abs(gain) > abs(movers[query].gain)):
+                movers[query] = Mover(query=query, measure=measure, baseline=before, candidate=after, gain=gain)
     return sorted(movers.values(), key=lambda mover: (mover.gain, mover.query))
 
 

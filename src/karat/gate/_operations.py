@@ -8,25 +8,30 @@ decision, unless ``[gate.operations]`` switches one off by its name.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from karat.core import Measure, UsageError, did_you_mean, shorten
-from karat.evaluation import Evaluation
+from karat.core import Scores, UsageError, did_you_mean, format_ms, shorten
+from karat.evaluation import Evaluation, Segment, average_variants, fill_worst, find_worst
+from karat.gate._comparison import lower_is_better
 from karat.stats import Outcome
 
-KINDS = ("failed", "unasked", "empty", "slow")
+KINDS = ("failed", "unasked", "removed", "new", "moved", "empty", "slow")
 """The kinds of the operational checks, in their order."""
 WARN = 1.5
 """The latency, as a multiple of the baseline's, from which there is a warning."""
 LEAST_MS = 50.0
 """Milliseconds below which no latency fails: there the clock and the machine decide more than the system."""
+MOST_TIMES = 100.0
+"""How many times a latency may rise at most: a larger limit is none."""
+LEAST_RATIO_MS = 1.0
+"""Milliseconds of a baseline below which no ratio is told: it would be one of two rounding errors."""
 _MOST_EMPTY = 0.5
-UNANSWERED = ("nothing retrieved", "no chunks returned", "fewer than two results")
-"""Why a measure has no value: the answer is to blame, and not the golden set."""
+ALLOWED = 0.02
+"""The share of the baseline's questions that may leave the golden set, or a segment, and always one question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +53,10 @@ class Operations:
                 raise UsageError(
                     f"operations: {name} = {share:g}; write a share such as 0.02, or false to switch it off"
                 )
-        if self.latency is not None and not 1 < self.latency < math.inf:
+        if self.latency is not None and not 1 < self.latency <= MOST_TIMES:
             raise UsageError(
                 f"operations: latency = {self.latency:g}; write how many times the baseline's p95 it may be, such "
-                "as 3, or false to switch it off"
+                f"as 3 and at most {MOST_TIMES:g}, or false to switch it off"
             )
 
     @property
@@ -92,6 +97,7 @@ class Operation:
     baseline: float | None = None
     limit: float | None = None
     n: int | None = None
+    where: Segment | None = None
 
 
 def inspect_operations(
@@ -104,23 +110,24 @@ def inspect_operations(
     if operations.failed is not None and (candidate.lists or candidate.failures):
         yield _inspect_failed(candidate, operations.failed)
         yield from _inspect_unasked(candidate, operations.failed)
+    yield from _inspect_removed(baseline)
     if operations.empty is not None and candidate.lists:
-        yield from _inspect_empty(candidate, baseline, operations.empty)
+        yield from _inspect_empty(candidate, baseline, operations)
     if operations.latency is not None and baseline is not None and candidate.lists:
         yield from _inspect_latency(candidate, baseline, operations.latency)
 
 
 def _inspect_failed(candidate: Evaluation, share: float) -> Operation:
-    asked, failed = len(candidate.queries), sum(query in candidate.failures for query in candidate.queries)
-    allowed = _allow(share, asked)
-    wrong = failed > allowed or failed == asked
-    reason = f"{_count(failed, asked)} failed"
+    total, failed = len(candidate.queries), sum(query in candidate.failures for query in candidate.queries)
+    allowed = allow(share, total)
+    wrong = failed > allowed or failed == total
+    reason = f"{count_of(failed, total)} failed"
     if wrong:
         errors = (candidate.failures[query] for query in candidate.queries if query in candidate.failures)
         reason += f" or timed out, so there is no decision: {next(errors)}"
     return Operation(
         metric="failed", kind="failed", outcome=Outcome.ERROR if wrong else Outcome.PASS, reason=reason,
-        current=failed, limit=allowed, n=asked,
+        current=failed, limit=allowed, n=total,
     )  # fmt: skip
 
 
@@ -130,54 +137,127 @@ def _inspect_unasked(candidate: Evaluation, share: float) -> Iterator[Operation]
         return
     new = candidate.revision.new
     total = candidate.revision.common + len(new)
-    allowed = _allow(share, total)
+    allowed = allow(share, total)
     yield Operation(
         metric="unasked", kind="unasked", outcome=Outcome.INCONCLUSIVE if len(new) > allowed else Outcome.PASS,
-        reason=f"{_count(len(new), total, 'questions')} of the golden set were not asked: {_name(list(new))}",
+        reason=f"{count_of(len(new), total, 'questions')} of the golden set were not asked: {name_first(list(new))}",
         current=len(new), limit=allowed, n=total,
     )  # fmt: skip
 
 
-def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, share: float) -> Iterator[Operation]:
-    """Yield what became of answerable queries. A failed one counts, too: it also returned nothing."""
-    answerable = [query for query in candidate.queries if not _may_be_empty(candidate, query)]
-    if not answerable:
+def _inspect_removed(baseline: Evaluation | None) -> Iterator[Operation]:
+    """Yield what became of the baseline's questions: one that fails must not pass by being deleted.
+
+    No setting switches this off. ``karat baseline rebase`` accepts the smaller set, and shows what that removes.
+    """
+    if baseline is None or baseline.revision is None or not baseline.revision.removed:
         return
-    empty = [query for query in answerable if not candidate.lists.get(query) or query in candidate.failures]
-    then: Mapping[str, tuple[str, ...]] = {} if baseline is None else baseline.lists
-    lost = [query for query in empty if then.get(query)]
-    unknown = [query for query in empty if query not in then]
-    allowed = _allow(share, len(answerable))
-    counted = _count(len(empty), len(answerable), "answerable queries")
-    if len(empty) > _MOST_EMPTY * len(answerable):
-        outcome, reason = Outcome.FAIL, f"{counted} returned nothing at all"
+    removed, asked = baseline.revision.removed, baseline.revision.asked
+    allowed = allow(ALLOWED, asked)
+    reworded = len(baseline.revision.reworded)
+    yield Operation(
+        metric="removed", kind="removed", outcome=Outcome.INCONCLUSIVE if len(removed) > allowed else Outcome.PASS,
+        reason=f"{count_of(len(removed), asked, 'questions')} that the baseline scored are no longer in the golden set"
+        f"{f', {reworded:,} of them with another text' if reworded else ''}: {name_first(list(removed))}",
+        current=len(removed), limit=allowed, n=asked,
+    )  # fmt: skip
+
+
+def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operations: Operations) -> Iterator[Operation]:
+    """Yield what became of answerable queries.
+
+    A failed one counts as empty, so that to fail is never better than to return nothing, unless ``failed`` tolerates
+    more than ``empty``: as many as that are left to ``failed``.
+    """
+    answerable = [query for query in candidate.queries if not _may_be_empty(candidate, query)]
+    if not answerable or operations.empty is None:
+        return
+    then: Mapping[str, bool] = {} if baseline is None else _find_answered(baseline)
+    unsteady = candidate.empties
+    empty = [
+        query
+        for query in answerable
+        if (not candidate.lists.get(query) or query in unsteady) and query not in candidate.failures
+    ]
+    failed = [query for query in answerable if query in candidate.failures]
+    allowed = allow(operations.empty, len(answerable))
+    tolerated = allowed if operations.failed is None else allow(operations.failed, len(answerable))
+    failed.sort(key=lambda query: not then.get(query))  # those that had results are the first to be tolerated
+    counted = [*empty, *failed[max(0, tolerated - allowed) :]]
+    lost = [query for query in counted if then.get(query)]
+    unknown = [query for query in counted if query not in then]
+    reason = f"{count_of(len(empty), len(answerable), 'answerable queries')} returned nothing"
+    reason += _describe_unsteady([query for query in empty if candidate.lists.get(query)], candidate)
+    if counted[len(empty) :]:
+        reason += f", and {len(failed):,} failed"
+    outcome = Outcome.PASS
+    if len(empty) + len(failed) > _MOST_EMPTY * len(answerable):
+        outcome = Outcome.FAIL
     elif len(lost) > allowed:
         outcome = Outcome.FAIL
-        reason = f"{counted} returned nothing at all, {len(lost):,} of them had results in the baseline: {_name(lost)}"
+        reason += f"; {len(lost):,} of them had results in the baseline: {name_first(lost)}"
     elif len(lost) + len(unknown) > allowed:
-        why = "there is no baseline" if baseline is None else "the baseline has no lists of them"
         outcome = Outcome.INCONCLUSIVE
-        reason = f"{counted} returned nothing at all, and {why} to tell whether they ever did: {_name(empty)}"
-    else:
-        outcome, reason = Outcome.PASS, f"{counted} returned nothing"
+        why = "there is no baseline" if baseline is None else f"the baseline has no list of {len(unknown):,} of them"
+        reason += f", and {why} to tell whether they ever did: {name_first(unknown)}"
     yield Operation(
-        metric="empty", kind="empty", outcome=outcome, reason=reason, current=len(empty),
+        metric="empty", kind="empty", outcome=outcome, reason=reason, current=len(counted),
         baseline=sum(not then[query] for query in answerable if query in then) if then else None,
         limit=allowed, n=len(answerable),
     )  # fmt: skip
 
 
+def _find_answered(evaluation: Evaluation) -> dict[str, bool]:
+    """Return whether each query had results, in all of its wordings and repeats."""
+    return {query: bool(ranking) and query not in evaluation.empties for query, ranking in evaluation.lists.items()}
+
+
+def _describe_unsteady(queries: Sequence[str], candidate: Evaluation) -> str:
+    """Return how many queries returned nothing in some of their wordings and repeats only."""
+    if not queries:
+        return ""
+    empty, asked = candidate.empties[queries[0]]
+    example = f"{name_first(queries[:1])} in {empty:,} of {asked:,}"
+    return f", {len(queries):,} of them in some of their wordings or repeats ({example})"
+
+
 def _inspect_latency(candidate: Evaluation, baseline: Evaluation, factor: float) -> Iterator[Operation]:
+    """Yield how slow the run is. If the p95 falls among failed questions it is not known, which fails."""
     now, then = candidate.latency_of("p95"), baseline.latency_of("p95")
     if math.isnan(now) or math.isnan(then):  # list_unchecked() says so
         return
+    if hides_latency(candidate, baseline, "p95"):
+        yield Operation(
+            metric="latency.p95", kind="slow", outcome=Outcome.FAIL, reason=explain_latency(candidate, "p95"),
+            current=now, baseline=then, limit=factor,
+        )  # fmt: skip
+        return
     slow = now > factor * then and now > LEAST_MS
-    times = f", {now / then:.1f} times the baseline's {_milliseconds(then)}" if then > 0 else ""
+    machines = f"; {_compare_machines(candidate, baseline)}" if slow else ""
     yield Operation(
         metric="latency.p95", kind="slow", outcome=Outcome.FAIL if slow else Outcome.PASS,
-        reason=f"p95 is {_milliseconds(now)}{times}" + (f"; {_compare_machines(candidate, baseline)}" if slow else ""),
+        reason=f"p95 is {_compare_times(now, then)}{machines}",
         current=now, baseline=then, limit=factor,
     )  # fmt: skip
+
+
+def hides_latency(candidate: Evaluation, baseline: Evaluation, name: str) -> bool:
+    """Return whether a statistic of the latency falls among failed questions, some of which the baseline answered.
+
+    A run that fails where its baseline fails is not slower than it.
+    """
+    return candidate.lacks_latency(name) and not candidate.failures.keys() <= baseline.failures.keys()
+
+
+def explain_latency(candidate: Evaluation, name: str) -> str:
+    """Return why a statistic of the latency that falls among failed questions cannot hold."""
+    stage, _, statistic = name.rpartition(".")
+    times = candidate.latency[stage or "total"]
+    failed, total = int(times["failed"]), int(times["n"])
+    return (
+        f"{count_of(failed, total, 'questions')} failed, and each counts as slower than any answer: {statistic} is not "
+        f"known, and at least {format_ms(times[statistic])}"
+    )
 
 
 def list_unchecked(candidate: Evaluation, baseline: Evaluation | None, operations: Operations) -> Iterator[str]:
@@ -194,11 +274,15 @@ def list_unchecked(candidate: Evaluation, baseline: Evaluation | None, operation
     if math.isnan(now) or math.isnan(then):
         side = "run" if math.isnan(now) else "baseline"
         yield f"the {side} has no latency: nobody looked whether the system became slower"
-    elif WARN * then < now and now > LEAST_MS and not now > operations.latency * then:
-        yield (
-            f"latency p95 is {_milliseconds(now)}, {now / then:.1f} times the baseline's {_milliseconds(then)}; "
-            f"{_compare_machines(candidate, baseline)}"
-        )
+    elif (
+        WARN * then < now and now > LEAST_MS and not (now > operations.latency * then or candidate.lacks_latency("p95"))
+    ):
+        yield f"latency p95 is {_compare_times(now, then)}; {_compare_machines(candidate, baseline)}"
+
+
+def _compare_times(now: float, then: float) -> str:
+    times = f"{now / then:.1f} times " if then >= LEAST_RATIO_MS else ""
+    return f"{format_ms(now)}, {times}the baseline's {format_ms(then)}"
 
 
 def _compare_machines(candidate: Evaluation, baseline: Evaluation) -> str:
@@ -212,44 +296,65 @@ def _compare_machines(candidate: Evaluation, baseline: Evaluation) -> str:
 
 
 def _name_machine(evaluation: Evaluation) -> str:
-    provenance = evaluation.provenance
-    machine = getattr(provenance, "machine", None) or provenance.versions.get("machine", "")
-    if isinstance(machine, Mapping):
-        return ", ".join(str(value) for value in machine.values() if value)
-    return str(machine or "")
+    """Return the class of the machine on which a run was made; "" if it is not recorded."""
+    machine = evaluation.provenance.origin.machine
+    return ", ".join(f"{value} cores" if key == "cores" else str(value) for key, value in machine.items() if value)
 
 
-def count_failures(evaluation: Evaluation) -> Evaluation:
+def find_lost(candidate: Evaluation, baseline: Evaluation) -> frozenset[str]:
+    """Return the queries to which a run has no answer, failed or empty, where the baseline has one.
+
+    Where the baseline has none either, nothing was lost: a run that equals its baseline passes.
+    """
+    return frozenset(_list_unanswered(candidate, candidate)) - frozenset(_list_unanswered(baseline, candidate))
+
+
+def _list_unanswered(evaluation: Evaluation, known: Evaluation) -> Iterator[str]:
+    """Yield the queries that failed, and those that returned nothing; ``known`` says which may return nothing."""
+    yield from evaluation.failures
+    yield from (query for query, hits in evaluation.lists.items() if not hits and not _may_be_empty(known, query))
+
+
+def count_failures(evaluation: Evaluation, baseline: Evaluation | None = None) -> Evaluation:
     """Return an evaluation in which a query without an answer has the worst value of each measure that needs one.
 
     Measures such as ``Judged@10`` and ``DupRate@10`` are undefined for an empty list. Left out of the mean, a failed
-    query would make them better. A value that is missing because of the golden set stays missing, and an unanswerable
-    query may return nothing.
+    query would make them better; so would a wording or a repeat. A value that is missing because of the golden set
+    stays missing, and an unanswerable query may return nothing. If a measure has no lowest value, a query that failed
+    has the lowest of the run and of the baseline.
     """
-    scores = evaluation.scores
-    lost = [
-        scores.rows[query]
-        for query in scores.queries
-        if query in evaluation.failures
-        or (query in evaluation.lists and not evaluation.lists[query] and not _may_be_empty(evaluation, query))
+    scores, repeats = evaluation.scores, evaluation.repeats
+    if evaluation.variants:
+        scores, repeats = average_variants(evaluation.variants)
+    else:
+        scores = fill_worst(scores, list(_list_unanswered(evaluation, evaluation)))
+    scores = _lower_failed(scores, evaluation.failures, baseline)
+    before = evaluation.scores.values
+    changed = [
+        name
+        for i, name in enumerate(scores.measures)
+        if not np.array_equal(scores.values[:, i], before[:, i], equal_nan=True)
     ]
-    if not lost or not scores.measures:
+    if not changed:
         return evaluation
-    worst = np.array([_find_worst(measure) for measure in scores.measures])
-    blamed = [number for number, reason in enumerate(scores.reasons, 1) if reason in UNANSWERED]
-    missing = np.zeros(scores.values.shape, bool)
-    missing[lost] = np.isin(scores.codes[lost], blamed)
-    missing &= ~np.isnan(worst)
-    if not missing.any():
-        return evaluation
-    filled = replace(
-        scores,
-        values=np.where(missing, worst, scores.values),
-        codes=np.where(missing, 0, scores.codes).astype(np.uint8),
-    )
-    changed = {name for i, name in enumerate(scores.measures) if missing[:, i].any()}
-    means = {name: mean for name, mean in filled.mean().items() if name in changed}
-    return replace(evaluation, scores=filled, means={**evaluation.means, **means})
+    means = {name: mean for name, mean in scores.mean().items() if name in changed}
+    return replace(evaluation, scores=scores, repeats=repeats, means={**evaluation.means, **means})
+
+
+def _lower_failed(scores: Scores, failed: Collection[str], baseline: Evaluation | None) -> Scores:
+    """Return the scores with the lowest value that was seen of each measure without a lowest one, such as Utility."""
+    rows = [scores.rows[query] for query in failed if query in scores.rows]
+    endless = [i for i, measure in enumerate(scores.measures) if math.isinf(find_worst(measure))]
+    if not rows or not endless:
+        return scores
+    values = scores.values.copy()
+    for i in endless:
+        name = scores.measures[i]
+        seen = [*scores.column(name).values(), *(baseline.values(name).values() if baseline else ())]
+        values[rows, i] = max((0.0, *seen)) if lower_is_better(name) else min((0.0, *seen))
+    codes = scores.codes.copy()
+    codes[np.ix_(rows, endless)] = 0
+    return replace(scores, values=values, codes=codes)
 
 
 def _may_be_empty(evaluation: Evaluation, query: str) -> bool:
@@ -257,23 +362,16 @@ def _may_be_empty(evaluation: Evaluation, query: str) -> bool:
     return query in evaluation.unanswerable or query in evaluation.unjudged
 
 
-def _find_worst(measure: str) -> float:
-    """Return the worst value of a measure; NaN for a count, where neither more nor less is better."""
-    higher = Measure.parse(measure).definition.higher_is_better
-    return math.nan if higher is None else 0.0 if higher else 1.0
-
-
-def _allow(share: float, total: int) -> int:
+def allow(share: float, total: int) -> int:
+    """Return how many queries a share is: always one, even of a few."""
     return max(1, math.floor(share * total + 1e-9))
 
 
-def _count(number: int, total: int, noun: str = "queries") -> str:
+def count_of(number: int, total: int, noun: str = "queries") -> str:
+    """Return how many of how many there are, in words."""
     return f"{number:,} of {total:,} {noun}"
 
 
-def _name(queries: list[str]) -> str:
+def name_first(queries: Sequence[str]) -> str:
+    """Return the names of the first five queries."""
     return ", ".join(shorten(query)[1:-1] for query in queries[:5]) + (" ..." if len(queries) > 5 else "")
-
-
-def _milliseconds(value: float) -> str:
-    return f"{value:,.1f} ms"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from karat.core import UsageError, did_you_mean, shorten
+from karat.core import Measure, UsageError, did_you_mean, shorten
 from karat.evaluation import Segment
 from karat.gate._comparison import lower_is_better
-from karat.gate._operations import Operations
+from karat.gate._operations import LEAST_MS, MOST_TIMES, Operations
 from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]
@@ -26,6 +27,8 @@ _RISES = ("max_rise_abs", "max_rise_rel")
 LIMITS = ("min", "max", *_DROPS, *_RISES, "min_gain_abs")
 TESTS = ("significant_drop", "non_inferior")
 _STATISTICS = ("p50", "p95", "p99", "mean")
+_LONGEST_MS = 3_600_000.0
+"""Milliseconds that no answer takes: a limit above an hour is none."""
 
 
 def is_measure(metric: str) -> bool:
@@ -64,7 +67,7 @@ class Rule:
         values = [getattr(self, name) for name in (*LIMITS, *TESTS)]
         if all(value is None or value is False for value in values):  # 0 is a limit, too
             raise UsageError(f"the rule on {self.name} asks for nothing; it may have {', '.join((*LIMITS, *TESTS))}")
-        if self.metric.startswith("latency."):
+        if self.is_latency:
             self._check_latency()
         self._check_changes()
         if not self.is_measure and (self.significant_drop or self.non_inferior):
@@ -89,10 +92,11 @@ class Rule:
                 raise UsageError(f"the rule on {self.name} has {name}, but {better} values of it are better")
             if limit < 0:
                 raise UsageError(f"the rule on {self.name} has {name} = {limit:g}; write 0 or a positive number")
-            if name == "max_drop_rel" and limit > 0.5:
+            most = {"max_drop_rel": 0.5, "max_rise_rel": MOST_TIMES}.get(name, math.inf)
+            if limit > most:
                 raise UsageError(
                     f"the rule on {self.name} has {name} = {limit:g}, which tolerates nearly everything; write a share "
-                    "of at most 0.5, such as 0.05 for 5 %"
+                    f"of at most {most:g}, such as 0.05 for 5 %"
                 )
 
     @property
@@ -101,15 +105,43 @@ class Rule:
         return self.metric if self.where is None else f"{self.metric} {self.where[0]}={self.where[1]}"
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest number that the metric can be."""
+        if self.is_measure:
+            return Measure.parse(self.metric).bounds
+        if self.is_latency:
+            return 0.0, _LONGEST_MS
+        return 0.0, math.inf if self.lower_is_better else 1.0
+
+    @property
     def is_vacuous(self) -> bool:
-        """Whether every run passes the rule: it has nothing but a floor of 0."""
-        others = [getattr(self, name) for name in (*LIMITS, *TESTS) if name != "min"]
-        return self.min is not None and self.min <= 0 and all(value is None or value is False for value in others)
+        """Whether the worst run passes the rule: no value can break its limits, or only a good one can."""
+        low, high = self.bounds
+        can_fail: dict[str, Callable[[float], bool]] = {
+            "min": lambda limit: limit > low and not self.lower_is_better,
+            "max": lambda limit: limit < high and self.lower_is_better,
+            "max_drop_abs": lambda limit: limit < high - low,
+            "max_rise_abs": lambda limit: limit < high - low,
+        }
+        limits = [(name, limit) for name in LIMITS if (limit := getattr(self, name)) is not None]
+        return not (self.significant_drop or self.non_inferior) and not any(
+            name not in can_fail or can_fail[name](limit) for name, limit in limits
+        )
+
+    @property
+    def is_quality(self) -> bool:
+        """Whether the metric is about what was found or answered, and not about how fast, or whether at all."""
+        return not self.is_latency and self.metric != "coverage"
 
     @property
     def is_measure(self) -> bool:
         """Whether the metric is a measure, which has a value for each query."""
         return is_measure(self.metric)
+
+    @property
+    def is_latency(self) -> bool:
+        """Whether the metric is a time, in milliseconds."""
+        return self.metric.startswith("latency.")
 
     @property
     def must_show(self) -> int | None:
@@ -130,14 +162,18 @@ def describe_rule(rule: Rule) -> str:
 
     >>> describe_rule(Rule(metric="R@5", min=0.8, max_drop_rel=0.05, non_inferior=True))
     'at least 0.8, falls by at most 5 %, not worse than tolerated'
+    >>> describe_rule(Rule(metric="latency.p95", max=500, max_rise_rel=0.2))
+    'at most 500 ms, rises by at most 20 %, from 50 ms on'
     """
     words = {
         "min": "at least {:g}", "max": "at most {:g}", "max_drop_abs": "falls by at most {:g}",
         "max_drop_rel": "falls by at most {:.3g} %", "max_rise_abs": "rises by at most {:g}",
         "max_rise_rel": "rises by at most {:.3g} %", "min_gain_abs": "better than the baseline by at least {:g}",
     }  # fmt: skip
+    unit = " ms" if rule.is_latency else ""
+    words |= {"max_rise_rel": f"{words['max_rise_rel']}, from {LEAST_MS:g} ms on"} if unit else {}
     parts = [
-        text.format(limit * 100 if name.endswith("_rel") else limit)
+        text.format(limit * 100 if name.endswith("_rel") else limit) + ("" if name.endswith("_rel") else unit)
         for name, text in words.items()
         if (limit := getattr(rule, name)) is not None
     ]

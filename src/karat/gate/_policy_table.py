@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from karat.core import InputError, Measure, MeasureError, UsageError, did_you_mean, shorten
 from karat.evaluation import Segment
-from karat.files import decode, read_bytes
+from karat.files import read_toml
 from karat.gate._comparison import lower_is_better
 from karat.gate._operations import read_operations
 from karat.gate._policy import (
@@ -203,7 +203,7 @@ def _list_changes(before: Policy, after: Policy) -> Iterator[str]:
         yield f"must_pass: {f'{must.query} {must.metric}'.rstrip()} (new)"
     for owner_before, owner_after, names in (
         (before.drop, after.drop, ("relative", "absolute", "alpha")),
-        (before, after, ("on_inconclusive", "documents_may_change")),
+        (before, after, ("on_inconclusive",)),  # documents_may_change has no effect any more
         (before.operations, after.operations, ("failed", "empty", "latency")),
     ):
         for name in names:
@@ -223,10 +223,7 @@ def _show(value: object) -> str:
 
 
 def _read_file(path: str) -> Mapping[str, Any]:
-    try:
-        document = tomllib.loads(decode(read_bytes(Path(path)), path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not valid TOML: {error}", source=path) from None
+    document = read_toml(path)
     table = document.get("gate", document)
     if not isinstance(table, Mapping):
         raise InputError("gate is not a table", source=path, hint="write [gate]")
@@ -300,13 +297,28 @@ def _read_rule(table: Mapping[str, Any]) -> Rule:
             raise UsageError(f"{name} = {shorten(table[name])} of {metric}; write true or false")
         values[name] = table.get(name, False)
     if is_measure(metric):
-        metric = str(Measure.parse(metric))
+        metric = _read_measure(metric)
     rule = Rule(metric=metric, where=_read_segment(table.get("where")), **values)
     if rule.is_vacuous:
-        raise UsageError(
-            f"the rule on {rule.name} has min = {rule.min:g}, which every run reaches; write a floor above 0"
-        )
+        limits = ", ".join(f"{name} = {value:g}" for name, value in values.items() if name in LIMITS)
+        raise UsageError(f"the rule on {rule.name} has {limits}, which the worst run passes; {_advise(rule)}")
     return rule
+
+
+def _read_measure(name: str) -> str:
+    """Return the name of a measure that a rule can be about; a count is neither good nor bad."""
+    measure = Measure.parse(name)
+    if measure.definition.higher_is_better is None:
+        raise UsageError(f"{measure} is a count, and neither more nor less of it is better; name another measure")
+    return str(measure)
+
+
+def _advise(rule: Rule) -> str:
+    """Return a limit that some run would break."""
+    low, high = rule.bounds
+    if rule.lower_is_better:
+        return f"lower is better: write a max{f' below {high:g}' if math.isfinite(high) else ''}"
+    return f"higher is better: write a floor{f' above {low:g}' if math.isfinite(low) else ' (min)'}"
 
 
 def _read_segment(table: Any) -> Segment | None:
@@ -329,7 +341,14 @@ def _read_must(entry: Any) -> Must:
         raise UsageError(f"must_pass has {shorten(entry)}; write the id of a query, or {{ query, metric, min }}")
     if "metric" not in entry or "min" not in entry:
         raise UsageError(f"must_pass has {shorten(entry)}; a metric needs a min, and a min a metric")
-    return Must(query=entry["query"], metric=str(Measure.parse(entry["metric"])), min=_read_number(entry["min"], "min"))
+    must = Must(query=entry["query"], metric=_read_measure(entry["metric"]), min=_read_number(entry["min"], "min"))
+    floor = Rule(metric=must.metric, min=must.min)
+    if floor.is_vacuous:
+        raise UsageError(
+            f"must_pass has min = {must.min:g} of {must.metric} for query {shorten(must.query)}, which the worst "
+            f"answer reaches; {_advise(floor)}"
+        )
+    return must
 
 
 def _read_number(value: Any, name: str) -> float:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from karat.files import Mistakes, Reading, Row
-from karat.golden._diff import Change, Diff, diff, next_version
+from karat.golden._diff import diff
 from karat.golden._documents import read_documents
 from karat.golden._fingerprint import digest_texts, fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
-from karat.golden._merge import Agreement, Merged, agreement, merge, merge_in_place
-from karat.golden._passages import Passage, RankedRuns, read_runs
-from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
+from karat.golden._merge import merge, merge_in_place
+from karat.golden._passages import read_runs
+from karat.golden._pool import pool, pool_rows, pool_text, write_pool
 from karat.golden._questions import Question, describe_questions
 from karat.golden._release import propose_tag
 from karat.golden._sample import sample
@@ -19,26 +19,18 @@ from karat.golden._source import open_set
 from karat.golden._synth import LONGEST_QUERY, SHORTEST_QUERY, needles, synthesise
 
 if TYPE_CHECKING:
-    from karat.golden.lint import Report, ceiling, check, resolution
+    from karat.golden.lint import Report, ceiling, check
 
 __all__ = [
     "FORMATS",
     "LONGEST_QUERY",
     "SHORTEST_QUERY",
-    "Agreement",
-    "Change",
-    "Diff",
     "Format",
-    "Merged",
     "Mistakes",
-    "Passage",
-    "Pooled",
     "Question",
-    "RankedRuns",
     "Reading",
     "Report",
     "Row",
-    "agreement",
     "ceiling",
     "check",
     "describe_questions",
@@ -49,7 +41,6 @@ __all__ = [
     "merge",
     "merge_in_place",
     "needles",
-    "next_version",
     "open_set",
     "pool",
     "pool_rows",
@@ -58,7 +49,6 @@ __all__ = [
     "read",
     "read_documents",
     "read_runs",
-    "resolution",
     "sample",
     "synthesise",
     "write",
@@ -66,7 +56,7 @@ __all__ = [
 ]
 
 # Loaded at first use: the linter needs NumPy.
-_HOME = dict.fromkeys(("Report", "ceiling", "check", "resolution"), "karat.golden.lint")
+_HOME = dict.fromkeys(("Report", "ceiling", "check"), "karat.golden.lint")
 
 
 def __getattr__(name: str) -> Any:

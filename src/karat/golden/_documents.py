@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from karat.core import Document, InputError
-from karat.files import Reading, decode, read_bytes
+from karat.files import Reading, record_folder
 
 FORMAT_OF_ENDING = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".text": "text", ".json": "json"}
 
@@ -35,6 +35,7 @@ def read_documents(path: Path, reading: Reading) -> tuple[Document, ...]:
 def _read_folder(folder: Path, reading: Reading) -> tuple[Document, ...]:
     documents = []
     root = folder.resolve()
+    record_folder(folder, tuple(FORMAT_OF_ENDING))
     for file in sorted(folder.rglob("*")):
         relative = file.relative_to(folder)
         written_as = FORMAT_OF_ENDING.get(file.suffix.lower())
@@ -43,7 +44,7 @@ def _read_folder(folder: Path, reading: Reading) -> tuple[Document, ...]:
         if not file.resolve().is_relative_to(root):
             reading.note(f"{file}: leads out of {folder}, left out")
             continue
-        text = decode(read_bytes(file), str(file))
+        text = reading.text(file)
         documents.append(Document(id=relative.with_suffix("").as_posix(), text=text, format=written_as))
     if not documents:
         raise InputError("holds no .md, .txt or .json file", source=str(folder))

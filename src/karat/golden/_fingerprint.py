@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from json.encoder import encode_basestring_ascii as quote
 from typing import Any
 
-from karat.core import GoldenSet
+from karat.core import GoldenSet, Judgment
 
 _DESCRIPTION = frozenset({"name", "version", "description", "created", "notes", "gate"})
 """Fields that describe a set and are not part of its content."""
@@ -78,15 +79,34 @@ def digest_texts(questions: Iterable[tuple[str, str]]) -> str:
 def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
     """Yield each field of the content with the digests of its rows."""
     for field in fields(golden):
-        if field.name in _LISTS:
-            rows: Iterable[Any] = (plain(row) for row in getattr(golden, field.name))
+        if field.name == "judgments":
+            rows = _encode_judgments(golden.judgments)
+        elif field.name in _LISTS:
+            rows = (_encode(plain(row)) for row in getattr(golden, field.name))
         elif field.name not in _DESCRIPTION:
-            rows = [plain(getattr(golden, field.name))]
+            rows = iter([_encode(plain(getattr(golden, field.name)))])
         else:
             continue
         # A digest for each row: sorting a million short digests takes less memory than sorting a million texts.
-        digests = sorted(hashlib.sha256(_encode(row).encode()).digest() for row in rows)
+        digests = sorted(hashlib.sha256(row.encode()).digest() for row in rows)
         yield field.name, f"{field.name} {len(digests)}\n".encode() + b"".join(digests)
+
+
+def _encode_judgments(judgments: Iterable[Judgment]) -> Iterator[str]:
+    """Yield each judgment as ``_encode(plain(judgment))`` has it; there may be a million of them."""
+    targets: dict[int, str] = {}  # by identity: readers keep equal targets once, and hashing one takes longer
+    for judgment in judgments:
+        odd = judgment.confidence is not None or judgment.channels or not (judgment.query and judgment.source)
+        if odd or type(judgment.grade) is not int or not judgment.target.document:
+            yield _encode(plain(judgment))
+            continue
+        target = targets.get(id(judgment.target))
+        if target is None:
+            target = targets[id(judgment.target)] = _encode(plain(judgment.target))
+        annotator = f'"annotator": {quote(judgment.annotator)}, ' if judgment.annotator else ""
+        date = f'"date": {quote(judgment.date)}, ' if judgment.date else ""
+        query = f'"query": {quote(judgment.query)}, "source": {quote(judgment.source)}'
+        yield f'{{{annotator}{date}"grade": {judgment.grade}, {query}, "target": {target}}}'
 
 
 def plain(value: Any) -> Any:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Target, UsageError
-from karat.files import Mistakes, Reading
+from karat.files import Mistakes, Reading, new_folder
 from karat.golden._documents import read_documents
 from karat.golden._losses import describe_losses
 
@@ -90,21 +88,16 @@ def write(golden: GoldenSet, path: str | Path, format: str = "karat") -> tuple[s
         raise InputError("already exists", source=str(path), hint="choose a new name, or remove it")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".karat-", dir=target.parent))
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
-    try:
-        written = temporary / target.name
-        chosen.write(golden, written)
-        keeps_all = chosen.keeps == EVERYTHING
-        lost = () if keeps_all else tuple(describe_losses(golden, _read_back(written, chosen), chosen.name))
-        written.replace(target)
+        with new_folder(target.parent) as temporary:
+            written = temporary / target.name
+            chosen.write(golden, written)
+            keeps_all = chosen.keeps == EVERYTHING
+            lost = () if keeps_all else tuple(describe_losses(golden, _read_back(written, chosen), chosen.name))
+            written.replace(target)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=str(path)) from None
     except UnicodeEncodeError:
         raise InputError("cannot be written: a text holds half of a surrogate pair", source=str(path)) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return lost
 
 

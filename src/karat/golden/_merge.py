@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from karat.config import read_config
 from karat.core import GoldenSet, Judgment, KaratError, Span, Target, UsageError, shorten
-from karat.files import Reading, Row, decode, read_bytes, write_file
+from karat.files import Reading, Row, decode, open_file, read_bytes, write_file
 from karat.golden._source import open_set
 from karat.golden.formats import encode_judgment, encode_line, read_judgment
 from karat.text import canonical, resolver
@@ -233,6 +233,6 @@ def _alone(path: Path) -> Iterator[None]:
     except ImportError:  # Windows
         yield
         return
-    with path.open("rb") as file:
+    with open_file(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, Span
-from karat.files import BOM, access_file, decode, read_bytes
+from karat.files import BOM, access_file, decode, read_bytes, record_folder
 
 _UNFINISHED = ".part"
 _ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".run", ".trec", ".tsv", ".txt", _UNFINISHED)
@@ -73,15 +73,16 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
 
 def _files(path: str | Path) -> list[str | Path]:
     """Return the files of runs that a path stands for."""
-    given = Path(path)
-    if not given.is_dir():
+    start = Path(path)
+    if not start.is_dir():
         return [path]
-    folder = given / "runs" if (given / "runs").is_dir() else given
-    is_set = folder == given and any((given / name).is_file() for name in ("karat.toml", "golden.toml"))
+    folder = start / "runs" if (start / "runs").is_dir() else start
+    is_set = folder == start and any((start / name).is_file() for name in ("karat.toml", "golden.toml"))
+    record_folder(folder, (*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS)))
     names = access_file(str(folder), lambda: sorted(folder.iterdir())) if not is_set else []
     files = [file for file in names if not file.name.startswith(".") and _ending(file) in _ENDINGS and file.is_file()]
     if not files:
-        raise InputError("there are no runs yet", source=str(folder), hint=f"'karat eval {given}' makes them")
+        raise InputError("there are no runs yet", source=str(folder), hint=f"'karat eval {start}' makes them")
     return list(files)
 
 

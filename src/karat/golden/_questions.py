@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import cached_property
+from json.encoder import encode_basestring_ascii as quote
 
 from karat.core import GoldenSet, Query
 from karat.golden._fingerprint import plain
@@ -28,10 +29,12 @@ class Question:
     """A digest of the judgments, and of everything else that its scores depend on."""
     documents: str = ""
     """A digest of the texts of the judged documents."""
+    wordings: str = ""
+    """A digest of the paraphrases, on which scores depend if they are asked, too."""
 
 
-def describe_questions(golden: GoldenSet) -> dict[str, Question]:
-    """Return each question of a golden set with its digests, computed once for each set.
+def describe_questions(golden: GoldenSet) -> Mapping[str, Question]:
+    """Return each question of a golden set with its digests, computed once for each set, when it is asked for.
 
     >>> from karat.core import Judgment, Target
     >>> first = GoldenSet(queries=(Query(id="q", text="wifi?"),))
@@ -41,43 +44,68 @@ def describe_questions(golden: GoldenSet) -> dict[str, Question]:
     >>> before.text == after.text, before.judgments == after.judgments
     (True, False)
     """
-    questions: dict[str, Question] | None = vars(golden).get(_CACHE)
+    questions: Mapping[str, Question] | None = vars(golden).get(_CACHE)
     if questions is None:
-        questions = _describe(golden)
+        questions = _Questions(golden)
         vars(golden)[_CACHE] = questions
     return questions
 
 
-def _describe(golden: GoldenSet) -> dict[str, Question]:
-    grades: dict[str, list[tuple[str, int]]] = {}
-    documents: dict[str, set[str]] = {}
-    for (query, target), grade in golden.decided.items():
-        grades.setdefault(query, []).append((str(target), grade))
-        documents.setdefault(query, set()).add(target.document)
-    rules = [len(golden.grades), golden.relevant, plain(golden.classes)]
-    hashes = {document.id: f"{document.title}\n{document.source_hash}" for document in _judged(golden, documents)}
-    return {
-        query.id: Question(
+class _Questions(Mapping[str, Question]):
+    """The questions of a golden set. Those of a hundred thousand queries take a second, and most runs need none."""
+
+    def __init__(self, golden: GoldenSet) -> None:
+        self._golden = golden
+        self._known: dict[str, Question] = {}
+        self._rules = json.dumps([len(golden.grades), golden.relevant, plain(golden.classes)], sort_keys=True)
+
+    def __getitem__(self, id_: str) -> Question:
+        question = self._known.get(id_)
+        if question is None:
+            question = self._known[id_] = self._describe(self._golden.query_by_id[id_])
+        return question
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._golden.query_by_id)
+
+    def __len__(self) -> int:
+        return len(self._golden.query_by_id)
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._golden.query_by_id
+
+    def _describe(self, query: Query) -> Question:
+        grades = self._golden.grades_by_query.get(query.id, {})
+        pairs = sorted([(str(target), grade) for target, grade in grades.items()])
+        judgments = ", ".join([f"[{quote(name)}, {grade}]" for name, grade in pairs])
+        names = sorted({target.document for target in grades}) if self._documents else ()
+        documents = ", ".join([self._documents[name] for name in names if name in self._documents])
+        return Question(
             text=query.text,
-            judgments=_digest([rules, sorted(grades.get(query.id, ())), _scored_fields(query)]),
-            documents=_digest(sorted((name, hashes[name]) for name in documents.get(query.id, ()) if name in hashes))
-            if hashes
-            else "",
+            judgments=_digest(f"[{self._rules}, [{judgments}], {_scored_fields(query)}]"),
+            documents=_digest(f"[{documents}]") if self._documents else "",
+            wordings=_digest(json.dumps(query.paraphrases)),
         )
-        for query in golden.query_by_id.values()
-    }
+
+    @cached_property
+    def _documents(self) -> dict[str, str]:
+        """The id and the content of each judged document, as JSON."""
+        names = {target.document for grades in self._golden.grades_by_query.values() for target in grades}
+        documents = (self._golden.document_by_id[name] for name in names if name in self._golden.document_by_id)
+        return {
+            document.id: json.dumps([document.id, f"{document.title}\n{document.source_hash}"])
+            for document in documents
+        }
 
 
-def _judged(golden: GoldenSet, documents: dict[str, set[str]]) -> Iterable[Any]:
-    names = set().union(*documents.values())
-    return (golden.document_by_id[name] for name in names if name in golden.document_by_id)
-
-
-def _scored_fields(query: Query) -> dict[str, Any]:
+def _scored_fields(query: Query) -> str:
     """Return the fields of a query that scores may depend on, without defaults: a new field changes no digest."""
-    scored = (field for field in fields(query) if field.name not in _UNSCORED)
-    return {field.name: plain(value) for field in scored if (value := getattr(query, field.name)) != field.default}
+    values = {name: value for name, default in _SCORED.items() if (value := getattr(query, name)) != default}
+    return json.dumps({name: plain(value) for name, value in values.items()}, sort_keys=True) if values else "{}"
 
 
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:_DIGITS]
+_SCORED = {field.name: field.default for field in fields(Query) if field.name not in _UNSCORED}
+
+
+def _digest(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()[:_DIGITS]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.config import read_config
-from karat.core import GoldenSet, UsageError
+from karat.core import GoldenSet, InputError, UsageError
+from karat.files import read_stream
 from karat.golden._diff import Bump, diff, next_version
 from karat.golden._fingerprint import fingerprint
 from karat.golden._source import open_set
@@ -62,9 +63,18 @@ def _newest_release(path: Path) -> tuple[GoldenSet | None, str | None]:
         return None, None  # the set is younger than the tag
     _check_inside(path)
     with tempfile.TemporaryDirectory(prefix="karat-") as temporary:
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(temporary, filter="data")
+        _unpack(archive, temporary, newest)
         return open_set(Path(temporary) / ("" if path.is_dir() else path.name)), newest
+
+
+def _unpack(archive: bytes, folder: str, name: str) -> None:
+    """Unpack an archive into a folder; a link that leads out of it is an error, and so is a damaged archive."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(folder, filter="data")
+    except (tarfile.TarError, OSError, ValueError) as error:
+        hint = "name the last release with --since"
+        raise InputError(f"cannot be unpacked: {error}", source=name, hint=hint) from None
 
 
 def _check_inside(path: Path) -> None:
@@ -77,9 +87,17 @@ def _check_inside(path: Path) -> None:
 
 
 def _git(folder: Path, *arguments: str) -> bytes | None:
-    """Return what git prints, or None where it fails or is not installed."""
+    """Return what git prints, up to the limit of what karat reads, or None where it fails or is not installed."""
     try:
-        result = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)  # noqa: S603, S607
+        command = ["git", *arguments]
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603
     except OSError:
         return None
-    return result.stdout if result.returncode == 0 else None
+    with process:
+        assert process.stdout is not None
+        try:
+            output = read_stream(process.stdout, f"git {arguments[0]} of {folder}", unpacked=True)
+        except BaseException:
+            process.kill()
+            raise
+    return output if process.returncode == 0 else None

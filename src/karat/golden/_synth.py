@@ -95,8 +95,10 @@ def _is_alike(first: str, second: str) -> bool:
     from karat.golden.lint import ALIKE
     from karat.text import content, letters
 
-    one, two = set(letters(first)), set(letters(second))
-    return set(content(first)) == set(content(second)) or len(one & two) >= ALIKE * len(one | two)
+    if set(content(first)) == set(content(second)):
+        return True
+    mine, others = set(letters(first)), set(letters(second))
+    return len(mine & others) >= ALIKE * len(mine | others)
 
 
 def synthesise(

@@ -11,6 +11,7 @@ from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
 from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, measure, ratio
+from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
     name_of,
     read_judgments,
@@ -18,23 +19,23 @@ from karat.measures._score import (
     score,
     score_runs,
 )
-from karat.measures._trace_fields import ANSWER_EVENT, HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
-from karat.measures._trials import pass_at_k
+from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS, TRACE_KEYS
 
 if TYPE_CHECKING:
     from karat.measures._document import run_scores, score_report
-    from karat.measures._hits import Overlap, score_hits
+    from karat.measures._hits import score_hits
+    from karat.measures._overlap import Overlap
     from karat.measures._trec_eval import trec_eval
 
 __all__ = [
     "ANSWERABLE",
-    "ANSWER_EVENT",
     "CONVENTIONS",
     "FORMATS",
     "HIT_FIELDS",
     "JUDGED_ONLY",
     "REL",
     "STAGE_SCORES",
+    "TRACE_EVENT",
     "TRACE_FIELDS",
     "TRACE_KEYS",
     "UNANSWERABLE",
@@ -64,7 +65,7 @@ del _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
 
 # Loaded at first use: scoring plain files does not need them.
 _HOME = {
-    "Overlap": "_hits",
+    "Overlap": "_overlap",
     "run_scores": "_document",
     "score_hits": "_hits",
     "score_report": "_document",

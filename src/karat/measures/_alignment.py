@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from karat.core import Floats
 
 Ints: TypeAlias = NDArray[np.int64]
+_FEW = 64  # documents; sorting so few takes less time than calling NumPy
 Bools: TypeAlias = NDArray[np.bool_]
 
 
@@ -253,6 +254,10 @@ def align(judgments: Judgments, run: Mapping[str, Mapping[str, float]]) -> Align
 
 def _ranks(wanted: list[str], scored: Mapping[str, float]) -> Ints:
     """Return 1 + the number of documents with a higher score, or the same score and a greater id, for each document."""
+    if len(scored) <= _FEW:
+        order = sorted(zip(map(float, scored.values()), scored, strict=True), reverse=True)
+        place = {document: rank for rank, (_, document) in enumerate(order, 1)}
+        return np.array([place[document] for document in wanted], np.int64)
     scores = np.fromiter(scored.values(), np.float64, len(scored))
     own = np.array([scored[document] for document in wanted], np.float64)
     ascending = np.sort(scores)
@@ -260,10 +265,10 @@ def _ranks(wanted: list[str], scored: Mapping[str, float]) -> Ints:
     tied = len(scores) - np.searchsorted(ascending, own, "left") - higher
     ranks: Ints = higher + 1
     if (tied > 1).any():
-        documents = list(scored)
-        for score in np.unique(own[tied > 1]):
-            block = sorted((documents[j] for j in np.flatnonzero(scores == score)), reverse=True)
-            place = {document: j for j, document in enumerate(block)}
-            for j in np.flatnonzero(own == score):
-                ranks[j] += place[wanted[j]]
+        blocks: dict[float, list[str]] = {score: [] for score in own[tied > 1].tolist()}
+        for document, score in scored.items():
+            if float(score) in blocks:
+                blocks[float(score)].append(document)
+        place = {document: j for block in blocks.values() for j, document in enumerate(sorted(block, reverse=True))}
+        ranks += [place.get(document, 0) for document in wanted]
     return ranks

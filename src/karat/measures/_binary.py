@@ -93,7 +93,7 @@ def average_precision(a: Alignment, k: int | None, *, rel: int) -> Floats:
     return ratio(hits.total((hits.ordinal + 1) / hits.rank), a.relevant(rel))
 
 
-@measure("GMAP", REL, JUDGED_ONLY, aliases=("gm_map",), aggregate="geometric")
+@measure("GMAP", REL, JUDGED_ONLY, aliases=("gm_map",), aggregate="geometric", low=0.00001)
 def geometric_map(a: Alignment, k: int | None, *, rel: int) -> Floats:
     """Geometric MAP: the geometric mean of average precision, in which hard queries weigh more.
 
@@ -145,7 +145,7 @@ def success(a: Alignment, k: int, *, rel: int) -> Floats:
     return np.where(a.relevant(rel) > 0, success.astype(np.float64), np.nan)
 
 
-@measure("Hits", REL, JUDGED_ONLY, aliases=("num_hits",), aggregate="sum", cutoff="required")
+@measure("Hits", REL, JUDGED_ONLY, aliases=("num_hits",), aggregate="sum", cutoff="required", high=None)
 def hits(a: Alignment, k: int, *, rel: int) -> Floats:
     """Hits: the number of relevant documents in the top k.
 

@@ -87,6 +87,9 @@ def _json(source: Source) -> Iterator[_Row]:
 def _parquet(source: Source) -> Iterator[_Row]:
     import polars
 
+    from karat.measures._parquet_size import refuse_bomb
+
+    refuse_bomb(source)
     try:
         frame = polars.read_parquet(source.path or io.BytesIO(source.read()))
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:

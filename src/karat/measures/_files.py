@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar, cast, get_args
 
 from karat.core import InputError, UsageError, did_you_mean
-from karat.files import BOM, access_file, gunzip
+from karat.files import BOM, GZIP, access_file, gunzip, open_file, read_bytes, read_stdin, read_stream
 from karat.measures._columns import is_header
 from karat.measures._trace_fields import TRACE_KEYS
 
@@ -67,13 +67,16 @@ class Source:
 
     def read(self) -> bytes:
         """Return the whole content."""
-        return self.data if self.data is not None else access_file(self.name, cast("Path", self.path).read_bytes)
+        if self.data is not None:
+            return self.data
+        with self.open() as file:
+            return read_stream(file, self.name)
 
     def open(self) -> BinaryIO:
         """Open the content for reading from its start."""
         if self.data is not None:
             return io.BytesIO(self.data)
-        return access_file(self.name, lambda: cast("Path", self.path).open("rb"))
+        return open_file(cast("Path", self.path))
 
 
 def find(path: str | Path, format: str | None = None, progress: Callable[[int], None] | None = None) -> Source:
@@ -84,11 +87,11 @@ def find(path: str | Path, format: str | None = None, progress: Callable[[int], 
             f"unknown format {format!r}{did_you_mean(format, FORMATS) or '; known: ' + ', '.join(FORMATS)}"
         )
     name, data, head = _open(str(path))
-    if head[:2] == b"\x1f\x8b":
-        data = gunzip(data if data is not None else access_file(name, Path(path).read_bytes), name)
+    if head[:2] == GZIP:
+        data = gunzip(data, name) if data is not None else read_bytes(path)
         head = data[:_HEAD]
     if not head.removeprefix(BOM).strip():  # blank lines may go on for longer than the head
-        data = data if data is not None else access_file(name, Path(path).read_bytes)
+        data = data if data is not None else read_bytes(path)
         head = data.removeprefix(BOM).lstrip()[:_HEAD]
     if not head:
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
@@ -106,15 +109,13 @@ def _open(path: str) -> tuple[str, bytes | None, bytes]:
     """Return a name to show, the whole content if it can be read only once, and the first bytes."""
     if path == "-":
         name = "standard input"
-        if sys.stdin is None:
-            raise InputError("is closed", source=name)
-        data = access_file(name, sys.stdin.buffer.read)
+        data = read_stdin()
         return name, data, data[:_HEAD]
     name = path or "''"
-    with access_file(name, lambda: Path(path).open("rb")) as file:
+    with open_file(path) as file:
         # A pipe, such as the shell's <(command), can be read only once.
         regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        head = access_file(name, file.read, _HEAD if regular else -1)
+        head = access_file(name, file.read, _HEAD) if regular else read_stream(file, name)
     return name, None if regular else head, head[:_HEAD]
 
 

@@ -14,6 +14,7 @@ from karat.files import BOM
 from karat.measures._alignment import Judgments
 from karat.measures._columns import LARGEST_GRADE, Kind, bad_value, duplicate, find_columns
 from karat.measures._files import Source
+from karat.measures._parquet_size import refuse_bomb
 from karat.measures._stream import ROWS, Frames, NotUnderstood, Piece, block_starts, hashes, refuse_duplicates
 
 _CHUNK = 8 * 2**20  # bytes of text: among the fastest of 0.5 to 32, and small enough for the allocator to reuse
@@ -41,7 +42,9 @@ def parquet_frames(source: Source, kind: Kind) -> Frames:
         rows = lazy.select(pl.len()).collect().item()
     except _DAMAGED as error:
         raise InputError(f"is not a valid Parquet file: {_first_line(error)}", source=source.name) from None
-    lazy = _three_columns(lazy, find_columns(names, kind, source.name), source.name)
+    columns = find_columns(names, kind, source.name)
+    refuse_bomb(source, columns)
+    lazy = _three_columns(lazy, columns, source.name)
 
     def frames() -> Iterator[pl.DataFrame]:
         read = 0

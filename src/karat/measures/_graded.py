@@ -51,7 +51,7 @@ def ideal_hits(a: Alignment, gain: str, gains: Gains) -> tuple[Hits, Floats]:
     return Hits(query=query, rank=ranked.ordinal + 1, grade=ranked.grade, queries=ranked.queries), value[order]
 
 
-@measure("DCG", GAIN, GAINS, JUDGED_ONLY)
+@measure("DCG", GAIN, GAINS, JUDGED_ONLY, high=math.inf)
 def dcg(a: Alignment, k: int | None, *, gain: str, gains: Gains) -> Floats:
     """Discounted cumulative gain: the gains of the ranking, discounted by rank.
 

@@ -35,7 +35,7 @@ def bpref(a: Alignment, k: None, *, rel: int) -> Floats:
     return ratio(hits.total(np.where(above > 0, 1 - lost, 1.0)), relevant)
 
 
-@measure("GBpref", REL, aliases=("gm_bpref",), cutoff="none", aggregate="geometric")
+@measure("GBpref", REL, aliases=("gm_bpref",), cutoff="none", aggregate="geometric", low=0.00001)
 def geometric_bpref(a: Alignment, k: None, *, rel: int) -> Floats:
     """Geometric bpref: the geometric mean of Bpref.
 
@@ -96,7 +96,7 @@ def judged(a: Alignment, k: int | None) -> Floats:
     return ratio(a.hits.top(k).count(), a.depth(k))
 
 
-@measure("Unjudged", aliases=("num_unjudged",), aggregate="sum", higher_is_better=None, queries="all")
+@measure("Unjudged", aliases=("num_unjudged",), aggregate="sum", higher_is_better=None, queries="all", high=None)
 def unjudged(a: Alignment, k: int | None) -> Floats:
     """Unjudged: the number of documents in the top k without a judgment.
 

@@ -19,7 +19,7 @@ from karat.files import Reading, Row, decode, parse_json
 from karat.measures._columns import check_score
 from karat.measures._files import Source
 from karat.measures._text import Table
-from karat.measures._trace_fields import ANSWER_EVENT, HIT_FIELDS, TRACE_FIELDS
+from karat.measures._trace_fields import HIT_FIELDS, TRACE_EVENT, TRACE_FIELDS
 
 _FORMAT = 1
 _END = {"end": True}
@@ -125,7 +125,7 @@ def _read_trace_file(text: str, source: str) -> dict[str, list[tuple[str, float]
     _check_lines(text, source)
     reading, traces = Reading(), _Traces()
     for row in _read_rows(reading, text, source):
-        if row.value("event", default=ANSWER_EVENT) == ANSWER_EVENT:
+        if row.value("event", default=TRACE_EVENT) == TRACE_EVENT:
             with row:
                 traces.add(row)
     reading.finish()
@@ -165,14 +165,14 @@ class _Traces:
 
     def add(self, row: Row) -> None:
         """Add the trace in a row."""
-        query, asked = row.id("qid"), row.text("query", default="")
+        query, text = row.id("qid"), row.text("query", default="")
         seed, paraphrase = _read_natural(row, "seed", -1), _read_natural(row, "paraphrase", 0)
         hits = _read_hits(row)
         if paraphrase:
             return
         if (query, seed) in self._asked:
-            raise self._conflict(row, query, same=self._asked[query, seed] == asked)
-        self._asked[query, seed] = asked
+            raise self._conflict(row, query, same=self._asked[query, seed] == text)
+        self._asked[query, seed] = text
         if query not in self.first or seed < self.first[query][0]:
             self.first[query] = (seed, hits)
 

@@ -56,6 +56,8 @@ def measure(
     undefined: str = "no relevant documents",
     higher_is_better: bool | None = True,
     queries: Literal["answerable", "unanswerable", "all"] = "answerable",
+    low: float = 0.0,
+    high: float | None = 1.0,
 ) -> Callable[[K], K]:
     """Register the decorated function as a measure.
 
@@ -67,7 +69,9 @@ def measure(
     - ``aggregate``: how the values of the queries become one;
     - ``undefined``: the reason that is given for a NaN;
     - ``higher_is_better``: None for a count, which is neither better nor worse;
-    - ``queries``: whether the measure is for queries that have an answer, for those that have none, or for all.
+    - ``queries``: whether the measure is for queries that have an answer, for those that have none, or for all;
+    - ``low``, ``high``: the least and the greatest value of a query, ``math.inf`` if there is none, None for the
+      cut-off. A query that fails has the worse of the two, and a gate refuses limits that no value can break.
     """
 
     def register(kernel: K) -> K:
@@ -81,6 +85,8 @@ def measure(
             undefined=undefined,
             higher_is_better=higher_is_better,
             queries=queries,
+            low=low,
+            high=high,
         )
         MEASURES.add(name, definition, aliases)
         return kernel

@@ -120,9 +120,9 @@ def score_runs(
 
 def wanted_measures(measures: Iterable[str | Measure] | str | None, using: Conventions) -> tuple[Measure, ...]:
     """Parse the measures, without repeats."""
-    asked = using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else measures
+    names = using.measures if measures is None else (measures,) if isinstance(measures, str | Measure) else measures
     wanted = []
-    for text in asked:
+    for text in names:
         measure = Measure.parse(text)
         wanted.append(measure)
         for key, value in measure.written(text):

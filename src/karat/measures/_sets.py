@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from karat.core import Floats, Parameter
@@ -99,7 +101,7 @@ _D = Parameter(name="d", kind="float", default=0.0, help="worth of a non-relevan
 _N = Parameter(name="docs", kind="int", default=0, low=0, help="size of the collection, needed for d")
 
 
-@measure("Utility", _A, _B, _C, _D, _N, REL, JUDGED_ONLY, cutoff="none")
+@measure("Utility", _A, _B, _C, _D, _N, REL, JUDGED_ONLY, cutoff="none", low=-math.inf, high=math.inf)
 def utility(alignment: Alignment, k: None, /, *, a: float, b: float, c: float, d: float, docs: int, rel: int) -> Floats:
     """Utility: a weighted sum over the contingency table of returned and relevant.
 
@@ -130,6 +132,7 @@ _ANY = Parameter(name="rel", kind="int", default=None, low=1, help="count only d
     aggregate="sum",
     higher_is_better=None,
     queries="all",
+    high=math.inf,
 )
 def num_ret(a: Alignment, k: None, *, rel: int | None) -> Floats:
     """NumRet: the number of documents returned.
@@ -148,7 +151,14 @@ def num_ret(a: Alignment, k: None, *, rel: int | None) -> Floats:
 
 
 @measure(
-    "NumRelRet", REL, aliases=("num_rel_ret",), cutoff="none", aggregate="sum", higher_is_better=None, queries="all"
+    "NumRelRet",
+    REL,
+    aliases=("num_rel_ret",),
+    cutoff="none",
+    aggregate="sum",
+    higher_is_better=None,
+    queries="all",
+    high=math.inf,
 )
 def num_rel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
     """NumRelRet: the number of relevant documents returned.
@@ -173,6 +183,7 @@ def num_rel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
     aggregate="sum",
     higher_is_better=None,
     queries="all",
+    high=math.inf,
 )
 def num_nonrel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
     """NumNonRelRet: the number of returned documents that were judged not relevant.
@@ -189,7 +200,16 @@ def num_nonrel_ret(a: Alignment, k: None, *, rel: int) -> Floats:
     return (a.hits.count() - a.hits.relevant(rel).count()).astype(np.float64)
 
 
-@measure("NumRel", REL, aliases=("num_rel",), cutoff="none", aggregate="sum", higher_is_better=None, queries="all")
+@measure(
+    "NumRel",
+    REL,
+    aliases=("num_rel",),
+    cutoff="none",
+    aggregate="sum",
+    higher_is_better=None,
+    queries="all",
+    high=math.inf,
+)
 def num_rel(a: Alignment, k: None, *, rel: int) -> Floats:
     """NumRel: the number of relevant documents.
 
@@ -205,7 +225,7 @@ def num_rel(a: Alignment, k: None, *, rel: int) -> Floats:
     return a.relevant(rel).astype(np.float64)
 
 
-@measure("NumQ", aliases=("num_q",), cutoff="none", aggregate="sum", higher_is_better=None, queries="all")
+@measure("NumQ", aliases=("num_q",), cutoff="none", aggregate="sum", higher_is_better=None, queries="all", low=1.0)
 def num_q(a: Alignment, k: None) -> Floats:
     """NumQ: the number of queries scored.
 

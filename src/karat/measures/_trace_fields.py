@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TRACE_KEYS = frozenset({"topk", "index_hash", "answer_citations", "ΔS", "λ_state"})
 """Keys that only a trace has."""
-ANSWER_EVENT = "retrieve.run"
+TRACE_EVENT = "retrieve.run"
 """The event of a row with hits, in a log that has other events too."""
 STAGE_SCORES = {"combined": "combined_score", "rerank": "rerank_score", "similarity": "similarity_score"}
 """The scores of a reranked hit by stage. The first that the hit has is its score, unless it has a ``score``."""

@@ -34,6 +34,7 @@ def true_empty(a: Alignment, k: None) -> Floats:
     undefined=ANSWERABLE,
     higher_is_better=False,
     queries="unanswerable",
+    high=None,
 )
 def false_hits(a: Alignment, k: int) -> Floats:
     """False hits: how many documents were returned, down to k, for a query that has no answer.

@@ -3,16 +3,36 @@
 from karat.net._client import Client, Endpoint, NotAService, Unreachable, find_message, parse_retry_after
 from karat.net._loop import describe_error, resolve
 from karat.net._package import find_version, require_package
+from karat.net._secrets import (
+    Secrets,
+    collect_secrets,
+    hide_secrets,
+    hide_settings,
+    show_setting,
+    strip_logins,
+    strip_secrets,
+)
+from karat.net._source import find_requirement, format_extras, format_pip_line
 
 __all__ = [
     "Client",
     "Endpoint",
     "NotAService",
+    "Secrets",
     "Unreachable",
+    "collect_secrets",
     "describe_error",
     "find_message",
+    "find_requirement",
     "find_version",
+    "format_extras",
+    "format_pip_line",
+    "hide_secrets",
+    "hide_settings",
     "parse_retry_after",
     "require_package",
     "resolve",
+    "show_setting",
+    "strip_logins",
+    "strip_secrets",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import time
 import weakref
 from collections.abc import Mapping
@@ -13,14 +14,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from karat.core import SystemFailed, UsageError, shorten
+from karat.net._body import ACCEPTED, BadEncoding, read_blocks
 from karat.net._package import require_package
+from karat.net._secrets import Secrets, collect_secrets, show_url
 
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """Status codes for which a request is sent again."""
 _WRONG_ADDRESS = frozenset({401, 403, 404, 405, 410, 415, 501})
 """Status codes that do not depend on the request's content: the next request will get the same."""
-_MOST_BYTES = 1 << 26  # of a response
+_MOST_BYTES = 1 << 26
+"""Bytes of a response, unpacked: an answer to a question has kilobytes, and a batch of embeddings ten megabytes."""
 _SHOWN = 1000  # characters of a service's message
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEY_PART = re.compile(r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,}")
+"""A piece of a name that is rather a key, which somebody wrote where the name of its variable belongs."""
 
 
 class Unreachable(SystemFailed):
@@ -64,12 +71,25 @@ class Endpoint:
         except ValueError:  # a port that is not a number, or a bracket that is not closed
             usable = False
         if not usable:
-            raise UsageError(f"url {shorten(self.url)} is not usable; write one such as https://host/v1")
+            raise UsageError(f"url {shorten(show_url(self.url))} is not usable; write one such as https://host/v1")
         pauses = 0 <= self.backoff < math.inf and 0 <= self.longest_pause < math.inf
         if self.retries < 0 or not 0 < self.timeout < math.inf or not pauses:
             names = ("timeout", "retries", "backoff", "longest_pause")
             values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
             raise UsageError(f"{values}; timeout must be above 0, the others 0 or more")
+        self._require_one_key(bool(parts.username or parts.password))
+
+    def _require_one_key(self, login: bool) -> None:
+        """Refuse two values for the header Authorization: one of them would be left out, or replace the other."""
+        places = {
+            "a user or a password in its address": login,
+            "a key_variable": bool(self.key_variable),
+            "a header Authorization": any(name.lower() == "authorization" for name in self.headers),
+        }
+        chosen = [place for place, used in places.items() if used]
+        if len(chosen) > 1:
+            both = " and ".join(chosen)
+            raise UsageError(f"{self.name} has {both}, of which only one can be sent; remove the others")
 
     @property
     def name(self) -> str:
@@ -78,21 +98,27 @@ class Endpoint:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
-    def secrets(self) -> dict[str, str]:
+    def read_headers(self) -> dict[str, str]:
         """Return the headers with their values from the environment, which no description or message repeats.
 
         A variable that is not set raises UsageError.
         """
-        headers = {name: self._read_variable(variable) for name, variable in self.headers.items()}
+        headers = {name: self._read_variable(variable, blanks=True) for name, variable in self.headers.items()}
         if self.key_variable:
             headers["Authorization"] = f"Bearer {self._read_variable(self.key_variable)}"
         return headers
 
-    def _read_variable(self, variable: str) -> str:
+    def _read_variable(self, variable: str, *, blanks: bool = False) -> str:
+        """Return the value of a variable; with ``blanks`` it may have several words, such as ``ApiKey s3cret``."""
+        if not _VARIABLE.fullmatch(variable) or any(map(_KEY_PART.fullmatch, variable.split("_"))):
+            raise UsageError(
+                f"{self.name} has a key where the name of an environment variable belongs; write the name of the "
+                "variable that holds the key, and change the key if the file was shared"
+            )
         value = os.environ.get(variable, "").strip()
         if not value:
             raise UsageError(f"the environment variable {variable} is not set; it holds the key of {self.name}")
-        if not (value.isascii() and value.isprintable() and " " not in value):
+        if not (value.isascii() and value.isprintable() and (blanks or " " not in value)):
             raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
         return value
 
@@ -103,10 +129,11 @@ class Client:
     def __init__(self, endpoint: Endpoint, kind: str) -> None:
         self._httpx = require_package("httpx2", install="httpx2", purpose=f"a {kind} behind HTTP")
         self._endpoint, self._kind = endpoint, kind
-        headers = endpoint.secrets()
-        self._secrets = [value.removeprefix("Bearer ") for value in headers.values()]
+        headers = endpoint.read_headers()
+        self.secrets = collect_secrets(endpoint.url, headers)
         self._client = self._httpx.Client(
-            timeout=endpoint.timeout, headers={"Content-Type": "application/json", **headers}
+            timeout=endpoint.timeout,
+            headers={"Content-Type": "application/json", "Accept-Encoding": ACCEPTED, **headers},
         )
         weakref.finalize(self, self._client.close)
 
@@ -123,22 +150,25 @@ class Client:
         # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
         data = self._send_with_retries(json.dumps(body, allow_nan=False).encode())
         try:
-            return json.loads(data)
+            return self.secrets.redact_value(json.loads(data))
         except (ValueError, RecursionError):
-            message = f"an answer that is not JSON: {_excerpt(self._hide_secrets(data))}"
-            raise self.failed(message, NotAService) from None
+            raise self.failed(f"an answer that is not JSON: {self._excerpt(data)}", NotAService) from None
 
     def failed(self, message: str, error: type[SystemFailed] = SystemFailed) -> SystemFailed:
         """Return the error for a message, in which secrets are hidden: a service may repeat the key it was sent."""
-        for secret in self._secrets:
-            message = message.replace(secret, "***")
-        return error(f"{self._kind} {self._endpoint.name}: {message}")
+        return error(f"{self._kind} {self._endpoint.name}: {self.secrets.redact(message)}")
 
-    def _hide_secrets(self, data: bytes) -> bytes:
-        """Hide secrets before a response is shortened, which might cut one of them in two."""
-        for secret in self._secrets:
-            data = data.replace(secret.encode(), b"***")
-        return data
+    def _find_message(self, data: bytes) -> str:
+        try:
+            answer = json.loads(data)
+        except (ValueError, RecursionError):
+            answer = None
+        return find_message(answer, self.secrets) or self._excerpt(data)
+
+    def _excerpt(self, data: bytes) -> str:
+        """Return the beginning of a response that is not JSON."""
+        text = data[: 8 * _SHOWN].decode(json.detect_encoding(data), errors="replace")
+        return _on_one_line(text.replace("\0", ""), self.secrets) or "nothing"
 
     def _send_with_retries(self, body: bytes) -> bytes:
         """Send a request until it succeeds or the retries are used up, and return the response's body."""
@@ -150,13 +180,15 @@ class Client:
                 status, reason, requested, data = self._send(body)
             except self._httpx.InvalidURL as error:
                 raise self.failed(f"is not a usable URL: {error}") from None
+            except BadEncoding as error:
+                raise self.failed(str(error)) from None
             except self._httpx.RequestError as error:
                 failure = f"{type(error).__name__}: {error}"
                 kind = Unreachable if isinstance(error, self._httpx.ConnectError) else SystemFailed
             else:
                 if 200 <= status < 300:
                     return data
-                failure, kind = f"{status} {reason}: {_message_in(self._hide_secrets(data))}", SystemFailed
+                failure, kind = f"{status} {reason}: {self._find_message(data)}", SystemFailed
                 if status not in _TRANSIENT:
                     raise self.failed(failure, NotAService if status in _WRONG_ADDRESS else SystemFailed)
                 pause = max(pause, requested)
@@ -170,25 +202,26 @@ class Client:
         deadline = time.monotonic() + self._endpoint.timeout
         data = bytearray()
         with self._client.stream("POST", self._endpoint.url, content=body) as response:
-            for block in response.iter_bytes():
+            for block in read_blocks(response.iter_raw(), response.headers.get("content-encoding", "")):
                 data += block
                 if time.monotonic() > deadline:
                     raise self._httpx.ReadTimeout(f"no whole answer in {self._endpoint.timeout:g} s")
                 if len(data) > _MOST_BYTES:
-                    raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes")
+                    hint = "ask for less at once: fewer hits (k), or smaller batches (batch)"
+                    raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes; {hint}")
             pause = parse_retry_after(response.headers.get("retry-after", ""))
             return response.status_code, response.reason_phrase, pause, bytes(data)
 
 
-def find_message(answer: Any) -> str:
+def find_message(response: Any, secrets: Secrets | None = None) -> str:
     """Return the error message in a service's JSON, on one line, or an empty string if there is none.
 
     >>> find_message({"error": {"message": "no such model", "type": "invalid_request_error"}})
     'no such model'
     """
-    while isinstance(answer, dict):
-        answer = next((answer[name] for name in ("error", "message", "detail") if answer.get(name)), None)
-    return _on_one_line(answer) if isinstance(answer, str) else ""
+    while isinstance(response, dict):
+        response = next((response[name] for name in ("error", "message", "detail") if response.get(name)), None)
+    return _on_one_line(response, secrets) if isinstance(response, str) else ""
 
 
 def parse_retry_after(header: str) -> float:
@@ -211,18 +244,9 @@ def parse_retry_after(header: str) -> float:
     return max(0.0, seconds) if seconds == seconds else 0.0
 
 
-def _message_in(data: bytes) -> str:
-    try:
-        return find_message(json.loads(data)) or _excerpt(data)
-    except (ValueError, RecursionError):
-        return _excerpt(data)
-
-
-def _excerpt(data: bytes) -> str:
-    return _on_one_line(data[: 4 * _SHOWN].decode(errors="replace")) or "nothing"
-
-
-def _on_one_line(text: str) -> str:
-    line = " ".join(text[: 4 * _SHOWN].split())
+def _on_one_line(text: str, secrets: Secrets | None) -> str:
+    # Secrets are hidden before the text is shortened, which might cut one of them in two.
+    line = " ".join(text[: 8 * _SHOWN].split())
+    line = line if secrets is None else secrets.redact(line)
     shown = "".join(character if character.isprintable() else "?" for character in line)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from karat.core import SystemFailed
+from karat.net._secrets import hide_secrets
 
 if TYPE_CHECKING:  # imported when something is awaited: most systems are not async
     import asyncio
@@ -47,7 +48,7 @@ def resolve(value: Any, timeout: float | None = None) -> Any:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type and the text of an error, even if reading its text raises.
+    """Return the type and the text of an error without secrets, even if reading its text raises.
 
     >>> describe_error(ValueError("no such shard")), describe_error(KeyboardInterrupt())
     ('ValueError: no such shard', 'KeyboardInterrupt')
@@ -56,7 +57,7 @@ def describe_error(error: BaseException) -> str:
         text = str(error)
     except Exception as another:
         text = f"(its text raises {type(another).__name__})"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"{type(error).__name__}: {hide_secrets(text)}" if text else type(error).__name__
 
 
 async def _await(value: Awaitable[Any]) -> Any:

@@ -7,10 +7,13 @@ from importlib import import_module
 from typing import Any
 
 from karat.core import UsageError
+from karat.net._source import format_pip_line
 
 
-def require_package(module: str, *, install: str, purpose: str) -> Any:
+def require_package(module: str, *, purpose: str, install: str = "", extra: str = "") -> Any:
     """Import a package; if it is not installed, raise UsageError with what needs it and how to install it.
+
+    It is the package ``install`` of its own, or belongs to an extra of karat.
 
     >>> require_package("no_such_module", install="no-such", purpose="the example")
     Traceback (most recent call last):
@@ -19,7 +22,9 @@ def require_package(module: str, *, install: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise UsageError(f"{purpose} needs {install} ({error}); pip install {install}") from None
+        needs = f"karat's extra {extra}" if extra else install
+        line = format_pip_line(extra) if extra else f"pip install {install}"
+        raise UsageError(f"{purpose} needs {needs} ({error}); {line}") from None
 
 
 @cache

@@ -9,6 +9,8 @@ from typing import Any
 
 from karat.config import Settings, setting_types
 from karat.core import GateFailed, Run, UsageError, did_you_mean, shorten
+from karat.files import refuse_input
+from karat.gate import Baseline
 from karat.golden.lint import check_configured
 from karat.projects._failure import describe_failure
 from karat.projects._gating import GateResult, find_baseline, gate_run, project_policy
@@ -88,17 +90,20 @@ def check_project(
 
     It begins anew unless it is told to ``resume``: answers of an interrupted run may be those of other code.
     """
-    chosen = choose_settings(project, baseline=baseline, policy=policy, seed=seed, **settings)
+    chosen = _choose_settings(project, seed, settings)
+    rules, recorded = project_policy(project, policy), _find_baseline(project, baseline)
+    path = None if output is None else parse_path("output", output).absolute()
     subject = project.system() if system is None else system
     run = make_run(
         project.golden,
         subject,
         chosen,
-        output=None if output is None else parse_path("output", output),
+        output=path,
         origin=find_origin(project.config.folder, label=label),
         resume=resume,
     )
-    return gate_run(project, run, policy=policy, baseline=baseline, seed=seed)
+    # What the system did to files and to the current folder does not change what it is compared with.
+    return gate_run(project, run, policy=rules, baseline=recorded, alone=recorded is None, seed=seed)
 
 
 def ask_project(
@@ -119,7 +124,9 @@ def ask_project(
     """
     origin = find_origin(project.config.folder, label=label)
     subject = project.system() if system is None else system
-    path = run_path(Path(folder or project.config.folder / "runs"), project.golden, subject, settings)
+    runs = Path(folder or project.config.folder / "runs")
+    refuse_input(runs, folder=True)
+    path = run_path(runs, project.golden, subject, settings)
     run = make_run(
         project.golden, subject, settings, output=path, origin=origin, resume=resume, say=say, progress=progress
     )
@@ -151,6 +158,17 @@ def choose_settings(
     **settings: Any,
 ) -> Settings:
     """Return the settings of a call, after checking all of its arguments, before anything is asked."""
+    chosen = _choose_settings(project, seed, settings)
+    project_policy(project, policy)
+    _find_baseline(project, baseline)
+    return chosen
+
+
+def _find_baseline(project: Project, baseline: str | Path | None) -> Baseline | None:
+    return find_baseline(project, None if baseline is None else parse_path("baseline", baseline))
+
+
+def _choose_settings(project: Project, seed: int, settings: Mapping[str, Any]) -> Settings:
     kinds = setting_types()
     _require_kind("seed", seed, int)
     for name, value in settings.items():
@@ -160,8 +178,6 @@ def choose_settings(
             )
         if value is not None:  # None means the setting of the project
             _require_kind(name, value, kinds[name])
-    project_policy(project, policy)
-    find_baseline(project, None if baseline is None else parse_path("baseline", baseline))
     size = settings.get("sample")
     if size is not None and not 1 <= size <= len(project.golden.queries):
         raise UsageError(f"sample={size}; the golden set has {len(project.golden.queries):,} queries")

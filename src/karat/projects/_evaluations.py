@@ -12,7 +12,8 @@ from karat.files import read_bytes
 from karat.gate import is_baseline, read_baseline
 from karat.projects._gating import evaluate_run, find_project, revise_baseline
 from karat.projects._project import Project, open_project
-from karat.runs import read_answers
+from karat.projects.saved_runs import find_run
+from karat.runs import read_any_run
 
 _CLASSES = "RR"  # needed for the classes of changed lists, whatever the measures are
 
@@ -36,13 +37,14 @@ def read_evaluations(
 ) -> Evaluations:
     """Return the evaluations of runs and baselines on the golden set of a project as it is now.
 
-    A file without a question of the set is an error.
+    A file without a question of the set is an error. A run may also be named by its label, title or commit.
 
     The project is by default that of the first file. The measures are by default those of the baselines, or of the
     project if no file is a baseline. ``say`` is called with each note about the files.
     """
     if not isinstance(project, Project):
-        project = open_project(find_project(paths[0]) if project is None else project)
+        project = open_project(find_project(find_run(paths[0])) if project is None else project)
+    paths = [find_run(path, golden=project.config.folder, say=say) for path in paths]
     files = [_read(path, project, say) for path in paths]
     files = _align_depth(paths, files, say)
     baselines = [file for file in files if isinstance(file, Evaluation)]
@@ -54,7 +56,7 @@ def read_evaluations(
 def _read(path: str | Path, project: Project, say: Callable[[str], None] | None) -> Run | Evaluation:
     if Path(path).is_file() and is_baseline(data := read_bytes(path)):
         return revise_baseline(project, read_baseline(path, data)).evaluation.renamed(Path(path).name)
-    return read_answers(path, project.golden, say=say)
+    return read_any_run(path, project.golden, say=say)
 
 
 def _align_depth(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Run, shorten
-from karat.evaluation import Evaluation, default_measures, revise_evaluation, score_run
+from karat.evaluation import Evaluation, add_measures, default_measures, revise_evaluation, score_run
+from karat.files import read_toml, shorten_path
 from karat.gate import VERSION, Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
 from karat.golden import digest_texts, fingerprint, identify, sample
 from karat.projects._project import Project, open_project
@@ -34,6 +34,12 @@ class GateResult:
     def evaluation(self) -> Evaluation:
         """The scored run."""
         return self.decision.candidate
+
+    def __repr__(self) -> str:
+        """Return the outcome in one line: everything that it is based on would fill screens."""
+        outcome, checks = self.decision.outcome, self.decision.checks
+        worst = sum(check.outcome is outcome for check in checks)
+        return f"<GateResult: {outcome} by policy {self.decision.policy.name}, {worst} of {len(checks)} checks>"
 
 
 def find_project(path: str | Path) -> Path:
@@ -60,8 +66,8 @@ def _is_project(folder: Path) -> bool:
 
 def _configures(path: Path) -> bool:
     try:
-        tools = tomllib.loads(path.read_text("utf-8")).get("tool", {})
-    except (OSError, ValueError):  # missing or damaged; other tools report that
+        tools = read_toml(path).get("tool", {}) if path.is_file() else {}
+    except (OSError, InputError):  # damaged, or its folder may not be entered; other tools report that
         return False
     return isinstance(tools, Mapping) and "karat" in tools
 
@@ -74,7 +80,8 @@ def project_policy(project: Project, chosen: str | None = None) -> Policy:
     config = project.config
     floors = dict(project.golden.gate)
     measures = config.eval.measures or tuple(name for name in default_measures(project.golden) if name != "Judged@10")
-    return read_policy(chosen, config.gate, measures=measures, floors=floors, source=f"{config.folder}, [gate]")
+    source = f"{shorten_path(config.folder)}, [gate]"
+    return read_policy(chosen, config.gate, measures=measures, floors=floors, source=source)
 
 
 def baseline_path(project: Project, chosen: str | Path | None = None) -> Path:
@@ -83,8 +90,9 @@ def baseline_path(project: Project, chosen: str | Path | None = None) -> Path:
         return Path(chosen)
     name = project.config.gate.get("baseline", BASELINE)
     if not isinstance(name, str) or not name:
-        raise InputError(f"[gate] baseline = {shorten(name)}; name a file", source=str(project.config.folder))
-    return project.config.folder / name
+        folder = shorten_path(project.config.folder)
+        raise InputError(f"[gate] baseline = {shorten(name)}; name a file", source=str(folder))
+    return shorten_path(project.config.folder / name)
 
 
 def find_baseline(project: Project, chosen: str | Path | None = None) -> Baseline | None:
@@ -101,21 +109,22 @@ def gate_run(
     project: Project | str | Path,
     run: Run,
     *,
-    policy: str | None = None,
-    baseline: str | Path | None = None,
+    policy: Policy | str | None = None,
+    baseline: Baseline | str | Path | None = None,
     alone: bool = False,
     measures: Iterable[str] = (),
     seed: int = 0,
 ) -> GateResult:
     """Return the decision on a run, scored with the measures of the policy, against the baseline.
 
-    With ``alone`` no baseline is used, as when the first one is recorded. ``measures`` are scored in addition. A run
-    that lacks answers to some questions is an error, because it might have failed by them.
+    Both are looked up in the project unless they are given, or named as for :func:`project_policy` and
+    :func:`find_baseline`. With ``alone`` no baseline is used, as when the first one is recorded. ``measures`` are
+    scored in addition. A run that lacks answers to some questions is an error, because it might have failed by them.
     """
     if not isinstance(project, Project):
         project = open_project(project)
-    chosen = project_policy(project, policy)
-    recorded = None if alone else find_baseline(project, baseline)
+    chosen = policy if isinstance(policy, Policy) else project_policy(project, policy)
+    recorded = None if alone else baseline if isinstance(baseline, Baseline) else find_baseline(project, baseline)
     evaluation = evaluate_run(project, run, (*chosen.measures, *project.config.eval.measures, *measures))
     return gate_evaluation(project, evaluation, chosen, recorded, seed=seed)
 
@@ -134,7 +143,7 @@ def gate_evaluation(
 ) -> GateResult:
     """Return the decision on a scored run against a baseline, or without one."""
     if baseline is not None:
-        baseline = revise_baseline(project, baseline)
+        baseline = revise_baseline(project, baseline, policy.measures)
     decision = decide(evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
     return GateResult(
         project=project,
@@ -144,8 +153,10 @@ def gate_evaluation(
     )
 
 
-def revise_baseline(project: Project, baseline: Baseline) -> Baseline:
+def revise_baseline(project: Project, baseline: Baseline, measures: Iterable[str] = ()) -> Baseline:
     """Return a baseline as it would be on the golden set of a project as it is now.
+
+    ``measures`` that it lacks are computed from its stored lists, where these are long enough.
 
     A baseline without a digest that names this very set has to have all of its queries: without rows that were cut,
     it would be easier to reach.
@@ -153,7 +164,8 @@ def revise_baseline(project: Project, baseline: Baseline) -> Baseline:
     evaluation = baseline.evaluation
     if baseline.format < VERSION and evaluation.has_queries:
         _require_all(project.golden, evaluation)
-    return replace(baseline, evaluation=revise_evaluation(evaluation, project.golden))
+    revised = revise_evaluation(evaluation, project.golden)
+    return replace(baseline, evaluation=add_measures(revised, project.golden, measures))
 
 
 def _require_all(golden: GoldenSet, evaluation: Evaluation) -> None:
@@ -177,23 +189,23 @@ def require_complete(golden: GoldenSet, run: Run) -> None:
     A run on an earlier version of the golden set is held to what it says itself: the digest of its questions, and the
     number of repeats.
     """
-    answers = Counter((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
+    counts = Counter((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
     questions = dict.fromkeys(_list_questions(golden, run))
     made_on = run.provenance.golden
     if made_on.get("fingerprint") not in (None, fingerprint(golden)):
-        asked = ((trace.query, trace.text) for trace in run.traces if not trace.paraphrase)
+        texts = ((trace.query, trace.text) for trace in run.traces if not trace.paraphrase)
         whole = run.provenance.settings.get("sample") is not None or "asked" not in made_on
-        if not whole and made_on["asked"] != digest_texts(asked):
+        if not whole and made_on["asked"] != digest_texts(texts):
             raise InputError(
                 f"run {shorten(run.provenance.name)} does not have the questions that it was asked",
                 hint="the file was changed; take it from where it was made, or run 'karat eval' again",
             )
-    if missing := list(dict.fromkeys(question[0] for question in questions if question not in answers)):
+    if missing := list(dict.fromkeys(question[0] for question in questions if question not in counts)):
         examples = ", ".join(map(shorten, missing[:3])) + (" ..." if len(missing) > 3 else "")
         problem = f"lacks answers to {len(missing):,} of the queries that it should have asked: {examples}"
-    elif extra := [question[0] for question in answers.elements() if question not in questions]:
+    elif extra := [question[0] for question in counts.elements() if question not in questions]:
         problem = f"has answers to questions that it should not have asked, on query {shorten(extra[0])}"
-    elif repeated := [question[0] for question, times in answers.items() if times > 1]:
+    elif repeated := [question[0] for question, times in counts.items() if times > 1]:
         problem = f"has two answers to the same question of query {shorten(repeated[0])}"
     else:
         return
@@ -216,9 +228,9 @@ def _list_questions(golden: GoldenSet, run: Run) -> Iterator[_Question]:
         yield from ((*wording, repeat) for wording in wordings for repeat in range(min(repeats, len(run.traces) + 1)))
         return
     if "sample" not in settings:
-        asked = dict.fromkeys(trace.query for trace in run.traces)
+        queries = dict.fromkeys(trace.query for trace in run.traces)
         yield from ((trace.query, trace.paraphrase, trace.repeat) for trace in run.traces)
-        yield from ((query.id, 0, 0) for query in golden.queries if query.id not in asked)
+        yield from ((query.id, 0, 0) for query in golden.queries if query.id not in queries)
         return
     for query in (golden if size is None else sample(golden, size, seed=settings["seed"])).queries:
         texts = 1 + len(query.paraphrases) if settings["paraphrases"] else 1

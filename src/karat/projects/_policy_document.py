@@ -19,6 +19,7 @@ def show_policy(project: Project | None, chosen: str | None = None) -> PolicyDoc
 def policy_document(policy: Policy) -> PolicyDocument:
     """Return a policy as a document."""
     operations, drop = policy.operations, policy.drop
+    tested = any(rule.significant_drop or rule.non_inferior for rule in policy.rules)
     return PolicyDocument(
         name=policy.name,
         purpose=policy.purpose,
@@ -42,7 +43,7 @@ def policy_document(policy: Policy) -> PolicyDocument:
             {"query": must.query, **({"metric": must.metric, "min": must.min} if must.metric else {})}
             for must in policy.must_pass
         ),
-        tolerance=PolicyTolerance(relative=drop.relative, absolute=drop.absolute, alpha=drop.alpha),
+        tolerance=PolicyTolerance(relative=drop.relative, absolute=drop.absolute, alpha=drop.alpha) if tested else None,
         on_inconclusive=policy.on_inconclusive,
         list_below=dict(policy.list_below),
         documents_may_change=policy.documents_may_change,

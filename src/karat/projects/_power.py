@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from karat.core import InputError, UsageError
 from karat.evaluation import require_comparable
-from karat.gate import (
+from karat.gate.power import (
     SPREADS,
     Aim,
     GateRates,
@@ -25,6 +26,7 @@ from karat.gate import (
 from karat.projects._evaluations import read_evaluations
 from karat.projects._gating import baseline_path, find_baseline, find_project, project_policy
 from karat.projects._project import open_project
+from karat.projects.saved_runs import find_run
 from karat.schema import GatePower, GateRate, PowerPlan, PowerRow
 
 _Source = Literal["given", "repeats", "runs"]
@@ -69,11 +71,13 @@ def plan_gate_power(
     runs: int = 200,
     seed: int = 0,
     say: Callable[[str], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> PowerPlan:
     """Return how often the gate of a project is wrong: false alarms, and losses of queries that it does not see.
 
     Both are simulated from the scores of the project's baseline. With ``run``, another run of the project, false alarms
-    are those of the differences between the two.
+    are those of the differences between the two. ``progress`` is called with what is simulated, how many runs of it are
+    done, and how many there are at most.
     """
     project = open_project(folder)
     chosen = project_policy(project, policy)
@@ -88,8 +92,9 @@ def plan_gate_power(
     if run is not None:
         (other,) = read_evaluations([run], baseline.scores.measures, project=project, say=say).evaluations
         require_comparable(other, baseline)
-    noise = simulate_noise(baseline, chosen, other, runs=runs, seed=seed)
-    losses = simulate_losses(baseline, chosen, runs=runs, seed=seed)
+    chance, lost = (progress and partial(progress, stage) for stage in ("chance", "losses"))
+    noise = simulate_noise(baseline, chosen, other, runs=runs, seed=seed, progress=chance)
+    losses = simulate_losses(baseline, chosen, runs=runs, seed=seed, progress=lost)
     aim = Aim(alpha=chosen.drop.alpha, sides=1)
     plan = _plan(aim, [], "given", [baseline.name, *([other.name] if other else [])])
     return replace(
@@ -115,7 +120,7 @@ def _plan_by_runs(
     measures: Sequence[str], say: Callable[[str], None] | None,
 ) -> PowerPlan:  # fmt: skip
     """Measure the spread between two runs, or where there is only one, between its repeats."""
-    project = open_project(golden or find_project(run))
+    project = open_project(golden or find_project(find_run(run)))
     if against is None and baseline_path(project).exists():
         against = baseline_path(project)
     runs = read_evaluations([run] if against is None else [against, run], measures, project=project, say=say)

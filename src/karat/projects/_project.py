@@ -15,6 +15,7 @@ from karat import golden as sets
 from karat.config import Config, Scoring, Settings, check_parameters, choose_scoring, read_config
 from karat.core import GoldenSet, Ids, InputError, Measure, Scores, Undefined, Unit, UsageError
 from karat.evaluation import deepest_cutoff, score_run
+from karat.files import record_folder
 from karat.projects._soundness import require_scorable
 from karat.runs import describe_run, find_origin, make_header, make_run
 from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, build, load_system
@@ -97,7 +98,11 @@ def open_project(folder: str | Path, **scoring: Any) -> Project:
     if not Path(folder).exists():
         raise InputError("no such file or folder", source=str(folder))
     config = read_config(Path(folder))
+    # The system under test may change the current folder, and the files of the project stay where they are.
+    config = replace(config, folder=config.folder.resolve())
     golden = sets.read(config.golden, config.golden_format, documents=config.documents)
+    if config.golden.resolve() != config.folder and config.golden.is_dir():
+        record_folder(config.golden)
     return Project(config=config, golden=golden).with_scoring(**scoring)
 
 

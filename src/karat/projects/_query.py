@@ -7,11 +7,11 @@ from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Measure, did_you_mean, shorten
 from karat.evaluation import Evaluation, default_measures
-from karat.projects._baselines import choose_run
 from karat.projects._gating import evaluate_run, find_baseline
 from karat.projects._project import open_project
-from karat.projects._report import find_passages, query_rows
-from karat.runs import read_answers
+from karat.projects._query_rows import find_passages, query_rows, rank_documents
+from karat.projects.saved_runs import choose_run
+from karat.runs import read_any_run
 from karat.schema import QueryRow, ShownDocument, ShownHit, ShownQuery
 
 _WORDS = 80  # characters of a hit's text
@@ -26,18 +26,19 @@ def show_query(
     """
     chosen = choose_run(path, golden=golden)
     project = open_project(chosen.project)
-    run = read_answers(chosen.path, project.golden)
+    run = read_any_run(chosen.path, project.golden)
     names = dict.fromkeys(
         str(Measure.parse(name)) for name in project.config.eval.measures or default_measures(project.golden)
     )
     candidate = evaluate_run(project, run, names)
     recorded = find_baseline(project, baseline)
     before = recorded.evaluation if recorded else None
-    rows = {row.id: row for row in query_rows(project.golden, candidate, before)}
-    if query not in rows:
-        known = did_you_mean(query, rows) or f"; it has {', '.join(map(shorten, list(rows)[:3]))} ..."
+    rows = query_rows(project.golden, candidate, before, only=[query])
+    if not rows:
+        ids = [known.id for known in project.golden.queries if known.id in candidate.scores.rows]
+        known = did_you_mean(query, ids) or f"; it has {', '.join(map(shorten, ids[:3]))} ..."
         raise InputError(f"the run has no query {shorten(query)}{known}", source=str(chosen.path))
-    row = rows[query]
+    row = rows[-1]
     then = before if before is not None and (row.baseline or query in before.lists) else None
     return ShownQuery(
         run=candidate.provenance.title,
@@ -45,6 +46,7 @@ def show_query(
         baseline=then.provenance.title if then else None,
         query=row.id,
         text=row.text,
+        answerable=row.unanswerable is not True,
         error=row.error,
         milliseconds=row.ms,
         scores={name: row.scores.get(name) for name in names},
@@ -59,13 +61,11 @@ def show_query(
 def _list_expected(golden: GoldenSet, row: QueryRow, before: Evaluation | None) -> tuple[ShownDocument, ...]:
     """Return the judged documents, the best first."""
     grades: dict[str, int] = {}
-    for (query, target), grade in golden.decided.items():
-        if query == row.id:
-            grades[target.document] = max(grade, grades.get(target.document, grade))
-    ranks: dict[str, int] = {}
-    for hit in row.hits:
-        ranks.setdefault(hit.document, hit.rank)
+    for target, grade in golden.grades_by_query.get(row.id, {}).items():
+        grades[target.document] = max(grade, grades.get(target.document, grade))
+    ranks = rank_documents(hit.document for hit in row.hits)
     ranking = before.lists.get(row.id, ()) if before else ()
+    places = rank_documents(ranking)
     documents = golden.document_by_id
     return tuple(
         ShownDocument(
@@ -74,7 +74,7 @@ def _list_expected(golden: GoldenSet, row: QueryRow, before: Evaluation | None) 
             grade=grade,
             relevant=grade >= golden.relevant,
             rank=ranks.get(id_),
-            was=ranking.index(id_) + 1 if id_ in ranking else None,
+            was=places.get(id_),
         )
         for id_, grade in sorted(grades.items(), key=lambda pair: (-pair[1], pair[0]))
     )
@@ -102,6 +102,12 @@ def _explain(row: QueryRow, measures: list[str]) -> Iterator[str]:
     if row.error:
         yield f"the system failed: {row.error}"
         return
+    if row.unanswerable is True:  # it may be UNSET
+        if row.hits:
+            hits = "1 hit was" if len(row.hits) == 1 else f"{len(row.hits):,} hits were"
+            yield f"the question has no answer, and {hits} returned"
+        yield from _explain_change(row, measures)
+        return
     if not row.expected:
         yield "no document is judged relevant, so that there is nothing to find"
     if not row.hits:
@@ -121,6 +127,10 @@ def _explain(row: QueryRow, measures: list[str]) -> Iterator[str]:
     unjudged = [hit for hit in row.hits if hit.grade is None]
     if unjudged:
         yield f"{len(unjudged):,} of {len(row.hits):,} hits are not judged, and count as not relevant"
+    yield from _explain_change(row, measures)
+
+
+def _explain_change(row: QueryRow, measures: list[str]) -> Iterator[str]:
     for name in measures:
         change = row.scores.get(name, 0.0) - row.baseline[name] if name in row.baseline and name in row.scores else 0.0
         if abs(change) > 1e-9:

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
 import numpy as np
 from msgspec import UNSET
 
-from karat.core import GoldenSet, Hit, Trace
-from karat.evaluation import Evaluation, segment_queries, system_changes
+from karat.core import GoldenSet
+from karat.evaluation import Evaluation, system_changes
 from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
+from karat.projects._query_rows import find_passages, query_rows
+from karat.projects._segment_rows import segment_rows
 from karat.reports import add_conclusions
 from karat.schema import (
     DECISION_FORMAT,
     BaselineFacts,
     CheckRow,
     DecisionDocument,
-    ExpectedRow,
     GoldenFacts,
     GoldenReport,
     Histogram,
-    HitRow,
     LatencyFacts,
-    LeftRow,
     MeasureRow,
     MoverRow,
-    Passage,
-    QueryRow,
     RunFacts,
-    SegmentRow,
     StageTimes,
     SystemChange,
     Verdict,
@@ -41,7 +37,6 @@ from karat.schema import (
 )
 from karat.stats import Outcome, bootstrap
 
-_SNIPPET = 300  # characters of a hit's document, so that a report can be read without the documents
 _BINS = 24
 _TIE = 1e-9
 
@@ -71,7 +66,7 @@ def report_document(
             checks=tuple(map(check_row, decision.checks)),
             caveats=tuple(result.caveats),
             movers=_movers(result),
-            segments=_segments(golden, candidate, before),
+            segments=segment_rows(golden, candidate, before),
             latency=_latency(result),
             queries=query_rows(golden, candidate, before),
             passages=find_passages(golden, candidate.traces),
@@ -210,7 +205,9 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None) -> Me
         mean=_number(candidate.mean(name)),
         interval=_interval(name, scores),
         n=len(scores),
-        baseline=_number(before.mean(name)) if before else None,
+        baseline=_number(comparison.baseline if comparison else before.mean(name) if before else math.nan),
+        compared=UNSET if comparison is None else _number(comparison.candidate),
+        n_compared=UNSET if comparison is None else comparison.n,
         floor=next((check.limit for check in checks if check.kind == "min"), None),
         status=_status(checks, comparison),
         values=tuple(round(score, 6) for score in scores),
@@ -239,24 +236,6 @@ def _status(
     return "PASS" if checks else "UNCHECKED"
 
 
-def _segments(golden: GoldenSet, candidate: Evaluation, before: Evaluation | None) -> tuple[SegmentRow, ...]:
-    return tuple(
-        SegmentRow(
-            field=field,
-            value=value,
-            queries=len(queries),
-            ids=tuple(queries),
-            means=_means(candidate, queries),
-            baseline=None if before is None else _means(before, queries),
-        )
-        for (field, value), queries in segment_queries(golden).items()
-    )
-
-
-def _means(evaluation: Evaluation, queries: Sequence[str]) -> dict[str, float | None]:
-    return {name: _number(evaluation.mean(name, queries)) for name in evaluation.scores.measures}
-
-
 def _latency(result: GateResult) -> LatencyFacts:
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
     times = [trace.timings["total"] for trace in candidate.traces if "total" in trace.timings and not trace.error]
@@ -278,108 +257,6 @@ def _stages(evaluation: Evaluation) -> dict[str, StageTimes]:
         for stage, times in evaluation.latency.items()
         if all(math.isfinite(times.get(name, math.nan)) for name in names)
     }
-
-
-def query_rows(golden: GoldenSet, candidate: Evaluation, before: Evaluation | None) -> tuple[QueryRow, ...]:
-    """Return the queries of a run with their scores, hits and relevant documents, beside those of the baseline."""
-    grades: dict[str, dict[str, int]] = {}
-    for (id_, target), grade in golden.decided.items():
-        of_query = grades.setdefault(id_, {})
-        of_query[target.document] = max(grade, of_query.get(target.document, 0))
-    first = {trace.query: trace for trace in reversed(candidate.traces) if not trace.paraphrase and not trace.repeat}
-    now = {name: candidate.values(name) for name in candidate.scores.measures}
-    then = {name: before.values(name) for name in before.scores.measures} if before else {}
-    asked, rows = set(candidate.queries), []
-    for query in golden.queries:
-        if query.id in asked:
-            trace, of_query = first.get(query.id), grades.get(query.id, {})
-            ranking = before.lists.get(query.id, ()) if before else ()
-            rows.append(
-                QueryRow(
-                    id=query.id,
-                    text=query.text,
-                    category=query.category or UNSET,
-                    type=query.type or UNSET,
-                    intent=query.intent or UNSET,
-                    scores={name: column[query.id] for name, column in now.items() if query.id in column},
-                    baseline={name: column[query.id] for name, column in then.items() if query.id in column},
-                    error=candidate.failures.get(query.id, ""),
-                    unfound=query.id in candidate.unfound,
-                    unanswerable=not query.answerable or UNSET,
-                    false_answer=query.id in candidate.false_answers or UNSET,
-                    ms=None if trace is None else trace.timings.get("total"),
-                    hits=_hits(trace, of_query, ranking),
-                    left=_left(golden, trace, of_query, ranking),
-                    expected=_expected(golden, trace, of_query),
-                )
-            )
-    return tuple(rows)
-
-
-def _hits(trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]) -> tuple[HitRow, ...]:
-    return tuple(
-        HitRow(
-            rank=rank,
-            id=hit.id,
-            document=hit.document,
-            score=round(hit.score, 6),
-            grade=grades.get(hit.document),
-            was=before.index(hit.document) + 1 if hit.document in before else None,
-            channels={name: place.rank for name, place in hit.channels.items()},
-        )
-        for rank, hit in enumerate(trace.hits if trace else (), 1)
-    )
-
-
-def _left(
-    golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]
-) -> tuple[LeftRow, ...]:
-    """Return the documents that were among the first of the baseline and are no longer found."""
-    retrieved = {hit.document for hit in trace.hits} if trace else set()
-    return tuple(
-        LeftRow(document=id_, title=_title(golden, id_), was=rank, grade=grades.get(id_))
-        for rank, id_ in enumerate(before, 1)
-        if id_ not in retrieved
-    )
-
-
-def find_passages(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Passage]:
-    """Return title and beginning of everything that was found, by the id of the hit."""
-    passages: dict[str, Passage] = {}
-    for trace in traces:
-        for hit in trace.hits if not trace.paraphrase and not trace.repeat else ():
-            if hit.id not in passages:
-                passages[hit.id] = Passage(title=_title(golden, hit.document), snippet=_snippet(golden, hit))
-    return passages
-
-
-def _title(golden: GoldenSet, id_: str) -> str:
-    document = golden.document_by_id.get(id_)
-    return document.title if document else ""
-
-
-def _snippet(golden: GoldenSet, hit: Hit) -> str:
-    """Return the beginning of a hit's own text, of its span of the document, or of the document."""
-    if hit.content:
-        return hit.content[:_SNIPPET]
-    document = golden.document_by_id.get(hit.document)
-    if document is None:
-        return ""
-    text = document.text.encode()[hit.span.start : hit.span.end].decode(errors="ignore") if hit.span else document.text
-    return " ".join(text[: 2 * _SNIPPET].split())[:_SNIPPET]
-
-
-def _expected(golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
-    """Return the relevant documents, the best first, with the rank at which each was found."""
-    ranks: dict[str, int] = {}
-    for rank, hit in enumerate(trace.hits if trace else (), 1):
-        ranks.setdefault(hit.document, rank)
-    relevant = sorted(
-        (id_ for id_, grade in grades.items() if grade >= golden.relevant), key=lambda id_: (-grades[id_], id_)
-    )
-    return tuple(
-        ExpectedRow(document=id_, title=_title(golden, id_), grade=grades[id_], rank=ranks.get(id_)) for id_ in relevant
-    )
 
 
 def _number(value: float) -> float | None:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 
 from msgspec import UNSET
 
+from karat.core import InputError
+from karat.files import open_file, shorten_path
 from karat.schema import DecisionDocument
 
 _PREFIX = "rag-eval-"
 _ENDINGS = (".jsonl.gz", ".jsonl", ".gz", ".json", ".txt", ".run")
+
+
+def require_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written to, before the questions are asked whose reports it is to hold."""
+    place = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    name = str(shorten_path(place))
+    if not os.path.isdir(place):  # noqa: PTH112 (pathlib raises in a folder that may not be searched)
+        raise InputError("is not a folder", source=name, hint="reports need a folder: remove it, or name another")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise InputError("cannot be written to", source=name, hint="name another folder for the reports")
 
 
 def name_reports(
@@ -45,9 +58,11 @@ def _remove_ending(name: str) -> str:
 
 def _is_free(path: Path, text: str) -> bool:
     """Whether a report can be written to a path: there is no file, or it has the same text already."""
-    try:
-        return path.read_bytes() == text.encode()
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return True
-    except OSError:  # such as a folder
+    try:
+        with open_file(path, is_input=False) as file:
+            data = text.encode()
+            return file.read(len(data) + 1) == data
+    except (InputError, OSError):  # such as a folder, or a link that leads nowhere
         return False

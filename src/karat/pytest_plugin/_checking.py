@@ -21,14 +21,24 @@ from karat.projects import (
     check_project,
     choose_settings,
     explain,
+    find_drops,
     gate_run,
     report_document,
     run_path,
     summarise,
 )
 from karat.pytest_plugin._names import PROPERTY
-from karat.pytest_plugin._rules import Request, Rule, describe_error, find_rule, list_names, make_id, name_rule
-from karat.runs import read_answers
+from karat.pytest_plugin._rules import (
+    Request,
+    Rule,
+    describe_error,
+    find_rule,
+    list_names,
+    make_id,
+    name_rule,
+    show_message,
+)
+from karat.runs import read_any_run
 from karat.stats import Outcome
 from karat.systems import adapt
 
@@ -125,7 +135,7 @@ def _gate_shared(
         return failure.read_text("utf-8")
     if run.exists():
         choices: dict[str, Any] = {name: request.choices[name] for name in _GATE if name in request.choices}
-        return gate_run(request.project, read_answers(run, request.project.golden), **choices)
+        return gate_run(request.project, read_any_run(run, request.project.golden), **choices)
     try:
         return ask(config, test, request, _require_system(system()), run)
     except KaratError as error:
@@ -193,23 +203,29 @@ def _write_reports(stem: Path, result: GateResult) -> None:
 
 
 def _check_rule(item: pytest.Function, rule: Rule, result: GateResult) -> None:
-    """Pass or fail by the checks of the item's rule. Checks that belong to no rule count for the first item."""
+    """Pass, skip or fail by the checks of the item's rule. Checks that belong to no rule count for the first item."""
     __tracebackhide__ = True
     if result.decision.outcome is Outcome.ERROR:  # no rule can be judged
         errors = [check for check in result.decision.checks if check.outcome is Outcome.ERROR]
         item.user_properties.append((PROPERTY, f"error: {'; '.join(map(summarise, errors))}"))
-        pytest.fail(f"no decision\n{explain(result, errors)}", pytrace=False)
+        pytest.fail(show_message(f"no decision\n{explain(result, errors)}"), pytrace=False)
     names = list_names(result.decision.policy)
     own = [
         check
         for check in result.decision.checks
         if (name_rule(check) if name_rule(check) in names else names[0]) == rule.name
     ]
+    if not own:
+        pytest.skip("nothing was checked: there is nothing to compare with")
     outcomes = {check.outcome for check in own}
     worst = next((outcome for outcome in _RANK if outcome in outcomes), Outcome.PASS)
     checks = [check for check in own if check.outcome is worst]
     item.user_properties.append((PROPERTY, f"{worst.value}: {'; '.join(map(summarise, checks))}"))
     if worst is Outcome.FAIL:
-        pytest.fail(explain(result, checks), pytrace=False)
+        pytest.fail(show_message(explain(result, checks)), pytrace=False)
     if worst is Outcome.INCONCLUSIVE and result.decision.policy.on_inconclusive == "fail":
-        pytest.fail(f"inconclusive, which the policy does not let pass\n{explain(result, checks)}", pytrace=False)
+        reason = f"inconclusive, which the policy does not let pass\n{explain(result, checks)}"
+        pytest.fail(show_message(reason), pytrace=False)
+    if drops := find_drops(own):  # a green test would hide them
+        reason = f"worse by more than is tolerated, though it may be chance: {'; '.join(map(summarise, drops))}"
+        pytest.skip(show_message(reason))

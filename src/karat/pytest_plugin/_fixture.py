@@ -12,7 +12,7 @@ import pytest
 from karat.core import KaratError
 from karat.projects import GateResult, describe_failure
 from karat.pytest_plugin._checking import Test, ask
-from karat.pytest_plugin._rules import describe_error, read_request
+from karat.pytest_plugin._rules import describe_error, read_request, show_message
 
 
 class Fixture:
@@ -45,7 +45,7 @@ class Fixture:
         else:
             if not result.decision.exit_code:
                 return result
-            message = describe_failure(result)
+            message = show_message(describe_failure(result))
         pytest.fail(message, pytrace=False)
 
     def _name_test(self) -> Test:

@@ -97,9 +97,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         if name == PROPERTY and str(value).startswith("inconclusive")
     ]
     if lines:
+        from karat.pytest_plugin._rules import show_message
+
         terminalreporter.section("karat: inconclusive, which the policy lets pass")
         for line in lines:
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(show_message(line))
 
 
 @pytest.fixture(name=MARK, scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unittest
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from karat.core import InputError, KaratError, UsageError, did_you_mean
 from karat.gate import Check, Must, Policy
+from karat.net import hide_secrets
 from karat.projects import (
     CHOICES,
     Project,
@@ -22,7 +23,10 @@ from karat.projects import (
     project_policy,
 )
 from karat.pytest_plugin._names import MARK, PARAMETER
+from karat.reports import escaped, show_safely
 
+_OPERATIONS = {"unasked": "failed", "slow": "latency"}
+"""The operational rules whose checks have another name."""
 _NAMES = ("golden", "baseline", "policy", "seed", *CHOICES)
 
 
@@ -73,7 +77,7 @@ def read_request(root: Path, arguments: dict[str, Any], projects: Projects) -> R
 
 
 def read_rules(test: pytest.Item) -> list[Rule]:
-    """Return the rules of a marked test: those of the policy, then the queries that must pass."""
+    """Return the rules of a marked test: those of the policy, the operational ones first, then must-pass queries."""
     config = test.config
     try:
         mark = _find_mark(test)
@@ -99,19 +103,24 @@ def _find_mark(test: pytest.Item) -> pytest.Mark:
 
 def describe_error(error: KaratError) -> str:
     """Return the message of an error in one line, with control characters, which a system may print, escaped."""
-    text = " ".join(" ".join(error.lines).split())
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return f"karat: {escaped}"
+    return show_message(f"karat: {escaped(' '.join(' '.join(error.lines).split()))}")
+
+
+def show_message(text: str) -> str:
+    """Return a message of one or more lines for pytest to print: no secrets, and nothing that a CI acts on."""
+    return show_safely(hide_secrets(text))
 
 
 def list_names(policy: Policy) -> list[str]:
-    """Return the names of a policy's rules, without repetition."""
-    return list(dict.fromkeys([*(rule.name for rule in policy.rules), *map(_name_must, policy.must_pass)]))
+    """Return the names of a policy's rules, without repetition: the operational ones first, as in every report."""
+    operations = (entry.name for entry in fields(policy.operations) if entry.name not in policy.operations.off)
+    rules = (rule.name for rule in policy.rules)
+    return list(dict.fromkeys([*operations, *rules, *map(_name_must, policy.must_pass)]))
 
 
 def name_rule(check: Check) -> str:
     """Return the name of the rule that a check belongs to."""
-    return _name_must(check) if check.query else check.name
+    return _name_must(check) if check.query else _OPERATIONS.get(check.kind, check.name)
 
 
 def _name_must(must: Must | Check) -> str:
@@ -124,7 +133,8 @@ def make_id(name: str) -> str:
     >>> make_id("must pass: q-\u00fc"), make_id("must pass: q-%FC")
     ('must pass: q-%FC', 'must pass: q-%25FC')
     """
-    return "".join(c if c.isascii() and c.isprintable() and c not in "\\%" else f"%{ord(c):X}" for c in name)
+    safe = "".join(c if c.isascii() and c.isprintable() and c not in "\\%" else f"%{ord(c):X}" for c in name)
+    return safe.replace("##", "#%23")  # a CI would take ##[word] in the log for a command
 
 
 def find_rule(item: pytest.Function) -> Rule | None:

@@ -17,10 +17,22 @@ if TYPE_CHECKING:
     from karat.reports._markdown import render_markdown
     from karat.reports._patterns import hints
     from karat.reports._policy import describe_policy
-    from karat.reports._recommendations import RULES, recommend
+    from karat.reports._recommendations import RULES
     from karat.reports._sparkline import Chart, Sparkline, bars, render_sparklines
-    from karat.reports._terminal import COLOUR, PLAIN, Style, align, escaped, number, printable, quantity
+    from karat.reports._terminal import (
+        COLOUR,
+        PLAIN,
+        Style,
+        align,
+        defuse,
+        escaped,
+        number,
+        printable,
+        quantity,
+        show_safely,
+    )
     from karat.reports._text import render_text
+    from karat.reports._verdict import is_observed_drop
 
 __all__ = [
     "COLOUR",
@@ -34,15 +46,16 @@ __all__ = [
     "annotation",
     "bars",
     "decision_schema",
+    "defuse",
     "describe_policy",
     "escaped",
     "explain_checks",
     "hints",
+    "is_observed_drop",
     "number",
     "printable",
     "quantity",
     "read_document",
-    "recommend",
     "render_comment",
     "render_csv",
     "render_github",
@@ -55,6 +68,7 @@ __all__ = [
     "render_sparklines",
     "render_summary",
     "render_text",
+    "show_safely",
     "summarise_check",
 ]
 
@@ -72,10 +86,12 @@ _HOME = {
     "render_markdown": "_markdown",
     "hints": "_patterns",
     "describe_policy": "_policy",
-    **dict.fromkeys(("RULES", "recommend"), "_recommendations"),
+    "RULES": "_recommendations",
     **dict.fromkeys(("Chart", "Sparkline", "bars", "render_sparklines"), "_sparkline"),
-    **dict.fromkeys(("COLOUR", "PLAIN", "Style", "align", "escaped", "number", "printable", "quantity"), "_terminal"),
+    **dict.fromkeys(("COLOUR", "PLAIN", "Style", "align", "number", "quantity"), "_terminal"),
+    **dict.fromkeys(("defuse", "escaped", "printable", "show_safely"), "_terminal"),
     "render_text": "_text",
+    "is_observed_drop": "_verdict",
 }
 
 

@@ -24,7 +24,7 @@ from karat.reports._sections import (
     name_golden,
     name_run,
 )
-from karat.reports._verdict import name_policy
+from karat.reports._verdict import may_be_intended, name_policy
 from karat.reports._warnings import list_other_caveats, list_warnings
 from karat.schema import DecisionDocument
 
@@ -32,7 +32,10 @@ COMMENT = 60_000
 """Bytes that fit into a comment on GitHub; its limit is 65,536 characters."""
 MARK = "karat-report"
 _QUERIES = 10
-_INTENDED = "Intended? `karat baseline update . --force 'why'` in the project's folder, and commit the baseline.\n"
+_INTENDED = (
+    "Intended? `karat eval .` and `karat baseline update . --force 'why'` in the project's folder, and commit the "
+    "baseline.\n"
+)
 
 
 def render_comment(document: DecisionDocument) -> str:
@@ -49,7 +52,7 @@ def render_comment(document: DecisionDocument) -> str:
         format_measures(document),
         f"### Checks that did not pass\n\n{text}" if (text := format_checks(document)) else "",
         f"### Recommendations\n\n{format_recommendations(document)}" if document.recommendations else "",
-        _INTENDED if any(isinstance(failure.baseline, int | float) for failure in document.verdict.failures) else "",
+        _INTENDED if may_be_intended(document) else "",
         *(fold(title, text) for title, text in _folded(document).items() if text),
     ]
     return cut("\n".join(part for part in parts if part), COMMENT)

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from karat.core import InputError, shorten
-from karat.files import decode, parse_json, read_bytes
+from karat.files import decode, open_file, parse_json, read_bytes
 from karat.reports._failures import find_failures
 from karat.reports._recommendations import recommend
 from karat.reports._words import clean
@@ -65,7 +65,7 @@ def _may_be_decision(path: Path) -> bool:
         return True
     if not path.is_file():  # a pipe is a run, and can be read only once
         return False
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return _REPORT.search(file.read(_HEAD)) is not None
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from karat.core import format_ms
 from karat.reports._failures import gains_by_query
 from karat.reports._terminal import escaped
-from karat.reports._verdict import name_policy
-from karat.reports._words import describe_rule
+from karat.reports._verdict import OPERATIONS, name_policy
+from karat.reports._words import describe_aim, describe_rule
 from karat.schema import CheckRow, DecisionDocument, QueryRow
 
 _SHOWN = 5
@@ -50,16 +51,25 @@ def summarise_check(check: CheckRow) -> str:
 
 
 def _numbers(check: CheckRow) -> Iterator[str]:
-    values = (("current", check.current), ("baseline", check.baseline), ("change", check.difference))
-    parts = [f"{name} {value:{'+' if name == 'change' else ''}.4f}" for name, value in values if value is not None]
+    values = (("current", check.current), ("baseline", check.baseline))
+    parts = [f"{name} {_format(check, value)}" for name, value in values if value is not None]
+    if check.difference is not None:
+        parts.append(f"change {check.difference:+.4f}")
     if check.p is not None:
         parts.append(f"p {check.p:.3g}")
     if check.n is not None:
         parts.append(f"{check.n:,} queries")
     if check.needed:
-        parts.append(f"about {check.needed:,} would tell")
+        parts.append(f"about {check.needed:,} would {describe_aim(check)}")
     if parts:
         yield ", ".join(parts)
+
+
+def _format(check: CheckRow, value: float) -> str:
+    """Return a number of a check: operational rules count queries, or milliseconds."""
+    if check.kind not in OPERATIONS:
+        return f"{value:.4f}"
+    return format_ms(value) if check.kind == "slow" else f"{value:,.0f}"
 
 
 def _queries(document: DecisionDocument, check: CheckRow) -> Iterator[str]:

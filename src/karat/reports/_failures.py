@@ -64,6 +64,6 @@ def gains_by_query(document: DecisionDocument, name: str) -> dict[str, float]:
     return dict(sorted(gains.items(), key=lambda item: item[1]))
 
 
-def losers(document: DecisionDocument, name: str) -> tuple[str, ...]:
-    """Return the queries that became worse on a measure, the worst first."""
-    return tuple(id_ for id_, gain in gains_by_query(document, name).items() if gain < 0)
+def losers(document: DecisionDocument, name: str) -> dict[str, float]:
+    """Return the queries that became worse on a measure, the worst first, and by how much."""
+    return {id_: gain for id_, gain in gains_by_query(document, name).items() if gain < 0}

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 from karat.reports._markdown import render_markdown
 from karat.reports._verdict import explain_outcome, find_observed_drops, name_outcome, name_policy
-from karat.reports._words import clean, count, describe_reason, format_difference, format_number, name_check
+from karat.reports._warnings import list_warnings
+from karat.reports._words import (
+    clean,
+    count,
+    describe_reason,
+    format_change,
+    format_difference,
+    format_number,
+    format_value,
+    name_check,
+)
 from karat.schema import CheckRow, DecisionDocument, MeasureRow
 
 SUMMARY = 1_000_000
@@ -16,7 +26,8 @@ _TITLE, _MESSAGE = 250, 4000  # characters; GitHub takes 255 of a title, and its
 
 
 def render_github(document: DecisionDocument) -> str:
-    """Return the annotations: an error for each failed check, a warning for each inconclusive one, and a notice.
+    """Return the annotations: an error for each failed check, a warning for each inconclusive one and each caveat that
+    is a warning, and a notice.
 
     GitHub shows ten of a kind; if there are more, the last one says how many. An inconclusive check is an error if the
     policy does not let it pass.
@@ -31,6 +42,7 @@ def render_github(document: DecisionDocument) -> str:
         elif check in observed:
             title = f"karat pass, but worse than tolerated: {name_check(check)}"
             kinds["warning"].append((title, _message(check)))
+    kinds["warning"] += [("karat: read with care", warning) for warning in list_warnings(document)]
     kinds["notice"].append((f"karat {name_outcome(document).lower()}", _verdict(document)))
     return "".join(f"{line}\n" for kind, entries in kinds.items() for line in _lines(kind, entries))
 
@@ -70,8 +82,8 @@ def _lines(kind: str, entries: list[tuple[str, str]]) -> Iterator[str]:
 def _message(check: CheckRow) -> str:
     words = describe_reason(check)
     if check.baseline is not None and check.difference is not None:
-        now, was = format_number(check.current), format_number(check.baseline)
-        words += f" (now {now}, baseline {was}, {format_difference(check.difference)})"
+        now, was = format_value(check, check.current), format_value(check, check.baseline)
+        words += f" (now {now}, baseline {was}, {format_change(check)})"
     return words
 
 
@@ -84,5 +96,6 @@ def _verdict(document: DecisionDocument) -> str:
 
 
 def _mean(measure: MeasureRow) -> str:
-    change = "" if measure.comparison is None else f" ({format_difference(measure.comparison.difference)})"
-    return f"{clean(measure.name)} {format_number(measure.mean)}{change}"
+    whole = f", over all questions {format_number(measure.mean)}" if measure.is_partial else ""
+    change = "" if measure.comparison is None else f" ({format_difference(measure.comparison.difference)}{whole})"
+    return f"{clean(measure.name)} {format_number(measure.current)}{change}"

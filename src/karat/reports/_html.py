@@ -218,14 +218,12 @@ def _group(outcome: str, items: Sequence[str]) -> str:
 
 def _check(check: CheckRow) -> str:
     outcome, name = check.outcome, _text(name_check(check))
-    timed = check.metric.startswith("latency.") and check.limit is not None and not check.kind.endswith("_rel")
-    unit = " ms" if timed else ""
     if check.query:
         address = quote(_ACTING.sub("\ufffd", check.query), safe="")
         name = f'<a href="#q={address}">{name}</a>'
     return (
         f'<li><span class="sign" role="img" aria-label="{outcome}">{_SIGNS[outcome]}</span>'
-        f'<span class="what"><b>{name}</b> {_text(describe_rule(check))}{unit}</span> '
+        f'<span class="what"><b>{name}</b> {_text(describe_rule(check))}</span> '
         f'<span class="why">{_text(describe_reason(check))}</span></li>'
     )
 

@@ -72,9 +72,10 @@ def _measure(measure: MeasureRow, document: DecisionDocument) -> dict[str, objec
     return {
         "name": measure.name,
         "definition": measure.definition,
-        "mean": measure.mean,
+        "mean": measure.current,
         "interval": measure.interval,
-        "n": measure.n,
+        "n": measure.n_compared if measure.is_partial else measure.n,
+        **({"all": [measure.mean, measure.n]} if measure.is_partial else {}),
         "baseline": measure.baseline,
         **{
             key: None if (value := getattr(measure, key)) is UNSET else value
@@ -133,8 +134,9 @@ def _segment(segment: SegmentRow, names: Sequence[str]) -> dict[str, object]:
         "field": segment.field,
         "value": segment.value,
         "queries": segment.queries,
-        "means": [_round(segment.means.get(name)) for name in names],
+        "means": [_round(segment.current(name)) for name in names],
         "baseline": [_round(baseline.get(name)) for name in names],
+        **({"all": [_round(segment.means.get(name)) for name in names]} if segment.compared else {}),
     }
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 
 from karat.reports._failures import losers
 from karat.reports._verdict import OPERATIONS, explain_outcome, find_observed_drops, name_outcome, name_policy
+from karat.reports._warnings import list_warnings
 from karat.reports._words import (
     clean,
     describe_reason,
     describe_rule,
-    format_difference,
-    format_number,
+    format_change,
+    format_value,
     join_ids,
     name_check,
 )
@@ -64,6 +65,7 @@ def _properties(document: DecisionDocument) -> Iterator[tuple[str, str]]:
     golden, run, verdict = document.golden, document.run, document.verdict
     yield "outcome", verdict.outcome
     yield "verdict", "; ".join([name_outcome(document), *explain_outcome(document)])
+    yield from (("warning", warning) for warning in list_warnings(document))
     yield "policy", name_policy(verdict)
     yield "on_inconclusive", verdict.on_inconclusive
     yield "run", run.name
@@ -102,18 +104,18 @@ def _details(document: DecisionDocument, check: CheckRow, query: QueryRow | None
     """Yield the lines that GitLab shows of a failure: it does not show the message."""
     yield f"{name_check(check)}: {clean(check.reason)}"
     if check.current is not None:
-        line = f"current {format_number(check.current)}"
+        line = f"current {format_value(check, check.current)}"
         if check.baseline is not None:
-            line += f", baseline {format_number(check.baseline)}, change {format_difference(check.difference)}"
+            line += f", baseline {format_value(check, check.baseline)}, change {format_change(check)}"
         yield line
     if query is not None:
         yield f"query: {clean(query.text, 300)}"
         yield f"expected: {join_ids([row.document for row in query.expected]) or 'nothing'}"
         yield f"retrieved: {join_ids([hit.document for hit in query.hits]) or 'nothing'}"
         return
-    lost = losers(document, check.metric)
+    lost = list(losers(document, check.metric))
     if check.segment is not None:
         within = next((set(segment.ids) for segment in document.segments if segment.key == check.segment), set())
-        lost = tuple(id_ for id_ in lost if id_ in within)
+        lost = [id_ for id_ in lost if id_ in within]
     if lost:
         yield f"lost most: {join_ids(lost)}"

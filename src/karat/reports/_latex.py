@@ -98,11 +98,21 @@ def _caption(document: DecisionDocument, subject: str, *, compared: bool) -> str
     words = f"{subject}, {document.run.queries:,} queries."
     if compared and document.baseline:
         name, day = latex(document.baseline.shown, _NAME), latex(document.baseline.recorded)
-        words += (
+        words += _partial(document) + (
             f" Baseline: {name}, recorded \\mbox{{{day}}}."
             " Marks: * $p \\le 0.05$, ** $p \\le 0.01$, *** $p \\le 0.001$ (paired sign-flip test, Westfall-Young)."
         )
     return words
+
+
+def _partial(document: DecisionDocument) -> str:
+    """Return how many queries the means cover, if the baseline does not have all of them."""
+    counts = {measure.n_compared for measure in document.measures if measure.is_partial}
+    if not counts:
+        return ""
+    sizes = sorted(count for count in counts if isinstance(count, int))
+    span = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    return f" Means over the {span} that the baseline has, too."
 
 
 def _mean_row(measure: MeasureRow) -> str:
@@ -110,7 +120,7 @@ def _mean_row(measure: MeasureRow) -> str:
 
 
 def _comparison_row(measure: MeasureRow) -> str:
-    before, now = _number(measure.baseline), _number(measure.mean)
+    before, now = _number(measure.baseline), _number(measure.current)
     if measure.overall_gain > 1e-9:
         now = f"\\textbf{{{now}}}"
     elif measure.overall_gain < -1e-9:

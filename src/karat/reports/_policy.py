@@ -15,12 +15,8 @@ def describe_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
     rows = [("operations", text) for text in _describe_operations(policy)]
     rows += [(_name(rule), escaped(rule.asks)) for rule in policy.rules]
     rows += [("must pass", printable(str(must["query"]))) for must in policy.must_pass]
-    tolerance = policy.tolerance
-    rows += [
-        ("tolerated drop", f"{tolerance.relative:.3g} of the baseline's mean, at least {tolerance.absolute:g}"),
-        ("level of tests", f"{tolerance.alpha:g}"),
-        ("inconclusive", f"{policy.on_inconclusive} (on_inconclusive)"),
-    ]
+    rows += _describe_tolerance(policy)
+    rows.append(("inconclusive", f"{policy.on_inconclusive} (on_inconclusive)"))
     rows += [("listed", f"{printable(name)} below {limit:g}") for name, limit in policy.list_below.items()]
     parts = [head, "\n".join(align(rows, left=2))]
     if policy.changes:
@@ -30,6 +26,17 @@ def describe_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
     return "\n\n".join([*parts, *map(escaped, policy.notes)])
 
 
+def _describe_tolerance(policy: PolicyDocument) -> list[tuple[str, str]]:
+    """Return the tolerated drop and the level of the tests; nothing if no rule makes a test."""
+    tolerance = policy.tolerance
+    if tolerance is None:
+        return []
+    return [
+        ("tolerated drop", f"{tolerance.relative:.3g} of the baseline's mean, at least {tolerance.absolute:g}"),
+        ("level of tests", f"{tolerance.alpha:g}"),
+    ]
+
+
 def _describe_operations(policy: PolicyDocument) -> Iterator[str]:
     limits = policy.operations
     yield (
@@ -37,6 +44,12 @@ def _describe_operations(policy: PolicyDocument) -> Iterator[str]:
         if limits.failed is None
         else f"failed: no decision if more than 1 query and {limits.failed:.3g} of them fail"
     )
+    yield (
+        "removed: inconclusive if more than 1 question and 0.02 of the baseline's left the golden set, until karat "
+        "baseline rebase"
+    )
+    yield "new: inconclusive if more than 0.2 of the questions have no baseline"
+    yield "moved: inconclusive if more than 1 question and 0.02 of a segment with a rule left it since the baseline"
     yield (
         "empty: off"
         if limits.empty is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from karat.reports._failures import losers
 from karat.reports._patterns import (
@@ -19,7 +19,7 @@ from karat.reports._patterns import (
     find_weak_order,
     is_precise_but_incomplete,
 )
-from karat.reports._words import clean, count, format_number
+from karat.reports._words import clean, count, describe_aim, format_number
 from karat.schema import DecisionDocument, MeasureRow, QueryRow, Recommendation
 
 _FEW = 3  # fewer queries are shown one by one in the report
@@ -258,18 +258,16 @@ def _slower(document: DecisionDocument) -> Iterator[Recommendation]:
 @rule("too-few-queries")
 def _few(document: DecisionDocument) -> Iterator[Recommendation]:
     """The gate cannot decide: how many queries would, and which ones speak against the run."""
-    needs = [
-        (check.needed, check.metric) for check in document.checks if check.outcome == "inconclusive" and check.needed
-    ]
-    if not needs:
+    unsure = [check for check in document.checks if check.outcome == "inconclusive" and check.needed]
+    if not unsure:
         return
-    needed, metric = max(needs)
-    names = list(dict.fromkeys(name for _, name in needs))
+    most = max(unsure, key=lambda check: check.needed or 0)
+    names = list(dict.fromkeys(check.metric for check in unsure))
     lost = dict.fromkeys(id_ for name in names for id_ in losers(document, name))
     yield Recommendation(
         rule="too-few-queries",
         finding=f"{', '.join(names)}: no drop is shown, and none ruled out, by {document.run.queries:,} queries",
-        advice=f"about {needed:,} would decide on {metric}; until then look at those that lost",
+        advice=f"about {most.needed:,} would {describe_aim(most)} in {most.metric}; until then look at those that lost",
         queries=tuple(lost),
     )
 
@@ -289,7 +287,7 @@ def _falls(document: DecisionDocument, measure: MeasureRow) -> dict[tuple[str, s
     """Return the segments of at least five queries that fell by 0.05 or more, and twice as much as all queries did."""
     falls = {}
     for segment in document.segments:
-        now, was = segment.means.get(measure.name), (segment.baseline or {}).get(measure.name)
+        now, was = segment.current(measure.name), (segment.baseline or {}).get(measure.name)
         if now is None or was is None or segment.field not in _FIELDS or segment.queries < 5:
             continue
         gain = measure.gain(now - was)
@@ -303,7 +301,7 @@ def _means(document: DecisionDocument) -> dict[str, float]:
     return {measure.name: math.nan if measure.mean is None else measure.mean for measure in document.measures}
 
 
-def _fallen(document: DecisionDocument, kind: str) -> Iterator[tuple[MeasureRow, int, tuple[str, ...]]]:
+def _fallen(document: DecisionDocument, kind: str) -> Iterator[tuple[MeasureRow, int, dict[str, float]]]:
     """Yield the measures of a kind that fell below the baseline, with cut-off and the queries that lost."""
     for measure in document.measures:
         match = CUT.fullmatch(measure.name)
@@ -311,8 +309,8 @@ def _fallen(document: DecisionDocument, kind: str) -> Iterator[tuple[MeasureRow,
             yield measure, int(match[2]), losers(document, measure.name)
 
 
-def _fall(name: str, measure: MeasureRow, lost: Sequence[str], advice: str) -> Recommendation:
-    before, after = format_number(measure.baseline), format_number(measure.mean)
+def _fall(name: str, measure: MeasureRow, lost: Collection[str], advice: str) -> Recommendation:
+    before, after = format_number(measure.baseline), format_number(measure.current)
     return Recommendation(
         rule=name,
         finding=f"{measure.name} fell from {before} to {after}: {count(len(lost), 'query', 'queries')} lost",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from karat.core import format_ms
 from karat.reports._distribution import spread
 from karat.reports._failures import gains_by_query, query_limits
 from karat.reports._verdict import (
@@ -23,13 +24,19 @@ from karat.reports._words import (
     format_difference,
     format_number,
     format_percent,
+    format_value,
     name_check,
 )
-from karat.schema import DecisionDocument, MeasureComparison, MeasureRow, QueryRow
+from karat.schema import DecisionDocument, MeasureComparison, MeasureRow, QueryRow, SegmentRow
 
 _ICONS = {"PASS": "✅", "DEGRADED": "⚠️", "FAIL": "❌", "INCONCLUSIVE": "⚠️", "ERROR": "❌", "UNCHECKED": "⬜"}
 _SHOWN = 10
 _MOST = 100  # rows of a table
+_LEAST_MS = 1  # a percentage of less would be one of rounding errors
+_PARTIAL = (
+    "Current and Baseline are means over the questions that both were asked; thresholds are held against the mean over "
+    "all questions."
+)
 
 
 def fold(title: str, text: str) -> str:
@@ -59,8 +66,8 @@ def name_golden(document: DecisionDocument) -> str:
 def name_run(document: DecisionDocument) -> str:
     """Return the name of the run, with the number of its queries."""
     run = document.run
-    asked = count(run.queries, "query", "queries")
-    return f"{markdown(run.shown)}, {asked}, {run.failed:,} failed"
+    queries = count(run.queries, "query", "queries")
+    return f"{markdown(run.shown)}, {queries}, {run.failed:,} failed"
 
 
 def format_configuration(document: DecisionDocument) -> str:
@@ -97,18 +104,27 @@ def format_summary(document: DecisionDocument) -> str:
 
 
 def format_measures(document: DecisionDocument) -> str:
-    """Return the table of the measures and the latency."""
+    """Return the table of the measures and the latency.
+
+    Where the baseline lacks some questions, the means over all of them, which thresholds look at, are a column too.
+    """
+    partial = any(measure.is_partial for measure in document.measures)
     rows = [
         [
             markdown(measure.name),
-            format_number(measure.mean),
+            format_number(measure.current),
             format_number(measure.baseline),
+            *([format_number(measure.mean)] if partial else []),
             "-" if measure.floor is None else f"{measure.floor:g}",
-            _status(measure.status, format_percent(measure.mean, measure.baseline), _standing(document, measure.name)),
+            _status(
+                measure.status, format_percent(measure.current, measure.baseline), _standing(document, measure.name)
+            ),
         ]
         for measure in document.measures
     ]
-    return _table(["Metric", "Current", "Baseline", "Threshold", "Status"], [*rows, *_latency(document)])
+    rows += [[*row[:3], *(["-"] if partial else []), *row[3:]] for row in _latency(document)]
+    head = ["Metric", "Current", "Baseline", *(["All questions"] if partial else []), "Threshold", "Status"]
+    return _table(head, rows) + (f"\n{_PARTIAL}\n" if partial else "")
 
 
 def _latency(document: DecisionDocument) -> Iterator[list[str]]:
@@ -124,10 +140,10 @@ def _latency(document: DecisionDocument) -> Iterator[list[str]]:
         status = next(status for status in ("ERROR", "FAIL", "INCONCLUSIVE", "PASS", "UNCHECKED") if status in outcomes)
         yield [
             f"Latency {key}",
-            f"{format_number(now)} ms",
-            "-" if was is None else f"{format_number(was)} ms",
+            format_ms(now),
+            "-" if was is None else format_ms(was),
             "-" if ceiling is None else f"{ceiling:g} ms",
-            _status(status, format_percent(now, was), ""),
+            _status(status, "" if was is None or was < _LEAST_MS else format_percent(now, was), ""),
         ]
 
 
@@ -195,8 +211,8 @@ def format_checks(document: DecisionDocument) -> str:
         [
             markdown(name_check(check), 120),
             markdown(describe_rule(check)),
-            format_number(check.current),
-            format_number(check.baseline),
+            format_value(check, check.current),
+            format_value(check, check.baseline),
             f"{_ICONS[check.outcome.upper()]} {check.outcome}",
             markdown(describe_reason(check), 400),
         ]
@@ -226,7 +242,7 @@ def _difference(measure: MeasureRow, comparison: MeasureComparison) -> list[str]
     low, high, p = comparison.low, comparison.high, comparison.p_corrected
     return [
         markdown(measure.name),
-        format_number(measure.mean),
+        format_number(measure.current),
         format_number(measure.baseline),
         format_difference(comparison.difference),
         "-" if low is None else f"{format_difference(low)} to {format_difference(high)}",
@@ -254,8 +270,7 @@ def format_segments(document: DecisionDocument) -> str:
         segments = [segment for segment in document.segments if segment.field == field]
         rows = []
         for segment in segments:
-            was = segment.baseline or {}
-            cells = [_segment_cell(segment.means.get(name), was.get(name)) for name in names]
+            cells = [_segment_cell(segment, name) for name in names]
             rows.append([markdown(segment.value, 80), f"{segment.queries:,}", *cells])
         table = _table([markdown(field).capitalize(), "Queries", *map(markdown, names)], rows)
         overlap = sum(segment.queries for segment in segments) > document.run.queries
@@ -263,10 +278,13 @@ def format_segments(document: DecisionDocument) -> str:
     return "\n".join(tables)
 
 
-def _segment_cell(now: float | None, was: float | None) -> str:
-    return (
-        format_number(now) if now is None or was is None else f"{format_number(now)} ({format_difference(now - was)})"
-    )
+def _segment_cell(segment: SegmentRow, name: str) -> str:
+    """Return a mean and its change, over the questions of both runs, and the mean over all where that is another."""
+    now, was, every = segment.current(name), (segment.baseline or {}).get(name), segment.means.get(name)
+    if now is None or was is None:
+        return format_number(now)
+    whole = "" if every == now else f", all {format_number(every)}"
+    return f"{format_number(now)} ({format_difference(now - was)}){whole}"
 
 
 def find_changed(document: DecisionDocument) -> list[str]:

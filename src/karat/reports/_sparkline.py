@@ -51,14 +51,15 @@ class Sparkline:
 
     @property
     def change(self) -> float | None:
-        """The newest value minus the first; None if either is missing.
+        """The newest value minus the first, before either is rounded; None if one is missing.
 
         >>> Sparkline(name="RR", values=[0.5, None, 0.75]).change
         0.25
         """
-        ends = [value for value in (*self.drawn[:1], *self.drawn[-1:]) if value is not None]
-        change = ends[1] - ends[0] if len(ends) == 2 and len(self.values) > 1 else None
-        return change if _is_number(change) else None
+        first, newest = self.values[0], self.values[-1]
+        if first is None or newest is None or len(self.values) < 2:
+            return None
+        return newest - first if _is_number(newest - first) else None
 
     def format(self, value: float, *, signed: bool = False) -> str:
         """Return a value as it is printed, in few characters; a change has its sign, and no change is 0, not -0.

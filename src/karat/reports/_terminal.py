@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+_COMMAND = re.compile(r"(?<=#)#(?=\w*\[)|(?<=section_start):(?=\d)|(?<=section_end):(?=\d)")
+_COMMAND_LINE = re.compile(r"(?m)^([^\S\n]*:):")
+_ACTING = re.compile(r"[^ -~\n\t]")
+_STYLE = re.compile("(\x1b\\[(?:0|1|31|32|33)m)")
 
 
 def _unstyled(text: str) -> str:
@@ -88,3 +95,37 @@ def escaped(text: str) -> str:
     'two\\nlines'
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def defuse(text: str, *, commands: bool = False) -> str:
+    r"""Return text in which no CI finds a command, whatever it quotes.
+
+    GitHub, Azure, GitLab and TeamCity read commands from the log of a job, such as one that switches all others off.
+    What they look for is escaped as JSON escapes it, so that JSON still means the same. With ``commands`` a line may
+    begin with ``::``: it is an annotation, in which nothing can begin another one.
+
+    >>> print(defuse("##[add-mask]pool ##vso[task.setvariable]x\n  ::stop-commands::y, and a::b"))
+    #\u0023[add-mask]pool #\u0023vso[task.setvariable]x
+      :\u003astop-commands::y, and a::b
+    """
+    text = _COMMAND.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if commands else _COMMAND_LINE.sub(r"\1\\u003a", text)
+
+
+def show_safely(text: str, *, commands: bool = False, styled: bool = False) -> str:
+    r"""Return lines for a terminal or a log: nothing in them can act on it.
+
+    Characters that do not print are escaped as JSON escapes them, but for line ends, and for the styles if it is
+    ``styled``.
+
+    >>> print(show_safely("a\x1b[2J\u202e::b\n::c"))
+    a\u001b[2J\u202e::b
+    :\u003ac
+    """
+    parts = _STYLE.split(text) if styled else [text]
+    safe = [part if place % 2 else _ACTING.sub(_escape_acting, part) for place, part in enumerate(parts)]
+    return defuse("".join(safe), commands=commands)
+
+
+def _escape_acting(match: re.Match[str]) -> str:
+    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]

@@ -6,17 +6,27 @@ from collections.abc import Iterable
 
 from msgspec import UNSET
 
-from karat.reports._terminal import PLAIN, Style, align, escaped, printable, quantity
+from karat.reports._terminal import PLAIN, Style, align, escaped, printable
 from karat.reports._verdict import (
     OPERATIONS,
     describe_operations,
     explain_outcome,
     find_observed_drops,
+    may_be_intended,
     name_outcome,
     name_policy,
 )
 from karat.reports._warnings import list_other_caveats, list_warnings
-from karat.reports._words import count, describe_need, describe_rule, format_part, name_other_system
+from karat.reports._words import (
+    count,
+    describe_need,
+    describe_rule,
+    format_change,
+    format_part,
+    format_value,
+    is_timed,
+    name_other_system,
+)
 from karat.schema import BaselineFacts, CheckRow, DecisionDocument, MoverRow, QueryRow
 
 _MOVERS = 5  # of each kind
@@ -26,11 +36,11 @@ _BELOW = 20  # queries below a limit
 _HEAD = ("metric", "rule", "current", "baseline", "delta", "status")
 
 
-def render_text(document: DecisionDocument, *, folder: str = ".", style: Style = PLAIN) -> str:
+def render_text(document: DecisionDocument, *, run: str = ".", style: Style = PLAIN) -> str:
     """Return the decision for a terminal: the checks, why some did not pass, what changed, and the verdict.
 
-    ``folder`` is the project's folder as it would be typed after ``karat baseline update``. A document of ``karat
-    check`` begins with a line on the golden set.
+    ``run`` is the file of the run, or else the project's folder, as it would be typed after ``karat baseline update``.
+    A document of ``karat check`` begins with a line on the golden set.
     """
     parts = [
         "\n".join(map(escaped, list_warnings(document))),
@@ -42,7 +52,7 @@ def render_text(document: DecisionDocument, *, folder: str = ".", style: Style =
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
         "\n".join(map(escaped, list_other_caveats(document))),
-        _verdict(document, folder, style),
+        _verdict(document, run, style),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -75,13 +85,15 @@ def _checks(checks: tuple[CheckRow, ...], style: Style) -> str:
 
 
 def _row(check: CheckRow) -> tuple[str, ...]:
-    numbers = quantity(check.current), quantity(check.baseline), _delta(check)
+    numbers = format_value(check, check.current), format_value(check, check.baseline), _delta(check)
     return printable(check.name), describe_rule(check), *numbers, check.outcome
 
 
 def _delta(check: CheckRow) -> str:
     if check.difference is None:
         return "-"
+    if is_timed(check):
+        return format_change(check)
     if check.high is not None:
         return f"{check.difference:+.4f} (< {check.high:+.3f})"
     bound = "" if check.low is None else f" (> {check.low:+.3f})"
@@ -157,13 +169,11 @@ def _below_limits(document: DecisionDocument) -> Iterable[str]:
             yield f"{len(below):,} below {limit:g} of {name}: {shown}{more}"
 
 
-def _verdict(document: DecisionDocument, folder: str, style: Style) -> str:
+def _verdict(document: DecisionDocument, run: str, style: Style) -> str:
     verdict = document.verdict
-    update = f"karat baseline update {printable(folder, 200)}"
+    update = f"karat baseline update {escaped(run)}"
     first, *others = (escaped(sentence) for sentence in explain_outcome(document))
-    if verdict.outcome == "fail" and any(
-        check.baseline is not None for check in document.checks if check.outcome == "fail"
-    ):
+    if may_be_intended(document):
         others.append(f"if that is intended: {update} --force 'why', and commit the baseline")
     if document.baseline is None and verdict.outcome in ("pass", "inconclusive"):
         others.append(f"{update} records this run as the first")

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from karat.reports._words import clean, count, name_check
+from karat.reports._words import clean, count, describe_aim, name_check
 from karat.schema import CheckRow, DecisionDocument, Verdict
 
-OPERATIONS = ("failed", "unasked", "empty", "slow")
+OPERATIONS = ("failed", "unasked", "removed", "new", "moved", "empty", "slow")
 """The kinds of the operational checks, which come first."""
+_REMEDIES = {
+    "unasked": "a run that asks every question (karat eval)",
+    "removed": "the questions again, or a reviewed 'karat baseline rebase', which shows what goes with them",
+    "new": "a baseline with most of the questions ('karat baseline rebase --from RUN', or 'karat baseline update')",
+    "moved": "the questions in their segment again, or 'karat baseline update --force' with the segments of today",
+    "empty": "a baseline that has these questions ('karat baseline rebase --from RUN', or 'karat baseline update')",
+}
+"""What would decide an operational rule, by its kind."""
 _TESTS = ("non_inferior", "significant_drop")
 _NAMED = 6
 _TIE = 1e-9
@@ -45,15 +53,16 @@ def name_outcome(document: DecisionDocument) -> str:
 def find_observed_drops(document: DecisionDocument) -> list[CheckRow]:
     """Return the checks that did not fail although the mean got worse by more than is tolerated."""
     lower = {measure.name for measure in document.measures if measure.lower_is_better}
-    return [
-        check
-        for check in document.checks
-        if check.outcome in ("pass", "inconclusive")
-        and check.kind in _TESTS
-        and check.difference is not None
-        and check.limit is not None
-        and (check.difference if check.metric in lower else -check.difference) > check.limit + _TIE
-    ]
+    return [check for check in document.checks if is_observed_drop(check, lower_is_better=check.metric in lower)]
+
+
+def is_observed_drop(check: CheckRow, *, lower_is_better: bool) -> bool:
+    """Return whether a check did not fail although the mean got worse by more than is tolerated."""
+    if check.outcome not in ("pass", "inconclusive") or check.kind not in _TESTS:
+        return False
+    if check.difference is None or check.limit is None:
+        return False
+    return (check.difference if lower_is_better else -check.difference) > check.limit + _TIE
 
 
 def describe_observed(document: DecisionDocument) -> str:
@@ -64,6 +73,12 @@ def describe_observed(document: DecisionDocument) -> str:
     ]
     more = f" and {len(drops) - _NAMED:,} more" if len(drops) > _NAMED else ""
     return f"observed, though it may be chance: {'; '.join(drops[:_NAMED])}{more}" if drops else ""
+
+
+def may_be_intended(document: DecisionDocument) -> bool:
+    """Return whether a failed run may be what people want: it is worse than the baseline, and no gain is asked for."""
+    against = any(check.outcome == "fail" and check.baseline is not None for check in document.checks)
+    return document.verdict.outcome == "fail" and against and all(c.kind != "min_gain_abs" for c in document.checks)
 
 
 def explain_outcome(document: DecisionDocument) -> Iterator[str]:
@@ -108,14 +123,24 @@ def _explain_unknown(document: DecisionDocument) -> Iterator[str]:
 
 
 def _describe_remedy(document: DecisionDocument, unsure: list[CheckRow]) -> str:
-    if any(check.kind == "unasked" for check in unsure):
-        return "a run that asks every question (karat eval)"
+    """Return what each of the unknowns needs: all of it is needed."""
+    remedies = [_REMEDIES[check.kind] for check in unsure if check.kind in ("unasked", "removed", "new", "moved")]
     if document.baseline is None:
-        return "a baseline"
-    needs = [(check.needed, name_check(check)) for check in unsure if check.needed]
-    parts = [f"about {max(needs)[0]:,} queries (for {max(needs)[1]})" if needs else "more queries, or repeats"]
+        return "; ".join(remedies) or "a baseline"
+    remedies += [_REMEDIES[check.kind] for check in unsure if check.kind == "empty"]
+    tested = [check for check in unsure if check.kind not in OPERATIONS]
+    return "; ".join([*remedies, *([_describe_evidence(document, tested)] if tested else [])])
+
+
+def _describe_evidence(document: DecisionDocument, unsure: list[CheckRow]) -> str:
+    """Return how many queries would decide the tests, or what else might."""
+    parts = ["more queries, or repeats"]
+    if most := max((check for check in unsure if check.needed), key=lambda check: check.needed or 0, default=None):
+        parts = [f"about {most.needed:,} queries (to {describe_aim(most)} in {name_check(most)})"]
     lost = {mover.query for mover in document.movers}
-    unjudged = sum(hit.grade is None for query in document.queries if query.id in lost for hit in query.hits[:10])
+    # A hit of an unanswerable query cannot be judged relevant, so judging it decides nothing.
+    queries = [query for query in document.queries if query.id in lost and not query.unanswerable]
+    unjudged = sum(hit.grade is None for query in queries for hit in query.hits[:10])
     if unjudged:
         parts.append(f"judging {count(unjudged, 'hit')} of the queries that changed (karat golden pool)")
     return ", or ".join(parts)

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from karat.core import format_ms
+
 if TYPE_CHECKING:
     from karat.schema import CheckRow, SystemChange
 
@@ -14,6 +16,8 @@ _UNSAFE = frozenset(("Cc", "Cs", "Cn"))
 _DIRECTION = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of writing, with which a text can look like another."""
 _TESTS = {"significant_drop": "no significant drop", "non_inferior": "not worse"}
+_COUNTS = ("failed", "unasked", "removed", "new", "moved", "empty")
+"""The kinds of checks that count queries."""
 _LIMITS = {
     "min": "at least", "max": "at most", "max_drop": "falls by at most", "max_rise": "rises by at most",
     "min_gain": "better by at least",
@@ -106,43 +110,92 @@ def name_check(check: CheckRow) -> str:
 
 
 def describe_rule(check: CheckRow) -> str:
-    """Return what a check asks for.
+    """Return what a check asks for, and of how many questions if not all of the run's are compared.
 
     >>> from karat.schema import CheckRow
     >>> describe_rule(CheckRow(metric="R@5", kind="min", limit=0.45, outcome="pass", reason=""))
     'at least 0.45'
     >>> describe_rule(CheckRow(metric="R@5", kind="max_drop_rel", limit=0.05, outcome="pass", reason=""))
     'falls by at most 5.0%'
+    >>> describe_rule(CheckRow(metric="R@5", kind="max_drop_abs", limit=0.1, n=9, total=12, outcome="pass", reason=""))
+    'falls by at most 0.1, on 9 of 12'
     """
+    compared = "" if check.total is None else f", on {check.n:,} of {check.total:,}"
+    return _describe_limit(check) + compared
+
+
+def _describe_limit(check: CheckRow) -> str:
     limit = check.limit
     if check.kind == "must_pass":
-        return "must find something relevant" if limit is None else f"must reach {limit:g}"
+        if limit is None:
+            return "must find something relevant"
+        return f"must reach {limit:g}" if check.metric else "must return nothing"
     if check.kind in _TESTS:
         words = _TESTS[check.kind]
         return words if limit is None else f"{words} by more than {limit:.3g}"
     if limit is None:
         return "must have a value"
-    if check.kind in ("failed", "unasked", "empty"):
+    if check.kind in _COUNTS:
         return f"at most {limit:,.0f}"
     if check.kind == "slow":
         return f"at most {limit:g} times the baseline's"
-    number = f"{limit:.1%}" if check.kind.endswith("_rel") else f"{limit:g}"
+    number = f"{limit:.1%}" if check.kind.endswith("_rel") else f"{limit:g}{' ms' if is_timed(check) else ''}"
     return f"{_LIMITS[check.kind.removesuffix('_abs').removesuffix('_rel')]} {number}"
+
+
+def is_timed(check: CheckRow) -> bool:
+    """Return whether a check is about milliseconds."""
+    return check.metric.startswith("latency.")
+
+
+def format_value(check: CheckRow, value: float | None) -> str:
+    """Return a number of a check as tables show it: a count as a whole number, a time in milliseconds.
+
+    >>> from karat.schema import CheckRow
+    >>> format_value(CheckRow(metric="empty", kind="empty", outcome="pass", reason=""), 4.0)
+    '4'
+    >>> format_value(CheckRow(metric="latency.p95", kind="max", outcome="pass", reason=""), 0.1955)
+    '0.2 ms'
+    """
+    if value is None:
+        return "-"
+    if check.kind in _COUNTS:
+        return f"{value:,.0f}"
+    return format_ms(value) if is_timed(check) else format_number(value)
+
+
+def format_change(check: CheckRow) -> str:
+    """Return the difference of a check with its sign, and its unit if it is about milliseconds."""
+    if check.difference is None or not is_timed(check):
+        return format_difference(check.difference)
+    return f"{'+' if check.difference >= 0 else ''}{format_ms(check.difference)}"
 
 
 def describe_reason(check: CheckRow) -> str:
     """Return why a check has its outcome, and how many queries would decide it if there are too few.
 
     >>> from karat.schema import CheckRow
-    >>> describe_reason(CheckRow(kind="min", outcome="inconclusive", reason="neither shown nor ruled out", needed=1200))
-    'neither shown nor ruled out; about 1,200 queries would tell'
+    >>> describe_reason(CheckRow(kind="non_inferior", outcome="inconclusive", reason="neither shown nor ruled out",
+    ...                          difference=-0.02, low=-0.07, limit=0.05, needed=1200))
+    'neither shown nor ruled out; about 1,200 queries would rule out a drop of 0.05'
     """
     return f"{clean(check.reason, 1000)}{describe_need(check)}"
 
 
 def describe_need(check: CheckRow) -> str:
     """Return how many queries would decide a check, as the end of a sentence; nothing if it is decided."""
-    return f"; about {check.needed:,} queries would tell" if check.needed else ""
+    return f"; about {check.needed:,} queries would {describe_aim(check)}" if check.needed else ""
+
+
+def describe_aim(check: CheckRow) -> str:
+    """Return what the needed queries would do: show a drop as large as the observed one, or rule out the tolerated one.
+
+    Which of the two it is, and for which drop, keeps the number apart from others in the same report.
+    """
+    if check.difference is None or check.limit is None:
+        return "decide"
+    move, worse = ("drop", -check.difference) if check.high is None else ("rise", check.difference)
+    return f"show a {move} of {worse:.3g}" if worse > check.limit else f"rule out a {move} of {check.limit:.3g}"
 
 
 def name_other_system(changes: Sequence[SystemChange]) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from karat.runs._making import describe_run, make_run
 from karat.runs._origin import check_label, find_origin
 from karat.runs._parts import Parts
 from karat.runs._runfile import RunWriter, make_header, read_begun, read_header, read_run_file
-from karat.runs._traces import read_answers
+from karat.runs._traces import read_any_run
 
 __all__ = [
     "Parts",
@@ -16,7 +16,7 @@ __all__ = [
     "find_origin",
     "make_header",
     "make_run",
-    "read_answers",
+    "read_any_run",
     "read_begun",
     "read_header",
     "read_run_file",

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from karat.core import Hit, SystemFailed, UsageError, shorten
-from karat.net import describe_error, resolve
+from karat.net import describe_error, hide_secrets, resolve
 from karat.systems import Retrieved, System, read_hits
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
@@ -86,12 +86,13 @@ def _split(texts: Iterable[str], size: int) -> Iterator[Texts]:
 
 
 def _ask(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> Response:
-    """Ask one question. Only the system is timed, not the check of its hits."""
+    """Ask one question."""
     response = Response()
     with _recording_failure([response]):
-        result = _time(call, texts, response, k)
-        response.hits = read_hits(result, k, tenant)
-        response.stages = _read_timings(result)
+        with _timing([response]):
+            result = call(texts)
+            response.hits = read_hits(result, k, tenant)
+            response.stages = _read_timings(result)
         if isinstance(result, Retrieved) and result.milliseconds is not None:
             response.milliseconds = round(max(result.milliseconds, response.milliseconds), _DIGITS)
     return response
@@ -99,19 +100,14 @@ def _ask(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> Res
 
 def _ask_batch(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> list[Response]:
     """Ask several questions in one call; each response has an equal share of the time."""
-    total, responses = Response(), [Response() for _ in texts]
-    with _recording_failure(responses):
-        try:
-            result = _time(call, texts, total, len(texts) + 1)
-        finally:
-            for response in responses:
-                response.milliseconds = round(total.milliseconds / len(texts), _DIGITS)
+    responses = [Response() for _ in texts]
+    with _recording_failure(responses), _timing(responses):
+        result = call(texts)
         is_list = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping)
-        lists = list(result) if is_list else None
+        lists = list(islice(result, len(texts) + 1)) if is_list else None
         if lists is None or len(lists) != len(texts):
-            raise SystemFailed(
-                f"retrieve_many returned {shorten(result)} for {len(texts)} questions, not a list for each"
-            )
+            answer = shorten(result if lists is None else lists)
+            raise SystemFailed(f"retrieve_many returned {answer} for {len(texts)} questions, not a list for each")
         for response, hits in zip(responses, lists, strict=True):
             with _recording_failure([response]):
                 response.hits = read_hits(hits, k, tenant)
@@ -119,15 +115,19 @@ def _ask_batch(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) 
     return responses
 
 
-def _time(call: Callable[[Texts], Any], texts: Texts, response: Response, most: int) -> Any:
-    """Call a system, and record in the response how long it took."""
+@contextmanager
+def _timing(responses: Sequence[Response]) -> Iterator[None]:
+    """Record in each response its share of the time.
+
+    Hits are read in that time: a generator, a lazy list or a lazy hit does its work only when it is read.
+    """
     start = time.perf_counter()
     try:
-        result = call(texts)
-        # A generator does its work while it is read, so that belongs to its time.
-        return list(islice(result, most)) if isinstance(result, Iterator) else result
+        yield
     finally:
-        response.milliseconds = round((time.perf_counter() - start) * 1000, _DIGITS)
+        milliseconds = (time.perf_counter() - start) * 1000
+        for response in responses:
+            response.milliseconds = round(milliseconds / len(responses), _DIGITS)
 
 
 @contextmanager
@@ -140,7 +140,8 @@ def _recording_failure(responses: Sequence[Response]) -> Iterator[None]:
             raise  # Ctrl-C, which only the main thread gets; the system did not raise it
         for response in responses:
             response.hits = ()
-            response.error = str(error) if isinstance(error, SystemFailed) and str(error) else describe_error(error)
+            own = isinstance(error, SystemFailed) and str(error)
+            response.error = hide_secrets(own) if own else describe_error(error)
             response.failure = error
 
 

@@ -15,6 +15,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from karat.core import InputError
+from karat.files import open_file
+
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REF = re.compile(r"refs/[^\x00-\x20\x7f~^:?*\\\[]+")
 _MOST = 10_000_000  # bytes of a file that is read; packed-refs of a large repository has a few megabytes
@@ -49,7 +52,7 @@ def read_checkout(folder: Path) -> Checkout:
             return Checkout()
         tree, own, shared = repository
         branch, commit = _read_head(own, shared)
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, ValueError, RuntimeError, InputError):
         return Checkout()
     try:
         dirty = _is_dirty(tree, own, shared, commit) if commit else None
@@ -77,7 +80,7 @@ def _find_repository(folder: Path) -> tuple[Path, Path, Path] | None:
 
 
 def _read(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return file.read(_MOST).decode("utf-8", "replace")
 
 
@@ -127,7 +130,7 @@ def _is_dirty(tree: Path, own: Path, shared: Path, commit: str) -> bool | None:
             "HOME": name,
             "XDG_CONFIG_HOME": name,
         }
-        done = subprocess.run(  # noqa: S603 (a fixed command, and no shell)
+        process = subprocess.run(  # noqa: S603 (a fixed command, and no shell)
             [program, "--no-pager", "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"],
             cwd=tree,
             env=variables,
@@ -136,4 +139,4 @@ def _is_dirty(tree: Path, own: Path, shared: Path, commit: str) -> bool | None:
             timeout=_SECONDS,
             check=False,
         )
-    return bool(done.stdout.strip()) if done.returncode == 0 else None
+    return bool(process.stdout.strip()) if process.returncode == 0 else None

@@ -27,7 +27,7 @@ from karat.core import (
     shorten,
 )
 from karat.golden import identify, sample
-from karat.net import NotAService, Unreachable
+from karat.net import NotAService, Unreachable, hide_settings
 from karat.runs._ask import Response, ask_all
 from karat.runs._runfile import RunWriter, timestamp
 from karat.systems import System, TenantMixed, adapt
@@ -136,7 +136,7 @@ def _prepare(system: System, golden: GoldenSet, settings: Settings) -> None:
 
 def _check_ids(golden: GoldenSet, indexed: set[str]) -> None:
     """Refuse an index that lacks relevant documents: they would be scored as missed."""
-    relevant = {target.document for (_, target), grade in golden.decided.items() if grade >= golden.relevant}
+    relevant = {target.document for _, targets in golden.relevant_targets() for target in targets}
     missing = sorted(relevant - indexed)
     if missing:
         examples = ", ".join(map(shorten, missing[:3]))
@@ -150,7 +150,7 @@ def _check_ids(golden: GoldenSet, indexed: set[str]) -> None:
 
 def describe_run(golden: GoldenSet, system: System, settings: Settings) -> Provenance:
     """Return the provenance of a run before any question is asked."""
-    description = json.dumps(system.description, sort_keys=True, default=str)
+    description = json.dumps(hide_settings(system.description), sort_keys=True, default=str)
     return Provenance(
         name=system.name,
         golden=identify(golden),

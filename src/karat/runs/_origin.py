@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from karat.core import Origin, UsageError, shorten
+from karat.net import strip_logins
 from karat.runs._git import Checkout, read_checkout
 
 _LONGEST = 80  # characters of a label
 _MOST = 200  # characters of a value that a CI names
-_USER = re.compile(r"(?<=://)[^/@]*@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +140,11 @@ def _describe_job(provider: _Provider, variables: Mapping[str, str]) -> dict[str
         "provider": provider.name,
         "job": _read(variables, provider.job),
         "run": _read(variables, provider.run),
-        "url": _USER.sub("", _read(variables, provider.url)),
+        "url": strip_logins(_read(variables, provider.url)),
     }
     parts = [variables.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY")]
     if provider.mark == "GITHUB_ACTIONS" and all(parts) and facts["run"]:
-        facts["url"] = _USER.sub("", "/".join((*parts, "actions/runs", facts["run"])))
+        facts["url"] = strip_logins("/".join((*parts, "actions/runs", facts["run"])))
     return {name: value for name, value in facts.items() if value}
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import gzip
 import json
-import math
 import os
 import re
 import zlib
@@ -22,8 +21,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from karat.core import Hit, InputError, KaratError, Origin, Place, Provenance, Run, Span, SystemFailed, Trace, shorten
-from karat.files import decode, parse_json, read_bytes
+from karat.core import InputError, KaratError, Origin, Provenance, Run, SystemFailed, Trace, shorten
+from karat.files import GZIP, decode, open_file, open_own, parse_json, read_bytes
+from karat.runs._trace_rows import decode_traces, read_trace, trace_record
 
 try:
     import fcntl
@@ -34,10 +34,10 @@ T = TypeVar("T")
 
 VERSION = 1
 _END = {"end": True}
+_LAST = b'{"end":true}\n'
 _BEGUN, _ORIGIN = "begun", "origin"
 _HEAD = 1_000_000  # bytes of a header, if nothing else is read
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant", "locator")
 
 
 def make_header(provenance: Provenance) -> dict[str, Any]:
@@ -52,34 +52,6 @@ def make_header(provenance: Provenance) -> dict[str, Any]:
         "settings": dict(provenance.settings),
         "versions": dict(provenance.versions),
     }
-
-
-def trace_record(trace: Trace) -> dict[str, Any]:
-    """Return a trace as a record of a run file, without its empty fields."""
-    record: dict[str, Any] = {"query": trace.query, "text": trace.text}
-    if trace.paraphrase:
-        record["paraphrase"] = trace.paraphrase
-    if trace.repeat:
-        record["repeat"] = trace.repeat
-    record["ms"] = dict(trace.timings)
-    if trace.error:
-        record["error"] = trace.error
-    record["hits"] = [_hit_record(hit) for hit in trace.hits]
-    return record
-
-
-def _hit_record(hit: Hit) -> dict[str, Any]:
-    record: dict[str, Any] = {"id": hit.id, "score": hit.score}
-    if hit.document != hit.id:
-        record["document"] = hit.document
-    if hit.span is not None:
-        record["span"] = [hit.span.start, hit.span.end]
-    record |= {name: value for name in _HIT_TEXTS if (value := getattr(hit, name))}
-    if hit.channels:
-        record["channels"] = {name: [place.rank, place.score] for name, place in hit.channels.items()}
-    if hit.stages:
-        record["stages"] = dict(hit.stages)
-    return record
 
 
 class RunWriter:
@@ -128,7 +100,7 @@ class RunWriter:
     def _open(self) -> FileIO:
         """Open the unfinished file, and lock it for this process."""
         while True:
-            file = FileIO(os.open(self.part, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666), "r+")
+            file = FileIO(open_own(self.part, os.O_RDWR), "r+")
             try:
                 if fcntl is not None:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,7 +119,7 @@ class RunWriter:
 
     def _is_part(self, file: FileIO) -> bool:
         try:
-            return os.path.samestat(os.fstat(file.fileno()), self.part.stat())
+            return os.path.samestat(os.fstat(file.fileno()), self.part.lstat())
         except FileNotFoundError:
             return False
 
@@ -174,7 +146,7 @@ class RunWriter:
     def _read(self, line: bytes, number: int) -> Trace:
         source = str(self.part)
         try:
-            return _read_trace(parse_json(line.decode(), source, number), source, number)
+            return read_trace(parse_json(line.decode(), source, number), source, number)
         except UnicodeDecodeError:
             reason = "is not UTF-8"
         except InputError as error:
@@ -237,8 +209,8 @@ def _line(record: Mapping[str, Any]) -> bytes:
 
 
 def timestamp() -> str:
-    """Return the time now, as run files have it."""
-    return f"{datetime.now(tz=UTC):%Y-%m-%dT%H:%M:%SZ}"
+    """Return the time now, as run files have it: to the millisecond, so that two runs of a script have an order."""
+    return datetime.now(tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _remove_origin(line: bytes) -> bytes:
@@ -275,7 +247,9 @@ def read_begun(path: Path) -> datetime | None:
 
 
 def _parse_time(text: object) -> datetime | None:
-    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z", text):
+    if not isinstance(text, str) or not re.fullmatch(
+        r"[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}(\.[0-9]{3})?Z", text
+    ):
         return None
     try:
         return datetime.fromisoformat(text)
@@ -286,12 +260,12 @@ def _parse_time(text: object) -> datetime | None:
 def _read_header(path: Path) -> dict[str, Any]:
     """Return the header of a file, or {} if its first line is not one; :func:`read_run_file` reports the error."""
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
+        with open_file(path) as file:
+            packed = file.read(2) == GZIP
             file.seek(0)
             with gzip.open(file) if packed else file as lines:
                 header = json.loads(lines.readline(_HEAD))
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
+    except (InputError, OSError, EOFError, zlib.error, ValueError, RecursionError):
         return {}
     return header if isinstance(header, dict) else {}
 
@@ -302,22 +276,37 @@ def read_run_file(path: str | Path, data: bytes | None = None) -> Run:
     ``data`` is the content of the file, if the caller has read it already.
     """
     name = str(path)
-    lines = decode(read_bytes(path) if data is None else data, name).split("\n")
+    data = read_bytes(path) if data is None else data
+    start = data.find(b"\n") + 1
+    traces = decode_traces(data[start : -len(_LAST)]) if start and data.endswith(_LAST, start) else None
+    if traces is not None:
+        head = _require_head(parse_json(decode(data[: start - 1], name), name, 1, strict=True), name)
+    else:
+        head, traces = _read_lines(data, name)
+    _require_unique(traces, name)
+    return Run(provenance=_read_provenance(head, name), traces=traces)
+
+
+def _read_lines(data: bytes, name: str) -> tuple[dict[str, Any], tuple[Trace, ...]]:
+    """Return the header and the traces of a file, each field checked."""
+    lines = decode(data, name).split("\n")
     if lines and not lines[-1]:
         lines.pop()
     records = [parse_json(line, name, number, strict=True) for number, line in enumerate(lines, 1)]
-    head = records[0] if records else None
-    if not isinstance(head, dict) or head.get("karat") != "run":
-        raise InputError("is not a run of karat", source=name, hint='its first line would be {"karat": "run", ...}')
-    if head.get("format") != VERSION:
-        raise InputError(f"is a run of format {head.get('format')!r}, and this karat reads {VERSION}", source=name)
+    head = _require_head(records[0] if records else None, name)
     if len(records) < 2 or records[-1] != _END:
         raise InputError(
             "the run was not finished", source=name, line=len(records), hint="run 'karat eval' again to continue it"
         )
-    traces = tuple(_read_trace(record, name, number) for number, record in enumerate(records[1:-1], 2))
-    _require_unique(traces, name)
-    return Run(provenance=_read_provenance(head, name), traces=traces)
+    return head, tuple(read_trace(record, name, number) for number, record in enumerate(records[1:-1], 2))
+
+
+def _require_head(head: object, name: str) -> dict[str, Any]:
+    if not isinstance(head, dict) or head.get("karat") != "run":
+        raise InputError("is not a run of karat", source=name, hint='its first line would be {"karat": "run", ...}')
+    if head.get("format") != VERSION:
+        raise InputError(f"is a run of format {head.get('format')!r}, and this karat reads {VERSION}", source=name)
+    return head
 
 
 def _read_provenance(head: Mapping[str, Any], source: str) -> Provenance:
@@ -339,51 +328,3 @@ def _require_unique(traces: Sequence[Trace], source: str) -> None:
         if key in seen:
             raise InputError(f"query {shorten(trace.query)} is answered twice", source=source, line=number)
         seen.add(key)
-
-
-def _read_trace(record: Any, source: str, line: int) -> Trace:
-    try:
-        trace = Trace(
-            query=_require(str, record["query"]),
-            text=_require(str, record["text"]),
-            hits=tuple(map(_read_hit, record["hits"])),
-            timings={stage: _require_finite(value) for stage, value in record.get("ms", {}).items()},
-            error=_require(str, record.get("error", "")),
-            paraphrase=_require(int, record.get("paraphrase", 0)),
-            repeat=_require(int, record.get("repeat", 0)),
-        )
-        if trace.error and trace.hits:
-            raise ValueError("it has an error and hits")
-        if min(trace.paraphrase, trace.repeat) < 0:
-            raise ValueError("a paraphrase or repeat is below 0")
-        return trace
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError) as error:
-        raise InputError(f"is not a trace: {error!r}", source=source, line=line) from None
-
-
-def _require(kind: type[T], value: object) -> T:
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{shorten(value)} is of the wrong type")
-    return value
-
-
-def _require_finite(value: Any) -> float:
-    if isinstance(value, bool | str) or not math.isfinite(number := float(value)):
-        raise ValueError(f"{shorten(value)} is not a finite number")
-    return number
-
-
-def _read_hit(record: Mapping[str, Any]) -> Hit:
-    span = record.get("span")
-    return Hit(
-        _require(str, record["id"]),
-        _require_finite(record["score"]),
-        _require(str, record.get("document", record["id"])),
-        None if span is None else Span(*(_require(int, offset) for offset in span)),
-        channels={
-            name: Place(_require(int, rank), _require_finite(score))
-            for name, (rank, score) in record.get("channels", {}).items()
-        },
-        stages={name: _require_finite(value) for name, value in record.get("stages", {}).items()},
-        **{name: _require(str, record[name]) for name in _HIT_TEXTS if name in record},
-    )

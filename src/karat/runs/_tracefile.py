@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
 from karat.files import Reading
-from karat.measures import ANSWER_EVENT, HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS
+from karat.measures import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS
 from karat.runs._parts import Part, Parts
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class ForeignRun:
     """The contents of a file, for one golden set."""
 
     traces: tuple[Trace, ...]
@@ -49,7 +49,7 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class _Record:
     """The answer of a row, before wordings and seeds are numbered."""
 
     row: Row
@@ -58,28 +58,28 @@ class _Answer:
     seed: int | None
 
 
-def read_trace_file(path: str | Path, golden: GoldenSet) -> Answers:
+def read_trace_file(path: str | Path, golden: GoldenSet) -> ForeignRun:
     """Return the answers of a trace file, or raise an error that lists all of its mistakes."""
     reading, rows = Reading(), _Rows(golden)
-    answers = [answer for row in reading.jsonl(path) if (answer := rows.answer(row)) is not None]
+    records = [record for row in reading.jsonl(path) if (record := rows.read_record(row)) is not None]
     reading.errors += rows.conflicts()
     reading.finish()
-    expected = [answer for answer in answers if answer.trace.query in rows.queries]
-    seeds = sorted({answer.seed for answer in expected}, key=lambda seed: -1 if seed is None else seed)
+    expected = [record for record in records if record.trace.query in rows.queries]
+    seeds = sorted({record.seed for record in expected}, key=lambda seed: -1 if seed is None else seed)
     wordings = _Wordings(golden, expected)
     traces: dict[tuple[str, int, int], Trace] = {}
-    for answer, paraphrase in zip(expected, wordings.numbers, strict=True):
-        key = (answer.trace.query, paraphrase, seeds.index(answer.seed))
+    for record, paraphrase in zip(expected, wordings.numbers, strict=True):
+        key = (record.trace.query, paraphrase, seeds.index(record.seed))
         if key in traces:
-            reading.errors.append(_repeated(answer))
-        traces[key] = replace(answer.trace, paraphrase=paraphrase, repeat=key[2])
+            reading.errors.append(_repeated(record))
+        traces[key] = replace(record.trace, paraphrase=paraphrase, repeat=key[2])
     reading.finish()
     comparable = rows.normaliser in ("", golden.normaliser)
     for note in (*rows.notes(), *wordings.notes(), *_note_uneven(traces)):
         reading.note(f"{path}: {note}")
-    return Answers(
+    return ForeignRun(
         traces=tuple(traces.values() if comparable else map(_without_spans, traces.values())),
-        strangers=tuple(dict.fromkeys(a.trace.query for a in answers if a.trace.query not in rows.queries)),
+        strangers=tuple(dict.fromkeys(a.trace.query for a in records if a.trace.query not in rows.queries)),
         system={key: next(iter(values)) for key, values in rows.system.items() if values},
         settings={
             "paraphrases": any(trace.paraphrase for trace in traces.values()),
@@ -90,10 +90,10 @@ def read_trace_file(path: str | Path, golden: GoldenSet) -> Answers:
     )
 
 
-def _repeated(answer: _Answer) -> InputError:
-    seed = "" if answer.seed is None else f" and with seed {answer.seed}"
-    problem = f"query {shorten(answer.trace.query)} is answered twice in the same words{seed}"
-    return answer.row.error(problem, "keep one of them, or give each its own 'seed', a whole number")
+def _repeated(record: _Record) -> InputError:
+    seed = "" if record.seed is None else f" and with seed {record.seed}"
+    problem = f"query {shorten(record.trace.query)} is answered twice in the same words{seed}"
+    return record.row.error(problem, "keep one of them, or give each its own 'seed', a whole number")
 
 
 def _without_spans(trace: Trace) -> Trace:
@@ -155,10 +155,10 @@ class _Rows:
                 f"set's was made by {shorten(ours)}"
             )
 
-    def answer(self, row: Row) -> _Answer | None:
-        """Return the answer of a row, or None if it has none or is wrong. The reading collects the mistake."""
-        event = row.value("event", default=ANSWER_EVENT)
-        if event != ANSWER_EVENT:
+    def read_record(self, row: Row) -> _Record | None:
+        """Return the record of a row, or None if it has none or is wrong. The reading collects the mistake."""
+        event = row.value("event", default=TRACE_EVENT)
+        if event != TRACE_EVENT:
             self.other_events[shorten(event)] = self.other_events.get(shorten(event), 0) + 1
             return None
         with row:
@@ -167,12 +167,12 @@ class _Rows:
                 if value := row.id(key, default=""):
                     self.system[key].setdefault(value, row)
             query = row.id("qid")
-            asked = self.golden.query_by_id.get(query)
-            return _Answer(
+            match = self.golden.query_by_id.get(query)
+            return _Record(
                 row=row,
                 trace=Trace(
                     query=query,
-                    text=row.text("query", default=asked.text if asked else ""),
+                    text=row.text("query", default=match.text if match else ""),
                     hits=self._read_hits(row, query),
                     timings=_read_timings(row),
                     error=row.text("error", default=""),
@@ -283,24 +283,24 @@ class _Wordings:
     that asks everything once, in its own words, has one wording.
     """
 
-    def __init__(self, golden: GoldenSet, answers: Sequence[_Answer]) -> None:
+    def __init__(self, golden: GoldenSet, records: Sequence[_Record]) -> None:
         self._golden = golden
         self._others: dict[tuple[str, str], int] = {}
         numbers = [
-            answer.paraphrase if answer.paraphrase is not None else self._find_place(answer.trace) for answer in answers
+            record.paraphrase if record.paraphrase is not None else self._find_place(record.trace) for record in records
         ]
         used: dict[str, set[int]] = {}
-        for answer, number in zip(answers, numbers, strict=True):
-            used.setdefault(answer.trace.query, set()).update(() if number is None else (number,))
+        for record, number in zip(records, numbers, strict=True):
+            used.setdefault(record.trace.query, set()).update(() if number is None else (number,))
         self.numbers = [
-            self._assign_place(answer.trace, used[answer.trace.query]) if number is None else number
-            for answer, number in zip(answers, numbers, strict=True)
+            self._assign_place(record.trace, used[record.trace.query]) if number is None else number
+            for record, number in zip(records, numbers, strict=True)
         ]
 
     def _texts(self, query: str) -> tuple[str, ...]:
-        asked = self._golden.query_by_id.get(query)
+        match = self._golden.query_by_id.get(query)
         # In a set without texts, the text of a query is its id.
-        return () if asked is None or asked.text == asked.id else (asked.text, *asked.paraphrases)
+        return () if match is None or match.text == match.id else (match.text, *match.paraphrases)
 
     def _find_place(self, trace: Trace) -> int | None:
         texts = self._texts(trace.query)

@@ -15,13 +15,13 @@ from karat.golden import identify
 from karat.measures import TRACE_KEYS, name_of, read_run
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
-from karat.runs._tracefile import Answers, queries_of, read_trace_file
+from karat.runs._tracefile import ForeignRun, queries_of, read_trace_file
 
 NOT_IN_RUN = "not in the run"
 _SHOWN = 3
 
 
-def read_answers(path: str | Path, golden: GoldenSet, *, say: Callable[[str], None] | None = None) -> Run:
+def read_any_run(path: str | Path, golden: GoldenSet, *, say: Callable[[str], None] | None = None) -> Run:
     r"""Return the run of a file on a golden set: a run of karat, a trace file, or a run that ``karat score`` reads.
 
     A run of karat is returned as it was written. Other files do not name their golden set, so their run gets the
@@ -41,7 +41,7 @@ def read_answers(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "run.txt")
     ...     _ = file.write_text("q1 Q0 wifi 1 2.5 mine\nq1 Q0 pool 2 1.5 mine\n")
-    ...     run = read_answers(file, golden)
+    ...     run = read_any_run(file, golden)
     >>> [(trace.query, [hit.document for hit in trace.hits], trace.error) for trace in run.traces]
     [('q1', ['wifi', 'pool'], ''), ('q2', [], 'not in the run')]
     """
@@ -59,13 +59,13 @@ def read_answers(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
         raise InputError("is a decision, not a run", source=name, hint="'karat report' renders it")
     if TRACE_KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
         _check_lines(decode(data, name), name)
-        answers = read_trace_file(path, golden)
+        foreign = read_trace_file(path, golden)
     else:
-        answers = _read_ranking(path, golden)
-    for note in (*_note_strangers(answers, golden, name), *answers.notes):
+        foreign = _read_ranking(path, golden)
+    for note in (*_note_strangers(foreign, golden, name), *foreign.notes):
         if say is not None:
             say(note)
-    return _make_run(answers, golden, name=name_of(path), digest=f"sha256:{hashlib.sha256(data).hexdigest()}")
+    return _make_run(foreign, golden, name=name_of(path), digest=f"sha256:{hashlib.sha256(data).hexdigest()}")
 
 
 def _read_first_record(start: bytes) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _check_lines(text: str, source: str) -> None:
         raise InputError(message, source=source, line=len(lines), hint=hint) from None
 
 
-def _read_ranking(path: str | Path, golden: GoldenSet) -> Answers:
+def _read_ranking(path: str | Path, golden: GoldenSet) -> ForeignRun:
     """Read a run as ``karat score`` does, with the same order of ties."""
     queries, parts = queries_of(golden), Parts(golden)
     run = read_run(path).table()
@@ -104,7 +104,7 @@ def _read_ranking(path: str | Path, golden: GoldenSet) -> Answers:
             except InputError as error:
                 raise InputError(f"query {shorten(query)}: {error.what}", source=str(path), hint=error.hint) from None
             traces.append(Trace(query=query, text=_text(golden, query), hits=hits))
-    return Answers(traces=tuple(traces), strangers=tuple(query for query in run if query not in queries))
+    return ForeignRun(traces=tuple(traces), strangers=tuple(query for query in run if query not in queries))
 
 
 def _hit(name: str, score: float, part: Part) -> Hit:
@@ -116,17 +116,17 @@ def _text(golden: GoldenSet, query: str) -> str:
     return match.text if match else ""
 
 
-def _note_strangers(answers: Answers, golden: GoldenSet, source: str) -> Iterator[str]:
+def _note_strangers(foreign: ForeignRun, golden: GoldenSet, source: str) -> Iterator[str]:
     """Yield a note about queries that the golden set does not have; refuse a file that has only such queries."""
-    strangers = ", ".join(map(shorten, answers.strangers[:_SHOWN])) or "none"
-    if not answers.traces:
+    strangers = ", ".join(map(shorten, foreign.strangers[:_SHOWN])) or "none"
+    if not foreign.traces:
         queries = ", ".join(map(shorten, islice(queries_of(golden), _SHOWN))) or "none"
         message = f"no query in common with golden set {shorten(golden.name)}"
         raise InputError(message, source=source, hint=f"the file has {strangers}; the golden set has {queries}")
-    if answers.strangers:
-        total = len(answers.strangers) + len({trace.query for trace in answers.traces})
+    if foreign.strangers:
+        total = len(foreign.strangers) + len({trace.query for trace in foreign.traces})
         yield (
-            f"{source}: {len(answers.strangers):,} of {total:,} queries are not in golden set {shorten(golden.name)} "
+            f"{source}: {len(foreign.strangers):,} of {total:,} queries are not in golden set {shorten(golden.name)} "
             f"and are left out, such as {strangers}"
         )
 
@@ -150,11 +150,11 @@ def _make_missing(traces: Sequence[Trace], golden: GoldenSet) -> Iterator[Trace]
                 )
 
 
-def _make_run(answers: Answers, golden: GoldenSet, *, name: str, digest: str) -> Run:
+def _make_run(foreign: ForeignRun, golden: GoldenSet, *, name: str, digest: str) -> Run:
     """Return the run, with a failed trace for every query that the file does not answer."""
-    missing = tuple(_make_missing(answers.traces, golden))
+    missing = tuple(_make_missing(foreign.traces, golden))
     # The normaliser belongs to the text, and does not identify the system that searches it.
-    system = dict(answers.system) if answers.system.keys() - {"normaliser"} else {**answers.system, "answers": digest}
+    system = dict(foreign.system) if foreign.system.keys() - {"normaliser"} else {**foreign.system, "answers": digest}
     description = json.dumps(system, sort_keys=True)
     provenance = Provenance(
         name=name,
@@ -162,9 +162,9 @@ def _make_run(answers: Answers, golden: GoldenSet, *, name: str, digest: str) ->
         system=system,
         fingerprint=f"sha256:{hashlib.sha256(description.encode()).hexdigest()}",
         settings={
-            "k": max(len(trace.hits) for trace in answers.traces),
-            **answers.settings,
-            **({"not_in_golden": len(answers.strangers)} if answers.strangers else {}),
+            "k": max(len(trace.hits) for trace in foreign.traces),
+            **foreign.settings,
+            **({"not_in_golden": len(foreign.strangers)} if foreign.strangers else {}),
         },
     )
-    return Run(provenance=provenance, traces=(*answers.traces, *missing))
+    return Run(provenance=provenance, traces=(*foreign.traces, *missing))

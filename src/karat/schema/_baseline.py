@@ -20,9 +20,13 @@ class BaselineSummary(Struct, frozen=True, kw_only=True):
     recorded: str
     """The day on which it was recorded; empty if unknown."""
     forced: str
-    """Why it was accepted although it failed its gate; empty if it passed."""
+    """Why it was accepted although it did not pass its gate; empty if it passed."""
+    inconclusive: tuple[str, ...]
+    """What was inconclusive when it was accepted without force."""
     rebased: str
     """The day on which it was brought to a later version of its golden set; empty if it was not."""
+    shrunk: str
+    """Why it was rebased although many of its questions were gone; empty if few were."""
     golden: Mapping[str, Any]
     """Name, version and fingerprint of the golden set."""
     fingerprint: str

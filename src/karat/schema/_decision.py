@@ -16,7 +16,8 @@ DECISION_FORMAT: Final = 1
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
 CheckKind = Literal[
     "min", "max", "max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "significant_drop", "non_inferior",
-    "must_pass", "min_gain_abs", "failed", "unasked", "empty", "slow",
+    "must_pass", "min_gain_abs", "failed", "unasked", "removed", "new",
+    "moved", "empty", "slow",
 ]  # fmt: skip
 Status = Literal["PASS", "DEGRADED", "FAIL", "INCONCLUSIVE", "UNCHECKED"]
 
@@ -131,7 +132,8 @@ _COMPARED = ("low", "high", "p_corrected", "wins", "ties", "losses", "significan
 class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A measure: its mean, what it is held against, and how it compares with the baseline.
 
-    The fields from ``difference`` on cover the queries that run and baseline share; without a baseline they are absent.
+    ``baseline``, ``compared`` and the fields from ``difference`` on cover the queries that run and baseline share;
+    without a baseline they are absent.
     """
 
     name: str
@@ -143,7 +145,11 @@ class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="The 95 % interval of the mean (BCa bootstrap over the queries); null below two queries."),
     ]
     n: Count
-    baseline: Score
+    baseline: Annotated[Score, Meta(description="The mean of the baseline over the queries that both have.")]
+    compared: Annotated[Score, Meta(description="The mean of the run over the queries that both have.")] | UnsetType = (
+        UNSET
+    )
+    n_compared: Annotated[Count, Meta(description="How many queries have a value in both.")] | UnsetType = UNSET
     floor: Score
     status: Annotated[
         Status,
@@ -183,6 +189,16 @@ class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             **{name: getattr(self, name) for name in MeasureComparison.__struct_fields__}  # __post_init__ checks them
         )
 
+    @property
+    def current(self) -> float | None:
+        """The mean that stands beside the baseline's: that over the queries of both, or else of all."""
+        return self.compared if _is_number(self.compared) else self.mean
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether only some of the run's queries are compared, so that the mean over all is another number."""
+        return _is_number(self.compared) and self.n_compared != self.n
+
     def gain(self, difference: float | None) -> float:
         """Return how much better a difference is: its opposite if lower is better, and 0 if there is none."""
         if difference is None:
@@ -216,7 +232,9 @@ _Measure = Annotated[
 class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing that a rule asks for, and whether it holds."""
 
-    metric: Annotated[str, Meta(description="Absent where a query has to find anything relevant at all.")] = ""
+    metric: Annotated[
+        str, Meta(description="Absent where a query has to find anything relevant, or (limit 0) nothing.")
+    ] = ""
     kind: CheckKind
     outcome: Outcome
     reason: str
@@ -234,7 +252,13 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     p: Number | None = None
     p_worse: Number | None = None
     n: Count | None = None
-    needed: Annotated[Count | None, Meta(description="How many queries would decide it, where these do not.")] = None
+    total: Annotated[
+        Count | None, Meta(description="How many queries of the run have a value, if only n of them are compared.")
+    ] = None
+    needed: Annotated[
+        Count | None,
+        Meta(description="How many queries would show the observed drop, or rule out the tolerated one."),
+    ] = None
 
     @property
     def name(self) -> str:
@@ -267,12 +291,26 @@ class SegmentRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     queries: Count
     ids: Annotated[tuple[str, ...], Meta(description="Its queries; a query may be in several segments.")]
     means: dict[str, Score]
-    baseline: dict[str, Score] | None
+    baseline: Annotated[
+        dict[str, Score] | None, Meta(description="The baseline's means over the queries that both have.")
+    ]
+    compared: (
+        Annotated[
+            dict[str, Score],
+            Meta(description="The run's means over the queries that both have; absent if those are all."),
+        ]
+        | UnsetType
+    ) = UNSET
 
     @property
     def key(self) -> tuple[str, str]:
         """Field and value."""
         return self.field, self.value
+
+    def current(self, name: str) -> float | None:
+        """Return the mean of a measure that stands beside the baseline's: over the queries of both, or else of all."""
+        compared = self.compared.get(name) if self.compared else None
+        return self.means.get(name) if compared is None else compared
 
 
 class StageTimes(Struct, frozen=True, kw_only=True):

@@ -63,4 +63,4 @@ class EvaluationReport(Struct, frozen=True, kw_only=True):
     """Of the system."""
     runs: list[EvaluatedRun]
     caveats: list[str] | UnsetType = UNSET
-    """Errors of the golden set that do not make the scores wrong."""
+    """Errors of the golden set that do not make the scores wrong, and hits out of the order of their scores."""

@@ -46,7 +46,8 @@ class PolicyDocument(Struct, frozen=True, kw_only=True):
     operations: PolicyOperations
     rules: tuple[PolicyRule, ...]
     must_pass: tuple[dict[str, Any], ...]
-    tolerance: PolicyTolerance
+    tolerance: PolicyTolerance | None
+    """Null if no rule makes a test."""
     on_inconclusive: Literal["pass", "fail"]
     list_below: dict[str, float]
     documents_may_change: bool
@@ -59,7 +60,7 @@ class ProposedFloor(Struct, frozen=True, kw_only=True):
     metric: str
     mean: float
     margin: float
-    """The larger of the tolerated drop and two standard errors of the mean."""
+    """The larger of the tolerated drop and two standard errors of the mean; for scores of 0 and 1, Wilson's bound."""
     floor: float
     keeps: dict[str, float | bool]
     """The other limits and tests of the rule, which stay as they are."""
@@ -70,6 +71,9 @@ class RuleProposal(Struct, frozen=True, kw_only=True):
 
     floors: tuple[ProposedFloor, ...]
     must_pass: tuple[str, ...]
+    """The first of the queries that have a relevant hit at rank 1."""
+    certain: int
+    """How many queries have a relevant hit at rank 1."""
     toml: str
     """The same as a text to paste into karat.toml."""
 

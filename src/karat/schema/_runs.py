@@ -18,8 +18,9 @@ class SavedRun(Struct, frozen=True, kw_only=True):
     """The path of the file."""
     title: str
     """The label of the run, or its system and commit."""
-    state: Literal["complete", "unfinished", "other golden set", "damaged"]
-    """``other golden set`` if it cannot be scored on the golden set as it is now."""
+    state: Literal["complete", "unfinished", "other golden set", "no judged document", "damaged"]
+    """``other golden set`` if it has no question of the golden set as it is now, ``no judged document`` if its ids are
+    others than those of the set."""
     note: str
     """Why it is not complete, or what is odd about its date; empty otherwise."""
     date: str
@@ -131,6 +132,8 @@ class ShownQuery(Struct, frozen=True, kw_only=True):
     """The title of the baseline; null where there is none, or it does not have the query."""
     query: str
     text: str
+    answerable: bool = True
+    """False if the right answer is no answer, so that each hit is a mistake."""
     error: str
     """The error message if the system failed; otherwise empty."""
     milliseconds: Score

@@ -35,6 +35,8 @@ class TrendSetChange(Struct, frozen=True, kw_only=True):
 class TrendRun(_File, frozen=True, kw_only=True):
     """A run of a history."""
 
+    title: str
+    """The label of the run, or its system and commit."""
     queries: int
     failed: int
     measures: Mapping[str, float | None]
@@ -60,6 +62,8 @@ class TrendHistory(Struct, frozen=True, kw_only=True):
 class TrendOtherRun(_File, frozen=True, kw_only=True):
     """A run without a question of the golden set, which is not scored."""
 
+    title: str
+    """The label of the run, or its system and commit."""
     queries: int
     golden: Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from karat import golden as sets
 from karat.core import Document, GoldenSet, InputError
-from karat.files import access_file
+from karat.files import read_bytes
 
 _EXAMPLE = {
     "breakfast": "Breakfast is served from seven to ten. It costs twelve euros for guests.",
@@ -67,12 +67,12 @@ def make_starter(path: Path, name: str) -> Starter:
             source=str(path),
             hint=f"write a few of {sets.SHORTEST_QUERY} to {sets.LONGEST_QUERY} characters, or name other documents",
         )
-    asked = {judgment.target.document for judgment in golden.judgments}
+    targets = {judgment.target.document for judgment in golden.judgments}
     few = len(documents) <= _MOST
-    silent = [document.id for document in documents if document.id not in asked] if few else []
+    silent = [document.id for document in documents if document.id not in targets] if few else []
     long = [document.id for document in documents if len(document.text) > _LONG]
     notes = [*reading.notes()]
-    notes += [] if few else [f"{len(asked):,} of {len(documents):,} documents are asked for"]
+    notes += [] if few else [f"{len(targets):,} of {len(documents):,} documents are asked for"]
     notes += [f"no sentence to ask for in {_list_some(silent)}"] if silent else []
     notes += [f"very long, and slow to index: {_list_some(long)}"] if long else []
     return Starter(golden=golden, notes=tuple(notes))
@@ -116,4 +116,4 @@ def is_same_set(golden: GoldenSet, folder: Path) -> bool:
 
 
 def _bytes(file: Path) -> bytes | None:
-    return access_file(str(file), file.read_bytes).replace(b"\r\n", b"\n") if file.is_file() else None
+    return read_bytes(file).replace(b"\r\n", b"\n") if file.is_file() else None

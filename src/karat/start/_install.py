@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from karat.core import UsageError
+from karat.net import find_requirement, format_extras
 from karat.start._repository import Repository
 
 _VERSION = re.compile(r"[0-9][\w.!+*]*")
-_NAMED = re.compile(r"karat(?![\w.-])\s*(?:\[(?P<extras>[\w\s,.-]*)\])?\s*(?P<rest>(?:@|[=<>~!]=?).*)?", re.IGNORECASE)
-_COMMENT = re.compile(r"(?:^|\s)#.*|\s--.*|\s+;.*|\\$")
+_NAMED = re.compile(
+    r"karat(?![\w.-])\s*+(?:\[(?P<extras>[\w\s,.-]*)\])?\s*+(?P<rest>(?:@|[=<>~!]=?).*)?", re.IGNORECASE
+)
+_COMMENT = re.compile(r"(?:^|\s)#.*|\s--.*|(?<!\s)\s++;.*|\\$")
 # A name, the egg of an address, the file of a release, or the last part of an address or a folder.
 _LISTED = re.compile(
     r"^karat(?![\w.-])|[#&]egg=karat(?![\w.-])|(?:^|[/\\ ])karat-[^/\\\s]*\.(?:whl|zip|tar\.gz)"
     r"|[/\\]karat(?:\.git)?[/\\]?(?:[@#\[\s]|$)",
     re.IGNORECASE,
 )
-_REMOTE = ("https://", "http://", "ssh://")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +57,12 @@ def _install_karat(
 ) -> tuple[str, tuple[str, ...]]:
     if listed:
         return _install_from_list(repository, listed, extra)
-    requirement = _parse_spec(spec, extra) if spec else _find_declared(repository, needs, extra) or find_origin(extra)
+    requirement = (
+        _parse_spec(spec, extra) if spec else _find_declared(repository, needs, extra) or find_requirement(extra)
+    )
     if requirement:
         return f"python -m pip install {shlex.quote(requirement)}", ()
-    example = f'python -m pip install "karat{_extras((), extra)} @ git+https://..."'
+    example = f'python -m pip install "karat{format_extras([extra])} @ git+https://..."'
     line = f"echo 'karat is not on a package index yet. Replace this line, for instance by {example}' >&2; exit 1"
     return line, (
         "karat is not on a package index yet. Pass --karat PATH_OR_URL, or edit the install line of the workflow.",
@@ -121,37 +123,6 @@ def _dependencies(project: dict[str, Any]) -> Iterator[str]:
         yield from (line for line in (group if isinstance(group, list) else ()) if isinstance(line, str))
 
 
-def find_origin(extra: str = "") -> str:
-    """Return the requirement with which pip installs the karat that runs here; empty if CI cannot get it.
-
-    pip and other installers record where a package came from, unless it came from an index.
-    """
-    try:
-        package = distribution("karat")
-    except PackageNotFoundError:
-        return ""
-    record = package.read_text("direct_url.json")
-    if record is None:
-        return f"karat{_extras((), extra)}=={package.version}" if package.read_text("INSTALLER") else ""
-    try:
-        address = _address(json.loads(record))
-    except (ValueError, AttributeError, KeyError, TypeError):  # not in the format of PEP 610
-        return ""
-    usable = address.isprintable() and not re.search(r"[\s$]", address)
-    return f"karat{_extras((), extra)} @ {address}" if address and usable else ""
-
-
-def _address(record: dict[str, Any]) -> str:
-    """Return the address of a package, with its commit; empty for one that was installed from this computer."""
-    if not record["url"].startswith(_REMOTE):
-        return ""
-    url, version = record["url"], record.get("vcs_info")
-    within = f"#subdirectory={record['subdirectory']}" if record.get("subdirectory") else ""
-    if version:
-        return f"{version['vcs']}+{url}@{version['commit_id']}{within}"
-    return f"{url}{within}" if record.get("archive_info") is not None else ""
-
-
 def _parse_requirement(line: str, extra: str) -> str | None:
     """Return a requirement of karat with an extra; None for a requirement of anything else.
 
@@ -163,12 +134,7 @@ def _parse_requirement(line: str, extra: str) -> str | None:
     if not match:
         return None
     rest = match["rest"] or ""
-    return f"karat{_extras((match['extras'] or '').split(','), extra)}{' ' if rest[:1] == '@' else ''}{rest}"
-
-
-def _extras(listed: Iterable[str], extra: str) -> str:
-    names = dict.fromkeys(name.strip() for name in (*listed, extra) if name.strip())
-    return f"[{','.join(names)}]" if names else ""
+    return f"karat{format_extras([*(match['extras'] or '').split(','), extra])}{' ' if rest[:1] == '@' else ''}{rest}"
 
 
 def _parse_spec(spec: str, extra: str) -> str:
@@ -183,12 +149,12 @@ def _parse_spec(spec: str, extra: str) -> str:
     if "${" in spec:
         raise UsageError(f"--karat {spec!r}: pip replaces variables only in a requirements.txt; write karat there")
     if _VERSION.fullmatch(spec):
-        return f"karat{_extras((), extra)}=={spec}"
+        return f"karat{format_extras([extra])}=={spec}"
     requirement = _parse_requirement(spec, extra)
     if requirement:
         return requirement
     if "://" in spec:
-        return f"karat{_extras((), extra)} @ {spec}"
+        return f"karat{format_extras([extra])} @ {spec}"
     if "/" in spec or spec.endswith((".whl", ".tar.gz", ".zip")):
-        return spec if spec.endswith("]") else f"{spec}{_extras((), extra)}"
+        return spec if spec.endswith("]") else f"{spec}{format_extras([extra])}"
     raise UsageError(f"--karat {spec!r}: write a version, a requirement such as karat>=1, a wheel, or git+https://...")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from typing import Literal, get_args
 
 from karat.config import Config, read_config
 from karat.core import InputError, UsageError
+from karat.files import parse_toml
 from karat.start._golden import Starter, has_documents, make_example, make_starter
 from karat.start._install import Install, plan_install
 from karat.start._repository import Repository
@@ -155,8 +155,8 @@ def _find_existing(folder: Path) -> _Existing:
 
 def _has_table(path: Path) -> bool:
     try:
-        return bool(tomllib.loads(read_text(path) or "").get("tool", {}).get("karat"))
-    except (tomllib.TOMLDecodeError, AttributeError):  # it configures nothing
+        return bool(parse_toml(read_text(path) or "", str(path)).get("tool", {}).get("karat"))
+    except (InputError, AttributeError):  # it configures nothing
         return False
 
 
@@ -199,15 +199,13 @@ def _config(start: Start, *, refers: bool) -> str:
     if refers and start.documents is not None:
         relative = os.path.relpath(start.documents.resolve(), start.folder.resolve())
         documents = f"documents = {json.dumps(Path(relative).as_posix(), ensure_ascii=False)}\n"
-    moving = "# Documents change every day: a run on changed ones is compared all the same, with a caveat.\n"
-    may_change = f"{moving}documents_may_change = true\n" if documents else ""
     system = (
         f"# Your retriever; it must know the documents by the ids in golden/judgments.jsonl.\n"
         f"system = {json.dumps(start.system, ensure_ascii=False)}\n"
         if start.system
         else ""
     )
-    pipeline = "" if start.system else "\n[pipeline]\nlexical = true\ndense = true # needs karat[dense]\n"
+    pipeline = "" if start.system else "\n[pipeline]\nlexical = true\ndense = true # needs karat's extra dense\n"
     return (
         "# What karat measures here, and what must hold; docs/eval.md and docs/gate.md of karat list every key.\n"
         f'[golden]\npath = "golden"\n{documents}{pipeline}\n[eval]\n{system}k = 10\n'
@@ -219,7 +217,6 @@ def _config(start: Start, *, refers: bool) -> str:
         '# If the queries are too few to tell: "pass" warns (pull requests), "fail" exits with 4 (releases).\n'
         f'on_inconclusive = "{start.on_inconclusive}"\n'
         '# baseline = "baseline.json" # uncomment once it is recorded: then the gate fails if it is missing\n'
-        f"{may_change}"
         '# must_pass = ["a query\'s id"]\n'
     )
 

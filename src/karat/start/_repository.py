@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from karat.core import InputError
-from karat.files import decode, read_bytes
+from karat.files import decode, parse_toml, read_bytes
 
 _USUAL = ("main", "master")
+_REMARK = re.compile(r"(?:^|\s)#.*")
+_REFERENCE = re.compile(r"(?:-r|--requirement)[\s=]*+(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,21 @@ class Repository:
         names = (self.relative(path) for path in files if path.is_file() and _has_requirements(path))
         return list(dict.fromkeys(name for name in names if name is not None))
 
-    def read_requirements(self, name: str, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Yield the lines of a requirements.txt, without comments, and those of the lists that it refers to."""
-        for line in _text(self.root / name).splitlines():
-            bare = re.sub(r"(?:^|\s)#.*", "", line).strip()
-            yield bare
-            other = re.fullmatch(r"(?:-r|--requirement)[\s=]*(\S+)", bare)
-            path = self.relative((self.root / name).parent / other[1]) if other else None
-            if path and path not in seen:
-                yield from self.read_requirements(path, seen | {name, path})
+    def read_requirements(self, name: str) -> Iterator[str]:
+        """Yield the lines of a requirements.txt, without comments, and those of the lists that it refers to.
+
+        Each list is read once, even if lists refer to each other.
+        """
+        names, seen = [name], {name}
+        for place in names:  # which grows
+            for line in _text(self.root / place).splitlines():
+                bare = _REMARK.sub("", line).strip()
+                yield bare
+                other = _REFERENCE.fullmatch(bare)
+                path = self.relative((self.root / place).parent / other[1]) if other else None
+                if path and path not in seen:
+                    names.append(path)
+                    seen.add(path)
 
     def read_table(self, name: str) -> dict[str, Any]:
         """Return the contents of a TOML file; empty if it is something else, or cannot be read."""
@@ -95,6 +102,6 @@ def _text(path: Path) -> str:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(_text(path)) if path.suffix == ".toml" else {}
-    except tomllib.TOMLDecodeError:  # reported elsewhere, too
+        return parse_toml(_text(path), str(path)) if path.suffix == ".toml" else {}
+    except InputError:  # reported elsewhere, too
         return {}

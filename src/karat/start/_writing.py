@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from karat.core import InputError
-from karat.files import decode, lock_folder, read_bytes, write_file
+from karat.files import append_file, decode, lock_folder, read_bytes, write_file
 from karat.start._golden import Starter, is_same_set, write_set
 
 State = Literal["written", "extended", "same", "kept"]
@@ -91,12 +91,19 @@ def place_lines(path: Path, lines: Sequence[str]) -> FileResult:
                 raise OSError("is not a text file that can be read")
             end = "\r\n" if "\r\n" in existing else "\n"
             text = "".join(f"{line}{end}" for line in missing)
-            with path.open("ab") as file:
-                file.write(f"{end if existing and not existing.endswith(end) else ''}{text}".encode())
+            append_file(_follow(path), f"{end if existing and not existing.endswith(end) else ''}{text}".encode())
         except OSError as error:
             todo = f"add to {path.name}, each on a line of its own: {' '.join(missing or lines)}"
             return FileResult(path=path, state="kept", notes=(error.strerror or str(error),), todo=(todo,))
     return FileResult(path=path, state="extended", notes=tuple(f"+ {line}" for line in missing))
+
+
+def _follow(path: Path) -> Path:
+    """Return the file that a link leads to, or raise OSError if it leads out of the folder that the link is in."""
+    place = path.resolve()
+    if not place.is_relative_to(path.parent.resolve()):
+        raise OSError("is a link that leads out of its folder")
+    return place
 
 
 def _missing_lines(text: str, lines: Sequence[str]) -> list[str]:

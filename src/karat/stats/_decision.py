@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from karat.core import UsageError
 from karat.stats._evidence import DropRule, Evidence, PairedScores, weigh
 from karat.stats._sample import TIE, Floats, pairs, sample
-from karat.stats._step_down import StepDown, sum_clusters, westfall_young
+from karat.stats._step_down import sum_clusters, westfall_young
 
 
 class Outcome(StrEnum):
@@ -39,7 +39,7 @@ class Verdict:
     outcome: Outcome
     reason: str
     adjusted: float | None = None
-    """The p-value for a drop, corrected for all measures of the gate."""
+    """The p-value for a drop, corrected for all measures of the gate; not corrected if a query of any was lost."""
     reachable: float | None = None
     """The adjusted p-value if every change had been a loss: no smaller one is possible with as many changes."""
     evidence: Evidence | None = None
@@ -64,6 +64,10 @@ def decide(
     marks a query that a measure is not defined for. The p-values are corrected by :func:`westfall_young`. A measure
     without any score fails.
 
+    No lost query makes a decision better. A drop is ruled out only if it is whatever the lost queries would have
+    scored. It is shown by the p-value of the measure by itself: that can only fall if a difference does, while the
+    corrected one also depends on the other measures, and could rise.
+
     >>> before, after = [1, 1, 0.5, 1, 1, 1, 0], [0.5, 0, 0.5, 0, 0.5, 0, 0]
     >>> [verdict.outcome.value for verdict in decide([(before, after), (before, before)], rng=np.random.default_rng(1))]
     ['fail', 'pass']
@@ -75,19 +79,23 @@ def decide(
     rows = [measure.differences() for measure in measures]
     scored = [i for i, row in enumerate(rows) if not np.isnan(row).all()]
     labels = None if clusters is None else list(clusters)
+    if labels is not None and any(measure.lost_now().any() for measure in measures):
+        raise UsageError("lost queries cannot be combined with clusters: average the queries of each cluster first")
     verdicts = [_NOTHING for _ in measures]
     if scored:
         table = _stack([rows[i] for i in scored])
         tests = westfall_young(table, rng=rng, resamples=rule.flips, alternative="less", clusters=labels)
+        lost = any(measures[i].lost_now().any() for i in scored)
+        p_values = tests.p if lost else tests.adjusted
         weighed = []
         for i, p in zip(scored, tests.p.tolist(), strict=True):
             present = ~np.isnan(rows[i])
             own_labels = None if labels is None else [labels[place] for place in np.flatnonzero(present)]
             differences = sample(rows[i][present], own_labels)
             weighed.append(weigh(measures[i], differences, p, rule))
-        reachable = _reach(table, weighed, tests, rng, labels)
-        for i, measure, adjusted, least in zip(scored, weighed, tests.adjusted.tolist(), reachable, strict=True):
-            verdicts[i] = _verdict(measure, adjusted, least)
+        reachable = _reach(table, weighed, p_values, rng, labels)
+        for i, measure, adjusted, least in zip(scored, weighed, p_values.tolist(), reachable, strict=True):
+            verdicts[i] = _verdict(measure, adjusted, least, corrected=not lost or len(scored) == 1)
     return tuple(verdicts)
 
 
@@ -105,7 +113,7 @@ def _stack(rows: Sequence[Floats]) -> Floats:
 def _reach(
     table: Floats,
     measures: Sequence[Evidence],
-    tests: StepDown,
+    p_values: Floats,
     rng: np.random.Generator,
     labels: Sequence[object] | None,
 ) -> list[float]:
@@ -114,29 +122,32 @@ def _reach(
     Where the data reach the level, or nothing changed, this is not computed: it is the p-value that was found.
     """
     alpha, flips = measures[0].rule.alpha, measures[0].rule.flips
-    found: list[float] = tests.adjusted.tolist()
-    if all(p <= alpha or not measure.changed for p, measure in zip(found, measures, strict=True)):
-        return found
+    observed: list[float] = p_values.tolist()
+    if all(p <= alpha or not measure.changed for p, measure in zip(observed, measures, strict=True)):
+        return observed
     lost = -np.abs(table if labels is None else sum_clusters(table, labels))
     best = westfall_young(lost, rng=rng, resamples=flips, alternative="less").adjusted
-    return np.minimum(best, tests.adjusted).tolist()  # type: ignore[no-any-return]
+    return np.minimum(best, p_values).tolist()  # type: ignore[no-any-return]
 
 
-def _verdict(measure: Evidence, adjusted: float, reachable: float) -> Verdict:
-    outcome, reason = _judge(measure, adjusted, reachable)
+def _verdict(measure: Evidence, adjusted: float, reachable: float, *, corrected: bool) -> Verdict:
+    outcome, reason = _conclude(measure, adjusted, reachable, "" if corrected else ", not corrected: answers were lost")
     return Verdict(outcome=outcome, reason=reason, adjusted=adjusted, reachable=reachable, evidence=measure)
 
 
-def _judge(measure: Evidence, adjusted: float, reachable: float) -> tuple[Outcome, str]:
-    margin, p = f"{measure.margin:.3g}", f"one-sided p = {adjusted:.3g}"
+def _conclude(measure: Evidence, adjusted: float, reachable: float, note: str) -> tuple[Outcome, str]:
+    margin, p = f"{measure.margin:.3g}", f"one-sided p = {adjusted:.3g}{note}"
     many = f"{measure.n} queries" if measure.clusters is None else f"{measure.clusters} clusters"
-    if measure.changed == 0:
+    if measure.changed == 0 and not measure.lost:
         return Outcome.PASS, f"none of {many} changed"
     if measure.dropped and adjusted <= measure.rule.alpha:
         return Outcome.FAIL, f"dropped by {-measure.difference:.3g}, more than {margin} ({p})"
     if measure.ruled_out:
         largest = max(-(measure.low or 0.0), 0.0)
-        return Outcome.PASS, f"a drop by more than {margin} is ruled out: it is at most {largest:.3g}"
+        return (
+            Outcome.PASS,
+            f"a drop by more than {margin} is ruled out{_whatever(measure)}: it is at most {largest:.3g}",
+        )
     if reachable > measure.rule.alpha:
         least = f"p cannot be below {reachable:.2g}, and {measure.rule.alpha:g} is needed"
         return (
@@ -153,9 +164,19 @@ def _describe_drop(measure: Evidence) -> str:
     """Return how the mean moved, and how large the true drop could be."""
     moved = f"{'rose' if measure.difference > 0 else 'dropped'} by {abs(measure.difference):.3g}"
     moved = moved if abs(measure.difference) > TIE else "did not move"
+    if measure.low is None and measure.units > 1:
+        return f"the mean {moved}, and nobody knows what the {_count_lost(measure)} would have scored"
     if measure.low is None:
         return f"the mean {moved}, and one query or cluster does not show how large the drop is"
-    return f"the mean {moved}, and the drop could be as large as {-measure.low:.3g}"
+    return f"the mean {moved}, and the drop could be as large as {-measure.low:.3g}{_whatever(measure)}"
+
+
+def _whatever(measure: Evidence) -> str:
+    return f", whatever the {_count_lost(measure)} would have scored" if measure.lost else ""
+
+
+def _count_lost(measure: Evidence) -> str:
+    return f"{measure.lost:,} lost {'query' if measure.lost == 1 else 'queries'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from karat.core import LOWEST_FOR_GEOMETRIC_MEAN, UsageError, average, did_you_mean
+from karat.stats._lost import find_worst_case
 from karat.stats._paired import bounds
 from karat.stats._permutation import permutation
 from karat.stats._power import LEAST_ALPHA, sample_size
@@ -85,6 +86,9 @@ class PairedScores:
     candidate: ArrayLike
     lower_is_better: bool = False
     scale: Scale = "mean"
+    lost: ArrayLike | None = None
+    """Which queries have no answer in the candidate and one in the baseline. Their score there is the worst possible,
+    and what it would have been is not known."""
 
     def __post_init__(self) -> None:
         if self.scale not in get_args(Scale):
@@ -102,6 +106,28 @@ class PairedScores:
             before, after = (np.log(np.maximum(values, LOWEST_FOR_GEOMETRIC_MEAN)) for values in (before, after))
         change = before - after if self.lower_is_better else after - before
         return np.where(np.abs(change) <= TIE, 0.0, change)
+
+    def lost_now(self) -> NDArray[np.bool_]:
+        """Return which of the queries that have a score are lost."""
+        before, _ = self._arrays()
+        lost = np.zeros(len(before), bool) if self.lost is None else np.asarray(self.lost, bool)
+        return lost[~np.isnan(before)]
+
+    def spread_lost(self, differences: Sample, alpha: float) -> Sample | None:
+        """Return the differences with those of the lost queries as they make the lower bound lowest.
+
+        It is None if scores leave [0, 1], so that nobody knows how good the lost ones could have been.
+        """
+        lost, (before, after) = self.lost_now(), self.scored()
+        if not lost.any():
+            return differences
+        if before.min() < 0 or max(before.max(), after.max()) > 1 or after.min() < 0:
+            return None
+        ends = [
+            PairedScores(before, np.full(len(before), end), self.lower_is_better, self.scale).differences()
+            for end in ((1.0, 0.0) if self.lower_is_better else (0.0, 1.0))
+        ]
+        return find_worst_case(differences.values, lost, ends[0], ends[1], alpha)
 
     def scored(self) -> tuple[Floats, Floats]:
         """Return the scores of the queries that have one."""
@@ -133,7 +159,8 @@ class Evidence:
     p: float
     """The p-value of the one-sided sign-flip test for a drop."""
     low: float | None
-    """The lower bound of the difference; None for a single query or cluster, which has no spread."""
+    """The lower bound of the difference, whatever the lost queries would have scored; None for a single query or
+    cluster, which has no spread, and if the lost queries could have had any score."""
     shift: float
     """The mean difference on the scale of the test: ``difference``, or the mean difference of logarithms."""
     tolerance: float
@@ -142,6 +169,10 @@ class Evidence:
     """The standard deviation of the differences, on the scale of the test; with clusters, that of independent queries
     with the same error."""
     rule: DropRule
+    lost: int = 0
+    """The number of lost queries."""
+    worst: tuple[float, float | None] = (0.0, None)
+    """The mean and standard deviation of the differences that ``low`` is computed from."""
 
     @property
     def units(self) -> int:
@@ -156,6 +187,8 @@ class Evidence:
     @property
     def ruled_out(self) -> bool:
         """Whether a drop by more than the margin is ruled out."""
+        if self.lost:
+            return self.low is not None and self.low > -self.margin + TIE
         return self.changed == 0 or (self.low is not None and self.low > -self.margin)
 
     @property
@@ -168,14 +201,15 @@ class Evidence:
         >>> round(weighed.p_worse, 3), weighed.ruled_out
         (0.664, False)
         """
-        if self.changed == 0:
+        mean, sd = self.worst
+        if self.changed == 0 and not self.lost:
             return 0.0
-        if self.sd is None:
+        if sd is None:
             return 1.0
-        distance = self.shift + self.tolerance
-        if not self.sd:
+        distance = mean + self.tolerance
+        if not sd:
             return 0.0 if distance > 0 else 1.0
-        return above(distance / (self.sd / math.sqrt(self.n)), self.units - 1)
+        return above(distance / (sd / math.sqrt(self.n)), self.units - 1)
 
     @property
     def needed(self) -> int | None:
@@ -223,7 +257,8 @@ def weigh(pair: PairedScores, differences: Sample, p: float, rule: DropRule) -> 
     before, after = pair.scored()
     was, now = average(before, pair.scale), average(after, pair.scale)
     margin = rule.margin(was, lower_is_better=pair.lower_is_better)
-    bound = bounds(differences, rule.alpha)[0]
+    worst = pair.spread_lost(differences, rule.alpha)
+    bound = None if worst is None else bounds(worst, rule.alpha)[0]
     logs = pair.scale == "geometric"
     return Evidence(
         n=differences.n,
@@ -239,4 +274,6 @@ def weigh(pair: PairedScores, differences: Sample, p: float, rule: DropRule) -> 
         tolerance=-math.log1p(-margin / was) if logs else margin,
         sd=differences.sd,
         rule=rule,
+        lost=int(pair.lost_now().sum()),
+        worst=(0.0, None) if worst is None else (worst.mean, worst.sd),
     )

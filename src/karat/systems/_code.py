@@ -17,6 +17,9 @@ from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
+from karat.core import InputError
+from karat.files import read_bytes
+
 _MOST = 1000  # files that are read
 _LARGEST = 5_000_000  # bytes of a file whose imports are read
 _IMPORTERS = ("import_module", "__import__")
@@ -160,6 +163,6 @@ def _is_own(path: Path) -> bool:
 def _read(path: Path) -> bytes:
     """Return the content of a file with the line ends of Unix, which git may change at a checkout."""
     try:
-        return path.read_bytes().replace(b"\r\n", b"\n")
-    except OSError:
+        return read_bytes(path).replace(b"\r\n", b"\n")
+    except InputError:
         return b""

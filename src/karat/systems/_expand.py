@@ -13,15 +13,15 @@ from karat.systems.index import LexicalIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
+class QueryExpansion:
     """RM3: the query's own words, mixed with frequent words of its first hits.
 
     With the first hits d of the query, weighted by their scores, a word w has the weight
 
-        original * tf(w, query) / |query| + (1 - original) * P(w | feedback)
-        P(w | feedback) = sum over d of score(d) / sum of scores * tf(w, d) / |d|
+        original * tf(w, query) / |query| + (1 - original) * P(w | hits)
+        P(w | hits) = sum over d of score(d) / sum of scores * tf(w, d) / |d|
 
-    where only the ``terms`` highest P(w | feedback) are kept, and scaled to a sum of 1 (Lavrenko & Croft 2001;
+    where only the ``terms`` highest P(w | hits) are kept, and scaled to a sum of 1 (Lavrenko & Croft 2001;
     Abdul-Jaleel et al. 2004; defaults as in Anserini). It helps if the first hits are right, and harms if they are not,
     so it is off by default.
     """
@@ -35,7 +35,7 @@ class Feedback:
 
     def __post_init__(self) -> None:
         if self.hits < 1 or self.terms < 1:
-            raise UsageError(f"hits={self.hits}, terms={self.terms}; feedback needs at least one of each")
+            raise UsageError(f"hits={self.hits}, terms={self.terms}; expansion needs at least one of each")
         if not 0 <= self.original <= 1:
             raise UsageError(f"original={self.original}; choose a share from 0 to 1")
 
@@ -46,18 +46,18 @@ class Feedback:
     def weights(self, query: Sequence[str], hits: Sequence[tuple[Sequence[str], float]]) -> dict[str, float]:
         """Return the words to search for with their weights, from the words of the query and of its scored hits.
 
-        >>> weights = Feedback(terms=1).weights(["pool"], [(["pool", "sauna", "sauna"], 2.0), (["sauna"], 2.0)])
+        >>> weights = QueryExpansion(terms=1).weights(["pool"], [(["pool", "sauna", "sauna"], 2.0), (["sauna"], 2.0)])
         >>> weights
         {'pool': 0.5, 'sauna': 0.5}
         """
-        feedback = _feedback([(words, score) for words, score in hits[: self.hits] if words and score > 0])
-        if not query or not feedback:
+        model = _relevance_model([(words, score) for words, score in hits[: self.hits] if words and score > 0])
+        if not query or not model:
             return {word: float(n) for word, n in Counter(query).items()}
-        terms = sorted(feedback, key=lambda word: (-feedback[word], word))[: self.terms]
-        total = math.fsum(feedback[word] for word in terms)
+        terms = sorted(model, key=lambda word: (-model[word], word))[: self.terms]
+        total = math.fsum(model[word] for word in terms)
         weights = {word: self.original * n / len(query) for word, n in Counter(query).items()}
         for word in terms:
-            weights[word] = weights.get(word, 0.0) + (1 - self.original) * feedback[word] / total
+            weights[word] = weights.get(word, 0.0) + (1 - self.original) * model[word] / total
         return weights
 
     def search(self, index: LexicalIndex, text: Callable[[int], str], query: str, k: int) -> list[tuple[int, float]]:
@@ -68,7 +68,7 @@ class Feedback:
         return index.search_words(self.weights(words(query), hits), k)
 
 
-def _feedback(hits: Sequence[tuple[Sequence[str], float]]) -> dict[str, float]:
+def _relevance_model(hits: Sequence[tuple[Sequence[str], float]]) -> dict[str, float]:
     total = math.fsum(score for _, score in hits)
     weights: dict[str, float] = {}
     for words, score in hits:

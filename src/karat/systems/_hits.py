@@ -10,8 +10,8 @@ from itertools import islice
 from operator import index
 from typing import Any
 
-from karat.core import Hit, KaratError, Place, Span, SystemFailed, check_id, shorten
-from karat.net import describe_error
+from karat.core import Hit, KaratError, Place, Span, SystemFailed, check_id, make_hit, shorten
+from karat.net import describe_error, hide_secrets
 
 _FIELDS = tuple(field.name for field in fields(Hit))
 _TEXTS = ("document", "section", "block", "type", "content", "source_hash", "tenant", "locator")
@@ -45,7 +45,7 @@ class TenantMixed(SystemFailed):
     """A hit belongs to another tenant, which voids the whole run."""
 
 
-def read_hits(answer: object, k: int, tenant: str = "") -> tuple[Hit, ...]:
+def read_hits(result: object, k: int, tenant: str = "") -> tuple[Hit, ...]:
     """Return the first k hits of an answer; raise SystemFailed if it is not a list of hits.
 
     A hit is a ``Hit``, an object or a mapping with ``id`` or ``document``, a pair of id and score, or an id. The order
@@ -54,11 +54,11 @@ def read_hits(answer: object, k: int, tenant: str = "") -> tuple[Hit, ...]:
     >>> [(hit.document, hit.score) for hit in read_hits([{"document": "wifi"}, ("pool", 0.5)], 10)]
     [('wifi', 2.0), ('pool', 0.5)]
     """
-    if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
-        raise SystemFailed(f"the system returned {shorten(answer)}, not a list of hits")
-    if isinstance(answer, Set):
-        raise SystemFailed(f"the system returned {shorten(answer)}, a set, which has no order; return a list")
-    items = list(islice(answer, k))
+    if isinstance(result, str | bytes | Mapping) or not isinstance(result, Iterable):
+        raise SystemFailed(f"the system returned {shorten(result)}, not a list of hits")
+    if isinstance(result, Set):
+        raise SystemFailed(f"the system returned {shorten(result)}, a set, which has no order; return a list")
+    items = list(islice(result, k))
     if tenant:
         _refuse_other_tenants(items, tenant)
     return tuple(_read_hit(item, rank, len(items)) for rank, item in enumerate(items, 1))
@@ -77,6 +77,8 @@ def _refuse_other_tenants(items: Sequence[object], tenant: str) -> None:
 def _read_hit(item: object, rank: int, count: int) -> Hit:
     fallback = float(count - rank + 1)
     try:
+        if type(item) is str:
+            return make_hit(check_id(item, ""), fallback)
         if isinstance(item, Hit):
             return _check(item)
         if isinstance(item, Mapping) and item.get("score", 0.0) is None:
@@ -84,13 +86,13 @@ def _read_hit(item: object, rank: int, count: int) -> Hit:
         if isinstance(item, Mapping) or _has_id(item):
             return _check(_from_record(_getter(item), fallback))
         if isinstance(item, tuple | list) and len(item) == 2:
-            return Hit(check_id(item[0], ""), _number(item[1], "score"))
+            return make_hit(check_id(item[0], ""), _number(item[1], "score"))
         if isinstance(item, str | bytes | int | float | tuple | list | None) or hasattr(item, "__index__"):
             return Hit(check_id(item, ""), fallback)
         raise ValueError("it has neither an id nor a document")
     except Exception as error:
         message = str(error) if isinstance(error, TypeError | ValueError | KaratError) else describe_error(error)
-        raise SystemFailed(f"hit {rank} is {shorten(item)}: {message}") from error
+        raise SystemFailed(hide_secrets(f"hit {rank} is {shorten(item)}: {message}")) from error
 
 
 def _has_id(item: object) -> bool:

@@ -9,14 +9,14 @@ from typing import Any, Literal
 from karat.core import UsageError
 from karat.net import require_package
 
-INSTALL = "'karat[sentence-transformers]'"
+EXTRA = "sentence-transformers"
 
 
 def load_local_model(
     kind: Literal["SentenceTransformer", "CrossEncoder"], model: str, purpose: str, **options: Any
 ) -> Any:
     """Load a model from a folder or from the cache of Hugging Face; ``purpose`` names in messages what needs it."""
-    library = require_package("sentence_transformers", install=INSTALL, purpose=purpose)
+    library = require_package("sentence_transformers", extra=EXTRA, purpose=purpose)
     try:
         with _offline():
             return getattr(library, kind)(model, local_files_only=True, **options)
@@ -29,7 +29,7 @@ def load_local_model(
 @contextmanager
 def _offline() -> Iterator[None]:
     """Keep Hugging Face's client from using the network, which it does even if all files are local."""
-    constants = require_package("huggingface_hub.constants", install=INSTALL, purpose="sentence-transformers")
+    constants = require_package("huggingface_hub.constants", extra=EXTRA, purpose="sentence-transformers")
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = True  # the environment variable is read only when the package is imported
     try:

@@ -12,7 +12,7 @@ import numpy as np
 
 from karat.core import Document, Hit, InputError, Place, UsageError, did_you_mean, shorten
 from karat.systems._chunk import Chunk
-from karat.systems._expand import Feedback
+from karat.systems._expand import QueryExpansion
 from karat.systems._fuse import Fusion, find_places, minmax
 from karat.systems._hits import Retrieved
 from karat.systems._kept_chunks import Chunks, fingerprint_chunks
@@ -77,7 +77,7 @@ class Pipeline:
                     f"{did_you_mean(channel, _CHANNELS) or '; there are ' + ' and '.join(_CHANNELS)}"
                 )
         self._lexical = build_stage(Lexical, self.stages.lexical, "lexical")
-        self._expand = build_stage(Feedback, self.stages.expand, "expand")
+        self._expand = build_stage(QueryExpansion, self.stages.expand, "expand")
         self._dense = build_stage(Dense, True if self.stages.dense is None else self.stages.dense, "dense")
         self._variety = build_stage(Variety, self.stages.mmr, "mmr")
         self._reranking = self._make_reranking()

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from karat.core import Document, KaratError, SystemFailed, UsageError, check_id, shorten
-from karat.net import describe_error, resolve
+from karat.net import describe_error, hide_secrets, resolve
 from karat.systems._code import hash_code
 
 
@@ -91,7 +91,8 @@ def adapt(
         )
     passed = {**(parameters or {}), **({"company_id": tenant} if tenant else {})}
     _check_signature(retrieve, {"query": "", "k": 10}, passed)
-    label = name or str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)
+    own = str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)
+    label = name or hide_secrets(own)
     return System(
         name=label,
         retrieve=_pass(retrieve, passed),
@@ -166,12 +167,15 @@ def _has_parameter(function: Callable[..., Any], name: str) -> bool:
 
 @contextmanager
 def failing_as(message: str) -> Iterator[None]:
-    """Turn whatever a system raises into SystemFailed; SystemExit too, which would end karat with its exit code."""
+    """Turn whatever a system raises into SystemFailed; SystemExit too, which would end karat with its exit code.
+
+    Only Ctrl-C stays what it is.
+    """
     try:
         yield
-    except KaratError:
+    except (KaratError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise SystemFailed(f"{message}: {describe_error(error)}") from error
 
 

@@ -8,7 +8,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from karat.core import UsageError, did_you_mean, shorten
+from karat.core import UsageError, did_you_mean
+from karat.net import show_setting
 
 Stage = TypeVar("Stage")
 Choice = bool | Mapping[str, Any]
@@ -91,7 +92,7 @@ def build(kind: type[Stage], table: Mapping[str, Any], name: str) -> Stage:
     hints = get_type_hints(kind)
     for key, value in table.items():
         if not _fits(value, hints[key]):
-            raise UsageError(f"[{name}] {key} = {shorten(value)} is of the wrong type")
+            raise UsageError(f"[{name}] {key} = {show_setting(key, value)} is of the wrong type")
     return kind(**table)
 
 

@@ -76,6 +76,7 @@ def broken(value: Any, draw: st.DrawFn, format: str) -> Any:
     return {**value, at: broken(value[at], draw, format)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", KEYS)
 @given(data=st.data())
 @settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -107,8 +107,8 @@ def test_what_a_system_did_is_no_gold(tmp_path: Path) -> None:
 
 def test_legacy_contexts_are_gold_only_without_an_answer(tmp_path: Path) -> None:
     """The old test set generator wrote what a question was made of; with an answer, it is what was retrieved."""
-    made = {"question": "a?", "contexts": ["x"], "ground_truth": "t", "evolution_type": "simple", "episode_done": True}
-    result = golden.read(write_json(tmp_path / "made.json", [made]))
+    row = {"question": "a?", "contexts": ["x"], "ground_truth": "t", "evolution_type": "simple", "episode_done": True}
+    result = golden.read(write_json(tmp_path / "made.json", [row]))
     assert [document.text for document in result.documents] == ["x"]
     assert result.queries[0].type == "simple"
     assert result.queries[0].metadata == {"episode_done": True}

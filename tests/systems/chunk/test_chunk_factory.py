@@ -72,15 +72,17 @@ def test_mistakes(config: Any, message: str) -> None:
 @pytest.mark.parametrize("name", CHUNKERS)
 def test_descriptions_hold_every_option(name: str) -> None:
     """A description is plain data with each option, the tokeniser and the normaliser; another option, another one."""
-    made = CHUNKERS[name]()
-    told = made.describe()
-    assert json.loads(json.dumps(told)) == told
-    assert told["chunker"] == name
-    assert told["normaliser"] == "karat-1"
-    assert set(told) == {"chunker", "version", "normaliser", *(field.name for field in fields(made))}
-    assert make_chunker({"name": name, "context": "title"}).describe() != told
-    known = {key: value for key, value in told.items() if key not in ("chunker", "version", "normaliser", "tokens")}
-    assert make_chunker({"name": name, **known}) == made
+    chunker = CHUNKERS[name]()
+    description = chunker.describe()
+    assert json.loads(json.dumps(description)) == description
+    assert description["chunker"] == name
+    assert description["normaliser"] == "karat-1"
+    assert set(description) == {"chunker", "version", "normaliser", *(field.name for field in fields(chunker))}
+    assert make_chunker({"name": name, "context": "title"}).describe() != description
+    known = {
+        key: value for key, value in description.items() if key not in ("chunker", "version", "normaliser", "tokens")
+    }
+    assert make_chunker({"name": name, **known}) == chunker
 
 
 def test_chunkers_are_values() -> None:

@@ -40,8 +40,8 @@ class Bytes:
     name = "bytes"
 
     def __call__(self, text: str) -> list[tuple[int, int]]:
-        found = [(at + character.isspace(), at + 1) for at, character in enumerate(text) for _ in character.encode()]
-        return [(0, 0), *found, (0, 0)]
+        places = [(at + character.isspace(), at + 1) for at, character in enumerate(text) for _ in character.encode()]
+        return [(0, 0), *places, (0, 0)]
 
 
 @st.composite
@@ -65,7 +65,7 @@ thorough = settings(max_examples=600, deadline=None, derandomize=True)
 
 
 def bodies(document: Document, chunks: Sequence[Chunk]) -> list[str]:
-    """Give the text of each span; an error where one cuts through a character."""
+    """Return the text of each span; an error where one cuts through a character."""
     data = canonical(document.text).encode()
     return [data[chunk.span.start : chunk.span.end].decode() for chunk in chunks]
 
@@ -76,8 +76,8 @@ def test_the_strategies_reach_all_chunkers() -> None:
 
     @settings(max_examples=200, derandomize=True, deadline=None)
     @given(chunkers())
-    def look(made: Chunker) -> None:
-        seen.add(type(made))
+    def look(chunker: Chunker) -> None:
+        seen.add(type(chunker))
 
     look()
     assert seen == {Whole, Fixed, Sentence, Recursive, Heading, Blocks}
@@ -86,11 +86,11 @@ def test_the_strategies_reach_all_chunkers() -> None:
 @thorough
 @given(chunkers(), DOCUMENTS)
 @example(Fixed(size=1, overlap=0), Document(id="d", text="👩\u200d👩\u200d👧\r\n\r\nq\u0301"))
-def test_nothing_is_left_out(made: Chunker, document: Document) -> None:
+def test_nothing_is_left_out(chunker: Chunker, document: Document) -> None:
     """Every byte of the canonical text that is not white space is in a chunk."""
     text = canonical(document.text)
     held = set()
-    for chunk in made(document):
+    for chunk in chunker(document):
         held |= set(range(chunk.span.start, chunk.span.end))
     at = 0
     for character in text:
@@ -101,9 +101,9 @@ def test_nothing_is_left_out(made: Chunker, document: Document) -> None:
 
 @thorough
 @given(chunkers(), DOCUMENTS)
-def test_a_chunk_is_its_span(made: Chunker, document: Document) -> None:
+def test_a_chunk_is_its_span(chunker: Chunker, document: Document) -> None:
     """A chunk's text is the text of its span, with at most one line before it; ids count; spans hold no loose ends."""
-    chunks = made(document)
+    chunks = chunker(document)
     for number, (chunk, body) in enumerate(zip(chunks, bodies(document, chunks), strict=True)):
         assert (chunk.id, chunk.document) == (f"{document.id}:chunk:{number}", document.id)
         if not body:  # a document that has only a title
@@ -114,53 +114,53 @@ def test_a_chunk_is_its_span(made: Chunker, document: Document) -> None:
         line, rest = chunk.text[: -len(body)], chunk.text[-len(body) :]
         assert rest == body
         assert line == "" or (line.endswith("\n") and line.count("\n") == 1 and line.strip())
-        assert line == "" or made.describe()["context"] != "none"
+        assert line == "" or chunker.describe()["context"] != "none"
 
 
 @thorough
 @given(chunkers(), DOCUMENTS)
-def test_chunks_stand_in_order(made: Chunker, document: Document) -> None:
+def test_chunks_stand_in_order(chunker: Chunker, document: Document) -> None:
     """Each chunk begins after the one before, and holds something that none before it holds."""
-    spans = [chunk.span for chunk in made(document)]
+    spans = [chunk.span for chunk in chunker(document)]
     assert all(a.start < b.start and a.end < b.end for a, b in pairwise(spans))
 
 
 @thorough
 @given(chunkers(), DOCUMENTS)
-def test_no_chunk_is_too_long(made: Chunker, document: Document) -> None:
+def test_no_chunk_is_too_long(chunker: Chunker, document: Document) -> None:
     """A chunk has at most as many tokens as it may have, its context included, and also when counted by itself."""
-    size = made.describe().get("size")
-    for chunk in made(document):
+    size = chunker.describe().get("size")
+    for chunk in chunker(document):
         assert size is None or len(WORDS(chunk.text)) <= size
 
 
 @thorough
 @given(chunkers(contexts=["none"]), DOCUMENTS)
-def test_overlap_is_at_most_what_was_asked(made: Chunker, document: Document) -> None:
+def test_overlap_is_at_most_what_was_asked(chunker: Chunker, document: Document) -> None:
     """Two neighbours share at most ``overlap`` tokens, and where there is no such option, nothing."""
     data = canonical(document.text).encode()
-    overlap = made.describe().get("overlap", 0)
-    for a, b in pairwise([chunk.span for chunk in made(document)]):
+    overlap = chunker.describe().get("overlap", 0)
+    for a, b in pairwise([chunk.span for chunk in chunker(document)]):
         shared = data[b.start : a.end].decode() if b.start < a.end else ""
         assert len(WORDS(shared)) <= overlap
 
 
 @thorough
 @given(chunkers(), DOCUMENTS)
-def test_letters_keep_their_marks(made: Chunker, document: Document) -> None:
+def test_letters_keep_their_marks(chunker: Chunker, document: Document) -> None:
     """No chunk begins with a mark of a letter, unless it has more of them than fit."""
     text = canonical(document.text)
-    for chunk, body in zip(made(document), bodies(document, made(document)), strict=True):
+    for chunk, body in zip(chunker(document), bodies(document, chunker(document)), strict=True):
         before = text.encode()[: chunk.span.start].decode()
         assert not (body and body[0] in "\u0301\u0338\ufe0f🏽" and before and before[-1].isalpha())
 
 
 @thorough
 @given(chunkers(), DOCUMENTS)
-def test_the_same_gives_the_same(made: Chunker, document: Document) -> None:
+def test_the_same_gives_the_same(chunker: Chunker, document: Document) -> None:
     """Twice the same document gives equal chunks, and so does its canonical text."""
     again = Document(id=document.id, text=canonical(document.text), title=document.title)
-    assert list(made(document)) == list(made(document)) == list(made(again))
+    assert list(chunker(document)) == list(chunker(document)) == list(chunker(again))
 
 
 @thorough
@@ -201,18 +201,18 @@ def test_sentences_against_a_naive_loop(sentences: list[str], data: st.DataObjec
     expected: list[list[str]] = []
     chunk: list[str] = []
     for sentence in sentences:
-        if sum(len(WORDS(one)) for one in [*chunk, sentence]) > size:
+        if sum(len(WORDS(part)) for part in [*chunk, sentence]) > size:
             expected.append(chunk)
             while chunk and (
-                sum(len(WORDS(one)) for one in chunk) > overlap
-                or sum(len(WORDS(one)) for one in [*chunk, sentence]) > size
+                sum(len(WORDS(part)) for part in chunk) > overlap
+                or sum(len(WORDS(part)) for part in [*chunk, sentence]) > size
             ):
                 chunk = chunk[1:]
         chunk = [*chunk, sentence]
     if chunk:
         expected.append(chunk)
-    found = Sentence(size=size, overlap=overlap)(Document(id="d", text="".join(sentences)))
-    assert [one.text for one in found] == ["".join(chunk).strip() for chunk in expected]
+    pieces = Sentence(size=size, overlap=overlap)(Document(id="d", text="".join(sentences)))
+    assert [part.text for part in pieces] == ["".join(chunk).strip() for chunk in expected]
 
 
 @thorough

@@ -46,7 +46,7 @@ def test_tokens_by_hand(text: str, expected: list[str]) -> None:
 
 def walked(text: str) -> list[tuple[int, int]]:
     """Find words and signs character by character, in a text of scripts with blanks and without emoji."""
-    found: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     in_word = False
     for at, character in enumerate(text):
         letter = character.isalnum() or character == "_"
@@ -54,15 +54,15 @@ def walked(text: str) -> list[tuple[int, int]]:
         if character.isspace():
             in_word = False
         elif (
-            (mark and found and found[-1][1] == at and at - found[-1][0] < LONGEST)
-            or ((letter or mark) and in_word and at - found[-1][0] < LONGEST)
-            or (found and found[-1][1] == at and text[found[-1][0]] == character and not (letter or mark))
+            (mark and places and places[-1][1] == at and at - places[-1][0] < LONGEST)
+            or ((letter or mark) and in_word and at - places[-1][0] < LONGEST)
+            or (places and places[-1][1] == at and text[places[-1][0]] == character and not (letter or mark))
         ):
-            found[-1] = (found[-1][0], at + 1)
+            places[-1] = (places[-1][0], at + 1)
         else:
-            found.append((at, at + 1))
+            places.append((at, at + 1))
             in_word = letter or mark
-    return found
+    return places
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)
@@ -77,25 +77,25 @@ def test_tokens_against_a_walk(text: str) -> None:
 @given(st.text(max_size=60))
 def test_tokens_hold_everything_but_white_space(text: str) -> None:
     """No character is left out or counted twice, whatever it is, and no token holds white space."""
-    found = WORDS(text)
-    assert [at for start, end in found for at in range(start, end)] == [
+    places = WORDS(text)
+    assert [at for start, end in places for at in range(start, end)] == [
         at for at, character in enumerate(text) if not character.isspace()
     ]
-    assert token_starts(text, WORDS) == [start for start, _ in found]
-    assert all(0 < end - start <= 2 * LONGEST + 1 for start, end in found)
+    assert token_starts(text, WORDS) == [start for start, _ in places]
+    assert all(0 < end - start <= 2 * LONGEST + 1 for start, end in places)
 
 
 def expanded(ranges: str) -> set[str]:
-    found: set[str] = set()
+    characters: set[str] = set()
     at = 0
     while at < len(ranges):
         if ranges[at + 1 : at + 2] == "-":
-            found |= {chr(code) for code in range(ord(ranges[at]), ord(ranges[at + 2]) + 1)}
+            characters |= {chr(code) for code in range(ord(ranges[at]), ord(ranges[at + 2]) + 1)}
             at += 3
         else:
-            found.add(ranges[at])
+            characters.add(ranges[at])
             at += 1
-    return found
+    return characters
 
 
 def test_the_tables_hold_what_they_say() -> None:
@@ -142,10 +142,10 @@ def test_another_tokeniser_counts() -> None:
 def test_an_endless_token_counts_as_several() -> None:
     """What another tokeniser takes for one token is cut after 32 characters."""
 
-    def one(text: str) -> list[tuple[int, int]]:
+    def whole_text(text: str) -> list[tuple[int, int]]:
         return [(0, len(text))]
 
-    assert token_starts("x" * 70, one) == [0, 32, 64]
+    assert token_starts("x" * 70, whole_text) == [0, 32, 64]
     assert token_starts("x" * 50, lambda _: [(0, 40), (10, 50)]) == [0, 10, 32, 42]
 
 
@@ -160,14 +160,14 @@ class Characters:
 
 def test_tokens_of_white_space_make_no_chunk() -> None:
     """What holds only white space, or only what the chunk before it holds, is left out."""
-    made = Fixed(size=4, overlap=2, tokens=Characters())
-    assert [chunk.text for chunk in made(Document(id="d", text="a,b,    e"))] == ["a,b,", "e"]
+    chunker = Fixed(size=4, overlap=2, tokens=Characters())
+    assert [chunk.text for chunk in chunker(Document(id="d", text="a,b,    e"))] == ["a,b,", "e"]
 
 
 def test_a_character_of_many_tokens_has_no_overlap_before_it() -> None:
     """An overlap never makes a chunk larger than its size, as it would before an emoji of four bytes."""
-    made = Recursive(size=4, overlap=2, tokens=Bytes())
-    assert [chunk.text for chunk in made(Document(id="d", text="a b c d \U0001f600"))][-1] == "\U0001f600"
+    chunker = Recursive(size=4, overlap=2, tokens=Bytes())
+    assert [chunk.text for chunk in chunker(Document(id="d", text="a b c d \U0001f600"))][-1] == "\U0001f600"
 
 
 @pytest.mark.parametrize(

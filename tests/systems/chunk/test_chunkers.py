@@ -12,8 +12,8 @@ from karat.systems.chunk import Blocks, Fixed, Heading, Recursive, Sentence, Who
 from karat.text import canonical, outline
 
 
-def texts(made: Chunker, text: str, title: str = "") -> list[str]:
-    return [chunk.text for chunk in made(Document(id="d", text=text, title=title))]
+def texts(chunker: Chunker, text: str, title: str = "") -> list[str]:
+    return [chunk.text for chunk in chunker(Document(id="d", text=text, title=title))]
 
 
 GUIDE = """\
@@ -80,10 +80,10 @@ FIXED = {
 }
 
 
-@pytest.mark.parametrize(("made", "text", "expected"), FIXED.values(), ids=list(FIXED))
-def test_fixed(made: Chunker, text: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(("chunker", "text", "expected"), FIXED.values(), ids=list(FIXED))
+def test_fixed(chunker: Chunker, text: str, expected: list[str]) -> None:
     """Every ``size`` tokens a chunk ends, and the next begins ``overlap`` tokens earlier."""
-    assert texts(made, text) == expected
+    assert texts(chunker, text) == expected
 
 
 SENTENCE = {
@@ -114,10 +114,10 @@ SENTENCE = {
 }
 
 
-@pytest.mark.parametrize(("made", "text", "expected"), SENTENCE.values(), ids=list(SENTENCE))
-def test_sentence(made: Chunker, text: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(("chunker", "text", "expected"), SENTENCE.values(), ids=list(SENTENCE))
+def test_sentence(chunker: Chunker, text: str, expected: list[str]) -> None:
     """Whole sentences up to the size; the overlap is whole sentences too."""
-    assert texts(made, text) == expected
+    assert texts(chunker, text) == expected
 
 
 RECURSIVE = {
@@ -140,10 +140,10 @@ RECURSIVE = {
 }
 
 
-@pytest.mark.parametrize(("made", "text", "expected"), RECURSIVE.values(), ids=list(RECURSIVE))
-def test_recursive(made: Chunker, text: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(("chunker", "text", "expected"), RECURSIVE.values(), ids=list(RECURSIVE))
+def test_recursive(chunker: Chunker, text: str, expected: list[str]) -> None:
     """The strongest separator first; the next only where a piece is still too long."""
-    assert texts(made, text) == expected
+    assert texts(chunker, text) == expected
 
 
 def test_headings() -> None:
@@ -165,8 +165,8 @@ def test_small_sections_are_put_together() -> None:
         ("S.1.1.1", "### Cast", 3),
         ("S.2", "# Events", 1),
     ]
-    (one,) = Heading(least=512)(Document(id="d", text=GUIDE))
-    assert (one.section, one.span) == ("", Span(0, len(GUIDE.encode()) - 1))
+    (first,) = Heading(least=512)(Document(id="d", text=GUIDE))
+    assert (first.section, first.span) == ("", Span(0, len(GUIDE.encode()) - 1))
 
 
 def test_a_small_section_joins_the_one_before() -> None:
@@ -284,15 +284,15 @@ CONTEXT = {
 }
 
 
-@pytest.mark.parametrize(("made", "text", "expected"), CONTEXT.values(), ids=list(CONTEXT))
-def test_context(made: Chunker, text: str, expected: list[str] | None) -> None:
+@pytest.mark.parametrize(("chunker", "text", "expected"), CONTEXT.values(), ids=list(CONTEXT))
+def test_context(chunker: Chunker, text: str, expected: list[str] | None) -> None:
     """The title, and the headings above a chunk, stand on a line before it; the span holds only the body."""
     title = "Tea room" if expected is not None else ""
     if expected is None:
         expected = ["# A b\n\nC d.", "A b\nC d. C d.", "A b\nC d. C d."]
-    found = made(Document(id="d", text=text, title=title))
-    assert [chunk.text for chunk in found] == expected
-    for chunk in found:
+    pieces = chunker(Document(id="d", text=text, title=title))
+    assert [chunk.text for chunk in pieces] == expected
+    for chunk in pieces:
         body = text.encode()[chunk.span.start : chunk.span.end].decode()
         assert chunk.text.endswith(body)
         assert chunk.text == body or "\n" not in chunk.text.removesuffix(f"\n{body}")
@@ -300,8 +300,8 @@ def test_context(made: Chunker, text: str, expected: list[str] | None) -> None:
 
 def test_a_long_title_leaves_half_of_the_room() -> None:
     """A title takes at most half of the size, and the overlap keeps its share of the rest."""
-    found = texts(Fixed(size=8, overlap=4, context="title"), "a b c d e f", title="one two three four five six")
-    assert found == [f"one two three four\n{body}" for body in ("a b c d", "c d e f")]
+    pieces = texts(Fixed(size=8, overlap=4, context="title"), "a b c d e f", title="one two three four five six")
+    assert pieces == [f"one two three four\n{body}" for body in ("a b c d", "c d e f")]
 
 
 def test_sections_are_told_where_headings_are_looked_at() -> None:
@@ -309,8 +309,8 @@ def test_sections_are_told_where_headings_are_looked_at() -> None:
     document = Document(id="d", text=GUIDE)
     assert {chunk.section for chunk in Fixed(size=10, overlap=0)(document)} == {""}
     # The longest line before a chunk has 6 tokens, so that 16 are left; the sections have 8, 30, 11 and 4.
-    found = Fixed(size=22, overlap=0, context="headings")(document)
-    assert [chunk.section for chunk in found] == ["S.1", "S.1.1", "S.1.1", ""]
+    pieces = Fixed(size=22, overlap=0, context="headings")(document)
+    assert [chunk.section for chunk in pieces] == ["S.1", "S.1.1", "S.1.1", ""]
     (only,) = Fixed(context="headings")(Document(id="d", text="# A\n\nYes.\n"))
     assert (only.section, only.type) == ("S.1", "prose")
 
@@ -318,8 +318,8 @@ def test_sections_are_told_where_headings_are_looked_at() -> None:
 def test_numbered_text_with_a_title_within() -> None:
     """The title of a numbered text goes with what follows it, and sections begin where their numbers do."""
     text = "House rules\n===========\n\nHello.\n\n1. Scope\n\nAll of us.\n\n2. Noise\n\nNone.\n"
-    found = Heading(least=0)(Document(id="d", text=text))
-    assert [chunk.text for chunk in found] == [
+    pieces = Heading(least=0)(Document(id="d", text=text))
+    assert [chunk.text for chunk in pieces] == [
         "House rules\n===========\n\nHello.",
         "1. Scope\n\nAll of us.",
         "2. Noise\n\nNone.",

@@ -8,6 +8,7 @@ import pytest
 
 import karat.systems.embed
 from karat.core import UsageError
+from karat.net import format_pip_line
 from karat.systems.embed import Endpoint, Granite, ModelMissing, make_embedder
 
 
@@ -15,7 +16,7 @@ from karat.systems.embed import Endpoint, Granite, ModelMissing, make_embedder
 def test_granite_is_the_default():
     """No name, its name, and a table mean the same."""
     try:
-        found = [
+        embedders = [
             make_embedder(),
             make_embedder("granite"),
             make_embedder({}),
@@ -23,8 +24,8 @@ def test_granite_is_the_default():
         ]
     except ModelMissing as error:
         pytest.skip(str(error))
-    assert all(isinstance(one, Granite) for one in found)
-    assert found[3].runtime == "numpy"
+    assert all(isinstance(embedder, Granite) for embedder in embedders)
+    assert embedders[3].runtime == "numpy"
 
 
 def test_an_endpoint_by_name_or_table():
@@ -84,8 +85,8 @@ def test_sentence_transformers_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(UsageError) as e:
         make_embedder("sentence-transformers:all-MiniLM-L6-v2")
-    assert str(e.value).startswith("the embedder sentence-transformers:all-MiniLM-L6-v2 needs 'karat[sentence-")
-    assert str(e.value).endswith("; pip install 'karat[sentence-transformers]'")
+    assert str(e.value).startswith("the embedder sentence-transformers:all-MiniLM-L6-v2 needs karat's extra sentence-")
+    assert str(e.value).endswith(f"; {format_pip_line('sentence-transformers')}")
 
 
 def test_the_door_has_what_it_says():

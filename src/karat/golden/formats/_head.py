@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from karat.files import BOM
+from karat.core import InputError
+from karat.files import BOM, GZIP, open_file
 
 _BYTES = 1 << 16
+_DEEPEST = 20  # levels of the paths of keys
+_LONGEST = 1000  # characters of such a path
 _TOKEN = re.compile(r'[^"{}\[\]:]*+(?:("(?:[^"\\]|\\.)*+")|([{}\[\]:]))')
 
 
@@ -59,34 +62,39 @@ def read_head(path: Path) -> Head:
     try:
         if not path.is_file():  # reading a pipe would block
             return Head()
-        with path.open("rb") as file:
+        with open_file(path) as file:
             data = file.read(_BYTES)
-        if data[:2] == b"\x1f\x8b":
-            with gzip.open(path) as packed:
-                data = packed.read(_BYTES)
-    except (OSError, EOFError, ValueError, zlib.error):
+            if data[:2] == GZIP:
+                file.seek(0)
+                with gzip.open(file) as packed:
+                    data = packed.read(_BYTES)
+    except (InputError, OSError, EOFError, ValueError, zlib.error):
         return Head()
     return Head(text=data.removeprefix(BOM).decode(errors="replace"), whole=len(data) < _BYTES)
 
 
 def _keys(text: str) -> Iterator[str]:
     """Yield the keys of a JSON text, which may be cut off."""
-    containers: list[tuple[str, bool]] = []  # of each open container: the path of its items, and whether it is a list
+    # Of each open container: the path of its items, and whether it is a list. A path that is long or has many parts
+    # belongs to no format, and would be copied for each key in it.
+    containers: list[tuple[str, bool]] = []
     name, value = "", ""
     at = 0
     while token := _TOKEN.match(text, at):
         at = token.end()
         path, is_list = containers[-1] if containers else ("", True)
+        known = len(containers) <= _DEEPEST and len(path) + len(name) <= _LONGEST
         match token[2]:
             case None:
                 name = token[1][1:-1]
             case ":":
-                value = f"{path}.{name}" if path else name
-                yield value
+                value = (f"{path}.{name}" if path else name) if known else ""
+                if value:
+                    yield value
             case "{":
                 containers.append((path if is_list else value, False))
             case "[":
-                containers.append(("" if not containers else f"{path if is_list else value}[]", True))
+                containers.append((f"{path if is_list else value}[]" if containers and known else "", True))
             case _:
                 if not containers:
                     return

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, shorten
-from karat.files import Reading, Row, decode, parse_json, read_bytes
+from karat.files import Reading, Row, parse_json
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(//|/\*)', re.DOTALL)
 
@@ -18,10 +18,10 @@ Named = tuple[str, Record]
 """A record with its name for messages, such as ``query 'q1'``."""
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, reading: Reading) -> Any:
     """Return the value of a JSON file. A comment, which JSON does not allow, has its own message."""
     source = str(path)
-    text = decode(read_bytes(path), source)
+    text = reading.text(path)
     if not text.strip():
         raise InputError("is empty", source=source)
     try:
@@ -41,7 +41,7 @@ def _comment_line(text: str) -> int | None:
 
 def read_object(path: Path, reading: Reading) -> Row:
     """Return the object that a JSON file holds."""
-    value = read_json(path)
+    value = read_json(path, reading)
     if not isinstance(value, dict):
         raise InputError(f"holds {shorten(value)}, not an object", source=str(path))
     return Row(reading, value, str(path))

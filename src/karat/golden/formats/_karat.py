@@ -8,7 +8,6 @@ folder, whose relative ``path`` the row gives.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,8 +27,9 @@ from karat.core import (
     did_you_mean,
     shorten,
 )
-from karat.files import Reading, Row, decode, read_bytes
+from karat.files import Reading, Row, parse_toml, read_bytes
 from karat.golden._format import EVERYTHING, FORMATS, Format
+from karat.golden.formats._plain import decode_judgments, decode_queries
 
 _FILES = ("documents.jsonl", "queries.jsonl", "judgments.jsonl")
 _PLAIN = dict.fromkeys(("query", "document", "section", "block", "source", "annotator", "date"), str) | {"grade": int}
@@ -45,9 +45,19 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
     return GoldenSet(
         **head,
         documents=_read_documents(documents, folder, reading) if documents.exists() else (),
-        queries=tuple(_read_records(queries, reading, _read_query)),
-        judgments=tuple(_read_records(judgments, reading, read_judgment)) if judgments.exists() else (),
+        queries=_read_queries(queries, reading),
+        judgments=_read_judgments(judgments, reading) if judgments.exists() else (),
     )
+
+
+def _read_queries(path: Path, reading: Reading) -> tuple[Query, ...]:
+    plain = decode_queries(read_bytes(path))
+    return tuple(_read_records(path, reading, _read_query)) if plain is None else plain
+
+
+def _read_judgments(path: Path, reading: Reading) -> tuple[Judgment, ...]:
+    plain = decode_judgments(read_bytes(path))
+    return tuple(_read_records(path, reading, read_judgment)) if plain is None else plain
 
 
 def _read_records(path: Path, reading: Reading, build: Any) -> Iterable[Any]:
@@ -57,12 +67,7 @@ def _read_records(path: Path, reading: Reading, build: Any) -> Iterable[Any]:
 
 
 def _read_head(path: Path, reading: Reading) -> dict[str, Any]:
-    try:
-        values = tomllib.loads(decode(read_bytes(path), str(path)))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not valid TOML: {error}", source=str(path)) from None
-    except RecursionError:
-        raise InputError("is nested too deep", source=str(path)) from None
+    values = parse_toml(reading.text(path), str(path))
     head: dict[str, Any] = {}
     with Row(reading, values, str(path)) as row:
         grades = row.texts("grades") or GRADES
@@ -105,7 +110,7 @@ def _read_documents(path: Path, folder: Path, reading: Reading) -> tuple[Documen
             documents.append(
                 Document(
                     id=row.id("id"),
-                    text=_read_text(folder, place, row) if place else row.text("text", default=""),
+                    text=_read_text(folder, place, row, reading) if place else row.text("text", default=""),
                     title=row.text("title", default=""),
                     type=row.text("type", default=""),
                     format=row.text("format", default=""),
@@ -121,14 +126,13 @@ def _read_documents(path: Path, folder: Path, reading: Reading) -> tuple[Documen
     return tuple(documents)
 
 
-def _read_text(folder: Path, place: str, row: Row) -> str:
+def _read_text(folder: Path, place: str, row: Row, reading: Reading) -> str:
     """Return the text of a document's file, which must be inside the folder."""
     if row.has("text"):
         raise row.error("both 'text' and 'path' are given", "keep one of them")
     if not _is_inside(folder, place):
         raise row.error(f"path {shorten(place)} leads out of the set's folder", "copy the file into it")
-    file = folder / place
-    return decode(read_bytes(file), str(file))
+    return reading.text(folder / place)
 
 
 def _is_inside(folder: Path, place: str) -> bool:

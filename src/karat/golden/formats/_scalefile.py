@@ -11,11 +11,10 @@ It is written only if the scale cannot be inferred from the grades, so that conv
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
-from karat.core import GoldenSet, InputError
-from karat.files import Reading, Row, decode, read_bytes
+from karat.core import GoldenSet
+from karat.files import Reading, Row, parse_toml
 from karat.golden.formats._listing import declare_scale, read_scale
 from karat.golden.formats._qrels import Qrels
 from karat.golden.formats._scale import Scale, scale_up_to
@@ -34,10 +33,7 @@ def read_scale_file(folder: Path, qrels: Qrels, reading: Reading) -> Scale:
                 f"{qrels.source}: grades go up to {top} without saying what they mean: relevant from {start} on"
             )
         return inferred
-    try:
-        values = tomllib.loads(decode(read_bytes(file), str(file)))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not valid TOML: {error}", source=str(file)) from None
+    values = parse_toml(reading.text(file), str(file))
     scale = inferred
     with Row(reading, values, str(file)) as row:
         scale = read_scale(row, inferred)

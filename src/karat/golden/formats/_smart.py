@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Target, shorten
-from karat.files import Reading
+from karat.files import Reading, record_folder
 from karat.golden._format import FORMATS, Format
 from karat.golden.formats._head import read_head
 from karat.golden.formats._records import name_from_path
@@ -72,6 +72,7 @@ _MED = _Layout(4, 2, {"0": 0, "1": 1}, BINARY, "four columns as in TREC: query, 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
     texts, qrels = _find_files(path)
+    record_folder(path)
     by_name = [file for file in texts if "qry" in file.name.lower() or "quer" in file.name.lower()]
     file = by_name[0] if len(by_name) == 1 else min(texts, key=lambda file: file.stat().st_size)
     queries = _read_queries(file, reading)

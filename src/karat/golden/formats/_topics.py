@@ -18,12 +18,11 @@ from pathlib import Path
 
 from karat.core import Document, InputError, Query, shorten
 from karat.files import Reading
-from karat.golden.formats._sgml import escape_all, escape_inline, parse_inline
+from karat.golden.formats._sgml import Lines, blank_comments, escape_all, escape_inline, parse_inline
 
 _START = re.compile(r"<top(?:ic)?(?:\s[^<>]*)?>", re.I)
 _TOPIC = re.compile(r"<top(?:ic)?\b([^<>]*)>(.*?)(?=</?top(?:ic)?\b|\Z)", re.S | re.I)
 _FIELD = re.compile(r"<(\w+)\b[^<>]*>([^<]*(?:<(?![A-Za-z/])[^<]*)*)")
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
 _NUMBER = re.compile(r"""\bnumber\s*=\s*["']?([^"'\s>]+)""", re.I)
 _TYPE = re.compile(r"""\btype\s*=\s*["']([^"']*)""", re.I)
 _LABELS = {
@@ -40,18 +39,14 @@ _ARTICLE = ("docid", "url")
 
 def find_topic(text: str) -> int | None:
     """Return where the first topic of a text begins, or None."""
-    topic = _START.search(_blank_comments(text))
+    topic = _START.search(blank_comments(text))
     return topic.start() if topic else None
-
-
-def _blank_comments(text: str) -> str:
-    """Return a text with blanks instead of comments, so that every position and line stays the same."""
-    return _COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
 
 
 def read_topics(path: Path, reading: Reading) -> Iterator[Query]:
     """Yield the queries of a file of topics."""
-    text = _blank_comments("\n".join(reading.lines(path)))
+    text = blank_comments("\n".join(reading.lines(path)))
+    lines = Lines(text)
     for topic in _TOPIC.finditer(text):
         fields = {tag.lower(): _parse_field(tag.lower(), value) for tag, value in _FIELD.findall(topic[2])}
         number, kind = _NUMBER.search(topic[1]), _TYPE.search(topic[1])
@@ -64,8 +59,7 @@ def read_topics(path: Path, reading: Reading) -> Iterator[Query]:
             title = ""
         if not name or title is None:
             problem = "a topic has no <num>" if not name else f"topic {shorten(name)} has no <title>"
-            line = text.count("\n", 0, topic.start()) + 1
-            reading.errors.append(InputError(problem, source=str(path), line=line))
+            reading.errors.append(InputError(problem, source=str(path), line=lines.number(topic.start())))
             continue
         more = {
             "description": fields.get("desc") or fields.get("description") or fields.get("question"),

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from karat.core import Document, GoldenSet, InputError, Query, shorten
-from karat.files import Reading
+from karat.files import Reading, record_folder
 from karat.golden._documents import read_documents
 from karat.golden._format import FORMATS, Format
 from karat.golden.formats import _beir, _smart
@@ -29,7 +29,15 @@ from karat.golden.formats._head import Head, read_head
 from karat.golden.formats._qrels import Qrels, graded_pairs, read_qrels, split_fields
 from karat.golden.formats._records import name_from_path
 from karat.golden.formats._scalefile import SCALE_FILE, read_scale_file, write_scale_file
-from karat.golden.formats._sgml import escape_block, escape_inline, parse_block, parse_inline
+from karat.golden.formats._sgml import (
+    Lines,
+    escape_block,
+    escape_inline,
+    find_elements,
+    parse_block,
+    parse_inline,
+    remove_elements,
+)
 from karat.golden.formats._topics import encode_topic, find_topic, name_articles, read_topics
 
 _Kind = Literal["", "qrels", "topics", "lines", "records", "rows"]
@@ -39,11 +47,9 @@ _BESIDE = ("topics", "queries", "documents", "docs", "corpus")
 _TOPIC_NAMES = ("topic", "quer")
 _LOOKED_AT = 100  # files of a folder, when it is recognised
 _SAMPLE = 50  # lines that have to look alike
-_DOCUMENT = re.compile(r"<DOC(?:\s+([^<>\s]+))?\s*>(.*?)</DOC>", re.S | re.I)
+_DOCUMENT = r"<DOC(?:\s++([^<>\s]++))?\s*+>"
 _OPENED = re.compile(r"<DOC(?:\s[^<>]*)?>", re.I)
-_NUMBER = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.S | re.I)
-_TITLE = re.compile(r"<(TITLE|HEADLINE|HL|HEAD|TTL)>(.*?)</\1>", re.S | re.I)
-_TEXT = re.compile(r"<TEXT>(.*?)</TEXT>", re.S | re.I)
+_TITLES = "TITLE|HEADLINE|HL|HEAD|TTL"
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
@@ -83,6 +89,7 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
 def _find_files(path: Path) -> list[Path]:
     """Return all files of a folder, or a file and those beside it whose names say what they are."""
     if path.is_dir():
+        record_folder(path)
         inside = (file for file in sorted(path.rglob("*")) if file.is_file())
         shown = (file for file in inside if not any(part.startswith(".") for part in file.relative_to(path).parts))
         return [file for file in shown if file.name != SCALE_FILE]
@@ -120,8 +127,8 @@ def _find_kind(file: Path) -> _Kind:
 
 def _find_markup(text: str) -> _Kind:
     """Return whether markup holds topics or ``<DOC>`` records, in whatever root element."""
-    topic, opened, number = find_topic(text), _OPENED.search(text), _NUMBER.search(text)
-    if topic is not None and (opened is None or number is None or topic < number.start()):
+    topic, opened, number = find_topic(text), _OPENED.search(text), next(find_elements(text, "DOCNO"), None)
+    if topic is not None and (opened is None or number is None or topic < number.start):
         return "topics"
     return "records" if opened is not None else ""
 
@@ -139,23 +146,26 @@ def _is_empty_qrels(file: Path, head: Head) -> bool:
 
 def _read_records(path: Path, reading: Reading) -> Iterator[Document]:
     """Yield ``<DOC>`` records. The number is in ``<DOCNO>``, or in the tag as in ``<DOC 51>``."""
-    text = "\n".join(reading.lines(path))
-    end = 0
-    for record in _DOCUMENT.finditer(text):
-        end = record.end()
-        number, title = _NUMBER.search(record[2]), _TITLE.search(record[2])
-        name = parse_inline(number[1] if number else record[1] or "")
+    text = reading.text(path)
+    lines, end = Lines(text), 0
+    for record in find_elements(text, "DOC", _DOCUMENT):
+        end, body = record.end, record.text
+        number, title = next(find_elements(body, "DOCNO"), None), next(find_elements(body, _TITLES), None)
+        name = parse_inline(number.text if number else record.tag[3:])
         if not name:
-            reading.errors.append(_error("a document has no <DOCNO>", path, text, record.start()))
+            problem = "a document has no <DOCNO>"
+            reading.errors.append(InputError(problem, source=str(path), line=lines.number(record.start)))
             continue
-        texts = _TEXT.findall(record[2]) or [_TITLE.sub("", _NUMBER.sub("", record[2]))]
+        texts = [element.text for element in find_elements(body, "TEXT")]
+        texts = texts or [remove_elements(remove_elements(body, "DOCNO"), _TITLES)]
         yield Document(
             id=name,
             text="\n".join(map(parse_block, texts)),
-            title=parse_inline(title[2]) if title else "",
+            title=parse_inline(title.text) if title else "",
         )
     if opened := _OPENED.search(text, end):
-        reading.errors.append(_error("a <DOC> is never closed", path, text, opened.start()))
+        line = lines.number(opened.start())
+        reading.errors.append(InputError("a <DOC> is never closed", source=str(path), line=line))
 
 
 def _are_topics(file: Path, records: list[Document], qrels: Qrels) -> bool:
@@ -165,10 +175,6 @@ def _are_topics(file: Path, records: list[Document], qrels: Qrels) -> bool:
     names = {record.id for record in records}
     judged = {judgment.target.document for judgment in qrels.judgments}
     return not names.isdisjoint(qrels.queries) and names.isdisjoint(judged)
-
-
-def _error(problem: str, path: Path, text: str, at: int) -> InputError:
-    return InputError(problem, source=str(path), line=text.count("\n", 0, at) + 1)
 
 
 def _read_lines(path: Path, reading: Reading) -> Iterator[Query]:

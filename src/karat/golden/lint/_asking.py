@@ -34,11 +34,11 @@ def repeats(queries: Sequence[Query], relevant: Relevant) -> Repeats:
     relevant: "from Rome to Oslo" is not "from Oslo to Rome", and a different word can make a different question.
     Queries of a session are left out, because what went before is part of what they ask.
     """
-    asked = [query for query in queries if query.session is None and folded(query.text)]
+    standalone = [query for query in queries if query.session is None and folded(query.text)]
     twice: dict[tuple[str, str], None] = {}
     contradicting = []
     first: dict[str, Query] = {}
-    for query in asked:
+    for query in standalone:
         same = first.setdefault(folded(query.text), query)
         if same is not query and relevant.get(same.id) == relevant.get(query.id):
             twice[same.id, query.id] = None
@@ -53,8 +53,8 @@ def _reworded(queries: Sequence[Query], relevant: Relevant) -> Iterator[tuple[Qu
     """Yield the pairs with the same relevant documents and the same content words, or nearly the same letters."""
     first: dict[tuple[frozenset[str], frozenset[str]], Query] = {}
     for query in queries:
-        asked = frozenset(content(query.text))
-        same = first.setdefault((asked, relevant[query.id]), query) if asked else query
+        words = frozenset(content(query.text))
+        same = first.setdefault((words, relevant[query.id]), query) if words else query
         if same is not query:
             yield same, query
     # Letters, not words: a query of four words that loses one has lost a quarter, and a plural is another word.

@@ -108,17 +108,20 @@ def unreachable_floor(subject: Subject) -> Iterator[Finding]:
 
 
 def _unreachable(capacity: Capacity, name: str) -> Iterator[Finding]:
+    declared = bool(capacity.golden.gate)
+    word = "floor" if declared else "usual floor"  # nobody set it, but policy fit has it
     for gate, top in capacity.ceilings.items() if capacity.golden.judgments else ():
         floor = capacity.floors[gate]
         if isinstance(top, KaratError):
             continue
         if top.best is None:
-            message = f"{gate} has no value on this set because {top.because}; the floor {floor:g} is unreachable"
+            message = f"{gate} has no value on this set because {top.because}; the {word} {floor:g} is unreachable"
             yield flag(name, message, fix="judge what is relevant")
         elif top.best < floor - _SLACK:
             why = f" because {top.because}" if top.because else ""
-            message = f"{gate} cannot exceed {_exact(top.best)} on this set{why}; the floor {floor:.2f} is unreachable"
-            yield flag(name, message, fix=_instead(top, floor))
+            limit = f"{gate} cannot exceed {_exact(top.best)} on this set{why}"
+            message = f"{limit}; the {word} {floor:.2f} is unreachable"
+            yield flag(name, message, fix=_instead(top, floor, "lower the" if declared else "declare a"))
 
 
 def _exact(value: float) -> str:
@@ -131,14 +134,14 @@ def _down(value: float) -> float:
     return math.floor(value * 100 + _SLACK) / 100
 
 
-def _instead(top: Ceiling, floor: float) -> str:
+def _instead(top: Ceiling, floor: float, verb: str) -> str:
     measure = Measure.parse(top.computed)
     assert top.best is not None
     others = {"P": ("R", "Success"), "R": ("R_cap",), "AP": ("R_cap",), "F1": ("R_cap",)}.get(measure.name, ())
     options = [f"use {' or '.join(f'{other}@{measure.cutoff}' for other in others)}"] if others else []
     if floor <= 1:
         options.append("judge more documents" if measure.name != "R" else f"cut deeper than {measure.cutoff}")
-    options.append(f"lower the floor to at most {_down(top.best):.2f}")
+    options.append(f"{verb} floor {'to' if verb == 'lower the' else 'of'} at most {_down(top.best):.2f}")
     return ", ".join(options[:-1]) + (", or " if len(options) > 1 else "") + options[-1]
 
 

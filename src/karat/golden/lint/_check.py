@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from karat.config import Config
 from karat.core import Document, GoldenSet, InputError, UsageError, check_id, did_you_mean, shorten
-from karat.files import Mistakes, decode, parse_json, read_bytes
+from karat.files import Mistakes, decode, parse_json, read_bytes, shorten_path
 
 # Importing a file of rules adds them to the table.
 from karat.golden.lint import (
@@ -214,7 +214,7 @@ def check_configured(golden: GoldenSet, config: Config, *, profile: Profile | No
     if chosen is not None and chosen not in PROFILES:
         raise InputError(
             f"[golden] profile is {shorten(chosen)}{did_you_mean(chosen, PROFILES)}",
-            source=str(config.folder),
+            source=str(shorten_path(config.folder)),
             hint=f"choose from {', '.join(PROFILES)}",
         )
     return check(golden, profile=chosen, **options)

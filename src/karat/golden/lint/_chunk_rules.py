@@ -160,10 +160,10 @@ def stray_script(subject: Subject) -> Iterator[Finding]:
     kind, texts = _texts(subject)
     scripts = [script(text.text or text.title) for text in texts]
     counts = Counter(name for name in scripts if name)
-    asked = {script(query.text) for query in subject.golden.queries} | {name for name, _ in counts.most_common(1)}
-    strays = [text.id for text, name in zip(texts, scripts, strict=True) if name and name not in asked]
+    expected = {script(query.text) for query in subject.golden.queries} | {name for name, _ in counts.most_common(1)}
+    strays = [text.id for text, name in zip(texts, scripts, strict=True) if name and name not in expected]
     if strays and subject.golden.queries:
-        names = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if name not in asked)
+        names = ", ".join(f"{name} {count:,}" for name, count in counts.most_common() if name not in expected)
         yield flag("stray-script", f"{_of(strays, kind, len(texts))} in a script that no query has: {names}", strays)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 
+from karat.golden.lint._sequences import Sequences
 from karat.text import STOP_WORDS, UNSPACED, words
 
 RUN = 8
@@ -33,43 +35,42 @@ class Source:
         return frozenset(_runs(self._words))
 
     @cached_property
-    def _joined(self) -> str:
-        return f" {' '.join(self._words)} "
+    def _sequences(self) -> Sequences:
+        return Sequences(self._words)
 
     def gave(self, query: str) -> bool:
         """Return whether a query has a long run of words of this document, or nearly all of its short runs."""
-        asked = words(query)
+        query_words = words(query)
         # In scripts without spaces each character counts as a word, and a real word has about two.
-        scale = 2 if sum(map(_unspaced, asked)) * 2 > len(asked) else 1
-        if len(asked) < WHOLE * scale:
+        scale = 2 if sum(map(_unspaced, query_words)) * 2 > len(query_words) else 1
+        if len(query_words) < WHOLE * scale:
             return False
-        shared = [run in self._runs for run in _runs(asked)]
-        if sum(shared) >= SHARE * len(shared) and _content(asked) >= _WHOLE_CONTENT * scale:
+        shared = [run in self._runs for run in _runs(query_words)]
+        if sum(shared) >= SHARE * len(shared) and _content(query_words) >= _WHOLE_CONTENT * scale:
             return True
-        return any(self._gave_run(asked[i:], scale) for i in _stretches(shared, RUN * scale - 2))
+        return _has_stretch(shared, RUN * scale - 2) and self._gave_run(query_words, scale)
 
-    def _gave_run(self, asked: Sequence[str], scale: int) -> bool:
-        """Return whether words begin with a long run of this document that is not mere grammar."""
-        end = RUN * scale
-        while end <= len(asked) and f" {' '.join(asked[:end])} " in self._joined:
-            if _content(asked[:end]) >= _RUN_CONTENT * scale:
-                return True
-            end += 1
-        return False
+    def _gave_run(self, query_words: Sequence[str], scale: int) -> bool:
+        """Return whether words hold a long run of this document that is not mere grammar."""
+        content = [0, *accumulate(word not in STOP_WORDS for word in query_words)]
+        return any(
+            length >= RUN * scale and content[end] - content[end - length] >= _RUN_CONTENT * scale
+            for end, length in enumerate(self._sequences.longest(query_words), 1)
+        )
 
 
 def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(words, words[1:], words[2:], strict=False))
 
 
-def _stretches(shared: Sequence[bool], length: int) -> list[int]:
-    """Return the places at which ``length`` shared runs in a row begin."""
-    starts, run = [], 0
-    for i, is_shared in enumerate(shared):
-        run = run + 1 if is_shared else 0
-        if run >= length:
-            starts.append(i - length + 1)
-    return starts
+def _has_stretch(shared: Sequence[bool], length: int) -> bool:
+    """Return whether there are ``length`` shared runs in a row, without which no long run can be shared."""
+    row = 0
+    for is_shared in shared:
+        row = row + 1 if is_shared else 0
+        if row >= length:
+            return True
+    return False
 
 
 def _content(words: Sequence[str]) -> int:

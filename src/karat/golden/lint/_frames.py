@@ -35,19 +35,19 @@ def frames(queries: Sequence[str]) -> list[Frame]:
     for i, query in enumerate(queries):
         split.setdefault(tuple(words(query)), i)
     least = max(LEAST, len(split) // 100)
-    spread = Counter(word for asked in split for word in set(asked))
+    spread = Counter(word for tokens in split for word in set(tokens))
     places: dict[tuple[str, ...], list[int]] = {}
-    for asked, i in split.items():
-        frame = _masked([word if spread[word] >= least else SLOT for word in asked])
-        if _is_telling(frame, len(asked)):
+    for tokens, i in split.items():
+        frame = _masked([word if spread[word] >= least else SLOT for word in tokens])
+        if _is_telling(frame, len(tokens)):
             places.setdefault(frame, []).append(i)
     used = [Frame(text=" ".join(frame), places=tuple(at)) for frame, at in places.items() if len(at) >= least]
     return sorted(used, key=lambda frame: -len(frame.places))
 
 
-def _masked(asked: Sequence[str]) -> tuple[str, ...]:
+def _masked(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return words with several slots in a row as one."""
-    return tuple(word for i, word in enumerate(asked) if word != SLOT or i == 0 or asked[i - 1] != SLOT)
+    return tuple(word for i, word in enumerate(tokens) if word != SLOT or i == 0 or tokens[i - 1] != SLOT)
 
 
 def _is_telling(frame: Sequence[str], length: int) -> bool:

@@ -96,8 +96,8 @@ class _Wordings:
     @cached_property
     def _places(self) -> dict[str, list[int]]:
         places_of: dict[str, list[int]] = defaultdict(list)
-        for place, (asked, *_) in enumerate(self._contents):
-            for word in asked:
+        for place, (query_words, *_) in enumerate(self._contents):
+            for word in query_words:
                 places_of[word].append(place)
         return {word: places for word, places in places_of.items() if len(places) <= _RARE}
 

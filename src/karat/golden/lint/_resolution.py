@@ -80,7 +80,7 @@ def resolution(golden: GoldenSet, *, sd: float | None = None) -> Resolution:
     {0.15: 0.025, 0.25: 0.042, 0.35: 0.059}
     """
     spreads = SPREADS if sd is None else (sd,)
-    answerable = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    answerable = golden.findable
     scored = [query for query in golden.queries if query.answerable and query.id in answerable]
     names = dict.fromkeys(query.category for query in golden.queries)
     grouped: dict[str, list[Query]] = {name: [] for name in names if any(names)}

@@ -104,7 +104,7 @@ def no_relevant_document(subject: Subject) -> Iterator[Finding]:
     """
     golden = subject.golden
     judged = {judgment.query for judgment in golden.judgments}
-    answered = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    answered = golden.findable
     lost = [
         query.id
         for query in golden.queries
@@ -131,7 +131,7 @@ def answered_unanswerable(subject: Subject) -> Iterator[Finding]:
     Fix: remove `"answerable": false`, or correct the grade.
     """
     golden = subject.golden
-    relevant = {query for (query, _), grade in golden.decided.items() if grade >= golden.relevant}
+    relevant = golden.findable
     wrong = [
         query.id
         for query in golden.queries

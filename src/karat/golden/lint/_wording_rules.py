@@ -26,7 +26,7 @@ TELLING = 0.1
 NUMBERED = 0.5
 """The same for ids that are numbers, which are equal by chance now and then."""
 
-_CODED = re.compile(r"[^\W\d_].*\d|\d.*[^\W\d_]|[_/:]|-.*-")
+_LETTER, _DIGIT, _MARK = re.compile(r"[^\W\d_]"), re.compile(r"\d"), re.compile(r"[_/:]")
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 
 
@@ -39,7 +39,7 @@ def _relevant(golden: GoldenSet) -> dict[str, frozenset[str]]:
     return {query: frozenset(documents) for query, documents in pairs.items()}
 
 
-def _answers(golden: GoldenSet) -> Relevant:
+def _relevant_classes(golden: GoldenSet) -> Relevant:
     """Return the same with each document of a class replaced by its class."""
     same = golden.class_of
     if not same:
@@ -64,13 +64,13 @@ def copied_query(subject: Subject) -> Iterator[Finding]:
     Fix: write the query in the words of someone who has not read the document, or harvest real queries.
     """
     golden = subject.golden
-    asked: dict[str, list[str]] = defaultdict(list)
+    queries_of: dict[str, list[str]] = defaultdict(list)
     for query, documents in _relevant(golden).items():
         for name in documents if query in golden.query_by_id else ():
-            asked[name].append(query)
+            queries_of[name].append(query)
     copied: dict[str, str] = {}
     for document in golden.documents:
-        queries = [query for query in asked.pop(document.id, ()) if query not in copied]
+        queries = [query for query in queries_of.pop(document.id, ()) if query not in copied]
         source = Source(f"{document.title}\n{document.text}") if queries else None
         for query in queries:
             asking = golden.query_by_id[query]
@@ -141,7 +141,7 @@ def near_duplicate_query(subject: Subject) -> Iterator[Finding]:
     Fix: where they mean the same, keep one and make the other a paraphrase; where their judgments differ, judge again.
     """
     golden = subject.golden
-    pairs = repeats(golden.queries, _answers(golden))
+    pairs = repeats(golden.queries, _relevant_classes(golden))
     if pairs.contradicting:
         message = (
             f"{counted(len(pairs.contradicting), 'pair')} of queries with the same words and other relevant documents"
@@ -193,7 +193,7 @@ def stray_paraphrase(subject: Subject) -> Iterator[Finding]:
     Fix: move it to the query that it asks, make it a query of its own, or correct it.
     """
     golden = subject.golden
-    lost = strays(golden.queries, _answers(golden))
+    lost = strays(golden.queries, _relevant_classes(golden))
     if lost:
         example = f"{shorten(lost[0].text)} of {lost[0].query} {lost[0].reason}"
         message = f"{counted(len(lost), 'paraphrase')} of another question: {example}"
@@ -248,6 +248,11 @@ def _is_name(id_: str) -> bool:
     return len(id_) >= 4 and not id_.isdecimal()
 
 
+def _is_coded(id_: str) -> bool:
+    """Return whether an id cannot be a word: it has a digit among letters, a mark, or two hyphens."""
+    return bool(_MARK.search(id_) or (_LETTER.search(id_) and _DIGIT.search(id_)) or id_.count("-") > 1)
+
+
 @rule("id-in-query", "warning")
 def id_in_query(subject: Subject) -> Iterator[Finding]:
     """A query contains the id of a document.
@@ -261,7 +266,7 @@ def id_in_query(subject: Subject) -> Iterator[Finding]:
         a category of their own.
     """
     golden = subject.golden
-    ids = {document.id.casefold(): document.id for document in golden.documents if _CODED.search(document.id)}
+    ids = {document.id.casefold(): document.id for document in golden.documents if _is_coded(document.id)}
     naming = {}
     for query in golden.queries if ids else ():
         for word in query.text.casefold().split():

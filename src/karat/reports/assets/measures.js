@@ -61,13 +61,15 @@ function card(measure) {
     strip(measure), cardFacts(measure));
 }
 
-function cardFacts({ name, definition, n, low, high, wins, losses, ties, p_corrected: p, lower }) {
+function cardFacts({ name, definition, n, all, low, high, wins, losses, ties, p_corrected: p, lower }) {
   const number = (count) => count.toLocaleString("en");
   return el("ul", { class: "plain quiet small" }, [
     wins + losses + ties ? `${number(wins)} better, ${number(losses)} worse, ${number(ties)} the same` : "",
     known(low) ? `change ${signed(low)} to ${signed(high)}` : "",
     known(p) ? `two-sided ${chance(p)}` : "",
-    [definition === name ? "" : definition, queryCount(n), lower ? "less is better" : ""].filter(Boolean).join(", "),
+    all ? `mean over all ${queryCount(all[1])}: ${figure(all[0])}, which limits look at` : "",
+    [definition === name ? "" : definition, all ? `compared on ${queryCount(n)}` : queryCount(n),
+      lower ? "less is better" : ""].filter(Boolean).join(", "),
   ].filter(Boolean).map((fact) => el("li", {}, fact)));
 }
 

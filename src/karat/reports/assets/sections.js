@@ -82,7 +82,8 @@ function segmentTable(field, column, range) {
   const { name, lower } = data.measures[column];
   const rows = data.segments.filter((one) => one.field === field).map((one) => {
     const [was, now] = [one.baseline[column], one.means[column]];
-    return { ...one, was, now, how: state(was, now, lower), change: known(was) && known(now) ? now - was : null };
+    const every = one.all && one.all[column] !== now ? ` (all ${figure(one.all[column])})` : "";
+    return { ...one, was, now, every, how: state(was, now, lower), change: known(was) && known(now) ? now - was : null };
   }).sort((a, b) => (lower ? -1 : 1) * compareCells(a.change ?? a.now, b.change ?? b.now));
   const value = (row) => {
     const tag = JSON.stringify([row.field, row.value]);
@@ -91,7 +92,7 @@ function segmentTable(field, column, range) {
   return el("div", {}, el("h3", {}, bdi(field)), table(`${name} by ${field}`,
     ["Value", "Queries", rail(range), "Candidate", ...(data.baseline ? ["Change"] : [])],
     rows.map((row) => [value(row), row.queries.toLocaleString("en"), dumbbell(row.was, row.now, range, row.how),
-      figure(row.now), ...(data.baseline ? [changed(row.was, row.now, lower)] : [])]), [1, 3, 4], [1, 3]));
+      figure(row.now) + row.every, ...(data.baseline ? [changed(row.was, row.now, lower)] : [])]), [1, 3, 4], [1, 3]));
 }
 
 function segments() {

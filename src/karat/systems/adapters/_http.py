@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karat.core import SystemFailed, UsageError, shorten
-from karat.net import Client, Endpoint, find_message
+from karat.net import Client, Endpoint, find_message, strip_secrets
 
 _PATHS = ("id", "score", "document", "content", "tenant")
 _MOST_KEYS = 20  # listed in a message
@@ -68,8 +68,10 @@ class HttpSystem:
     def describe(self) -> dict[str, Any]:
         """Return everything known here that decides the answers."""
         paths = {name: getattr(self, name) for name in (*_PATHS, "hits", "query_field", "k_field", "tenant_field")}
-        # The query of a URL may be secret, and may choose an index: its hash tells two URLs apart.
-        url = {} if self.url == self.name else {"url_hash": hashlib.sha256(self.url.encode()).hexdigest()[:16]}
+        # The query of a URL may choose an index, and may be private: its hash tells two URLs apart. Of a password or
+        # a key there is no hash either, by which a weak one could be guessed.
+        public = strip_secrets(self.url)
+        url = {} if public == self.name else {"url_hash": hashlib.sha256(public.encode()).hexdigest()[:16]}
         return {"kind": "http", "url": self.name, **url, "body": dict(self.body), **paths}
 
     def retrieve(self, query: str, k: int, company_id: str = "") -> list[dict[str, Any]]:
@@ -79,18 +81,18 @@ class HttpSystem:
         question = {**self.body, self.query_field: query, self.k_field: k}
         return self.read(self.client.post(question | ({self.tenant_field: company_id} if company_id else {})))
 
-    def read(self, answer: Any) -> list[dict[str, Any]]:
+    def read(self, response: Any) -> list[dict[str, Any]]:
         """Return the hits of an answer as records.
 
         If ``hits`` or ``id`` leads nowhere, UsageError lists the keys that are there. Once an answer with hits was read
         the paths are right, and such an answer is a failure of the service: SystemFailed.
         """
-        hits = _follow(answer, self.hits) if self.hits else answer
+        hits = _follow(response, self.hits) if self.hits else response
         if not isinstance(hits, list):
-            if message := find_message(answer):
-                raise SystemFailed(f"the service answered with an error: {message}")
-            message = f"the answer has no list of hits at hits = {self.hits!r}: {_missing(answer, self.hits)}"
-            if isinstance(answer, list):
+            if message := find_message(response):
+                raise SystemFailed(self.client.secrets.redact(f"the service answered with an error: {message}"))
+            message = f"the answer has no list of hits at hits = {self.hits!r}: {_missing(response, self.hits)}"
+            if isinstance(response, list):
                 message += ', which is the list of hits if you set hits = ""'
             raise self._mistake(message)
         records = [self._record(hit, rank) for rank, hit in enumerate(hits, 1)]
@@ -107,6 +109,7 @@ class HttpSystem:
         return {name: value for name, value in record.items() if value is not None}
 
     def _mistake(self, message: str) -> UsageError | SystemFailed:
+        message = self.client.secrets.redact(message)
         return SystemFailed(message) if self.worked else UsageError(f"[system] {message}; correct the path")
 
     def close(self) -> None:

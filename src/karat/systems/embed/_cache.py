@@ -18,7 +18,7 @@ import numpy as np
 
 from karat.core import InputError
 from karat.systems.embed._embedder import Embedder, Matrix, check_texts
-from karat.systems.embed._store import Store
+from karat.systems.embed._vector_file import VectorFile
 
 VARIABLE = "KARAT_CACHE"
 LIMIT = 2e9
@@ -59,15 +59,15 @@ def with_cache(
     bytes; vectors that were not used for the longest time are deleted. A damaged file is moved aside, and a file that
     cannot be written is not used: ``say`` gets the message (a warning by default).
     """
-    return Cached(embedder, Store(path, say or _warn, limit))
+    return Cached(embedder, VectorFile(path, say or _warn, limit))
 
 
 class Cached:
     """An embedder with a cache; made by :func:`with_cache`."""
 
-    def __init__(self, embedder: Embedder, store: Store) -> None:
+    def __init__(self, embedder: Embedder, file: VectorFile) -> None:
         self.embedder = embedder
-        self._store = store
+        self._file = file
 
     @property
     def name(self) -> str:
@@ -85,18 +85,18 @@ class Cached:
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
-        self._store.close()
+        self._file.close()
 
     def __call__(self, texts: Sequence[str], /) -> Matrix:
         """Return one row of length 1 for each text; the embedder gets only the texts that the file does not have."""
         checked = check_texts(texts)
         keys = [hashlib.sha256(text.encode()).digest() for text in checked]
         text_of = dict(zip(keys, checked, strict=True))
-        vectors = self._store.read(self.name, list(text_of))
+        vectors = self._file.read(self.name, list(text_of))
         missing = {key: text for key, text in text_of.items() if key not in vectors}
         for part in _slices(missing):
             fresh = dict(zip(part, self.embedder(list(part.values())), strict=True))
-            self._store.write(self.name, fresh)
+            self._file.write(self.name, fresh)
             vectors.update(fresh)
         return self._matrix([vectors[key] for key in keys])
 
@@ -106,7 +106,7 @@ class Cached:
         if len(sizes := {len(row) for row in rows}) > 1:
             raise InputError(
                 f"holds vectors of {' and of '.join(map(str, sorted(sizes)))} dimensions under one name, {self.name}",
-                source=self._store.name,
+                source=self._file.name,
                 hint="the model behind the name has changed; remove the file, or give the model another name",
             )
         return np.stack(rows)
@@ -123,7 +123,7 @@ class Questions:
     def __init__(self, embedder: Embedder, path: str | os.PathLike[str], say: Callable[[str], None]) -> None:
         self._embedder = embedder
         self._name = f"{embedder.name} for questions on {platform.machine()} with {os.cpu_count()} cores"
-        self._store = Store(path, say, LIMIT)
+        self._file = VectorFile(path, say, LIMIT)
         self._lock = threading.Lock()
         self._active = self._started = 0
         self._is_warm = False
@@ -153,7 +153,7 @@ class Questions:
 
     def _read(self, key: bytes) -> tuple[Matrix, float] | tuple[None, None]:
         """Return the vector and the time of a question; nothing if the file has no time that can be true."""
-        vector, milliseconds = self._store.read_timed(self._name, [key]).get(key, (None, None))
+        vector, milliseconds = self._file.read_timed(self._name, [key]).get(key, (None, None))
         if vector is None or not isinstance(milliseconds, float) or not 0 < milliseconds < math.inf:
             return None, None
         return vector, milliseconds
@@ -163,8 +163,8 @@ class Questions:
         with self._lock:
             fresh, self._fresh = self._fresh, {}
         if fresh:
-            self._store.write_timed(self._name, fresh)
-        self._store.close()
+            self._file.write_timed(self._name, fresh)
+        self._file.close()
 
 
 def _slices(texts: Mapping[bytes, str]) -> Iterator[dict[bytes, str]]:

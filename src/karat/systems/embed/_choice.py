@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from karat.core import UsageError, did_you_mean, shorten
+from karat.net import show_setting
 from karat.systems.embed._embedder import Embedder
 
 DEFAULT = "granite"
@@ -48,7 +49,7 @@ def _check(kind: str, option: str, value: object, types: Mapping[str, type]) -> 
     expected = types[option]
     fits = isinstance(value, int | float) if expected is float else isinstance(value, expected)
     if not fits or isinstance(value, bool):
-        raise UsageError(f"{option}={shorten(value)} of the embedder {kind} is not {_NAMES[expected]}")
+        raise UsageError(f"{option}={show_setting(option, value)} of the embedder {kind} is not {_NAMES[expected]}")
 
 
 def _granite(**options: Any) -> Embedder:

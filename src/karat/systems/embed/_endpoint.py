@@ -12,8 +12,8 @@ import numpy as np
 from karat.core import SystemFailed, UsageError
 from karat.net import Client
 from karat.net import Endpoint as HttpEndpoint
-from karat.systems.embed._answer import read_vectors
 from karat.systems.embed._embedder import Matrix, check_texts, normalise
+from karat.systems.embed._response import read_vectors
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -100,9 +100,9 @@ class Endpoint:
         if self.dimensions is not None:
             data["dimensions"] = self.dimensions
         client = self._connect()
-        answer = client.post(data)
+        response = client.post(data)
         try:
-            rows = read_vectors(answer, len(texts), self._size)
+            rows = read_vectors(response, len(texts), self._size)
         except SystemFailed as error:
             raise client.failed(str(error)) from None
         self._size = rows.shape[1]

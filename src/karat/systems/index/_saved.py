@@ -6,11 +6,9 @@ import hashlib
 import json
 import os
 import shutil
-import threading
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import InputError
+from karat.files import open_file, replace_file
 
 _FORMAT = 1
 Path_ = str | os.PathLike[str]
@@ -47,26 +46,18 @@ def save(
 ) -> None:
     """Write arrays and files into one archive, atomically: a reader finds the old archive or the new one."""
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     about = {"format": _FORMAT, "fingerprint": fingerprint, "description": description}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            with zipfile.ZipFile(file, "w") as archive:
-                archive.writestr("about.json", json.dumps(about))
-                for name, array in arrays.items():
-                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, array, allow_pickle=False)
-                for name, source in (files or {}).items():
-                    archive.write(source, name)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+        with replace_file(target) as file, zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("about.json", json.dumps(about))
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+            for name, source in (files or {}).items():
+                archive.write(source, name)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=os.fspath(path)) from None
-    finally:
-        with suppress(OSError):  # it was renamed, or never created
-            temporary.unlink()
 
 
 class Saved:
@@ -77,23 +68,25 @@ class Saved:
 
     def __init__(self, path: Path_, fingerprint: str, description: Mapping[str, Any]) -> None:
         self._name = os.fspath(path)
+        self._file = open_file(path)
         try:
-            self._archive = zipfile.ZipFile(path)
-        except FileNotFoundError:
-            raise InputError("no such file", source=self._name) from None
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise self._damaged(error) from None
-        try:
+            self._archive = zipfile.ZipFile(self._file)
+            if any(member.compress_type != zipfile.ZIP_STORED for member in self._archive.infolist()):
+                raise ValueError("it is packed, and karat packs nothing")  # a small file could unpack to a huge one
             self._check(fingerprint, json.loads(json.dumps(description)))
-        except BaseException:
-            self._archive.close()
+        except InputError:
+            self._file.close()
             raise
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            self._file.close()
+            raise self._damaged(error) from None
 
     def __enter__(self) -> Saved:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._archive.close()
+        self._file.close()
 
     def array(self, name: str) -> NDArray[Any]:
         """Return an array, read-only."""
@@ -133,5 +126,8 @@ class Saved:
 
 
 _PROBLEMS = ("saved in another format", "built in another way", "built from something else")
-_DAMAGE = (OSError, EOFError, KeyError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-"""What reading a damaged archive may raise; ValueError comes from NumPy."""
+_DAMAGE = (
+    OSError, EOFError, KeyError, ValueError, RuntimeError, NotImplementedError, MemoryError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What reading a damaged archive may raise; ValueError and MemoryError come from NumPy."""

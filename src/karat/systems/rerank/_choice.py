@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.core import UsageError, did_you_mean, shorten
-from karat.net import Endpoint
+from karat.net import Endpoint, show_setting
 from karat.systems.rerank._cross_encoder import CrossEncoder
 from karat.systems.rerank._http import HttpReranker
 from karat.systems.rerank._mix import Mix
@@ -62,7 +62,7 @@ def _check(kind: str, name: str, value: object, types: Mapping[str, Any]) -> Non
         raise UsageError(f"[pipeline.rerank] {kind} has no key {shorten(name)}{hint}")
     off = name == "threshold" and value is False
     if not off and (isinstance(value, bool) or not isinstance(value, types[name])):
-        raise UsageError(f"[pipeline.rerank] {name} = {shorten(value)} is of the wrong type")
+        raise UsageError(f"[pipeline.rerank] {name} = {show_setting(name, value)} is of the wrong type")
 
 
 def _http(*, model: str = "", field: Any = "documents", batch: int = 100, **endpoint: Any) -> Reranker:

@@ -9,7 +9,7 @@ from typing import Any
 from karat.core import SystemFailed, UsageError
 from karat.net import find_version, require_package
 from karat.systems._chunk import Chunk
-from karat.systems._local_model import INSTALL, load_local_model
+from karat.systems._local_model import EXTRA, load_local_model
 
 
 class CrossEncoder:
@@ -43,7 +43,7 @@ class CrossEncoder:
         pairs = [(query, chunk.text) for chunk in chunks]
         with self._lock:  # one model, and it uses all cores by itself
             encoder = self._encoder()
-            sigmoid = require_package("torch", install=INSTALL, purpose="the cross-encoder").nn.Sigmoid()
+            sigmoid = require_package("torch", extra=EXTRA, purpose="the cross-encoder").nn.Sigmoid()
             scores = encoder.predict(
                 pairs, batch_size=self._batch, activation_fn=sigmoid, convert_to_numpy=True, show_progress_bar=False
             )

@@ -49,11 +49,11 @@ class HttpReranker:
         body |= {"query": query, self._field: texts}
         return body | {"top_n": len(texts)} if self._field == "documents" else body
 
-    def _scores(self, answer: Any, n: int) -> list[float]:
+    def _scores(self, response: Any, n: int) -> list[float]:
         """Read ``{results: [{index, relevance_score}]}``; TEI returns a bare list, and Voyage calls it ``data``."""
-        rows = answer.get("results", answer.get("data")) if isinstance(answer, dict) else answer
+        rows = response.get("results", response.get("data")) if isinstance(response, dict) else response
         if not isinstance(rows, list):
-            raise self._client.failed(f"an answer without results: {shorten(answer)}")
+            raise self._client.failed(f"an answer without results: {shorten(response)}")
         scores: dict[int, float] = {}
         for row in rows:
             fields = row if isinstance(row, dict) else {}

@@ -1,0 +1,38 @@
+"""The files that a verb writes because an option names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from karat.core import GoldenSet
+
+
+def write_output(path: str, text: str, option: str = "--output") -> None:
+    """Write a file whole or not at all. A path that the verb has read, or would read again, is refused."""
+    from karat.files import refuse_input, write_file
+
+    refuse_input(path, option)
+    write_file(path, text)
+
+
+def write_set(
+    golden: GoldenSet, path: str, format: str = "karat", *, option: str = "the destination"
+) -> tuple[str, ...]:
+    """Write a golden set, and return notes on what the format cannot hold. A place that the verb reads is refused."""
+    from karat import golden as sets
+    from karat.files import refuse_input
+
+    refuse_input(path, option, folder=True)
+    return sets.write(golden, path, format)
+
+
+def make_parents(path: str) -> None:
+    """Make the folders above a file."""
+    from karat.core import InputError
+
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=path) from None

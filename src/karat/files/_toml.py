@@ -1,0 +1,36 @@
+"""TOML, with one clear message when it is not valid."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from typing import Any
+
+from karat.core import InputError
+from karat.files._files import read_bytes
+from karat.files._text import decode
+
+_DEEPEST = 100
+# tomllib needs time in the square of the number of parts of a key.
+_LONG_KEY = re.compile(rf"""(?:(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_DEEPEST}}}""")
+
+
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the tables of a TOML file, or raise an InputError that says what is wrong with it."""
+    name = os.fspath(path)
+    return parse_toml(decode(read_bytes(path), name), name)
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """Return the tables of a TOML text, or raise an InputError that says what is wrong with it."""
+    if _LONG_KEY.search(text):
+        raise InputError("is nested too deep", source=source)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is not valid TOML: {error}", source=source) from None
+    except RecursionError:
+        raise InputError("is nested too deep", source=source) from None
+    except ValueError:
+        raise InputError("holds a number of more than 4,300 digits", source=source) from None

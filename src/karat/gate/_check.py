@@ -1,0 +1,58 @@
+"""A check: one requirement of a rule, and whether a run meets it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from karat.evaluation import Segment
+from karat.stats import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One requirement of a rule, and whether the run meets it."""
+
+    metric: str
+    kind: str
+    """A limit or test of a rule (min, max, max_drop_abs, max_drop_rel, max_rise_abs, max_rise_rel, min_gain_abs,
+    significant_drop, non_inferior), must_pass, or an operational rule (failed, unasked, removed, new,
+    moved, empty, slow)."""
+    outcome: Outcome
+    reason: str
+    where: Segment | None = None
+    """The segment that it is about; None for all queries."""
+    query: str = ""
+    """The query that it is about, for ``must_pass``."""
+    current: float | None = None
+    baseline: float | None = None
+    difference: float | None = None
+    """The difference of the means over the queries that both runs have."""
+    low: float | None = None
+    """The one-sided lower confidence limit of the difference, at the policy's level, if higher is better."""
+    high: float | None = None
+    """The one-sided upper confidence limit of the difference, if lower is better."""
+    limit: float | None = None
+    """The limit of the current number, of the drop or of the rise."""
+    p: float | None = None
+    """The p-value of the one-sided test for a drop, corrected for all tests of the gate (Westfall and Young) unless
+    answers were lost."""
+    p_worse: float | None = None
+    """The p-value of the test that rules out a drop larger than tolerated, not corrected."""
+    n: int | None = None
+    total: int | None = None
+    """How many queries of the run have a value, if only n of them are compared with the baseline."""
+    needed: int | None = None
+    """How many queries would decide, if these do not."""
+
+    @property
+    def name(self) -> str:
+        """The metric and the queries that it is about."""
+        if self.query:
+            return f"{self.query} {self.metric}".rstrip()
+        return self.metric if self.where is None else f"{self.metric} {self.where[0]}={self.where[1]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data for JSON, without empty fields."""
+        fields = asdict(self) | {"outcome": self.outcome.value, "where": self.where and dict([self.where])}
+        return {key: value for key, value in fields.items() if value not in (None, "")}

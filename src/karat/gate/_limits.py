@@ -1,0 +1,164 @@
+"""The limits of rules: the number that a rule is about, held against a limit, or against that of the baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from karat.core import InputError, format_ms, shorten
+from karat.evaluation import Evaluation, Segments
+from karat.gate._check import Check
+from karat.gate._comparison import shared_queries
+from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
+from karat.gate._policy import LIMITS, Policy, Rule
+from karat.stats import Outcome
+
+
+def select_queries(rule: Rule, segments: Segments) -> Sequence[str] | None:
+    """Return the queries of a rule's segment, None for all of them; a segment that no query has is an error."""
+    if rule.where is None:
+        return None
+    if rule.where not in segments:
+        values = sorted({value for name, value in segments if name == rule.where[0]})
+        hint = f"it has {', '.join(map(shorten, values[:8]))}" if values else "no query has that field"
+        raise InputError(f"no query has {rule.where[0]} = {shorten(rule.where[1])}", source="[gate]", hint=hint)
+    return segments[rule.where]
+
+
+def read_number(
+    evaluation: Evaluation,
+    rule: Rule,
+    queries: Sequence[str] | None = None,
+    must_show: Mapping[str, Sequence[str]] | None = None,
+) -> float:
+    """Return the number that a rule is about; NaN if the run does not have it."""
+    if rule.must_show is not None:
+        wanted = must_show or evaluation.must_show
+        wanted = wanted if queries is None else {query: wanted[query] for query in queries if query in wanted}
+        return _measure_shown(evaluation.lists, wanted, rule.must_show)
+    if rule.is_latency:
+        return evaluation.latency_of(rule.metric.removeprefix("latency."))
+    return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
+
+
+def _measure_shown(lists: Mapping[str, Sequence[str]], must_show: Mapping[str, Sequence[str]], k: int) -> float:
+    """Return the share of the queries whose must-show documents are all in the first k; NaN if there are none."""
+    shown = [
+        set(documents) <= set(lists.get(query, ())[:k])
+        for query, documents in must_show.items()
+        if documents and query in lists
+    ]
+    return sum(shown) / len(shown) if shown else math.nan
+
+
+def check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Policy) -> Iterator[Check]:
+    """Yield the checks of all limits: those of the run by itself, then those of its change since the baseline."""
+    for rule in policy.rules:
+        queries = select_queries(rule, candidate.segments)
+        now = read_number(candidate, rule, queries)
+        # Only questions that both were asked are compared; the floors are for all that the run was asked.
+        shared = queries if baseline is None else shared_queries(candidate, baseline, queries)
+        compared = now if shared is queries else read_number(candidate, rule, shared)
+        then = math.nan if baseline is None else read_number(baseline, rule, shared, candidate.must_show)
+        if rule.is_latency and _is_unknown(rule, candidate, baseline):
+            yield _fail_latency(rule, candidate, now, then)
+            continue
+        for kind in ("min", "max"):
+            if (limit := getattr(rule, kind)) is not None:
+                yield check_number(rule, kind, now, limit)
+        for kind in ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs"):
+            if (limit := getattr(rule, kind)) is not None:
+                if baseline is None and not math.isnan(now):
+                    yield defer(rule, kind, now, limit)
+                else:
+                    yield _check_change(rule, kind, compared, then, limit)
+
+
+def _is_unknown(rule: Rule, candidate: Evaluation, baseline: Evaluation | None) -> bool:
+    """Return whether a latency falls among failed questions; for a change, among those that the baseline answered."""
+    name = rule.metric.removeprefix("latency.")
+    if baseline is None or rule.max is not None:
+        return candidate.lacks_latency(name)
+    return hides_latency(candidate, baseline, name)
+
+
+def _fail_latency(rule: Rule, candidate: Evaluation, now: float, then: float) -> Check:
+    """Return a failed check of a latency that is not known, because it falls among the questions that failed."""
+    kind, limit = next((kind, limit) for kind in LIMITS if (limit := getattr(rule, kind)) is not None)
+    return Check(
+        metric=rule.metric, kind=kind, limit=limit, current=now, baseline=None if math.isnan(then) else then,
+        outcome=Outcome.FAIL, reason=explain_latency(candidate, rule.metric.removeprefix("latency.")),
+    )  # fmt: skip
+
+
+def check_number(rule: Rule, kind: str, now: float, limit: float) -> Check:
+    """Return the check of a number against the ``min`` or ``max`` of its rule."""
+    if math.isnan(now):
+        return fail_missing(rule, kind, limit)
+    holds = now >= limit if kind == "min" else now <= limit
+    sign = {("min", True): "at least", ("min", False): "below", ("max", True): "at most", ("max", False): "above"}
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, current=now, limit=limit,
+        outcome=Outcome.PASS if holds else Outcome.FAIL,
+        reason=f"{_format(now, rule)} is {sign[kind, holds]} {limit:g}{' ms' if rule.is_latency else ''}",
+    )  # fmt: skip
+
+
+def _check_change(rule: Rule, kind: str, now: float, then: float, limit: float) -> Check:
+    if math.isnan(now):
+        return fail_missing(rule, kind, limit)
+    if math.isnan(then):
+        return fail_missing(rule, kind, limit, "the baseline has no number for it: record it again", now)
+    if kind == "min_gain_abs":
+        return _check_gain(rule, now, then, limit)
+    verb, change = ("fell", then - now) if "drop" in kind else ("rose", now - then)
+    allowed = limit if kind.endswith("abs") else limit * abs(then)
+    # A share of a few milliseconds is noise of the clock.
+    negligible = kind == "max_rise_rel" and rule.is_latency and now <= LEAST_MS
+    holds = change <= allowed + 1e-9
+    share = f" ({change / abs(then):.1%})" if abs(then) > (LEAST_RATIO_MS if rule.is_latency else 0) else ""
+    text = f"did not {'fall' if verb == 'fell' else 'rise'}"
+    if change > 0:
+        text = f"{verb} by {_format(change, rule)}{share}"
+    text += f", {'within' if holds else 'more than'} the {_format(allowed, rule)} that is tolerated"
+    if negligible and not holds:
+        text += f", but up to {LEAST_MS:g} ms no rise counts"
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, current=now, baseline=then, difference=now - then, limit=limit,
+        outcome=Outcome.PASS if holds or negligible else Outcome.FAIL, reason=text,
+    )  # fmt: skip
+
+
+def _check_gain(rule: Rule, now: float, then: float, limit: float) -> Check:
+    gain = then - now if rule.lower_is_better else now - then
+    holds = gain >= limit - 1e-9
+    return Check(
+        metric=rule.metric, where=rule.where, kind="min_gain_abs", current=now, baseline=then, difference=now - then,
+        limit=limit, outcome=Outcome.PASS if holds else Outcome.FAIL,
+        reason=f"{'better' if gain >= 0 else 'worse'} by {_format(abs(gain), rule)}, "
+        f"{'at least' if holds else 'and not better by'} {limit:g}",
+    )  # fmt: skip
+
+
+def fail_missing(
+    rule: Rule, kind: str, limit: float | None, reason: str = "the run has no number for it", now: float | None = None
+) -> Check:
+    """Return a failed check of a number that is missing in the run or in the baseline."""
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, limit=limit, current=now, outcome=Outcome.FAIL,
+        reason=f"{reason}, and what is not measured does not pass",
+    )  # fmt: skip
+
+
+def defer(rule: Rule, kind: str, now: float, limit: float | None) -> Check:
+    """Return an inconclusive check of a rule that needs a baseline while there is none."""
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, current=now, limit=limit, outcome=Outcome.INCONCLUSIVE,
+        reason="there is no baseline yet; karat baseline update RUN records one",
+    )  # fmt: skip
+
+
+def _format(value: float, rule: Rule) -> str:
+    if rule.is_latency:
+        return format_ms(value)
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1e7 else f"{value:.3g}"

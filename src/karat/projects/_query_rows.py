@@ -1,0 +1,136 @@
+"""The queries of a run with their scores, hits and relevant documents, as the decision document holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import UNSET
+
+from karat.core import GoldenSet, Hit, Trace
+from karat.evaluation import Evaluation
+from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
+
+_SNIPPET = 300  # characters of a hit's document, so that a report can be read without the documents
+
+
+def query_rows(
+    golden: GoldenSet, candidate: Evaluation, before: Evaluation | None, only: Iterable[str] | None = None
+) -> tuple[QueryRow, ...]:
+    """Return the queries of a run with their scores, hits and relevant documents, beside those of the baseline.
+
+    ``only`` names some of the queries, if not all are needed.
+    """
+    first = {trace.query: trace for trace in reversed(candidate.traces) if not trace.paraphrase and not trace.repeat}
+    queries, rows = set(candidate.queries if only is None else only).intersection(candidate.queries), []
+    now = {name: candidate.values(name, queries) for name in candidate.scores.measures}
+    then = {name: before.values(name, queries) for name in before.scores.measures} if before else {}
+    for query in golden.queries:
+        if query.id in queries:
+            trace, of_query = first.get(query.id), _grade_documents(golden, query.id)
+            ranking = before.lists.get(query.id, ()) if before else ()
+            rows.append(
+                QueryRow(
+                    id=query.id,
+                    text=query.text,
+                    category=query.category or UNSET,
+                    type=query.type or UNSET,
+                    intent=query.intent or UNSET,
+                    scores={name: column[query.id] for name, column in now.items() if query.id in column},
+                    baseline={name: column[query.id] for name, column in then.items() if query.id in column},
+                    error=candidate.failures.get(query.id, ""),
+                    unfound=query.id in candidate.unfound,
+                    unanswerable=not query.answerable or UNSET,
+                    false_answer=query.id in candidate.false_answers or UNSET,
+                    ms=None if trace is None else trace.timings.get("total"),
+                    hits=_hits(trace, of_query, ranking),
+                    left=_left(golden, trace, of_query, ranking),
+                    expected=_expected(golden, trace, of_query),
+                )
+            )
+    return tuple(rows)
+
+
+def _grade_documents(golden: GoldenSet, query: str) -> dict[str, int]:
+    """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
+    grades: dict[str, int] = {}
+    for target, grade in golden.grades_by_query.get(query, {}).items():
+        grades[target.document] = max(grade, grades.get(target.document, 0))
+    return grades
+
+
+def rank_documents(documents: Iterable[str]) -> dict[str, int]:
+    """Return the first rank of each document of a list."""
+    ranks: dict[str, int] = {}
+    for rank, document in enumerate(documents, 1):
+        ranks.setdefault(document, rank)
+    return ranks
+
+
+def _hits(trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]) -> tuple[HitRow, ...]:
+    places = rank_documents(before)
+    return tuple(
+        HitRow(
+            rank=rank,
+            id=hit.id,
+            document=hit.document,
+            score=round(hit.score, 6),
+            grade=grades.get(hit.document),
+            was=places.get(hit.document),
+            channels={name: place.rank for name, place in hit.channels.items()} if hit.channels else {},
+        )
+        for rank, hit in enumerate(trace.hits if trace else (), 1)
+    )
+
+
+def _left(
+    golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]
+) -> tuple[LeftRow, ...]:
+    """Return the documents that were among the first of the baseline and are no longer found."""
+    retrieved = {hit.document for hit in trace.hits} if trace else set()
+    return tuple(
+        LeftRow(document=id_, title=_title(golden, id_), was=rank, grade=grades.get(id_))
+        for rank, id_ in enumerate(before, 1)
+        if id_ not in retrieved
+    )
+
+
+def find_passages(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Passage]:
+    """Return title and beginning of everything that was found, by the id of the hit."""
+    passages: dict[str, Passage] = {}
+    texts: dict[str, bytes] = {}  # of documents of which parts were found, encoded once
+    for trace in traces:
+        for hit in trace.hits if not trace.paraphrase and not trace.repeat else ():
+            if hit.id not in passages:
+                passages[hit.id] = Passage(title=_title(golden, hit.document), snippet=_snippet(golden, hit, texts))
+    return passages
+
+
+def _title(golden: GoldenSet, id_: str) -> str:
+    document = golden.document_by_id.get(id_)
+    return document.title if document else ""
+
+
+def _snippet(golden: GoldenSet, hit: Hit, texts: dict[str, bytes]) -> str:
+    """Return the beginning of a hit's own text, of its span of the document, or of the document."""
+    if hit.content:
+        return hit.content[:_SNIPPET]
+    document = golden.document_by_id.get(hit.document)
+    if document is None:
+        return ""
+    text = document.text
+    if hit.span:
+        if hit.document not in texts:
+            texts[hit.document] = text.encode()
+        text = texts[hit.document][hit.span.start : hit.span.end].decode(errors="ignore")
+    return " ".join(text[: 2 * _SNIPPET].split())[:_SNIPPET]
+
+
+def _expected(golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
+    """Return the relevant documents, the best first, with the rank at which each was found."""
+    ranks = rank_documents(hit.document for hit in trace.hits) if trace else {}
+    relevant = sorted(
+        (id_ for id_, grade in grades.items() if grade >= golden.relevant), key=lambda id_: (-grades[id_], id_)
+    )
+    return tuple(
+        ExpectedRow(document=id_, title=_title(golden, id_), grade=grades[id_], rank=ranks.get(id_)) for id_ in relevant
+    )

@@ -1,0 +1,179 @@
+"""Accepting a run as the baseline: it has to pass its own gate, unless a reason is given to accept it anyway."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from karat.core import GateFailed, InputError, KaratError, Run, UsageError, shorten
+from karat.evaluation import require_comparable
+from karat.gate import (
+    FIT,
+    TESTS,
+    Baseline,
+    Check,
+    Decision,
+    decide,
+    lower_is_better,
+    read_baseline,
+    write_baseline,
+    write_fit,
+)
+from karat.projects._gating import baseline_path, gate_run, revise_baseline
+from karat.projects._project import Project
+from karat.projects.baselines._proposal import propose_rules
+from karat.schema import AcceptanceReport, RuleProposal
+from karat.stats import Outcome
+
+_NAMED = 5
+_INCONCLUSIVE = 4  # the exit code
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """A recorded baseline, and the decision on its run."""
+
+    path: Path
+    baseline: Baseline
+    proposal: RuleProposal | None = None
+    """Floors and must-pass queries that the run suggests; None if the policy has floors."""
+    decision: Decision
+    """The decision against the replaced baseline; if there was none, the one without a baseline."""
+
+    @property
+    def inconclusive(self) -> tuple[Check, ...]:
+        """The inconclusive checks against the replaced baseline, in spite of which the run was accepted."""
+        return () if self.baseline.forced else _find_unknown(self.decision)
+
+
+def accept_run(
+    project: Project,
+    run: Run,
+    *,
+    baseline: str | Path | None = None,
+    policy: str | None = None,
+    force: str | None = None,
+    format: Literal["karat", "fit"] = "karat",
+) -> Acceptance:
+    """Record a run as the baseline of a project. A run that fails its gate is refused unless ``force`` is a reason.
+
+    So is one that got worse than the baseline by more than is tolerated, even if the gate cannot tell that from chance:
+    a baseline that follows each such drop would go down step by step without anybody's reason.
+    The run is checked against the floors of the policy and against the baseline that it replaces. With
+    ``format="fit"`` the file is fit's ``baseline-metrics.json``, which has means only.
+    """
+    if force is not None and not force.strip():
+        raise UsageError("--force needs a reason, which is recorded: --force 'first baseline'")
+    path = baseline_path(project, baseline)
+    decision, objection = _decide(project, run, path, policy, FIT if format == "fit" else ())
+    if objection and force is None:
+        raise objection
+    forced = force.strip() if objection and force is not None else ""
+    accepted = Baseline(
+        evaluation=decision.candidate,
+        recorded=f"{datetime.now(tz=UTC):%Y-%m-%d}",
+        forced=forced,
+        inconclusive=() if forced else tuple(f"{check.name}: {check.reason}" for check in _find_unknown(decision)),
+    )
+    (write_fit if format == "fit" else write_baseline)(accepted, path)
+    proposal = None if accepted.forced else propose_rules(decision.candidate, decision.policy)
+    return Acceptance(path=path, baseline=accepted, decision=decision, proposal=proposal)
+
+
+def summarise_acceptance(acceptance: Acceptance) -> AcceptanceReport:
+    """Return what ``karat baseline update --json`` prints."""
+    evaluation = acceptance.baseline.evaluation
+    return AcceptanceReport(
+        path=str(acceptance.path),
+        name=evaluation.name,
+        queries=len(evaluation.queries),
+        forced=acceptance.baseline.forced,
+        inconclusive=acceptance.baseline.inconclusive,
+        proposal=acceptance.proposal,
+    )
+
+
+def _decide(
+    project: Project, run: Run, path: Path, policy: str | None, measures: tuple[str, ...]
+) -> tuple[Decision, KaratError | None]:
+    """Return the decision on a run, and the objection to recording it, which only a forced update overrules.
+
+    A baseline that cannot be read is never replaced. One that the run cannot be compared with, because it has other
+    questions or settings, can be replaced by force; then only the floors are checked.
+    """
+    decision = gate_run(project, run, policy=policy, alone=True, measures=measures).decision
+    if not os.path.lexists(path):
+        return decision, _object(decision)
+    recorded = read_baseline(path)
+    try:
+        before = revise_baseline(project, recorded, decision.policy.measures).evaluation
+        require_comparable(decision.candidate, before)
+    except InputError as error:
+        return decision, InputError(error.what, source=str(path), hint="--force 'why' replaces the baseline")
+    decision = decide(decision.candidate, before, decision.policy)
+    return decision, _object(decision)
+
+
+def _find_unknown(decision: Decision) -> tuple[Check, ...]:
+    """Return the inconclusive checks against a baseline; without one it is no news that nothing is known."""
+    checks = decision.checks if decision.baseline is not None else ()
+    return tuple(check for check in checks if check.outcome is Outcome.INCONCLUSIVE)
+
+
+def _object(decision: Decision) -> GateFailed | None:
+    """Return the gate's objection to a run, or None. Being inconclusive is an objection only against a baseline."""
+    failures = [check for check in decision.failures if not _is_new(check, decision)]
+    if decision.outcome is Outcome.ERROR:
+        failures = [check for check in failures if check.outcome is Outcome.ERROR]
+    unknown = _find_unknown(decision)
+    if failures or (unknown and decision.exit_code):
+        problem = "the run does not pass its own gate and is not recorded"
+        return _refuse(problem, failures or unknown, decision.exit_code)
+    if moved := [check for check in unknown if check.kind == "moved"]:
+        problem = "the baseline of a segment with a rule would lose questions, and the run is not recorded"
+        return _refuse(problem, moved, _INCONCLUSIVE)
+    if removed := [check for check in unknown if check.kind == "removed"]:
+        problem = "nothing is recorded until 'karat baseline rebase' has shown what goes"
+        return _refuse(problem, removed, _INCONCLUSIVE)
+    if drops := _find_drops(decision):
+        problem = (
+            "the run is worse than the baseline by more than is tolerated, which may be chance, and is not recorded"
+        )
+        return _refuse(problem, drops, _INCONCLUSIVE)
+    return None
+
+
+def _find_drops(decision: Decision) -> list[Check]:
+    """Return the checks that did not fail although the mean got worse by more than is tolerated."""
+    return [
+        check
+        for check in decision.checks
+        if check.kind in TESTS
+        and check.difference is not None
+        and check.limit is not None
+        and (check.difference if lower_is_better(check.metric) else -check.difference) > check.limit + _TIE
+    ]
+
+
+def _refuse(problem: str, checks: Sequence[Check], exit_code: int) -> GateFailed:
+    named = "; ".join(f"{shorten(check.name)[1:-1]}: {check.reason}" for check in checks[:_NAMED])
+    more = f"; and {len(checks) - _NAMED:,} more" if len(checks) > _NAMED else ""
+    objection = GateFailed(f"{problem}: {named}{more}; --force 'why' does it")
+    objection.exit_code = exit_code
+    return objection
+
+
+def _is_new(check: Check, decision: Decision) -> bool:
+    """Return whether a check failed only because the replaced baseline does not have the measure."""
+    return (
+        decision.baseline is not None
+        and decision.baseline.has_queries  # a baseline of means alone lacks what the tests need for every measure
+        and check.metric not in decision.baseline.means
+        and check.metric in decision.candidate.means
+        and check.kind not in ("min", "max", "must_pass")
+    )

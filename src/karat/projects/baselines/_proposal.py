@@ -1,0 +1,96 @@
+"""Floors and must-pass queries that a good run suggests, as TOML to paste into karat.toml. Nothing is written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+
+from karat.core import Measure
+from karat.evaluation import Evaluation
+from karat.gate import LIMITS, TESTS, Policy
+from karat.schema import ProposedFloor, RuleProposal
+
+_ERRORS = 2.0
+_MUST_PASS = 5
+_DIGITS = 100
+
+
+def propose_rules(evaluation: Evaluation, policy: Policy) -> RuleProposal | None:
+    """Return floors and must-pass queries that a run suggests; None if the policy has floors already, or none fits.
+
+    A floor is the mean minus the larger of the tolerated drop and two standard errors of the mean, rounded down to
+    hundredths: the same system on other questions of the same kind stays above it in about 98 of 100 cases. If each
+    query has 0 or 1, Wilson's lower bound takes the place of the standard errors, which are 0 where all are right. The
+    must-pass queries have a relevant hit at rank 1 in every wording and repeat.
+    """
+    if any(rule.min is not None and rule.is_measure for rule in policy.rules):
+        return None
+    floors = tuple(_propose_floors(evaluation, policy))
+    if not floors:
+        return None
+    certain = [] if policy.must_pass else _find_certain(evaluation)
+    must_pass = tuple(certain[:_MUST_PASS])
+    return RuleProposal(
+        floors=floors, must_pass=must_pass, certain=len(certain), toml=_render(floors, must_pass, len(certain))
+    )
+
+
+def _propose_floors(evaluation: Evaluation, policy: Policy) -> Iterator[ProposedFloor]:
+    for rule in policy.rules:
+        if not rule.is_measure or rule.where is not None or rule.lower_is_better:
+            continue
+        values = list(evaluation.values(rule.metric).values())
+        mean = evaluation.mean(rule.metric)
+        if len(values) < 2 or math.isnan(mean):
+            continue
+        margin = max(policy.drop.margin(mean), _measure_error(values))
+        floor = math.floor((mean - margin) * _DIGITS + 1e-9) / _DIGITS
+        if floor > 0:
+            limits = {name: getattr(rule, name) for name in (*LIMITS, *TESTS) if name != "min"}
+            limits = {name: value for name, value in limits.items() if value is not None and value is not False}
+            yield ProposedFloor(metric=rule.metric, mean=mean, margin=margin, floor=floor, keeps=limits)
+
+
+def _measure_error(values: Sequence[float]) -> float:
+    """Return how far below their mean the true mean may be: two standard errors, or Wilson's bound for 0 and 1.
+
+    E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927) 209-212.
+
+    >>> _measure_error([1.0, 1.0, 1.0, 1.0]), _measure_error([0.5, 0.5])
+    (0.5, 0.0)
+    """
+    n = len(values)
+    mean = math.fsum(values) / n
+    if set(values) <= {0.0, 1.0}:
+        z = _ERRORS * _ERRORS / n
+        return mean - (mean + z / 2 - math.sqrt(z * mean * (1 - mean) + z * z / 4)) / (1 + z)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return _ERRORS * math.sqrt(variance / n)
+
+
+def _find_certain(evaluation: Evaluation) -> list[str]:
+    """Return the queries with a relevant hit at rank 1, in the order of the golden set."""
+    names = [name for name in evaluation.scores.measures if Measure.parse(name).definition.name == "RR"]
+    values = evaluation.values(names[0]) if names else {}
+    return [query for query in evaluation.queries if values.get(query) == 1 and query not in evaluation.failures]
+
+
+def _render(floors: tuple[ProposedFloor, ...], must_pass: tuple[str, ...], certain: int) -> str:
+    lines = [
+        "# Floors: the mean of this run minus the larger of the tolerated drop and the error of the mean.",
+        "# They hold without a baseline, and stop a slow decline that no single comparison shows.",
+    ]
+    if must_pass:
+        ids = ", ".join(json.dumps(query, ensure_ascii=False) for query in must_pass)
+        which = f"{len(must_pass)} of {certain:,} that were found at rank 1; name those that must never be lost"
+        lines += ["[gate]", f"must_pass = [{ids}] # {which}"]
+    for proposal in floors:
+        lines += [
+            "",
+            "[[gate.rules]]",
+            f"metric = {json.dumps(proposal.metric)}",
+            f"min = {proposal.floor:g} # {proposal.mean:.4f} - {proposal.margin:.4f}",
+            *(f"{name} = {json.dumps(value)}" for name, value in proposal.keeps.items()),
+        ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,21 @@
+"""The run files of a project: find, choose, list, describe and remove them."""
+
+from karat.projects.saved_runs._choice import ChosenRun, choose_run
+from karat.projects.saved_runs._files import RunFile, find_runs, name_file, newest_run, read_saved_run
+from karat.projects.saved_runs._listing import describe_saved_run, list_runs, prune_runs
+from karat.projects.saved_runs._names import describe_namesakes, find_run
+
+__all__ = [
+    "ChosenRun",
+    "RunFile",
+    "choose_run",
+    "describe_namesakes",
+    "describe_saved_run",
+    "find_run",
+    "find_runs",
+    "list_runs",
+    "name_file",
+    "newest_run",
+    "prune_runs",
+    "read_saved_run",
+]

@@ -1,0 +1,46 @@
+"""The run that a path names: a file, or the newest of a project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from karat.projects._gating import find_project
+from karat.projects.saved_runs._files import find_runs, newest_run
+from karat.projects.saved_runs._names import find_namesakes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenRun:
+    """The file of a run, and the folder of its project."""
+
+    path: Path
+    project: Path
+    newest: bool = False
+    """Whether the file was chosen because it is the newest complete run of its project."""
+    passed_over: tuple[str, ...] = ()
+    """Newer files that were not chosen, each with the reason."""
+    future: tuple[str, ...] = ()
+    """Files that claim a date that is still to come, each with that date; they are dated by the time of their file."""
+    namesakes: tuple[Path, ...] = ()
+    """The files of older runs that have the same name."""
+
+
+def choose_run(path: str | Path, *, golden: str | Path | None = None, configured: bool = False) -> ChosenRun:
+    """Return the run that a path names: a run file, or the newest complete run of a project or of its folder ``runs``.
+
+    What is not a file is the label, title, commit or file of a run of the project.
+
+    ``golden`` is the project, if it is not the folder that the path is in. With ``configured`` a folder means the
+    newest run of the system that karat.toml configures: not one with other parameters, and not a variant of a sweep.
+    """
+    if not Path(path).is_dir():
+        named, *namesakes = find_namesakes(path, golden=golden)
+        return ChosenRun(path=named, project=Path(golden or find_project(named)), namesakes=tuple(namesakes))
+    folder = Path(path).resolve()
+    is_runs = folder.name == "runs" and not (folder / "runs").is_dir()
+    project = golden or (folder.parent if is_runs else None)
+    file, passed_over = newest_run([path], golden=project, configured=configured)
+    _, files = find_runs([path], golden=project)
+    future = tuple(f"{other.path} is dated {other.future}" for other in files if other.future)
+    return ChosenRun(path=file.path, project=Path(project or path), newest=True, passed_over=passed_over, future=future)

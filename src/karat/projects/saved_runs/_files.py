@@ -1,0 +1,168 @@
+"""The saved runs of a project: which files there are, when each was made, and which is the newest complete one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from karat.core import InputError, Run, UsageError
+from karat.files import access_file
+from karat.golden import fingerprint
+from karat.projects._gating import find_project, require_complete
+from karat.projects._project import Project, open_project
+from karat.projects.saved_runs._configured import describe_difference
+from karat.runs import read_begun, read_run_file
+
+_ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.part")
+_DATED = re.compile(r"-([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{8}(-[0-9]+)?\Z")
+_SKEW = timedelta(hours=1)  # by which the clocks of two machines may differ
+_EPOCH = datetime.fromtimestamp(0, tz=UTC)
+_NUMBERS = re.compile(r"([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFile:
+    """A file that may hold a run, with the day and, if known, the time at which the run was made."""
+
+    path: Path
+    day: date
+    day_from: Literal["name", "begun", "modified"]
+    """``name`` if the day is in the file's name, ``begun`` if the file's header says it, else ``modified``."""
+    time: datetime | None = None
+    """When the run began, or the file was last changed; None if that is on another day, as after a copy."""
+    time_from: Literal["begun", "modified"] | None = None
+    future: str = ""
+    """The day or time that the run claims, if that is still to come; then it is dated by its file."""
+
+    @property
+    def order(self) -> tuple[date, datetime, list[str | int], str]:
+        """The sort key: day, time, then name, where numbers count as numbers."""
+        parts = _NUMBERS.split(_stem(self.path))
+        words = [int(part) if place % 2 else part for place, part in enumerate(parts)]
+        return self.day, self.time or datetime.min.replace(tzinfo=UTC), words, str(self.path)
+
+
+def find_runs(paths: Sequence[str | Path], *, golden: str | Path | None = None) -> tuple[Project, tuple[RunFile, ...]]:
+    """Return the project of some runs and their files, the newest first; no more than the headers is read.
+
+    ``paths`` is one project, whose folder ``runs`` is meant, or some run files. ``golden`` names the project of runs
+    that are kept elsewhere; then a folder of run files will do too.
+    """
+    folders = [Path(path) for path in paths if Path(path).is_dir()]
+    if not paths or (folders and len(paths) > 1):
+        raise UsageError("name one project, or some of its run files")
+    project = open_project(golden or (folders[0] if folders else find_project(paths[0])))
+    if folders:
+        files = _list_runs(folders[0], bare=golden is not None)
+    else:
+        files = [_date_run(path) for path in dict.fromkeys(map(Path, paths))]
+    return project, tuple(sorted(files, key=lambda file: file.order, reverse=True))
+
+
+def read_saved_run(file: RunFile) -> Run:
+    """Read a run; refuse one that was not finished, and a pipe, which might block forever."""
+    if file.path.suffix == ".part":
+        raise InputError("the run was not finished", hint="run 'karat eval' again to continue it")
+    if file.path.is_fifo():
+        raise InputError("is a pipe, not a file")
+    return read_run_file(file.path)
+
+
+def name_file(file: RunFile, error: InputError) -> str:
+    """Return an error's message with the file in front, unless the message begins with it."""
+    message = str(error)
+    return message if message.startswith(str(file.path)) else f"{file.path}: {message}"
+
+
+def newest_run(
+    paths: Sequence[str | Path], *, golden: str | Path | None = None, configured: bool = False
+) -> tuple[RunFile, tuple[str, ...]]:
+    """Return the newest complete run on the golden set of a project; the arguments are those of :func:`find_runs`.
+
+    With ``configured`` it is the newest of the system that karat.toml configures. The second value says which newer
+    files were passed over, and why: damaged, unfinished, on another golden set, or of another system.
+    """
+    project, files = find_runs(paths, golden=golden)
+    digest = fingerprint(project.golden)
+    passed_over: list[str] = []
+    for file in files:
+        try:
+            run = read_saved_run(file)
+            if run.provenance.golden.get("fingerprint") != digest:
+                passed_over.append(f"{file.path}: is on another golden set")
+                continue
+            require_complete(project.golden, run)
+            difference = describe_difference(project, run) if configured else ""
+            if not difference:
+                return file, tuple(passed_over)
+            passed_over.append(f"{file.path}: is not of the configured system: {difference}")
+        except InputError as error:
+            passed_over.append(name_file(file, error))
+    more = f", nor {len(passed_over) - 1:,} more" if len(passed_over) > 1 else ""
+    of_system = " of the configured system" if configured else ""
+    raise InputError(
+        f"no complete run{of_system} on the golden set as it is now; not {passed_over[0]}{more}",
+        source=str(paths[0]) if len(paths) == 1 else "",
+        hint="'karat eval' makes one" + (", and any run is taken by the name of its file" if configured else ""),
+    )
+
+
+def _list_runs(project: Path, *, bare: bool) -> list[RunFile]:
+    """Return the runs of a folder, unfinished ones included; a bare folder may hold them without ``runs``."""
+    folder = project / "runs"
+    if bare and not folder.exists():
+        folder = project
+    paths = access_file(str(folder), lambda: list(folder.iterdir())) if folder.exists() else []
+    files = [_date_run(path) for path in paths if path.name.endswith(_ENDINGS)]
+    if not files:
+        raise InputError("there are no runs yet", source=str(folder), hint="'karat eval' makes them")
+    return files
+
+
+def _date_run(path: Path) -> RunFile:
+    """Find when a run was made: by the day in its name, the time in its header, or the time of its file.
+
+    A day or time that is still to come does not count: such a run would be the newest for ever.
+    """
+    now = datetime.now(tz=UTC)
+    begun, named_day = read_begun(path), _named_day(path)
+    # A link that leads nowhere has a time of its own.
+    changed = access_file(str(path), lambda: path.stat() if path.exists() else path.lstat()).st_mtime
+    modified = datetime.fromtimestamp(changed, tz=UTC)
+    future = ""
+    if begun is not None and begun > now + _SKEW:
+        begun, future = None, f"{begun:%Y-%m-%d %H:%M}"
+    if named_day is not None and named_day > (now + _SKEW).date():
+        named_day, future = None, f"{named_day}"
+    if modified > now + _SKEW and begun is None and named_day is None:
+        modified, future = _EPOCH, future or f"{modified:%Y-%m-%d}"
+    time = begun or modified
+    source: Literal["begun", "modified"] = "begun" if begun else "modified"
+    day = named_day or time.date()
+    near = timedelta() <= time.date() - day <= timedelta(days=1)  # a run that goes past midnight ends on the next day
+    return RunFile(
+        path=path,
+        day=day,
+        day_from="name" if named_day else source,
+        time=time if near else None,
+        time_from=source if near else None,
+        future=future,
+    )
+
+
+def _named_day(path: Path) -> date | None:
+    """Return the day in a file's name, as ``karat eval`` writes it, or None."""
+    match = _DATED.search(_stem(path))
+    try:
+        return date.fromisoformat(match[1]) if match else None
+    except ValueError:  # such as 30 February
+        return None
+
+
+def _stem(path: Path) -> str:
+    ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), "")
+    return path.name.removesuffix(ending)

@@ -1,0 +1,114 @@
+"""Readers and parsers need time in proportion to what they read: each of these texts once took minutes or more.
+
+The limit is more than ten times what is needed, and a fraction of what a pass for each letter would need.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from karat.core import Document, GoldenSet, KaratError, Measure, Query, did_you_mean
+from karat.files import Reading, parse_toml
+from karat.golden.formats._head import Head
+from karat.golden.formats._sgml import blank_comments, find_elements, remove_elements
+from karat.golden.formats._topics import read_topics
+from karat.golden.formats._trec import _find_markup, _read_records
+from karat.golden.lint import check
+from karat.start import _install
+
+SECONDS = 5.0
+LONG = 100_000
+
+
+class Text(Reading):
+    """Reads one text, whatever the path."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.content = text
+
+    def text(self, path: str | Path, name: str = "") -> str:
+        return self.content
+
+
+def read_records(text: str) -> None:
+    """Read the records of a text of TREC's."""
+    list(_read_records(Path("a"), Text(text)))
+
+
+def read_all_topics(text: str) -> None:
+    """Read the topics of a text of TREC's."""
+    list(read_topics(Path("a"), Text(text)))
+
+
+def lint_id(text: str) -> None:
+    """Check a set in which an id is as long as a text."""
+    check(GoldenSet(documents=(Document(id=text, text="a"),), queries=(Query(id=text, text="a"),)))
+
+
+def suggest(text: str) -> None:
+    """Look for names that are like a text."""
+    did_you_mean(text, [text[1:], "abc"])
+
+
+READERS: dict[str, tuple[Callable[[str], object], str]] = {
+    "brackets": (lambda text: Head(text=text).keys, "["),
+    "objects": (lambda text: Head(text=text).keys, '{"a":'),
+    "keys in a long key": (lambda text: Head(text=f'{{"{text}": {{{text}').keys, '"a":1,'.replace('"', "'")),
+    "records": (read_records, "<DOC>"),
+    "records with a number": (read_records, "<DOC 1>"),
+    "records of nothing": (read_records, "<DOC></DOC>"),
+    "half a record": (read_records, "<DOC "),
+    "numbers": (lambda text: read_records(f"<DOC>{text}</DOC>"), "<DOCNO>"),
+    "titles": (lambda text: read_records(f"<DOC><DOCNO>1</DOCNO>{text}</DOC>"), "<TITLE><HL>"),
+    "texts": (lambda text: read_records(f"<DOC><DOCNO>1</DOCNO>{text}</DOC>"), "<TEXT>"),
+    "markup": (_find_markup, "<DOCNO>"),
+    "comments": (_find_markup, "<!--"),
+    "comments in topics": (read_all_topics, "<!--"),
+    "topics": (read_all_topics, "<top>"),
+    "an id": (lint_id, "a"),
+    "a name": (suggest, "ab"),
+    "a measure": (Measure.parse, " "),
+    "a measure of digits": (Measure.parse, "9"),
+    "a dotted key": (lambda text: parse_toml(f"{text}a = 1", "a"), "a."),
+    "a requirement": (lambda text: _install._parse_requirement(f"karat{text}x", ""), " "),
+}
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_time_grows_with_the_length(what: str) -> None:
+    """A text of one thing, again and again, is read or refused in no time."""
+    read, part = READERS[what]
+    text = part * (LONG // len(part))
+    started = time.process_time()
+    with suppress(KaratError):
+        read(text)
+    assert time.process_time() - started < SECONDS
+
+
+def test_elements_are_those_of_a_pattern() -> None:
+    """What is found is what ``<A>(.*?)</A>`` finds: up to the first closing tag, in any case, with tags inside."""
+    text = "x<a>1<A>2</a>3<b>4</B><c>5<a>6</a></a><b>7"
+    assert [(text[e.start : e.end], e.tag, e.text) for e in find_elements(text, "a|b|c")] == [
+        ("<a>1<A>2</a>", "a", "1<A>2"),
+        ("<b>4</B>", "b", "4"),
+        ("<a>6</a>", "a", "6"),
+    ]
+    assert remove_elements(text, "a|b|c") == "x3<c>5</a><b>7"
+    assert remove_elements("abc", "a") == "abc"
+
+
+def test_comments_become_blanks() -> None:
+    """Positions and lines stay, and what is never closed is no comment."""
+    assert blank_comments("a<!-- b\nc -->d<!---->e<!-- f") == "a      \n     d       e<!-- f"
+
+
+def test_keys_are_found_up_to_a_depth() -> None:
+    """Formats are recognised by keys near the top; those deep down are not looked at."""
+    assert Head(text='{"a": {"b": [{"c": 1}]}, "d": 2}').keys == {"a", "a.b", "a.b[].c", "d"}
+    assert len(Head(text='{"a":' * 100).keys) < 30

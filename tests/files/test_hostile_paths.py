@@ -1,0 +1,205 @@
+"""Whatever a verb reads may be a bomb, a pipe, a socket or a device: one message, exit code 2, and no waiting."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.gate_project import accept, main, make_project, make_run
+from karat.core import InputError, UsageError
+from karat.files import MAX_BYTES, Reading, max_bytes, parse_size
+from karat.golden import read_documents
+
+LIMIT = 1 << 18
+MEGABYTE = gzip.compress(bytes(1 << 20))
+BOMB = MEGABYTE * 64
+QRELS = "q01 0 d01 1\n"
+RUN = "q01 Q0 d01 1 2.0 t\n"
+
+READS = {
+    # what is read: the path that is replaced, and the verb that reads it
+    "judgments": ("qrels.txt", ["score", "qrels.txt", "run.txt"]),
+    "a run": ("run.txt", ["score", "qrels.txt", "run.txt"]),
+    "a run of trec-eval": ("run.txt", ["trec-eval", "qrels.txt", "run.txt"]),
+    "fields": ("kinds.csv", ["score", "qrels.txt", "run.txt", "--by", "kind", "--queries", "kinds.csv"]),
+    "classes": ("classes.txt", ["score", "qrels.txt", "run.txt", "--classes", "classes.txt"]),
+    "a run to fuse": ("run.txt", ["fuse", "run.txt", "qrels.json"]),
+    "a run to pool": ("run.txt", ["golden", "pool", "run.txt", "--golden", "."]),
+    "a head": ("set/golden.toml", ["golden", "convert", "set", "made"]),
+    "queries": ("set/queries.jsonl", ["golden", "convert", "set", "made"]),
+    "documents": ("set/documents.jsonl", ["golden", "convert", "set", "made"]),
+    "judgments of a set": ("set/judgments.jsonl", ["golden", "diff", "set", "set"]),
+    "a document": ("docs/a.md", ["golden", "synth", "docs", "made"]),
+    "rows of documents": ("rows.jsonl", ["golden", "synth", "rows.jsonl", "made"]),
+    "a document to outline": ("docs/a.md", ["golden", "outline", "docs/a.md"]),
+    "a judged pool": ("pool.jsonl", ["golden", "merge", "set", "pool.jsonl"]),
+    "ids of an index": ("ids.txt", ["golden", "check", "set", "--index", "ids.txt"]),
+    "chunks of an index": ("rows.jsonl", ["golden", "check", "set", "--chunks", "rows.jsonl"]),
+    "a configuration": ("karat.toml", ["golden", "convert", ".", "made"]),
+    "a policy": ("policy.toml", ["gate", "runs/new.jsonl", "--policy", "policy.toml"]),
+    "a baseline": ("baseline.json", ["gate", "runs/new.jsonl"]),
+    "another baseline": ("other.json", ["baseline", "show", "--baseline", "other.json"]),
+    "a saved run": ("runs/new.jsonl", ["gate", "runs/new.jsonl"]),
+    "a run to evaluate": ("run.txt", ["eval", ".", "--run", "run.txt"]),
+    "a run to compare": ("runs/new.jsonl", ["compare", "runs/old.jsonl", "runs/new.jsonl", "--golden", "."]),
+    "a decision": ("decision.json", ["report", "decision.json"]),
+    "a sweep": ("sweep.toml", ["sweep", "sweep.toml", "--dry-run"]),
+    "a log": ("experiments.json", ["experiments", "list"]),
+}
+SPECIAL = {"a named pipe": "pipe", "a socket": "socket", "a device": "zero"}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with all that is read above."""
+    folder = tmp_path_factory.mktemp("hostile")
+    made = make_project(folder)
+    old, _ = make_run(folder, made, [2] * 12, "old"), make_run(folder, made, [1] * 12, "new")
+    shutil.copy(accept(folder, old), folder / "other.json")
+    (folder / "docs").mkdir()
+    for name, text in (
+        ("qrels.txt", QRELS), ("run.txt", RUN), ("qrels.json", '{"q01": {"d01": 1}}'), ("docs/a.md", "A text.\n"),
+        ("kinds.csv", "id,kind\nq01,a\n"), ("classes.txt", "d01 A\n"), ("ids.txt", "d01\n"),
+        ("rows.jsonl", '{"id": "d01", "text": "A text."}\n'), ("policy.toml", 'extends = "default"\n'),
+        ("pool.jsonl", '{"query": "q01", "document": "x01", "grade": 0}\n'),
+        ("experiments.json", '{"experiments": []}'),
+        ("sweep.toml", '[[variants]]\nname = "a"\n"eval.k" = 5\n'), ("decision.json", "{}"),
+    ):  # fmt: skip
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def project(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Work in a copy of the project, with a low limit; a verb that waits for a pipe is ended."""
+    folder = tmp_path / "project"
+    shutil.copytree(template, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("KARAT_MAX_BYTES", str(LIMIT))
+    signal.alarm(600)
+    yield folder
+    signal.alarm(0)
+
+
+@pytest.mark.parametrize("what", READS)
+def test_bombs_are_refused(project: Path, capsys: pytest.CaptureFixture[str], what: str) -> None:
+    """A file of kilobytes that unpacks to many megabytes is noticed at the limit, and memory stays near it."""
+    path, arguments = READS[what]
+    main(arguments)  # imports what it needs
+    Path(path).write_bytes(BOMB)
+    capsys.readouterr()
+    tracemalloc.start()
+    try:
+        code = main(arguments)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    message = capsys.readouterr().err
+    assert (code, message.count("\n")) == (2, 1), message
+    assert f"unpacks to more than {LIMIT:,} bytes, the most that karat reads; if that is meant, raise" in message
+    assert Path(path).name in message
+    assert peak < 24 * LIMIT  # the imports, the rest of the project, and the bytes up to the limit
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize("what", READS)
+def test_what_is_no_file_is_refused(project: Path, capsys: pytest.CaptureFixture[str], what: str, kind: str) -> None:
+    """A pipe that nobody writes to, a socket and a link to a device: neither read nor waited for."""
+    path, arguments = READS[what]
+    replace(Path(path), kind)
+    capsys.readouterr()
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    assert len(message.splitlines()) <= 3, message
+
+
+def replace(path: Path, kind: str) -> None:
+    """Put a pipe, a socket or a link to a device in the place of a file."""
+    path.unlink()
+    if kind == "a named pipe":
+        os.mkfifo(path)
+    elif kind == "a socket":
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(path))
+    else:
+        path.symlink_to("/dev/zero")
+
+
+def test_the_limit_is_for_a_whole_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred documents, none of which is too large, unpack to as much as one that is."""
+    monkeypatch.setenv("KARAT_MAX_BYTES", "100K")
+    for number in range(100):
+        (tmp_path / f"{number:02}.md").write_bytes(gzip.compress(b"x" * 2000))
+    with pytest.raises(InputError, match=r"51\.md: with what was read before it, unpacks to more than 102,400 bytes"):
+        read_documents(tmp_path, Reading())
+    monkeypatch.setenv("KARAT_MAX_BYTES", "200K")
+    assert len(read_documents(tmp_path, Reading())) == 100
+
+
+def test_the_limit_can_be_raised(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By an option, for one call; sizes have units, and what is no size is a mistake."""
+    Path("run.txt").write_bytes(gzip.compress(RUN.encode() + b"\n" * (1 << 20)))
+    assert main(["score", "qrels.txt", "run.txt"]) == 2
+    assert main(["score", "qrels.txt", "run.txt", "--max-bytes", "2M"]) == 0
+    assert os.environ["KARAT_MAX_BYTES"] == str(LIMIT)
+    capsys.readouterr()
+    assert main(["score", "qrels.txt", "run.txt", "--max-bytes", "many"]) == 2
+    assert capsys.readouterr().err == "karat: --max-bytes 'many' is not a size; write bytes such as 4000000000, or 4G\n"
+    os.environ["KARAT_MAX_BYTES"] = "0"
+    assert main(["score", "qrels.txt", "run.txt"]) == 2
+    assert "KARAT_MAX_BYTES '0' is not a size" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "size"), [("1", 1), ("2k", 2048), ("3MB", 3 << 20), ("4GiB", 4 << 30)])
+def test_sizes_have_units(text: str, size: int) -> None:
+    """Of 1,024, in either case, with or without B."""
+    assert parse_size(text, "") == size
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5G", "G", "0", "1X", "9" * 30])
+def test_what_is_no_size_is_a_mistake(text: str) -> None:
+    """Neither nothing, nor a fraction, nor an unknown unit."""
+    with pytest.raises(UsageError, match="is not a size"):
+        parse_size(text, "")
+
+
+def test_the_default_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is the one that the documentation states."""
+    monkeypatch.delenv("KARAT_MAX_BYTES", raising=False)
+    assert max_bytes() == MAX_BYTES == 2 * 1024**3
+
+
+ENDLESS = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))
+from karat.files import read_bytes
+from karat.core import InputError
+try:
+    read_bytes(sys.argv[1])
+except InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("source", ["bomb", "-", "/dev/stdin"])
+def test_memory_stays_near_the_limit(tmp_path: Path, source: str) -> None:
+    """In a process with 400 MB of addresses, gigabytes in a file or an endless stream are refused at 100 MB."""
+    (tmp_path / "bomb").write_bytes(MEGABYTE * 512)
+    with Path("/dev/zero").open("rb") as endless:
+        done = subprocess.run(
+            [sys.executable, "-c", ENDLESS, source],
+            cwd=tmp_path, stdin=endless, env=os.environ | {"KARAT_MAX_BYTES": "100M"}, capture_output=True, text=True,
+        )  # fmt: skip
+    assert done.stderr == ""
+    assert "more than 104,857,600 bytes" in done.stdout

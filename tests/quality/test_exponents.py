@@ -1,0 +1,188 @@
+"""Nothing grows faster than its input: operations are counted at three sizes, so that no clock and no load matters.
+
+Of sizes n, 4n and 16n the differences tell how the count grows, whatever the constant part is: the exponent of linear
+growth is 1, of n log n a little more, of quadratic growth 2. ``./scripts/bench growth`` measures time and memory.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from karat.cli._main import _run
+from karat.config import Config
+from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
+from karat.evaluation import score_run
+from karat.gate import Baseline, Must, Policy, Rule, compare_document, decide
+from karat.projects import GateResult, Project, report_document
+from karat.reports import render_html, render_junit, render_markdown, render_text
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks" / "growth"))
+
+import verbs
+import workload
+
+STEEPEST = 1.2
+BASE = workload.Size(queries=18, documents=40, judgments=3, hits=3, text=8, segments=2, measures=2, every=1)
+"""Small, but with more changed queries than those for which tests try all flips, which would be another way."""
+BASES = {
+    "segments": replace(BASE, queries=64),
+    "hits": replace(BASE, documents=100),
+    "judgments": replace(BASE, documents=200),
+}
+AXES: dict[str, tuple[str, ...]] = {
+    "queries": (
+        *("gate", "compare", "report html", "show", "trend", "score", "fuse", "golden check", "golden diff"),
+        *("golden sample", "golden pool", "golden merge", "gate, set changed", "baseline rebase"),
+    ),
+    "documents": ("golden check", "golden diff", "golden synth"),
+    "judgments": ("gate", "golden check"),
+    "hits": ("gate", "compare", "report html", "show", "fuse", "golden pool"),
+    "question": ("golden check",),
+    "text": ("golden check", "golden outline"),
+    "paraphrases": ("golden check",),
+    "segments": ("gate", "compare"),
+    "measures": ("gate", "score"),
+}
+"""The verbs of the benchmark whose work depends on each axis, without those that only render the same otherwise."""
+
+
+def exponent(counts: list[int]) -> float:
+    """Return the exponent of growth from the counts at n, 4n and 16n."""
+    first, second = counts[1] - counts[0], counts[2] - counts[1]
+    return math.log(second / first, 4) if first > 0 and second > 0 else 0.0
+
+
+def count_calls(work: Callable[[], object]) -> int:
+    """Return how many functions are called, those of Python and those that are built in."""
+    profile = cProfile.Profile()
+    profile.runcall(work)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def run_quietly(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code = _run(arguments)
+    assert code in (0, 1, 4), capsys.readouterr().err
+    capsys.readouterr()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axis", AXES)
+def test_no_verb_calls_more_functions_than_its_input_asks_for(
+    axis: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of four times the queries, hits, words or others, each verb makes about four times the calls, and not sixteen."""
+    calls: dict[str, list[int]] = {}
+    for place, factor in enumerate((1, 1, 4, 16)):
+        at = verbs.prepare(tmp_path / str(place), BASES.get(axis, BASE).times(axis, factor))
+        for name, arguments in (verbs.ASKING | verbs.LOOKING).items():
+            if name in verbs.ASKING or name in AXES[axis]:
+                words = arguments(at)
+                calls.setdefault(name, []).append(count_calls(lambda words=words: run_quietly(words, capsys)))
+    # The first time, a verb imports what it needs.
+    exponents = {name: round(exponent(counts[1:]), 2) for name, counts in calls.items()}
+    steep = {name: value for name, value in exponents.items() if value > STEEPEST}
+    assert steep == {}
+
+
+class CountedId(str):
+    """An id that counts how often ids are compared, which looking through a list does and looking up does not."""
+
+    __slots__ = ()
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedId.comparisons += 1
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+def count_comparisons(work: Callable[[], object]) -> int:
+    """Return how often two ids are compared."""
+    CountedId.comparisons = 0
+    work()
+    return CountedId.comparisons
+
+
+def make_golden(queries: int, documents: int, judgments: int) -> GoldenSet:
+    """Return a set whose ids are counted; every id is another object wherever it stands, as if read from a file."""
+    return GoldenSet(
+        documents=tuple(Document(id=CountedId(f"d{i}"), text=f"text {i}", tier=f"t{i % 2}") for i in range(documents)),
+        queries=tuple(
+            Query(id=CountedId(f"q{i}"), text=f"question {i}", category=f"c{i % 3}", must_show=(CountedId(f"d{i}"),))
+            for i in range(queries)
+        ),
+        judgments=tuple(
+            Judgment(
+                query=CountedId(f"q{i}"), target=Target(document=CountedId(f"d{(i + 2 * j) % documents}")), grade=j % 4
+            )
+            for i in range(queries)
+            for j in range(judgments)
+        ),
+    )
+
+
+def make_run(name: str, queries: int, hits: int, documents: int) -> Run:
+    """Return a run of which every fifth query failed; that of ``b`` returns other documents than that of ``a``."""
+    shift = 3 * (name == "b")
+    traces = (
+        Trace(
+            query=CountedId(f"q{i}"),
+            text=f"question {i}",
+            hits=tuple(Hit(CountedId(f"d{(i + j + shift) % documents}"), float(-j)) for j in range(hits))
+            if i % 5
+            else (),
+            error="" if i % 5 else "timed out",
+            timings={"total": 1.0},
+        )
+        for i in range(queries)
+    )
+    return Run(provenance=Provenance(name=name), traces=tuple(traces))
+
+
+def decide_and_render(queries: int = 24, hits: int = 4, judgments: int = 6) -> None:
+    """Score two runs, gate one against the other by a policy with a rule for everything, and render all of it."""
+    documents = max(40, 2 * hits, 4 * judgments, queries)
+    golden = make_golden(queries, documents, judgments)
+    names = ("RR@10", "nDCG@10", "R@5", "P@5")
+    before, after = (score_run(golden, make_run(name, queries, hits, documents), names) for name in "ab")
+    policy = Policy(
+        rules=tuple(
+            Rule(metric=name, where=where, max_drop_abs=0.1, non_inferior=True)
+            for name in names
+            for where in (None, *before.segments)
+        ),
+        must_pass=tuple(Must(query=CountedId(f"q{i}")) for i in range(queries)),
+    )
+    decision = decide(after, before, policy)
+    result = GateResult(
+        project=Project(config=Config(folder=Path(), golden=Path()), golden=golden),
+        decision=decision,
+        baseline=Baseline(evaluation=before),
+    )
+    document = report_document(result, created="2026-11-17")
+    for render in (render_text, render_markdown, render_html, render_junit):
+        render(document)
+    compare_document([before, after], golden, segments=before.segments, per_query=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axis", ["queries", "hits", "judgments"])
+def test_ids_are_looked_up_and_never_looked_for(axis: str) -> None:
+    """Of four times the queries, hits or judgments, four times as many ids are compared, from scores to reports."""
+    sizes = {"queries": 24, "hits": 4, "judgments": 6}
+    counts = [
+        count_comparisons(lambda factor=factor: decide_and_render(**sizes | {axis: sizes[axis] * factor}))
+        for factor in (1, 4, 16)
+    ]
+    assert exponent(counts) < STEEPEST

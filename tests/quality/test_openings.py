@@ -1,0 +1,49 @@
+"""Files are opened in one place, karat.files, where links, pipes, devices and bombs are dealt with."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "karat"
+METHODS = {"read_text", "read_bytes", "write_text", "write_bytes", "touch", "mkstemp", "mkdtemp"}
+ELSEWHERE = {
+    **dict.fromkeys(
+        ("_beir", "_chroma", "_deepeval", "_json", "_karat", "_ragas", "_scalefile", "_trec"),
+        "writes into the new folder of karat.golden.write, which nobody else can enter",
+    ),
+    "_checking": "works in a folder with a random name, which nobody else can enter",
+    "_git": "makes a folder for git to look at",
+    "_html": "reads a file of karat itself",
+    "_kept_chunks": "reads the code of karat itself",
+    "_policy_table": "reads a file of karat itself",
+    "_release": "reads an archive in memory",
+    "_runfile": "unpacks a file that is open already",
+    "_head": "unpacks a file that is open already",
+    "_source": "reads what pip recorded about karat",
+    "_saved": "reads and writes the members of an archive that is open already",
+    "_vector_file": "lets SQLite open a file that was opened before",
+    "_mlflow": "lets SQLite open the store of MLflow",
+    "_table": "closes standard output",
+}
+"""The modules that open something themselves, and why."""
+
+
+def openings(path: Path) -> Iterator[str]:
+    """Yield the calls of a module that open a file, or look like it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            owner, _, method = name.rpartition(".")
+            opens = name in ("open", "sqlite3.connect") or method == "open" or (owner and method in METHODS)
+            if opens and not name.startswith(("self.", "source.", "_", "webbrowser")):
+                yield f"{path.relative_to(SOURCE)}:{node.lineno}: {name}"
+
+
+def test_nothing_else_opens_a_file() -> None:
+    """A module that opens a file itself says why here."""
+    modules = [path for path in SOURCE.rglob("*.py") if path.parent.name != "files"]
+    opened = [(path.stem, call) for path in modules for call in openings(path)]
+    assert [call for name, call in opened if name not in ELSEWHERE] == []
+    assert ELSEWHERE.keys() - {name for name, _ in opened} == set()
