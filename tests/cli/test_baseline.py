@@ -61,7 +61,7 @@ class TestUpdate:
         _, err = run("update", "runs/bad.jsonl", code=1)
         assert err == (
             "karat: the run does not pass its own gate and is not recorded: RR@10: 0.6667 is below 0.7; "
-            "--force 'why' does it\n"
+            "--force 'why' records it all the same\n"
         )
         assert not (folder / "baseline.json").exists()
 

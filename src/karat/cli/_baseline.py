@@ -233,7 +233,7 @@ def _render_rebase(document: BaselineRebase) -> str:
     lines += [f"+ {_describe(question)}" for question in document.added]
     for question in document.rejudged:
         stale = f"; old score of {', '.join(map(printable, question.stale))}" if question.stale else ""
-        lines.append(f"~ {_describe(question, 'the same scores')}{stale}")
+        lines.append(f"~ {_describe(question, 'the same scores', both=True)}{stale}")
     lines += [f"! {printable(query)}: a judged document changed" for query in document.documents]
     rows = [["measure", "before", "after", "change"]]
     for name, value in document.means.items():
@@ -243,17 +243,16 @@ def _render_rebase(document: BaselineRebase) -> str:
     return "\n\n".join(["\n".join(lines), render(rows)])
 
 
-def _describe(question: RebasedQuestion, without: str = "no scores") -> str:
+def _describe(question: RebasedQuestion, without: str = "no scores", *, both: bool = False) -> str:
+    """Return a question with its values; with ``both`` those before and after, also where there is only one of them."""
     text = f" {printable(question.text, _TEXT)}" if question.text else ""
-    values = ", ".join(f"{printable(name)} {_change(value)}" for name, value in question.measures.items())
+    values = ", ".join(f"{printable(name)} {_change(value, both)}" for name, value in question.measures.items())
     return f"{printable(question.query)}{text}: {values or without}"
 
 
-def _change(value: RebasedValue) -> str:
-    numbers = [_number(number) for number in (value.before, value.after) if number is not None]
-    if len(numbers) == 2:
-        return " -> ".join(numbers)
-    return numbers[0] if numbers else "-"
+def _change(value: RebasedValue, both: bool) -> str:
+    numbers = [number for number in (value.before, value.after) if both or number is not None]
+    return " -> ".join("none" if number is None else _number(number) for number in numbers) or "-"
 
 
 def _number(value: float | None) -> str:

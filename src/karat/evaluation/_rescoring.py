@@ -70,6 +70,7 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
         new=find_new(golden, evaluation.provenance.settings, common),
         removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, common)},
         rejudged=tuple(query for query in changed if _was_rejudged(evaluation, scores, query, rescored)),
+        unscored=tuple(query for query in changed if _lost_its_scores(evaluation, scores, query, golden)),
         stale=rescored.stale,
         documents_changed=documents_changed,
         touched=tuple(query for query in common if _is_touched(evaluation, questions[query], query, documents_changed)),
@@ -240,6 +241,20 @@ def _was_rejudged(evaluation: Evaluation, scores: Scores, query: str, rescored: 
         for measure in rescored.columns
         if query in before.rows
     )
+
+
+def _lost_its_scores(evaluation: Evaluation, scores: Scores, query: str, golden: GoldenSet) -> bool:
+    """Return whether a question had scores, and has no relevant document any more.
+
+    If undefined values are replaced by 0 or 1, only a question that found something relevant is known to have had some.
+    """
+    if query in golden.findable or query not in evaluation.scores.rows:
+        return False
+    before = evaluation.scores
+    undefined = any(
+        before.value(query, name) is not None and scores.value(query, name) is None for name in before.measures
+    )
+    return undefined or not (query in evaluation.unfound or query in golden.unanswerable)
 
 
 def _text(evaluation: Evaluation, query: str) -> str:

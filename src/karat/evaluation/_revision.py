@@ -30,6 +30,8 @@ class Revision:
     """The texts, if known, of the questions that it was asked and the set no longer has."""
     rejudged: tuple[str, ...] = ()
     """Questions whose judgments changed; a run does not record its judgments, and has none."""
+    unscored: tuple[str, ...] = ()
+    """Questions that it had scores of and that have no relevant document any more, so that nothing is compared."""
     stale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By measure, questions that keep their old score: the judgments changed, and the stored list is too short."""
     documents_changed: bool | None = None

@@ -36,6 +36,12 @@ def _warn(revision: Revision, side: Side) -> Iterator[str]:
             f"WARNING: {len(revision.removed):,} of the {revision.asked:,} questions that the baseline scored are no "
             f"longer in the golden set: {list_queries(revision.removed)}; restore those that were removed by accident"
         )
+    if side == "baseline" and len(revision.unscored) > max(1, _LOSS * revision.asked):
+        yield (
+            f"WARNING: {len(revision.unscored):,} of the {revision.asked:,} questions that the baseline scored have no "
+            f"relevant document any more, and are not compared: {list_queries(revision.unscored)}; restore judgments "
+            "that were removed by accident"
+        )
 
 
 def _count(revision: Revision, side: Side) -> Iterator[str]:

@@ -148,20 +148,26 @@ def _inspect_unasked(candidate: Evaluation, share: float) -> Iterator[Operation]
 
 
 def _inspect_removed(baseline: Evaluation | None) -> Iterator[Operation]:
-    """Yield what became of the baseline's questions: one that fails must not pass by being deleted.
+    """Yield what became of the baseline's questions: one that fails must not pass by deleting it, or its judgments.
 
     No setting switches this off. ``karat baseline rebase`` accepts the smaller set, and shows what that removes.
     """
-    if baseline is None or baseline.revision is None or not baseline.revision.removed:
+    revision = baseline.revision if baseline is not None else None
+    if revision is None or not (revision.removed or revision.unscored):
         return
-    removed, asked = baseline.revision.removed, baseline.revision.asked
-    allowed = allow(ALLOWED, asked)
-    reworded = len(baseline.revision.reworded)
+    gone, total = len(revision.removed) + len(revision.unscored), revision.asked
+    allowed = allow(ALLOWED, total)
+    reasons = []
+    if removed := list(revision.removed):
+        reworded = f", {len(revision.reworded):,} of them with another text" if revision.reworded else ""
+        reasons.append(f"are no longer in the golden set{reworded}: {name_first(removed)}")
+    if unscored := list(revision.unscored):
+        number = f"{len(unscored):,} " if removed else ""
+        reasons.append(f"{number}have no relevant document any more: {name_first(unscored)}")
     yield Operation(
-        metric="removed", kind="removed", outcome=Outcome.INCONCLUSIVE if len(removed) > allowed else Outcome.PASS,
-        reason=f"{count_of(len(removed), asked, 'questions')} that the baseline scored are no longer in the golden set"
-        f"{f', {reworded:,} of them with another text' if reworded else ''}: {name_first(list(removed))}",
-        current=len(removed), limit=allowed, n=asked,
+        metric="removed", kind="removed", outcome=Outcome.INCONCLUSIVE if gone > allowed else Outcome.PASS,
+        reason=f"{count_of(len(removed) or gone, total, 'questions')} that the baseline scored {'; '.join(reasons)}",
+        current=gone, limit=allowed, n=total,
     )  # fmt: skip
 
 
