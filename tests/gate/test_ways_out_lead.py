@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -128,3 +130,48 @@ def test_a_tolerance_that_a_rule_states_is_that_of_the_baseline(folder: Path) ->
     Path("own.toml").write_text('[gate]\nextends = "none"\n[[gate.rules]]\nmetric = "RR@10"\nmax_drop_abs = 0.4\n')
     run = make_run(folder, make_set(SIZE), PLACES)
     assert main(["baseline", "update", str(run), "--policy", "own.toml"]) == 0
+
+
+def test_hits_of_unanswerable_questions_are_told_if_no_rule_looks_at_them(folder: Path) -> None:
+    """RR@10 leaves them out, so that a system which answers everything is as good as before."""
+    golden_set = without_judgments(["q01", "q02"], answerable=False)
+    make_project(folder, golden_set=golden_set)
+    project = open_project(folder)
+    quiet, loud = (
+        read_any_run(make_run(folder, make_set(SIZE), [first, second, *[1] * 10], name), project.golden)
+        for first, second, name in ((-1, 1, "quiet"), (1, 1, "loud"))
+    )
+    accept(folder, folder / "runs" / "quiet.jsonl")
+    warning = (
+        "WARNING: 2 of the 2 unanswerable questions got hits, 1 of them in the baseline too, and no rule checks them; "
+        "add TrueEmpty to [eval] measures"
+    )
+    assert warning in gate_run(project, loud).caveats
+    assert any(caveat.startswith("1 of the 2 unanswerable") for caveat in gate_run(project, quiet).caveats)
+    toml = '[gate]\n[[gate.rules]]\nmetric = "TrueEmpty"\nmin = 0.1\n'
+    make_project(folder, toml, golden_set=golden_set)
+    assert not [caveat for caveat in gate_run(folder, loud).caveats if "unanswerable" in caveat]
+
+
+def test_a_run_of_other_code_is_not_taken_for_the_system_as_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The newest run of a folder may be older than the code: its verdict is not that of the code."""
+    monkeypatch.setattr("sys.path", [*sys.path])
+    Path("finding.py").write_text('def find(query, k):\n    return [f"d{query[-3:-1]}"]\n')
+    make_project(folder, golden_set=make_set(SIZE))
+    toml = Path("karat.toml").read_text() + 'system = "finding:find"\n'
+    Path("karat.toml").write_text(toml)
+    shutil.rmtree("runs")
+    assert main(["eval", "."]) == 0
+    assert main(["gate", "."]) == 0
+    assert "WARNING" not in capsys.readouterr().out
+    Path("finding.py").write_text("def find(query, k):\n    return ['x01']\n")
+    assert main(["gate", "."]) == 0
+    assert capsys.readouterr().out.startswith(
+        "WARNING: the newest run is not of the system as it is now: the code of finding:find is another; "
+        "karat check asks it anew\n"
+    )
+    (run,) = Path("runs").glob("*.jsonl")
+    assert main(["gate", str(run)]) == 0
+    assert "WARNING" not in capsys.readouterr().out
