@@ -401,7 +401,7 @@ class TestTrend:
         """All three runs are one history; the marks say how many questions came and went, or that judgments did."""
         assert main(["trend", ".", "--svg", "trend.svg"]) == 0
         out = capsys.readouterr().out
-        assert "golden set: +1 questions" in out
+        assert "golden set: +1 question" in out
         assert "golden set: judgments" in out
         drawing = Path("trend.svg").read_text()
         assert drawing.count('class="mark"') == 2 * 2  # two marks on the line of the measure, and on that of latency

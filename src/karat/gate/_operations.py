@@ -126,7 +126,8 @@ def _inspect_failed(candidate: Evaluation, share: float) -> Operation:
     reason = f"{count_of(failed, total)} failed"
     if wrong:
         errors = (candidate.failures[query] for query in candidate.queries if query in candidate.failures)
-        reason += f" or timed out, so there is no decision: {next(errors)}"
+        most = min(allowed, total - 1)  # a run in which every query failed is never good enough
+        reason += f" or timed out, and {f'at most {most:,}' if most else 'none'} may: {next(errors)}"
     return Operation(
         metric="failed", kind="failed", outcome=Outcome.ERROR if wrong else Outcome.PASS, reason=reason,
         current=failed, limit=allowed, n=total,

@@ -46,7 +46,7 @@ def name_outcome(document: DecisionDocument) -> str:
         return "NO DECISION"
     if verdict.outcome != "inconclusive":
         return verdict.outcome.upper()
-    effect = "passes" if verdict.passed else "fails"
+    effect = "does not fail" if verdict.passed else "fails"
     return f"INCONCLUSIVE, which {effect} by on_inconclusive = {verdict.on_inconclusive}"
 
 
