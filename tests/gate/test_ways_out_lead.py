@@ -172,6 +172,24 @@ def test_a_run_of_other_code_is_not_taken_for_the_system_as_it_is(
         "WARNING: the newest run is not of the system as it is now: the code of finding:find is another; "
         "karat check asks it anew\n"
     )
+    assert main(["baseline", "update", "."]) == 0
+    assert "the run is not of the system as it is now: the code of finding:find" in capsys.readouterr().err
     (run,) = Path("runs").glob("*.jsonl")
     assert main(["gate", str(run)]) == 0
     assert "WARNING" not in capsys.readouterr().out
+
+
+def test_the_first_baseline_says_how_its_absence_becomes_an_error(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the key a deleted baseline is inconclusive, as one that was never recorded is."""
+    run = str(make_run(folder, make_set(SIZE), [1] * SIZE))
+    Path("baseline.json").unlink()
+    assert main(["baseline", "update", run]) == 0
+    advice = 'with baseline = "baseline.json" in [gate] of karat.toml, the gate also fails where the file is missing'
+    assert advice in capsys.readouterr().err
+    make_project(folder, '[gate]\nbaseline = "baseline.json"\n')
+    assert main(["baseline", "update", run]) == 0
+    assert advice not in capsys.readouterr().err
+    Path("baseline.json").unlink()
+    assert main(["gate", run]) == 2

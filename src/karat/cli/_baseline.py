@@ -16,6 +16,8 @@ from karat.cli._table import emit, escaped, printable, quantity, render, tell
 from karat.files import shorten_path
 
 if TYPE_CHECKING:
+    from karat.core import Run
+    from karat.projects import Project
     from karat.projects.saved_runs import ChosenRun
     from karat.schema import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
 
@@ -78,9 +80,12 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
         raise UsageError(f"no RUN is named, and {options['force']!r} is the reason of --force; write the reason last")
     run = _choose("update", runs, options["folder"])
     project = open_project(run.project, **pop_scoring(options))
+    candidate = read_any_run(run.path, project.golden, say=say)
+    if run.newest:
+        _say_outdated(project, candidate)
     acceptance = accept_run(
         project,
-        read_any_run(run.path, project.golden, say=say),
+        candidate,
         baseline=options["file"],
         policy=options["policy"],
         force=options["force"],
@@ -93,11 +98,23 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
         say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
     evaluation, proposal = acceptance.baseline.evaluation, acceptance.proposal
     say(f"{acceptance.path} now holds {evaluation.name} with {len(evaluation.queries):,} queries")
+    if replaced is None and "baseline" not in project.config.gate and options["file"] is None:
+        say('with baseline = "baseline.json" in [gate] of karat.toml, the gate also fails where the file is missing')
     if as_json:
         emit(to_json(summarise_acceptance(acceptance)))
     elif proposal is not None:
         say(f"the policy has no floors; for {shorten_path(project.config.folder / 'karat.toml')}, if you agree:")
         tell(proposal.toml.rstrip("\n"))
+
+
+def _say_outdated(project: Project, run: Run) -> None:
+    """Say that the newest run of a project was not made by its system as it is now."""
+    from karat.cli._asking import importable
+    from karat.projects.saved_runs import describe_outdated
+
+    importable(project.config.folder)
+    if difference := describe_outdated(project, run):
+        say(f"the run is not of the system as it is now: {difference}; karat eval asks it anew")
 
 
 def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
