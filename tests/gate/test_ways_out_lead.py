@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.gate_project import accept, main, make_project, make_run, make_set
-from karat.core import GoldenSet
+from karat.core import GoldenSet, Judgment, Target
 from karat.projects import GateResult, gate_run, open_project
 from karat.runs import read_any_run
 
@@ -193,3 +193,13 @@ def test_the_first_baseline_says_how_its_absence_becomes_an_error(
     assert advice not in capsys.readouterr().err
     Path("baseline.json").unlink()
     assert main(["gate", run]) == 2
+
+
+@pytest.mark.parametrize(("size", "warned"), [(2, False), (3, True), (12, True)])
+def test_a_set_that_was_judged_anew_warns_first(folder: Path, size: int, warned: bool) -> None:
+    """Of twelve questions more than a fifth are three: what was returned instead of the answer became relevant."""
+    golden_set = make_set(SIZE)
+    more = tuple(Judgment(query=f"q{i:02}", target=Target(document="x01"), grade=1) for i in range(1, size + 1))
+    caveats = gate_on(folder, replace(golden_set, judgments=(*golden_set.judgments, *more))).caveats
+    (caveat,) = [caveat for caveat in caveats if f"the judgments of {size} questions changed" in caveat]
+    assert caveat.startswith("WARNING: ") == warned
