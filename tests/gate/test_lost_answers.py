@@ -241,7 +241,7 @@ def test_a_question_that_may_fail_does_not_fail_the_rule_on_latency(
     assert [(check.kind, check.outcome.value) for check in checks] == [("slow", operation), ("max", limit)]
     if operation == "pass":
         assert checks[0].reason == (
-            "the slowest question but for the 2 that may fail is 10.0 ms, 1.0 times the baseline's 10.0 ms"
+            "the slowest question but for the 2 that may fail is 10.0 ms, 1.0 times the baseline's p95 of 10.0 ms"
         )
 
 

@@ -248,7 +248,7 @@ def _inspect_latency(candidate: Evaluation, baseline: Evaluation, operations: Op
     machines = f"; {_compare_machines(candidate, baseline)}" if slow else ""
     yield Operation(
         metric="latency.p95", kind="slow", outcome=Outcome.FAIL if slow else Outcome.PASS,
-        reason=f"{name} is {_compare_times(now, then)}{machines}", current=now, baseline=then, limit=factor,
+        reason=f"{name} is {_compare_times(now, then, name)}{machines}", current=now, baseline=then, limit=factor,
     )  # fmt: skip
 
 
@@ -304,12 +304,13 @@ def list_unchecked(candidate: Evaluation, baseline: Evaluation | None, operation
         side = "run" if math.isnan(now) else "baseline"
         yield f"the {side} has no latency: nobody looked whether the system became slower"
     elif WARN * then < now and LEAST_MS < now <= operations.latency * then:
-        yield f"latency: {name} is {_compare_times(now, then)}; {_compare_machines(candidate, baseline)}"
+        yield f"latency: {name} is {_compare_times(now, then, name)}; {_compare_machines(candidate, baseline)}"
 
 
-def _compare_times(now: float, then: float) -> str:
+def _compare_times(now: float, then: float, name: str) -> str:
+    """Return a time beside the baseline's p95, which is named if the time is not a p95 itself."""
     times = f"{now / then:.1f} times " if then >= LEAST_RATIO_MS else ""
-    return f"{format_ms(now)}, {times}the baseline's {format_ms(then)}"
+    return f"{format_ms(now)}, {times}the baseline's {'' if name == 'p95' else 'p95 of '}{format_ms(then)}"
 
 
 def _compare_machines(candidate: Evaluation, baseline: Evaluation) -> str:
