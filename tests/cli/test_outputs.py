@@ -177,6 +177,18 @@ def test_an_output_is_never_an_input(project: Path, capsys: pytest.CaptureFixtur
         assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/fd/{}"])
+def test_what_the_shell_has_opened_is_an_input(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A run that comes from standard input is not replaced by its scores either."""
+    with Path("one.txt").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert main(["score", "qrels.txt", name.format(file.fileno()), "-o", "one.txt"]) == 2
+    assert Path("one.txt").read_text() == RUN
+    assert "would overwrite an input" in capsys.readouterr().err
+
+
 def test_other_places_are_written_to(project: Path) -> None:
     """The check does not refuse a new name beside the inputs."""
     for arguments in (

@@ -11,6 +11,7 @@ from typing import Protocol
 from karat.core import InputError
 from karat.files._limits import max_bytes, too_large
 from karat.files._opening import access_file, open_file
+from karat.files._reads import record_stream
 
 _BLOCK = 1 << 20
 GZIP = b"\x1f\x8b"
@@ -44,6 +45,7 @@ def read_stdin() -> bytes:
     name = "standard input"
     if sys.stdin is None:
         raise InputError("is closed", source=name)
+    record_stream(sys.stdin.buffer)
     return read_stream(sys.stdin.buffer, name)
 
 

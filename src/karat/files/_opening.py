@@ -9,7 +9,7 @@ from io import BufferedReader
 from typing import TypeVar
 
 from karat.core import InputError
-from karat.files._reads import record_file
+from karat.files._reads import record_file, record_stream
 
 T = TypeVar("T")
 
@@ -51,7 +51,9 @@ def open_file(path: str | os.PathLike[str], *, is_input: bool = True) -> Buffere
 
 def _open(name: str, is_input: bool) -> BufferedReader:
     if is_stream(name):
-        return open(name, "rb")  # noqa: PTH123 (the caller closes it)
+        file = open(name, "rb")  # noqa: PTH123, SIM115 (the caller closes it)
+        record_stream(file)
+        return file
     _require_file(os.stat(name), name)  # noqa: PTH116 (pathlib raises on odd names)
     descriptor = os.open(name, _FLAGS)
     try:

@@ -7,10 +7,12 @@ line cannot forget one of its inputs, therefore, whatever the options are by whi
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import IO
 
 from karat.core import UsageError
 
@@ -40,6 +42,17 @@ def record_file(name: str, status: os.stat_result) -> None:
     """Record that a file is read."""
     if (reads := _reads.get()) is not None:
         reads.files.setdefault((status.st_dev, status.st_ino), name)
+
+
+def record_stream(stream: IO[bytes]) -> None:
+    """Record that a stream is read, such as standard input, if there is a file behind it."""
+    try:
+        descriptor = stream.fileno()
+    except OSError:  # there is only memory behind it, in a test for example
+        return
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode):
+        record_file("", status)  # it is recognised by its inode
 
 
 def record_folder(folder: str | os.PathLike[str], endings: Sequence[str] = ()) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from karat.core import SystemFailed, UsageError, shorten
 from karat.net._body import ACCEPTED, BadEncoding, read_blocks
+from karat.net._deadline import Deadline, limit_reads
 from karat.net._package import require_package
 from karat.net._secrets import Secrets, collect_secrets, show_url
 
@@ -135,6 +136,8 @@ class Client:
             timeout=endpoint.timeout,
             headers={"Content-Type": "application/json", "Accept-Encoding": ACCEPTED, **headers},
         )
+        self._deadline = Deadline(self._httpx.ReadTimeout)
+        limit_reads(self._client, self._deadline)
         weakref.finalize(self, self._client.close)
 
     def close(self) -> None:
@@ -198,14 +201,11 @@ class Client:
 
     def _send(self, body: bytes) -> tuple[int, str, float, bytes]:
         """Return status, reason, the pause that the service asks for, and the body of one response."""
-        # httpx2's own timeout is for each read: a service that sends a byte now and then would never reach it.
-        deadline = time.monotonic() + self._endpoint.timeout
+        self._deadline.start(self._endpoint.timeout)
         data = bytearray()
         with self._client.stream("POST", self._endpoint.url, content=body) as response:
             for block in read_blocks(response.iter_raw(), response.headers.get("content-encoding", "")):
                 data += block
-                if time.monotonic() > deadline:
-                    raise self._httpx.ReadTimeout(f"no whole answer in {self._endpoint.timeout:g} s")
                 if len(data) > _MOST_BYTES:
                     hint = "ask for less at once: fewer hits (k), or smaller batches (batch)"
                     raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes; {hint}")
@@ -239,7 +239,7 @@ def parse_retry_after(header: str) -> float:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(header).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError):  # no date, or one in a year of twenty digits
             return 0.0
     return max(0.0, seconds) if seconds == seconds else 0.0
 
