@@ -310,3 +310,14 @@ def test_tables_are_aligned() -> None:
     table = render([["a", "bb", "c"], ["long", "1", "22"]])
     assert table == "a     bb   c\nlong   1  22"
     assert render([["a", "b"], ["long", ""]], left=2) == "a     b\nlong"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_a_help_text_on_a_full_disk_is_one_message(option: str) -> None:
+    """No traceback says that it is a bug in karat."""
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "karat", option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=600
+        )
+    assert (process.returncode, process.stderr) == (2, "karat: cannot be written: No space left on device\n")

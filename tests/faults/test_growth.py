@@ -14,6 +14,7 @@ import pytest
 
 from karat.core import Document, GoldenSet, KaratError, Measure, Query, did_you_mean
 from karat.files import Reading, parse_toml
+from karat.golden.formats._attack import strip_markup
 from karat.golden.formats._head import Head
 from karat.golden.formats._sgml import blank_comments, find_elements, remove_elements
 from karat.golden.formats._topics import read_topics
@@ -71,6 +72,7 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "comments": (_find_markup, "<!--"),
     "comments in topics": (read_all_topics, "<!--"),
     "topics": (read_all_topics, "<top>"),
+    "blanks before a citation": (strip_markup, "\n"),
     "an id": (lint_id, "a"),
     "a name": (suggest, "ab"),
     "a measure": (Measure.parse, " "),

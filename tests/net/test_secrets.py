@@ -6,6 +6,7 @@ import base64
 import gc
 import html
 import json
+import random
 import string
 import urllib.parse
 import weakref
@@ -90,6 +91,17 @@ def test_beginnings_and_ends_are_hidden(size: int) -> None:
     assert secrets.redact(f"key {KEY[:size]}...{KEY[-size:]} is wrong") == "key ***...*** is wrong"
     assert secrets.redact_value(f"key {KEY[:size]}...{KEY[-size:]}") == "key ***...***"
     assert Secrets([KEY]).redact(f"key {KEY[2:20]} is wrong") == "key *** is wrong"
+
+
+@pytest.mark.parametrize("width", [64, 76])
+@pytest.mark.parametrize("packed", [True, False], ids=["base64", "as it is"])
+def test_a_long_key_in_lines_is_hidden(width: int, packed: bool) -> None:
+    """A token of a thousand characters, in lines as mails and PEM have them, leaves less of a line than its marks."""
+    key = "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=1000))
+    text = base64.b64encode(key.encode()).decode() if packed else key
+    lines = [text[at : at + width] for at in range(0, len(text), width)]
+    shown = Secrets([key]).redact("\n".join(lines))
+    assert set(shown.split()) == {"***"}
 
 
 def test_a_key_among_headers_of_every_form_is_hidden() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -26,6 +27,8 @@ _SECTIONS = {
 """The verbs by what people want to do."""
 _DECIDING = ("check", "gate", "baseline", "sweep")
 """The verbs whose exit code 0 says that something may ship."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""A disk without room, or a limit of the user: no bug of karat, wherever it happens."""
 _VERBS = {
     verb: f"karat.cli._{verb.replace('-', '_')}" for verbs in _SECTIONS.values() for verb in verbs
 }  # fmt: skip
@@ -98,6 +101,10 @@ def _run(arguments: list[str]) -> int:
         silence()  # the reader of a help text has closed the pipe; whatever a verb prints goes through emit()
         return 3 if arguments[:1] and arguments[0] in _DECIDING and not {"-h", "--help"} & {*arguments} else 0
     except BaseException as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            silence()  # of a help text, for example; whatever a verb prints goes through emit()
+            tell(f"karat: cannot be written: {error.strerror}")
+            return 2
         # Python's own exit code would be 1, which a CI job would take for a failed gate.
         tell(traceback.format_exc(), nl=False)
         tell(f"karat: {_blame(error)}")

@@ -23,6 +23,8 @@ MARK = "***"
 """What stands in the place of a secret."""
 _LEAST = 8
 """Characters of a part that is hidden. A shorter key is hidden in messages only, where it is a word of its own."""
+_APART = 32
+"""The most characters between two places by which a part of a long key is found: base64 has lines of 64 or 76."""
 _LONG = 16  # characters of a variable's value that is hidden even if it looks like a word
 _ENCODED = 6  # characters of an encoding that is hidden
 _SCHEMES = ("basic", "bearer", "token", "apikey", "key")
@@ -59,7 +61,7 @@ class Secrets:
         forms = [form for value in values for form in (value, *_list_encodings(value))]
         self._count = len(values)
         self._long = frozenset(form for form in forms if len(form) >= _LEAST)
-        self._windows = _cut_windows(self._long, whole=frozenset(values))
+        self._windows = _cut_windows(self._long, whole={*values, *map(_encode_base64, values)})
         words = "|".join(re.escape(form) for form in forms if len(form) < _LEAST)
         self._words = re.compile(f"(?<![A-Za-z0-9])(?:{words})(?![A-Za-z0-9])") if words else None
 
@@ -69,7 +71,7 @@ class Secrets:
     def redact(self, text: str) -> str:
         """Return a message without any secret, and without a part of one: eight characters of its beginning or end.
 
-        Of the middle, a part has to be longer to be found: twice as long, or a quarter of a very long key.
+        Of the middle, a part has to be longer to be found: twice as long, or 40 characters of a very long key.
         """
         text = self._hide(text, words=True)
         return text if self._words is None else self._words.sub(MARK, text)
@@ -111,13 +113,13 @@ def _list_encodings(value: str) -> Iterator[str]:
     """Yield the encodings in which a secret may come back."""
     from html import escape
 
-    data = value.encode("utf-8", "surrogateescape")
+    data = _encode(value)
     quoted = quote(data, safe="")
     written = json.dumps(value)[1:-1]
     forms = {quoted, quote(data), quoted.replace("%20", "+"), written, written.replace("/", "\\/"), escape(value)}
     forms |= {json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1], data.hex(), data.hex().upper()}
     forms |= {re.sub("%..", lambda match: match[0].lower(), form) for form in forms}
-    forms.add(b64encode(data).decode())
+    forms.add(_encode_base64(value))
     for shift in range(3):  # in a longer text, such as all headers in one, it may begin at any of three places
         encoded = b64encode(b"\0" * shift + data).decode()[: (shift + len(data)) * 8 // 6]
         forms.add(encoded[(0, 2, 3)[shift] :])
@@ -125,15 +127,24 @@ def _list_encodings(value: str) -> Iterator[str]:
     yield from sorted(form for form in forms - {value} if len(form) >= _ENCODED)
 
 
+def _encode(value: str) -> bytes:
+    return value.encode("utf-8", "surrogateescape")
+
+
+def _encode_base64(value: str) -> str:
+    return b64encode(_encode(value)).decode()
+
+
 def _cut_windows(forms: Iterable[str], whole: Container[str]) -> dict[str, list[tuple[str, int]]]:
     """Return the pieces of eight characters by which parts are found, each with where it stands in which secrets.
 
-    An encoding is found by its beginning and its end, a secret itself by up to seven pieces between them, too.
+    An encoding is found by its beginning and its end, a secret itself and its base64, which are often written in
+    lines, by pieces between them, too.
     """
     windows: dict[str, list[tuple[str, int]]] = {}
     for form in sorted(forms):
         last = len(form) - _LEAST
-        between = range(0, last, max(_LEAST, len(form) // _LEAST)) if form in whole else (0,)
+        between = range(0, last, max(_LEAST, min(len(form) // _LEAST, _APART))) if form in whole else (0,)
         for offset in sorted({*between, last}):
             windows.setdefault(form[offset : offset + _LEAST], []).append((form, offset))
     return windows

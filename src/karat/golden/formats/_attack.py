@@ -43,7 +43,7 @@ TYPES = {
 }
 _TECHNIQUES = 5  # a group with fewer makes no query
 _SOURCES = ("mitre-attack", "mitre-mobile-attack", "mitre-ics-attack")
-_CITATION = re.compile(r"\s*\(Citation:[^()]*(?:\([^()]*\)[^()]*)*\)")
+_CITATION = re.compile(r"(?<!\s)\s*+\(Citation:[^()]*(?:\([^()]*\)[^()]*)*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\(https?://[^()\s]*\)")
 _DISTINCTIVE = re.compile(r"\battack-pattern\b|\bx-mitre-")
 _BREAK = re.compile(r"<br\s*/?>", re.I)
