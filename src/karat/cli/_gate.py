@@ -63,7 +63,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     project = open_project(chosen.project, **pop_scoring(options))
     candidate = read_any_run(chosen.path, project.golden, say=say)
     result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
-    document = report_document(result, file=chosen.path.name)
+    document = report_document(result, file=chosen.path.name, brief=not options["as_json"])
     code = deliver(document, lambda: emit_decision(document, chosen.path, as_json=options["as_json"]))
     context.exit(code)
 

@@ -198,8 +198,8 @@ def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
     Fix: keep one of the two.
     """
     golden = subject.golden
-    if len(golden.decided) == len(golden.judgments):
-        return  # every pair is judged once
+    if not golden.repeats_pairs:
+        return
     grades: dict[tuple[str, Target, str, str], int] = {}
     same: dict[str, None] = {}
     different: dict[str, None] = {}
