@@ -53,7 +53,5 @@ def _pair_columns(candidate: Evaluation, before: Evaluation) -> dict[str, tuple[
 def _means(columns: Mapping[str, Floats], evaluation: Evaluation) -> dict[str, float | None]:
     """Return the mean of each measure over the values that are not NaN."""
     aggregates = evaluation.scores.aggregates
-    means = {
-        name: average(values[~np.isnan(values)], aggregates.get(name, "mean")) for name, values in columns.items()
-    }
+    means = {name: average(values[~np.isnan(values)], aggregates.get(name, "mean")) for name, values in columns.items()}
     return {name: None if math.isnan(mean) else mean for name, mean in means.items()}
