@@ -6,6 +6,7 @@ with the same slots is filled, and then becomes the value.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from karat.core._golden import Judgment, Source, Target
@@ -52,13 +53,24 @@ def make_hit(id: str, score: float, document: str = "") -> Hit:
     >>> make_hit("wifi:chunk:3", 0.8) == Hit("wifi:chunk:3", 0.8), make_hit("17", 0.8, "wifi").document
     (True, 'wifi')
     """
-    draft: Any = _HitDraft()
-    draft.id = id
-    draft.score = score
-    draft.document = document or document_of(id)
-    draft.span = None
-    draft.section = draft.block = draft.type = draft.content = draft.source_hash = draft.tenant = draft.locator = ""
-    draft.channels = draft.stages = _EMPTY
-    draft.__class__ = Hit
-    hit: Hit = draft
-    return hit
+    return make_hits([id], [score], [document or document_of(id)])[0]
+
+
+def make_hits(ids: Iterable[str], scores: Iterable[float], documents: Iterable[str]) -> tuple[Hit, ...]:
+    """Return ``Hit(id, score, document)`` for each hit of a list; every document has to be named.
+
+    >>> make_hits(["wifi:chunk:3"], [0.8], ["wifi"]) == (Hit("wifi:chunk:3", 0.8),)
+    True
+    """
+    hits: list[Hit] = []
+    for id_, score, document in zip(ids, scores, documents, strict=True):
+        draft: Any = _HitDraft()
+        draft.id = id_
+        draft.score = score
+        draft.document = document
+        draft.span = None
+        draft.section = draft.block = draft.type = draft.content = draft.source_hash = draft.tenant = draft.locator = ""
+        draft.channels = draft.stages = _EMPTY
+        draft.__class__ = Hit
+        hits.append(draft)
+    return tuple(hits)
