@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -18,6 +19,7 @@ from karat.files import decode_plain
 T = TypeVar("T")
 
 _HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant", "locator")
+_hit_texts = attrgetter(*_HIT_TEXTS)
 _Number = Annotated[int, Meta(ge=0)]
 
 
@@ -41,7 +43,9 @@ def _hit_record(hit: Hit) -> dict[str, Any]:
         record["document"] = hit.document
     if hit.span is not None:
         record["span"] = [hit.span.start, hit.span.end]
-    record |= {name: value for name in _HIT_TEXTS if (value := getattr(hit, name))}
+    texts = _hit_texts(hit)
+    if any(texts):
+        record |= {name: text for name, text in zip(_HIT_TEXTS, texts, strict=True) if text}
     if hit.channels:
         record["channels"] = {name: [place.rank, place.score] for name, place in hit.channels.items()}
     if hit.stages:
