@@ -164,19 +164,8 @@ def revise_baseline(project: Project, baseline: Baseline, measures: Iterable[str
     evaluation = baseline.evaluation
     if baseline.format < VERSION and evaluation.has_queries:
         _require_all(project.golden, evaluation)
-    revised = evaluation if _is_current(baseline, project.golden) else revise_evaluation(evaluation, project.golden)
+    revised = revise_evaluation(evaluation, project.golden)
     return replace(baseline, evaluation=add_measures(revised, project.golden, measures))
-
-
-def _is_current(baseline: Baseline, golden: GoldenSet) -> bool:
-    """Return whether a baseline was recorded on this very set with all of its questions, so that nothing is revised.
-
-    One that was rebased may hold scores by older judgments, and is looked at question by question.
-    """
-    evaluation = baseline.evaluation
-    if baseline.rebased or not evaluation.questions or evaluation.query_set != golden.query_by_id.keys():
-        return False
-    return bool(evaluation.provenance.golden.get("fingerprint") == fingerprint(golden))
 
 
 def _require_all(golden: GoldenSet, evaluation: Evaluation) -> None:

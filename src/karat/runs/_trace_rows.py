@@ -30,6 +30,8 @@ def trace_record(trace: Trace) -> dict[str, Any]:
         record["paraphrase"] = trace.paraphrase
     if trace.repeat:
         record["repeat"] = trace.repeat
+    if trace.judged:
+        record["judged"] = trace.judged
     record["ms"] = dict(trace.timings)
     if trace.error:
         record["error"] = trace.error
@@ -82,6 +84,7 @@ class _Asked(Struct, forbid_unknown_fields=True, kw_only=True):
     paraphrase: _Number | UnsetType = UNSET
     repeat: _Number | UnsetType = UNSET
     error: str | UnsetType = UNSET
+    judged: str | UnsetType = UNSET
 
 
 class _WholeTrace(_Asked, kw_only=True):
@@ -129,6 +132,7 @@ def _build(row: _Asked, hits: tuple[Hit, ...]) -> Trace:
         error=row.error or "",
         paraphrase=row.paraphrase or 0,
         repeat=row.repeat or 0,
+        judged=row.judged or "",
     )
 
 
@@ -162,6 +166,7 @@ def read_trace(record: Any, source: str, line: int) -> Trace:
             error=_require(str, record.get("error", "")),
             paraphrase=_require(int, record.get("paraphrase", 0)),
             repeat=_require(int, record.get("repeat", 0)),
+            judged=_require(str, record.get("judged", "")),
         )
         if trace.error and trace.hits:
             raise ValueError("it has an error and hits")
