@@ -172,6 +172,8 @@ class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     significant: bool | UnsetType = UNSET
 
     def __post_init__(self) -> None:
+        if _is_number(self.compared) and self.n_compared is UNSET:
+            raise ValueError("it has a mean over the queries that both have, but no n_compared")
         if not _is_number(self.difference):
             return
         missing = [name for name in _COMPARED if getattr(self, name) is UNSET]
@@ -211,18 +213,26 @@ class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.gain(self.difference if _is_number(self.difference) else None)
 
 
-_NUMBER_IS_THERE = {"required": ["difference"], "properties": {"difference": {"type": "number"}}}
-_LOW_IS_THERE = {"required": ["low"], "properties": {"low": {"type": "number"}}}
+def _has_number(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of an object that has a number under a name."""
+    return {"required": [name], "properties": {name: {"type": "number"}}}
+
+
 _Measure = Annotated[
     MeasureRow,
     Meta(
         extra_json_schema={
-            "if": _NUMBER_IS_THERE,
-            "then": {
-                "required": list(_COMPARED),
-                "if": _LOW_IS_THERE,
-                "then": {"properties": {"high": {"type": "number"}}},
-            },
+            "allOf": [
+                {"if": _has_number("compared"), "then": {"required": ["n_compared"]}},
+                {
+                    "if": _has_number("difference"),
+                    "then": {
+                        "required": list(_COMPARED),
+                        "if": _has_number("low"),
+                        "then": {"properties": {"high": {"type": "number"}}},
+                    },
+                },
+            ]
         }
     ),
 ]
@@ -260,6 +270,10 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
         Meta(description="How many queries would show the observed drop, or rule out the tolerated one."),
     ] = None
 
+    def __post_init__(self) -> None:
+        if self.total is not None and self.n is None:
+            raise ValueError("it has a total, but no n")
+
     @property
     def name(self) -> str:
         """The metric, with its segment or its query."""
@@ -271,6 +285,10 @@ class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     def segment(self) -> tuple[str, str] | None:
         """Field and value of the segment that the check looks at; None for all queries."""
         return next(iter(self.where.items())) if self.where else None
+
+
+_Check = Annotated[CheckRow, Meta(extra_json_schema={"if": _has_number("total"), "then": _has_number("n")})]
+"""A check, with what its ``__post_init__`` checks in the words of JSON Schema."""
 
 
 class MoverRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -365,7 +383,7 @@ class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     golden: GoldenFacts
     baseline: BaselineFacts | None
     measures: tuple[_Measure, ...]
-    checks: tuple[CheckRow, ...]
+    checks: tuple[_Check, ...]
     caveats: Annotated[tuple[str, ...], Meta(description="What limits how far the numbers can be trusted.")]
     movers: Annotated[tuple[MoverRow, ...], Meta(description="The queries that changed, the greatest losses first.")]
     segments: tuple[SegmentRow, ...]

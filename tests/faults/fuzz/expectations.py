@@ -12,7 +12,7 @@ LONGEST = 3000
 
 
 @contextmanager
-def expect_karat_errors() -> Iterator[None]:
+def expect_karat_errors(longest: int = LONGEST) -> Iterator[None]:
     """Let karat refuse its input in lines that can be printed; every other exception is a finding."""
     try:
         yield
@@ -21,4 +21,4 @@ def expect_karat_errors() -> Iterator[None]:
         for line in error.lines:
             assert line.strip(), f"an empty line in {error!r}"
             assert "\n" not in line, f"a line break in {line!r}"
-            assert len(line) <= LONGEST, f"a line of {len(line):,} characters: {line[:200]!r}"
+            assert len(line) <= longest, f"a line of {len(line):,} characters: {line[:200]!r}"

@@ -1,13 +1,11 @@
-"""Documents whose fields come from the bytes of a case."""
+"""Documents, as plain data, whose fields come from the bytes of a case."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import msgspec
-from msgspec import UNSET, inspect
+from msgspec import inspect
 
 from faults.fuzz.mutations import TOKENS
 
@@ -18,6 +16,7 @@ WORDS = [
     "nDCG@10", "R@5", "P@5", "latency.p95", "q1", "q2", "wifi", "pool", "category", "facts", "\ud800", "a b", "two\nlines",
     "<img src=x onerror=y>", '" onload="x', "'", "--", "\\", "\\end{table}", "^^5cinput", "\u2029", "\x9b31m", "[a](b)", "@me",
 ]  # fmt: skip
+LARGEST = 10**299  # a decision with more digits is refused
 NUMBERS = [0, 1, 2, 3, 5, 10, 100, 10**6, 2**31, 2**53, 10**299, 0.5, 0.25, 1e-9, 1e-300, 5e-324, 9.5, 1e7, 1e15, 1e300, 1.7e308]
 
 
@@ -56,7 +55,7 @@ class Draw:
 
 
 def fill(kind: Any, draw: Draw) -> Any:
-    """Return a value of a type of ``karat.schema``."""
+    """Return plain data in the shape of a type of ``karat.schema``."""
     return _fill(inspect.type_info(kind), draw)
 
 
@@ -66,24 +65,24 @@ def _fill(kind: Any, draw: Draw) -> Any:
     return _MAKERS[type(kind)](kind, draw)
 
 
-def _fill_struct(kind: inspect.StructType, draw: Draw) -> Any:
+def _fill_struct(kind: inspect.StructType, draw: Draw) -> dict[str, Any]:
     values = {field.encode_name: _fill(field.type, draw) for field in kind.fields if field.required or draw.byte() % 3}
     if "difference" in values:  # a comparison is whole, or there is none
         values |= {field.encode_name: _fill(field.type, draw) for field in kind.fields if field.encode_name not in values}
-    return kind.cls(**{name: value for name, value in values.items() if value is not UNSET})
+    return values
 
 
 def _fill_integer(kind: inspect.IntType, draw: Draw) -> int:
     value = int(abs(draw.number())) if kind.ge is not None else int(draw.number())
-    return min(max(value, kind.ge or -math.inf), 10**299)  # type: ignore[return-value]
+    return min(max(value, -LARGEST if kind.ge is None else kind.ge), LARGEST)
 
 
 def _fill_text(kind: inspect.StrType, draw: Draw) -> str:
     return draw.text() if kind.pattern is None else "2026-11-17"
 
 
-def _fill_list(kind: Any, draw: Draw) -> tuple[Any, ...]:
-    return tuple(_fill(kind.item_type, draw) for _ in range(draw.byte() % 4))
+def _fill_list(kind: Any, draw: Draw) -> list[Any]:
+    return [_fill(kind.item_type, draw) for _ in range(draw.byte() % 4)]
 
 
 def _fill_mapping(kind: inspect.DictType, draw: Draw) -> dict[Any, Any]:
@@ -109,14 +108,9 @@ _MAKERS: dict[type, Callable[[Any, Draw], Any]] = {
     inspect.NoneType: lambda kind, draw: None,
     inspect.VarTupleType: _fill_list,
     inspect.ListType: _fill_list,
-    inspect.TupleType: lambda kind, draw: tuple(_fill(item, draw) for item in kind.item_types),
+    inspect.TupleType: lambda kind, draw: [_fill(item, draw) for item in kind.item_types],
     inspect.DictType: _fill_mapping,
     inspect.LiteralType: lambda kind, draw: draw.choice(kind.values),
     inspect.UnionType: lambda kind, draw: _fill(draw.choice(kind.types), draw),
     inspect.AnyType: _fill_anything,
 }
-
-
-def replace_fields(document: T, **changes: Any) -> T:
-    """Return a document with other values."""
-    return msgspec.structs.replace(document, **changes)  # type: ignore[type-var]

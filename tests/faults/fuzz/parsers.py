@@ -159,17 +159,26 @@ def parse_option(text: str, key: str) -> None:
 
 
 def parse_trec_request(text: str, _: str) -> None:
-    for name, parameters in _trec_eval._requests(text.split()).items():
+    requests: dict[str, str | None] = {}
+    with expect_karat_errors(_quoting(text)):
+        requests = _trec_eval._requests(text.split())
+    for name, parameters in requests.items():
         for read in (_trec_parameters.read_ranks, _trec_parameters.read_numbers, _trec_parameters.read_gains):
-            with expect_karat_errors():
+            with expect_karat_errors(_quoting(text)):
                 read(name, parameters or "")
+
+
+def _quoting(text: str) -> int:
+    """Return how long a message may be that repeats what somebody wrote on the command line."""
+    return 2000 + 20 * len(text)
 
 
 def hide(text: str, more: str) -> None:
     """A key is hidden wherever it stands."""
     for url in (text, f"https://{text}@host/{more}?api_key={text}"):
+        show_url(url), strip_logins(url)
         with expect_karat_errors():
-            show_url(url), strip_secrets(url), strip_logins(url)
+            strip_secrets(Endpoint(url=url).url), Endpoint(url=url).name
     shown = Secrets([KEY]).redact(f"{text}{KEY}{more}")
     assert KEY not in shown, "a key is shown"
     hide_secrets(text)
@@ -205,7 +214,7 @@ def parse_words(text: str, more: str) -> None:
         lambda: parse_retry_after(text),
         lambda: find_message({"error": text}),
     ):
-        with expect_karat_errors():
+        with expect_karat_errors(_quoting(text)):
             parse()
 
 

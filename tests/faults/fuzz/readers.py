@@ -55,6 +55,7 @@ from karat.runs._git import _read_head
 from karat.runs._runfile import _read_lines
 from karat.start._repository import Repository
 from karat.systems import HttpSystem, Stages, build
+from karat.systems._stages import build_stage
 from karat.systems.index import Lexical
 from karat.systems.index._saved import Saved, save
 
@@ -259,8 +260,8 @@ def read_own_run(folder: Path) -> None:
     """Read a run of karat's in the short way and in the long one, which have to agree."""
     path = first_file(folder)
     short = outcome(lambda: read_run_file(path).traces)
-    long = outcome(lambda: _read_lines(path.read_bytes(), str(path))[1])
     if short is not None:
+        long = outcome(lambda: _read_lines(path.read_bytes(), str(path))[1])
         assert short == long, "the short way reads another run"
 
 
@@ -307,8 +308,7 @@ def read_project(folder: Path) -> None:
     """Read a configuration with all of its tables, without loading the code that it names."""
     config = read_config(folder)
     for use in (
-        lambda: Stages.from_table(config.pipeline),
-        lambda: build(Lexical, config.pipeline.get("lexical", {}), "pipeline.lexical"),
+        lambda: build_stage(Lexical, Stages.from_table(config.pipeline).lexical, "lexical"),
         lambda: build(HttpSystem, config.system, "system").describe() if config.system else None,
         lambda: policy_document(read_policy(None, config.gate, measures=config.eval.measures)),
     ):

@@ -68,6 +68,7 @@ _CRANFIELD = _Layout(
 )
 _CISI = _Layout(4, 1, {}, BINARY, "four columns that end in two zeros: every document that is listed is relevant")
 _MED = _Layout(4, 2, {"0": 0, "1": 1}, BINARY, "four columns as in TREC: query, 0, document, grade")
+_HINT = "it needs files of documents, queries and judgments, such as cran.all.1400, cran.qry and cranqrel"
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
@@ -92,6 +93,8 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
 
 def _find_files(folder: Path) -> tuple[list[Path], Path]:
     """Return the files of records, and the one of judgments."""
+    if not folder.is_dir():
+        raise InputError("is a file, not a folder", source=str(folder), hint=_HINT)
     texts, qrels = [], []
     for file in sorted(folder.iterdir())[:_LOOKED_AT]:
         lines = read_head(file).lines[:_SAMPLE]
@@ -101,8 +104,7 @@ def _find_files(folder: Path) -> tuple[list[Path], Path]:
             qrels.append(file)  # the other lines are reported as mistakes when it is read
     if len(texts) < 2 or len(qrels) != 1:
         problem = f"has {len(texts)} files of .I records and {len(qrels)} of judgments"
-        hint = "it needs files of documents, queries and judgments, such as cran.all.1400, cran.qry and cranqrel"
-        raise InputError(problem, source=str(folder), hint=hint)
+        raise InputError(problem, source=str(folder), hint=_HINT)
     return texts, qrels[0]
 
 
