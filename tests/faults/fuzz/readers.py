@@ -8,7 +8,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,6 @@ from karat.core import (
 from karat.evaluation import score_run
 from karat.experiments import append_log, plan_document, read_log, read_sweep
 from karat.experiments._finished_runs import FinishedRuns
-from karat.files import Reading
 from karat.gate import Baseline, read_baseline, read_policy, write_baseline
 from karat.golden.lint import check as lint
 from karat.golden.lint import read_index
@@ -51,7 +50,7 @@ from karat.measures._text import read_like_trec_eval
 from karat.projects import gate_run, open_project, report_document
 from karat.projects._policy_document import policy_document
 from karat.runs import RunWriter, read_any_run, read_begun, read_header, read_run_file
-from karat.runs._git import _read_head
+from karat.files import GitRepository, Reading
 from karat.runs._runfile import _read_lines
 from karat.start._repository import Repository
 from karat.systems import HttpSystem, Stages, build
@@ -360,7 +359,9 @@ def read_repository(folder: Path) -> None:
 
 
 def read_checkout(folder: Path) -> None:
-    _read_head(folder / "git", folder / "git")
+    repository = GitRepository(tree=folder, own=folder / "git", shared=folder / "git")
+    with suppress(OSError, ValueError):  # whoever asks takes the commit for unknown
+        repository.read_head(), repository.read_tags()
 
 
 def gate(folder: Path) -> None:
@@ -521,7 +522,7 @@ def _other_seeds(folder: Path) -> Iterator[Case]:
     requirements = {"requirements.txt": "-r other.txt\nkarat # a\n", "other.txt": "a==1\n", "pyproject.toml": "[project]\nname = 'a'\n"}
     yield Case(kind="repository", files=encode_all(requirements))
     commit = "0123456789" * 4
-    refs = {"git/HEAD": "ref: refs/heads/main\n", "git/packed-refs": f"# pack\n{commit} refs/heads/main\n"}
+    refs = {"git/HEAD": "ref: refs/heads/main\n", "git/packed-refs": f"# pack\n{commit} refs/heads/main\n", "git/refs/tags/v1": commit}
     yield Case(kind="checkout", files=encode_all(refs))
     golden.write(GOLDEN, folder / "project" / "set")
     files = read_files(folder / "project" / "set", "set")
