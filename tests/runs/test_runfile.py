@@ -202,6 +202,15 @@ def test_a_run_that_is_taken_up_was_begun_when_it_was(tmp_path: Path, letters: G
         assert len(questions) == len(letters.queries)  # one of them to warm up
 
 
+def test_nothing_is_made_of_a_header_with_nan(tmp_path: Path, letters: GoldenSet) -> None:
+    """No header of karat's has one, so that the unfinished run is another's, and left alone."""
+    part = tmp_path / "run.jsonl.part"
+    part.write_text('{"karat": "run", "name": NaN}\n{"query": "a"}\n')
+    with pytest.raises(InputError, match="has an unfinished run of another kind"):
+        make_run(letters, lambda query, k: [query[0]], output=tmp_path / "run.jsonl")
+    assert part.exists()
+
+
 def test_when_a_run_was_begun_is_no_part_of_what_it_is(tmp_path: Path, letters: GoldenSet) -> None:
     """The name of its file does not change by it, so that a run that was begun yesterday is taken up today."""
     system = adapt(lambda query, k: [query[0]], name="mine")

@@ -18,15 +18,14 @@ from types import ModuleType
 
 import atheris
 
-from faults.fuzz.cases import Case
-from faults.fuzz.limits import TooSlow
+from faults.fuzz.cases import Case, read_kept
+from faults.fuzz.checking import TooSlow, check
 from faults.fuzz.mutations import mutate
 
 TARGETS = ("readers", "parsers", "renderers")
 LONGEST = 1 << 16  # bytes of a case
 MEMORY = 2048  # megabytes of the process
 OURS = str(Path(__file__).parents[3])
-KEPT = Path(__file__).parent / "kept"
 
 
 def main() -> None:
@@ -38,34 +37,35 @@ def main() -> None:
     parser.add_argument("--case", type=Path, help="check one case that was found, and show what it breaks")
     options = parser.parse_args()
     if options.case is not None:
-        import_module(f"faults.fuzz.{options.target}").check(options.case.read_bytes())
+        check(import_module(f"faults.fuzz.{options.target}"), options.case.read_bytes())
         return
     with atheris.instrument_imports(include=["karat"]):
         target = import_module(f"faults.fuzz.{options.target}")
     corpus, findings = options.folder / options.target, options.folder / "findings"
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
-    for seed in (*target.make_seeds(), *(path.read_bytes() for path in (KEPT / options.target).glob("*"))):
+    for case in (*target.make_seeds(), *read_kept(options.target)):
+        seed = case.encode()
         (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
     arguments = [
         sys.argv[0], str(corpus), f"-max_total_time={options.seconds}", f"-max_len={LONGEST}", "-timeout=120",
         f"-rss_limit_mb={MEMORY}", f"-artifact_prefix={findings}/{options.target}-", "-print_final_stats=1",
     ]  # fmt: skip
-    atheris.Setup(arguments, Findings(target.check, findings / options.target), custom_mutator=make_mutator(target))
+    atheris.Setup(arguments, Findings(target, findings / options.target), custom_mutator=make_mutator(target))
     atheris.Fuzz()
 
 
 class Findings:
     """Checks cases, and keeps one for each place that fails, so that a run does not end with the first."""
 
-    def __init__(self, check: Callable[[bytes], None], prefix: Path) -> None:
-        self._check, self._prefix = check, prefix
+    def __init__(self, target: ModuleType, prefix: Path) -> None:
+        self._target, self._prefix = target, prefix
         self._places: set[str] = set()
 
     def __call__(self, data: bytes) -> None:
         """Check a case. What is not an exception of Python, such as a crash of a library, ends the run."""
         try:
-            self._check(data)
+            check(self._target, data)
         except (Exception, TooSlow) as error:
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if OURS in frame.filename]
             place = "-".join([type(error).__name__, Path(frames[-1].filename).stem, str(frames[-1].lineno)])
@@ -84,7 +84,7 @@ def make_mutator(target: ModuleType) -> Callable[[bytes, int, int], bytes]:
         return bytes(atheris.Mutate(data, len(data) + 64))
 
     def mutate_bytes(data: bytes, max_size: int, seed: int) -> bytes:
-        case = mutate(Case.decode(data), random.Random(seed), change, target.KINDS)
+        case = mutate(Case.decode(data), random.Random(seed), change, tuple(target.KINDS))
         return case.encode()[:max_size]
 
     return mutate_bytes

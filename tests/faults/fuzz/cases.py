@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+KEPT = Path(__file__).parent / "kept"
+"""The cases that broke a promise once, by target."""
 _MARK = b"\n=== "
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:[./][A-Za-z0-9][A-Za-z0-9_-]*)*")
 _LONGEST_NAME = 40
@@ -45,3 +47,8 @@ class Case:
                 path.write_bytes(content)
             except (FileExistsError, NotADirectoryError, IsADirectoryError):
                 continue
+
+
+def read_kept(target: str) -> list[Case]:
+    """Return the cases of a target that broke a promise once."""
+    return [Case.decode(path.read_bytes()) for path in sorted((KEPT / target).iterdir())]

@@ -12,12 +12,35 @@ from faults.fuzz.mutations import TOKENS
 T = TypeVar("T")
 
 WORDS = [
-    *(token.decode("utf-8", "replace") for token in TOKENS if len(token) < 100),
-    "nDCG@10", "R@5", "P@5", "latency.p95", "q1", "q2", "wifi", "pool", "category", "facts", "\ud800", "a b", "two\nlines",
-    "<img src=x onerror=y>", '" onload="x', "'", "--", "\\", "\\end{table}", "^^5cinput", "\u2029", "\x9b31m", "[a](b)", "@me",
+    *(token.decode("utf-8", "replace") for token in TOKENS if len(token) < 100), "nDCG@10", "R@5", "P@5",
+    "latency.p95", "q1", "q2", "wifi", "pool", "category", "facts", "\ud800", "a b", "two\nlines",
+    "<img src=x onerror=y>", '" onload="x', "'", "--", "\\", "\\end{table}", "^^5cinput", "\u2029", "\x9b31m",
+    "[a](b)", "@me",
 ]  # fmt: skip
 LARGEST = 10**299  # a decision with more digits is refused
-NUMBERS = [0, 1, 2, 3, 5, 10, 100, 10**6, 2**31, 2**53, 10**299, 0.5, 0.25, 1e-9, 1e-300, 5e-324, 9.5, 1e7, 1e15, 1e300, 1.7e308]
+NUMBERS = [
+    0,
+    1,
+    2,
+    3,
+    5,
+    10,
+    100,
+    10**6,
+    2**31,
+    2**53,
+    10**299,
+    0.5,
+    0.25,
+    1e-9,
+    1e-300,
+    5e-324,
+    9.5,
+    1e7,
+    1e15,
+    1e300,
+    1.7e308,
+]
 
 
 class Draw:
@@ -66,10 +89,7 @@ def _fill(kind: Any, draw: Draw) -> Any:
 
 
 def _fill_struct(kind: inspect.StructType, draw: Draw) -> dict[str, Any]:
-    values = {field.encode_name: _fill(field.type, draw) for field in kind.fields if field.required or draw.byte() % 3}
-    if "difference" in values:  # a comparison is whole, or there is none
-        values |= {field.encode_name: _fill(field.type, draw) for field in kind.fields if field.encode_name not in values}
-    return values
+    return {field.encode_name: _fill(field.type, draw) for field in kind.fields if field.required or draw.byte() % 3}
 
 
 def _fill_integer(kind: inspect.IntType, draw: Draw) -> int:
@@ -87,7 +107,9 @@ def _fill_list(kind: Any, draw: Draw) -> list[Any]:
 
 def _fill_mapping(kind: inspect.DictType, draw: Draw) -> dict[Any, Any]:
     length = max(draw.byte() % 4, kind.min_length or 0)
-    values = {_fill(kind.key_type, draw): _fill(kind.value_type, draw) for _ in range(min(length, kind.max_length or 4))}
+    values = {
+        _fill(kind.key_type, draw): _fill(kind.value_type, draw) for _ in range(min(length, kind.max_length or 4))
+    }
     return values or ({"a": _fill(kind.value_type, draw)} if kind.min_length else {})
 
 

@@ -14,27 +14,30 @@ from faults.fuzz.cases import Case
 Change = Callable[[bytes, random.Random], bytes]
 
 TOKENS = [
-    *(bytes([byte]) for byte in b' \t\n\r\v\f\x1c\x00\x7f,;:"\'\\{}[]()<>#=@|&%$^~`*_-+./!?eE019xq'),
-    b"\n\n", b"\r\n", b"  ", b'""', b'","', b"\xff", b"\xef\xbb\xbf", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80",
+    *(bytes([byte]) for byte in b' \t\n\r\v\f\x1c\x00\x7f,;:"\'\\{}[]()<>#=@|&%$^~`*_-+./!?eE019xq'), b"\n\n",
+    b"\r\n", b"  ", b'""', b'","', b"\xff", b"\xef\xbb\xbf", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80",
     *(text.encode() for text in ("\u0663", "\u2028", "\u0085", "\u00a0", "e\u0301", "\u202e", "\ufeff", "\U0001f642")),
     b"nan", b"NaN", b"inf", b"Infinity", b"1e999", b"1e-999", b"-0.0", b"9" * 20, b"9" * 400, b"1.0", b"1_0", b"0x1",
-    b"true", b"null", b"{}", b"[]", b"\\ud800", b"\\u0000", b"\\u0031", b"\\n", b"[" * 2000, b'{"a":' * 500, b"a." * 200,
-    b"::error::x", b"##[add-mask]x", b"##vso[a]", b"section_start:1", b"<script>", b"</script>", b"<!--", b"-->", b"]]>",
-    b"&lt;", b"\x1b[2J", b"=1+1", b"\\input{x}", b"javascript:x", b"2026-11-17", b"2026-02-30", b"../..", b"-1", b"1e308",
-    b"<DOC>", b"</DOC>", b"<top>", b"<num>", b".I 1\n", b".W\n", b"# ", b"```\n", b"| a | b |\n|---|---|\n", b"S.1.2",
+    b"true", b"null", b"{}", b"[]", b"\\ud800", b"\\u0000", b"\\u0031", b"\\n", b"[" * 2000, b'{"a":' * 500,
+    b"a." * 200, b"::error::x", b"##[add-mask]x", b"##vso[a]", b"section_start:1", b"<script>", b"</script>", b"<!--",
+    b"-->", b"]]>", b"&lt;", b"\x1b[2J", b"=1+1", b"\\input{x}", b"javascript:x", b"2026-11-17", b"2026-02-30",
+    b"../..", b"-1", b"1e308", b"<DOC>", b"</DOC>", b"<top>", b"<num>", b".I 1\n", b".W\n", b"# ", b"```\n",
+    b"| a | b |\n|---|---|\n", b"S.1.2",
 ]  # fmt: skip
 VALUES: list[Any] = [
-    None, True, False, 0, 1, -1, 3, 255, 10**15, 10**16, 2**63, -(2**63) - 1, 10**400, 0.5, -0.0, 1e308, -1e308, 5e-324,
-    float("nan"), float("inf"), "", " ", "a", "1", "-1", "1.5", "\0", "\n", "two\nlines", "\ud800", "\u202e", "::error::x",
-    "##[add-mask]x", "\x1b[2J", "<script>alert(1)</script>", '"><img src=x onerror=y>', "=1+1", "\\input{x}", "a|b", "[a](b)",
-    "]]>", "x" * 5000, [], {}, [[]], [{}], [""], [None], {"": ""}, {"id": None}, [0, 1], [1, 0], [-1, 10**12], ["a", "a"],
-    "nDCG@10", "R@5", "latency.p95", "must_show@5", "none", "default", "document", "run", "baseline", "report", "2026-11-17",
+    None, True, False, 0, 1, -1, 3, 255, 10**15, 10**16, 2**63, -(2**63) - 1, 10**400, 0.5, -0.0, 1e308, -1e308,
+    5e-324, float("nan"), float("inf"), "", " ", "a", "1", "-1", "1.5", "\0", "\n", "two\nlines", "\ud800", "\u202e",
+    "::error::x", "##[add-mask]x", "\x1b[2J", "<script>alert(1)</script>", '"><img src=x onerror=y>', "=1+1",
+    "\\input{x}", "a|b", "[a](b)", "]]>", "x" * 5000, [], {}, [[]], [{}], [""], [None], {"": ""}, {"id": None},
+    [0, 1], [1, 0], [-1, 10**12], ["a", "a"], "nDCG@10", "R@5", "latency.p95", "must_show@5", "none", "default",
+    "document", "run", "baseline", "report", "2026-11-17",
 ]  # fmt: skip
 _TOML_VALUE = re.compile(rb"(?m)(?<==)[^\n#]*$")
 _TOML_VALUES = [
-    b'""', b'"a"', b"0", b"1", b"-1", b"1.5", b"1e308", b"inf", b"nan", b"true", b"false", b"[]", b'["a"]', b"{}", b"[[]]",
-    b"2026-11-17", b"07:32:00", b"2026-11-17T07:32:00Z", b"9223372036854775808", b'"\\u0000"', b'{a = 1}', b'["R@5"]', b"0.05",
-    b'"none"', b'"default"', b'"../x"', b'"/dev/null"', b"0x10", b"[1, 2]", b'[{a = 1}]', b'"""\na"""',
+    b'""', b'"a"', b"0", b"1", b"-1", b"1.5", b"1e308", b"inf", b"nan", b"true", b"false", b"[]", b'["a"]', b"{}",
+    b"[[]]", b"2026-11-17", b"07:32:00", b"2026-11-17T07:32:00Z", b"9223372036854775808", b'"\\u0000"', b'{a = 1}',
+    b'["R@5"]', b"0.05", b'"none"', b'"default"', b'"../x"', b'"/dev/null"', b"0x10", b"[1, 2]", b'[{a = 1}]',
+    b'"""\na"""',
 ]  # fmt: skip
 
 

@@ -12,16 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from faults.fuzz.cases import Case
-from faults.fuzz.expectations import expect_karat_errors
-from faults.fuzz.limits import time_limit
+from faults.fuzz.checking import expect_karat_errors
 from karat import text as texts
 from karat.config import Config, override
-from karat.core import SCHEMES, Document, InputError, KaratError, Measure, Span, check_id, document_of
+from karat.core import SCHEMES, Document, InputError, Measure, Span, check_id, document_of
 from karat.experiments._log import split_verdict
 from karat.files import parse_csv, parse_json, parse_size, parse_toml
 from karat.golden.formats._head import Head
 from karat.golden.formats._qrels import split_fields
-from karat.golden.formats._sgml import blank_comments, escape_block, escape_inline, find_elements, parse_block, parse_inline
+from karat.golden.formats._sgml import (
+    blank_comments,
+    escape_block,
+    escape_inline,
+    find_elements,
+    parse_block,
+    parse_inline,
+)
 from karat.golden.lint import read_gate
 from karat.measures import _trec_eval, _trec_parameters
 from karat.net import Endpoint, Secrets, hide_secrets
@@ -65,15 +71,10 @@ PARAGRAPH = "The lift is slow. " * 60
 REPEATED = "".join(f"Page {i}\nHotel Rules\nText of page {i} with a soft-\nhyphen.\n\f" for i in range(4))
 
 
-def check(data: bytes) -> None:
+def run(case: Case) -> None:
     """Parse the texts of a case."""
-    case = Case.decode(data)
-    parse = PARSERS.get(case.kind)
-    if parse is None:
-        return
-    values = {name: content.decode(errors="replace") for name, content in case.files.items()}
-    with time_limit(len(data)), expect_karat_errors():
-        parse(values.get("text", ""), values.get("more", ""))
+    text, more = (case.files.get(name, b"").decode(errors="replace") for name in ("text", "more"))
+    KINDS[case.kind](text, more)
 
 
 def parse_measure(text: str, _: str) -> None:
@@ -120,7 +121,7 @@ def chunk_document(text: str, size: str) -> None:
 def parse_ids(text: str, more: str) -> None:
     for scheme in SCHEMES:
         assert document_of(text, scheme) or not text
-    for parse in (texts.section_path, texts.section_of_block, lambda id: texts.distance(id, more), check_label):
+    for parse in (texts.section_path, texts.section_of_block, lambda block: texts.distance(block, more), check_label):
         with expect_karat_errors():
             parse(text)
     check_id(text, "")
@@ -218,7 +219,7 @@ def parse_words(text: str, more: str) -> None:
             parse()
 
 
-PARSERS: dict[str, Callable[[str, str], object]] = {
+KINDS: dict[str, Callable[[str, str], object]] = {
     "measure": parse_measure,
     "document": parse_document,
     "chunks": chunk_document,
@@ -238,51 +239,41 @@ PARSERS: dict[str, Callable[[str, str], object]] = {
     "head": recognise,
     "words": parse_words,
 }
-KINDS = tuple(PARSERS)
 SEEDS: dict[str, list[tuple[str, str]]] = {
-    "measure": [("nDCG(gain='exp')@10", ""), ("R(rel=2)@5", ""), ("P_10", ""), ("IPrec@0.5", ""), ("nDCG(gains={1: 0.5})", "")],
+    "measure": [("nDCG(gain='exp')@10", ""), ("R(rel=2)@5", ""), ("IPrec@0.5", ""), ("nDCG(gains={1: 0.5})", "")],
     "document": [(DOCUMENT, ""), (PARAGRAPH, ""), (REPEATED, ""), ('{"a": {"b": ["c. D", 1]}}', "")],
     "chunks": [(DOCUMENT, "x"), (PARAGRAPH, ""), (REPEATED, ""), ("\u65e5\u672c\u3002\u8a9e\u3002" * 30, "")],
-    "ids": [("S.4.2.p.Bk011a", "S.4.1.p.Bk010"), ("S.1.2", "S.1"), ("wifi:chunk:3", ""), ("wifi|r=1|s=4.2", ""), ("a#b", "")],
-    "json": [('{"a": [1, -2.5e3, "b\\u0041", null, true]}', ""), ("NaN", ""), ('{"a": 1, "a": 2}', "")],
+    "ids": [("S.4.2.p.Bk011a", "S.4.1.p.Bk010"), ("S.1.2", "S.1"), ("w:chunk:3", ""), ("a|r=1|s=4.2", ""), ("a#b", "")],
+    "json": [('{"a": [1, -2.5e3, "b\\u0041", null, true]}', ""), ('"a"', "")],
     "csv": [('a,b\n"c ""d"", e",f\r\n', "")],
     "toml": [("a = 1\n[b.c]\nd = ['e']\n", ""), ('[[a]]\nb = 2026-11-17\nc = """x"""\n', "")],
     "answer": [
         ('{"data": {"hits": [{"id": "a", "score": 1.5}, {"id": 7}]}}', "data.hits\nid\nscore"),
         ('[{"chunk": [{"id": "a"}]}]', "\nchunk.0.id\n"),
-        ('{"error": {"message": "no"}}', "hits"),
     ],
     "hits": [
-        ('["a", ["b", 0.5], {"document": {"id": "c"}, "span": [0, 9], "rerank_score": 1, "channels": {"x": [1, 2]}}]', ""),
+        ('["a", ["b", 0.5], {"document": {"id": "c"}, "span": [0, 9], "channels": {"x": [1, 2]}}]', ""),
+        ('[{"chunk_id": "a", "rerank_score": 1, "offsets": [0, 9]}]', ""),
         ('[{"id": "a", "tenant": "t", "locator": {"page": 1}, "stages": {"fusion": 1}}]', "t"),
     ],
     "vectors": [('{"data": [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": [2, 0]}]}', "")],
     "scores": [('{"results": [{"index": 0, "relevance_score": 1}, {"index": 1, "score": 0.5}]}', "")],
-    "option": [("128", "pipeline.chunk.size"), ("true", "pipeline.lexical"), ("0.5", "eval.min_score"), ('{a = 1}', "system.body")],
+    "option": [("128", "pipeline.chunk.size"), ("true", "pipeline.lexical"), ("0.5", "eval.min_score"),
+               ("{a = 1}", "system.body")],
     "trec-request": [("P.5,10 map ndcg_cut.3 ndcg.1=2.5,2=3 utility.1,0,-1,0", "")],
     "secrets": [("https://me:pw123456@host/x?token=abc&b=c", "more"), ("Bearer abc def", "")],
     "body": [("\x1f\x8b\x08\x00", "gzip"), ("abc", "")],
     "markup": [("<DOC><TEXT>a &lt; b</TEXT><!-- c --></DOC>", "")],
     "head": [('[{"input": "?", "meta": {"a": [1]}}]', ""), ('id,"a b"\n1,2\n', "")],
-    "words": [("4G", ""), ("P@5>=0.60", ""), ("KEEP (p = 0.5)", ""), ("karat[dense] >= 0.2 ; python_version > '3'", "x"),
+    "words": [("4G", ""), ("P@5>=0.60", ""), ("KEEP (p = 0.5)", ""), ("karat[dense] >= 0.2 ; python_version > '3'", ""),
               ("git+https://host/karat@v1", ""), ("Wed, 21 Oct 2015 07:28:00 GMT", ""), ("1.5", "")],
 }  # fmt: skip
 
 
-def make_seeds() -> list[bytes]:
+def make_seeds() -> list[Case]:
     """Return a few right texts for each parser."""
     return [
-        Case(kind=kind, files={"text": text.encode(), "more": more.encode()}).encode()
+        Case(kind=kind, files={"text": text.encode(), "more": more.encode()})
         for kind, pairs in SEEDS.items()
         for text, more in pairs
     ]
-
-
-def accepts(data: bytes) -> bool:
-    """Return whether a case is parsed without an error."""
-    case = Case.decode(data)
-    try:
-        PARSERS[case.kind](*(case.files[name].decode() for name in ("text", "more")))
-    except KaratError:
-        return False
-    return True

@@ -18,8 +18,7 @@ import polars as pl
 
 import karat
 from faults.fuzz.cases import Case
-from faults.fuzz.expectations import expect_karat_errors
-from faults.fuzz.limits import time_limit
+from faults.fuzz.checking import expect_karat_errors
 from karat import golden, reports
 from karat.config import read_config
 from karat.core import (
@@ -40,6 +39,7 @@ from karat.core import (
 from karat.evaluation import score_run
 from karat.experiments import append_log, plan_document, read_log, read_sweep
 from karat.experiments._finished_runs import FinishedRuns
+from karat.files import GitRepository, Reading
 from karat.gate import Baseline, read_baseline, read_policy, write_baseline
 from karat.golden.lint import check as lint
 from karat.golden.lint import read_index
@@ -50,7 +50,6 @@ from karat.measures._text import read_like_trec_eval
 from karat.projects import gate_run, open_project, report_document
 from karat.projects._policy_document import policy_document
 from karat.runs import RunWriter, read_any_run, read_begun, read_header, read_run_file
-from karat.files import GitRepository, Reading
 from karat.runs._runfile import _read_lines
 from karat.start._repository import Repository
 from karat.systems import HttpSystem, Stages, build
@@ -153,20 +152,30 @@ description = "sizes"
 "pipeline.chunk.size" = [128, 256]
 "pipeline.lexical.b" = [0.5, 0.75]
 """
-VARIANTS = '[[variant]]\nname = "a"\ndescription = "b"\n"pipeline.lexical" = { b = 0.5 }\n[[variant]]\nname = "c"\npipeline.depth = 9\n'
+VARIANTS = """[[variant]]
+name = "a"
+description = "b"
+"pipeline.lexical" = { b = 0.5 }
+
+[[variant]]
+name = "c"
+pipeline.depth = 9
+"""
 LOG = {
     "experiments": [
         {"id": "exp-001", "date": "2026-11-17", "description": "a", "config_changes": {"pipeline.depth": 9},
          "results": {"nDCG@5": 0.5, "recall_at_5": 1}, "verdict": "KEEP: better"}
     ]
 }  # fmt: skip
-TRACES = """{"qid": "q1", "query": "What is the code?", "seed": 1, "topk": [{"id": "wifi", "score": 0.8, "offsets": [8, 24], \
-"type": "prose"}, "pool"], "index_hash": "a", "normaliser": "karat-1", "latency_ms": {"total": 2.5}}
+TRACES = """{"qid": "q1", "query": "What is the code?", "seed": 1, "topk": [{"id": "wifi", "score": 0.8, \
+"offsets": [8, 24], "type": "prose"}, "pool"], "index_hash": "a", "normaliser": "karat-1", "latency_ms": {"total": 2.5}}
 {"qid": "q2", "event": "retrieval", "topk": [], "doc": "pool"}
 {"qid": "q3", "error": "no"}
 """
-TOPICS = "<top>\n<num> Number: 301\n<title> Crime &amp; Co\n<desc> Description:\nAll.\n<narr> Narrative:\nMore.\n</top>\n"
-DOCS = "<DOC>\n<DOCNO> FT1 </DOCNO>\n<HEADLINE>\nPolio\n</HEADLINE>\n<TEXT>\nFirst &lt;line&gt;.\n<P>2</P>\n</TEXT>\n</DOC>\n"
+TOPICS = (
+    "<top>\n<num> Number: 301\n<title> Crime &amp; Co\n<desc> Description:\nAll.\n<narr> Narrative:\nMore.\n</top>\n"
+)
+DOCS = "<DOC>\n<DOCNO> FT1 </DOCNO>\n<HEADLINE>\nPolio\n</HEADLINE>\n<TEXT>\n1 &lt; 2.\n<P>3</P>\n</TEXT>\n</DOC>\n"
 SMART = ".I 1\n.T\nwing in a\nslipstream .\n.A\na. b.\n.B\nj. 25, 1958.\n.W\nan experimental study .\n.I 2\n.W\ntext\n"
 BLOCKS = """{"qid": "Q1", "paraphrases": ["a", "b", "c"], "relevant": ["S.1.p.Bk1"], "anchor_section": "S.1", \
 "negatives": ["S.2.p.Bk1"], "offsets": {"S.1.p.Bk1": [0, 9]}, "normaliser": "karat-1", "doc": "d"}
@@ -178,7 +187,7 @@ RUNS = {
     "run.tsv": "query-id\tcorpus-id\tscore\nq1\twifi\t2.5\nq2\tpool\t3\n",
     "run.json": '{"q1": {"wifi": 2.5, "pool": 1}, "q2": {"pool": 3}}',
     "run-2.json": '{"q1": ["wifi", "pool"], "q2": []}',
-    "run.jsonl": '{"query_id": "q1", "doc_id": "wifi", "score": 2.5}\n{"query_id": "q2", "doc_id": "pool", "score": 3}\n',
+    "run.jsonl": '{"query_id": "q1", "doc_id": "wifi", "score": 2.5}\n{"qid": "q2", "doc_id": "pool", "score": 3}\n',
 }
 QRELS = {
     "qrels.txt": "q1 0 wifi 3\nq1 0 pool 0\nq2 0 pool 1\n",
@@ -189,22 +198,17 @@ QRELS = {
 }
 
 
-def check(data: bytes) -> None:
+def run(case: Case) -> None:
     """Read the files of a case."""
-    case = Case.decode(data)
-    reader = READERS.get(case.kind)
-    if reader is None:
-        return
     with work_folder() as folder:
         case.write(folder)
-        with time_limit(len(data)), expect_karat_errors():
-            reader(folder)
+        KINDS[case.kind](folder)
 
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
     """Make a folder, in memory where the system has one there, and remove it."""
-    memory = Path("/dev/shm")  # noqa: S108 (the name of the folder is random)
+    memory = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="karat-fuzz-", dir=memory if memory.is_dir() else None))
     try:
         yield folder
@@ -373,9 +377,9 @@ def gate(folder: Path) -> None:
         render(document)
 
 
-READERS: dict[str, Callable[[Path], object]] = {
+KINDS: dict[str, Callable[[Path], object]] = {
     "golden": read_golden(None),
-    **{f"golden-{format.name}": read_golden(format.name) for format in golden.FORMATS},
+    **{f"golden-{known.name}": read_golden(known.name) for known in golden.FORMATS},
     "lint": lint_golden,
     "documents": read_documents,
     "run": read_run,
@@ -403,13 +407,10 @@ READERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-KINDS = tuple(READERS)
-
-
-def make_seeds() -> list[bytes]:
+def make_seeds() -> list[Case]:
     """Return a small right file of each kind, from karat's own writers or written by hand."""
     with work_folder() as folder:
-        return [case.encode() for case in (*_golden_seeds(folder), *_run_seeds(folder), *_other_seeds(folder))]
+        return [*_golden_seeds(folder), *_run_seeds(folder), *_other_seeds(folder)]
 
 
 def read_files(path: Path, prefix: str) -> dict[str, bytes]:
@@ -421,16 +422,16 @@ def read_files(path: Path, prefix: str) -> dict[str, bytes]:
 
 
 def _golden_seeds(folder: Path) -> Iterator[Case]:
-    for format in golden.FORMATS:
-        if format.write is not None:
+    for known in golden.FORMATS:
+        if known.write is not None:
             for i, golden_set in enumerate((GOLDEN, PLAIN)):
-                target = folder / f"{format.name}{i}"
+                target = folder / f"{known.name}{i}"
                 try:
-                    golden.write(golden_set, target, format.name)
+                    golden.write(golden_set, target, known.name)
                 except KaratError:  # not every format holds every set
                     continue
-                files = read_files(target, "set" if format.folder else "golden.jsonl")
-                yield Case(kind=f"golden-{format.name}", files=files)
+                files = read_files(target, "set" if known.folder else "golden.jsonl")
+                yield Case(kind=f"golden-{known.name}", files=files)
                 yield Case(kind="golden", files=files)
                 yield Case(kind="lint", files=files)
     techniques = [_attack("attack-pattern", f"T{n}") for n in range(5)]
@@ -444,11 +445,18 @@ def _golden_seeds(folder: Path) -> Iterator[Case]:
     yield Case(kind="golden-attack", files={"attack.json": bundle})
     smart = {"set/cran.all": SMART, "set/cran.qry": ".I 001\n.W\nheat ?\n", "set/cranqrel": "1 1 2\n1 2 -1\n"}
     yield Case(kind="golden-smart", files=encode_all(smart))
-    trec = {"set/topics.1": TOPICS, "set/ft.dat": DOCS, "set/qrels": "301 0 FT1 1\n", "set/scale.toml": "relevant = 1\n"}
+    trec = {
+        "set/topics.1": TOPICS,
+        "set/ft.dat": DOCS,
+        "set/qrels": "301 0 FT1 1\n",
+        "set/scale.toml": "relevant = 1\n",
+    }
     yield Case(kind="golden-trec", files=encode_all(trec))
     yield Case(kind="golden-blocks", files=encode_all({"blocks.jsonl": BLOCKS}))
     yield Case(kind="golden-deepeval", files=encode_all({"goldens.csv": DEEPEVAL}))
-    yield Case(kind="documents", files=encode_all({"set/a.md": "# A\n\nb", "set/b/c.json": '{"a": ["b"]}', "set/d.txt": "e"}))
+    yield Case(
+        kind="documents", files=encode_all({"set/a.md": "# A\n\nb", "set/b/c.json": '{"a": ["b"]}', "set/d.txt": "e"})
+    )
     rows = '{"id": "a", "text": "b", "title": "c", "metadata": {"d": 1}}\n{"_id": 7, "contents": "e"}\n'
     yield Case(kind="documents", files=encode_all({"rows.jsonl": rows}))
     yield Case(kind="index", files=encode_all({"ids.txt": 'a\nb\n{"id": "c"}\n{"doc_id": 7}\n'}))
@@ -492,7 +500,11 @@ def _run_seeds(folder: Path) -> Iterator[Case]:
     packed = gzip.compress(RUNS["run.txt"].encode(), mtime=0)
     yield Case(kind="score", files={"qrels.txt": QRELS["qrels.txt"].encode(), "run.gz": packed})
     yield Case(kind="trec-eval", files={"run.txt": RUNS["run.txt"].encode()})
-    for name, text in {"classes.json": '{"A": ["a", "b"], "c": "B"}', "classes.csv": "a,A\nb,A\n", "classes.txt": "a A\n"}.items():
+    for name, text in {
+        "classes.json": '{"A": ["a", "b"], "c": "B"}',
+        "classes.csv": "a,A\nb,A\n",
+        "classes.txt": "a A\n",
+    }.items():
         yield Case(kind="classes", files={name: text.encode()})
     for name in ("qrels.csv", "qrels.jsonl"):
         yield Case(kind="field", files={name: QRELS[name].encode()})
@@ -505,24 +517,40 @@ def _other_seeds(folder: Path) -> Iterator[Case]:
     baseline = Baseline(evaluation=score_run(GOLDEN, RUN, ["RR@10", "nDCG@5"]), recorded="2026-11-17", forced="why")
     write_baseline(baseline, folder / "baseline.json")
     own = (folder / "baseline.json").read_bytes()
-    fit = '{"version": "1", "recorded_at": "2026-11-17", "metrics": {"recall_at_5": 0.5, "mrr": 1, "latency": {"p95": 9}}}'
+    fit = '{"version": "1", "recorded_at": "2026-11-17", "metrics": {"mrr": 1, "latency": {"p95": 9}}}'
     yield Case(kind="baseline", files={"baseline.json": own})
     yield Case(kind="baseline", files={"fit.json": fit.encode()})
     yield Case(kind="config", files={"karat.toml": CONFIG.encode()})
     yield Case(kind="config", files={"karat.toml": (CONFIG.partition("[pipeline]")[0] + HTTP).encode()})
-    yield Case(kind="config", files={"pyproject.toml": b"[tool.karat.golden]\npath = 'set'\n[tool.karat.eval]\nk = 3\n"})
+    yield Case(
+        kind="config", files={"pyproject.toml": b"[tool.karat.golden]\npath = 'set'\n[tool.karat.eval]\nk = 3\n"}
+    )
     yield Case(kind="policy", files={"policy.toml": POLICY.encode()})
     yield Case(kind="sweep", files={"sweep.toml": SWEEP.encode()})
     yield Case(kind="sweep", files={"sweep.toml": VARIANTS.encode()})
     yield Case(kind="experiments", files={"experiments.json": json.dumps(LOG, indent=1).encode()})
     yield Case(kind="finished", files={"finished": b'\n"a"\n["b", "c"]\n'})
     (folder / "extra").write_bytes(b"extra")
-    save(folder / "index", "sha256:0", {"kind": "a"}, {"numbers": pl.Series([1.0, 2.0]).to_numpy()}, {"extra": folder / "extra"})
+    save(
+        folder / "index",
+        "sha256:0",
+        {"kind": "a"},
+        {"numbers": pl.Series([1.0, 2.0]).to_numpy()},
+        {"extra": folder / "extra"},
+    )
     yield Case(kind="saved-index", files={"index": (folder / "index").read_bytes()})
-    requirements = {"requirements.txt": "-r other.txt\nkarat # a\n", "other.txt": "a==1\n", "pyproject.toml": "[project]\nname = 'a'\n"}
+    requirements = {
+        "requirements.txt": "-r other.txt\nkarat # a\n",
+        "other.txt": "a==1\n",
+        "pyproject.toml": "[project]\nname = 'a'\n",
+    }
     yield Case(kind="repository", files=encode_all(requirements))
     commit = "0123456789" * 4
-    refs = {"git/HEAD": "ref: refs/heads/main\n", "git/packed-refs": f"# pack\n{commit} refs/heads/main\n", "git/refs/tags/v1": commit}
+    refs = {
+        "git/HEAD": "ref: refs/heads/main\n",
+        "git/packed-refs": f"# pack\n{commit} refs/heads/main\n",
+        "git/refs/tags/v1": commit,
+    }
     yield Case(kind="checkout", files=encode_all(refs))
     golden.write(GOLDEN, folder / "project" / "set")
     files = read_files(folder / "project" / "set", "set")
