@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,3 +55,14 @@ class Case:
 def read_kept(target: str) -> list[Case]:
     """Return the cases of a target that broke a promise once."""
     return [Case.decode(path.read_bytes()) for path in sorted((KEPT / target).iterdir())]
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """Make a folder, in memory where the system has one there, and remove it."""
+    memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="karat-fuzz-", dir=memory if memory.is_dir() else None))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)

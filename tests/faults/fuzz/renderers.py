@@ -13,8 +13,8 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from faults.fuzz import readers
-from faults.fuzz.cases import Case
+from faults.fuzz import reader_seeds
+from faults.fuzz.cases import Case, work_folder
 from faults.fuzz.filling import Draw, fill
 from karat import reports
 from karat.cli import _golden_diff, _golden_tag, _runs_text, _sweep_text
@@ -78,7 +78,7 @@ def reconcile_measure(measure: dict[str, Any], baseline: object) -> dict[str, An
 
 def render_read(files: Mapping[str, bytes]) -> None:
     """Render a decision that is read from a file."""
-    with readers.work_folder() as folder:
+    with work_folder() as folder:
         (folder / "decision.json").write_bytes(files.get("decision.json", b""))
         document = reports.read_document(str(folder / "decision.json"))
     if document is not None:
@@ -122,7 +122,7 @@ def run_verb(files: Mapping[str, bytes]) -> None:
     """Run a verb of the command line in a project whose files are hostile."""
     verbs = files.get("verb", b"").decode(errors="replace").split("\n")
     arguments = next((verb for verb in VERBS if " ".join(verb) == verbs[0]), VERBS[0])
-    with readers.work_folder() as folder:
+    with work_folder() as folder:
         Case(kind="", files=files).write(folder)
         (folder / "verb").unlink(missing_ok=True)
         result = CliRunner().invoke(cli, [part.replace("PROJECT", str(folder)) for part in arguments])
@@ -263,7 +263,7 @@ def make_seeds() -> list[Case]:
     cases = [
         Case(kind=kind, files={"bytes": data}) for kind in filled for data in (spread, spread[::-1], spread[::7] * 9)
     ]
-    by_kind = {case.kind: case.files for case in readers.make_seeds()}
+    by_kind = {case.kind: case.files for case in reader_seeds.make_seeds()}
     cases.append(Case(kind="read", files={"decision.json": by_kind["decision"]["decision.json"]}))
     project = dict(by_kind["gate"])
     run = project.pop("run.jsonl")
