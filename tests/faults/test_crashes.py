@@ -164,6 +164,18 @@ FOUND = {
         ["golden", "pool", "traces", "--golden", "."],
         "traces: holds no run that can be read; traces/a.jsonl, line 1: 'topk' is 1, not a list; left out",
     ),
+    "a grade that no array holds": (
+        {"set/judgments.jsonl": b'{"query": "q01", "document": "d01", "grade": 100000000000000000000}\n'}, GATE,
+        "set/judgments.jsonl, line 1: 'grade' is 100000000000000000000, which is too large a number",
+    ),
+    "a hit whose id is a list": (
+        {"traces/a.jsonl": b'{"query": "q01", "text": "?", "hits": [{"id": [], "score": 1}]}\n'},
+        ["golden", "pool", "traces/a.jsonl", "--golden", "."], "traces/a.jsonl",
+    ),
+    "a segment whose value has two lines": (
+        {"policy.toml": b'[[gate.rules]]\nmetric = "R@5"\nmin = -1\nwhere = { category = "a\\nb" }\n'},
+        [*GATE, "--policy", "policy.toml"], "the rule on R@5 category=a\\nb has min = -1, which the worst run passes",
+    ),
 }  # fmt: skip
 
 

@@ -120,8 +120,9 @@ def _described(trace: Mapping[str, Any], hit: Mapping[str, Any]) -> Iterator[tup
         text=content if isinstance(content, str) else "",
         span=Span(*span) if isinstance(span, list) and [*map(type, span)] == [int, int] else None,
     )
-    for name in dict.fromkeys((_first(hit, HIT_FIELDS["id"]), _first(hit, HIT_FIELDS["document"]))):
-        if isinstance(query, str) and isinstance(name, str):
+    names = (_first(hit, HIT_FIELDS["id"]), _first(hit, HIT_FIELDS["document"]))
+    for name in dict.fromkeys(name for name in names if isinstance(name, str)):
+        if isinstance(query, str):
             yield (query, name), passage
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from karat.schema import GoldenTag
 
 _PREFIX = "golden-dataset-v"
-_TAG = re.compile(re.escape(_PREFIX) + r"(\d+)\.(\d+)\.(\d+)")
+_TAG = re.compile(re.escape(_PREFIX) + r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
 
 
 def propose_tag(path: str | Path, *, since: str | Path | None = None) -> GoldenTag:

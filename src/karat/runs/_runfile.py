@@ -305,7 +305,9 @@ def _require_head(head: object, name: str) -> dict[str, Any]:
     if not isinstance(head, dict) or head.get("karat") != "run":
         raise InputError("is not a run of karat", source=name, hint='its first line would be {"karat": "run", ...}')
     if head.get("format") != VERSION:
-        raise InputError(f"is a run of format {head.get('format')!r}, and this karat reads {VERSION}", source=name)
+        raise InputError(
+            f"is a run of format {shorten(head.get('format'))}, and this karat reads {VERSION}", source=name
+        )
     return head
 
 

@@ -11,6 +11,7 @@ import hashlib
 import random
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,7 @@ def main() -> None:
         return
     with atheris.instrument_imports(include=["karat"]):
         target = import_module(f"faults.fuzz.{options.target}")
+    warnings.simplefilter("error", RuntimeWarning)  # NumPy warns where numbers overflow
     corpus, findings = options.folder / options.target, options.folder / "findings"
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,7 @@ _GRADE = {"1": 4, "2": 3, "3": 2, "4": 1, "-1": 0}
 _RECORD = re.compile(r"\.I +(\S+) *")
 _FIELD = re.compile(r"\.([A-Z]) *")
 _JUDGMENT = re.compile(r"\s*\d+\s+\d+\s+\S+(\s+\S+)?\s*")
+_PLACE = re.compile(r"[0-9]{1,9}")
 _ZERO = re.compile(r"0+(\.0*)?")
 
 _SAMPLE = 50  # lines that have to look alike
@@ -180,7 +181,7 @@ def _find_problem(cells: list[str], layout: _Layout, queries: int) -> str:
         return f"grade {shorten(cells[-1])} is not one of {', '.join(layout.grades)}"
     if not layout.grades and not all(map(_ZERO.fullmatch, cells[2:])):
         return f"the last two columns are {shorten(' '.join(cells[2:]))}, not 0 and 0"
-    if not cells[0].isdecimal() or not 1 <= int(cells[0]) <= queries:
+    if not _PLACE.fullmatch(cells[0]) or not 1 <= int(cells[0]) <= queries:
         return f"query {shorten(cells[0])} is not one of 1 to {queries}"
     return ""
 
