@@ -57,7 +57,7 @@ def test_a_hostile_repository_runs_nothing(repository: Path, tmp_path: Path) -> 
 
 
 def test_tags_are_read_however_git_keeps_them(repository: Path, tmp_path: Path) -> None:
-    """Packed or not, with an annotation or without, and from another working tree; names of other kinds do not count."""
+    """Packed or not, with an annotation or without, and from another working tree; other names do not count."""
     git(repository, "tag", "golden-dataset-v1.0.1", "-m", "annotated")
     git(repository, "tag", "golden-dataset-v9.0.0-rc1")
     git(repository, "pack-refs", "--all")

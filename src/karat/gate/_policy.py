@@ -95,8 +95,8 @@ class Rule:
             most = {"max_drop_rel": 0.5, "max_rise_rel": MOST_TIMES}.get(name, math.inf)
             if limit > most:
                 raise UsageError(
-                    f"the rule on {self.shown} has {name} = {limit:g}, which tolerates nearly everything; write a share "
-                    f"of at most {most:g}, such as 0.05 for 5 %"
+                    f"the rule on {self.shown} has {name} = {limit:g}, which tolerates nearly everything; write a "
+                    f"share of at most {most:g}, such as 0.05 for 5 %"
                 )
 
     @property

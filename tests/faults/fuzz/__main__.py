@@ -50,8 +50,9 @@ def main() -> None:
         seed = case.encode()
         (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
     arguments = [
-        sys.argv[0], str(corpus), f"-max_total_time={options.seconds}", f"-max_len={LONGEST}", "-timeout=120",
-        f"-rss_limit_mb={MEMORY}", f"-artifact_prefix={findings}/{options.target}-", "-print_final_stats=1",
+        sys.argv[0], str(corpus), f"-max_total_time={options.seconds}", f"-max_len={LONGEST}", "-timeout=600",
+        "-report_slow_units=600", f"-rss_limit_mb={MEMORY}", f"-artifact_prefix={findings}/{options.target}-",
+        "-print_final_stats=1",
     ]  # fmt: skip
     atheris.Setup(arguments, Findings(target, findings / options.target), custom_mutator=make_mutator(target))
     atheris.Fuzz()
