@@ -208,7 +208,7 @@ def test_parts_of_the_page_lead_to_their_queries(opened: Opened) -> None:
     page.locator(".only").click()
     assert _status(page) == "20 queries"
     page.locator(".advice li").first.get_by_role("button").first.click()
-    assert page.url.endswith(f"#q={document['recommendations'][0]['queries'][0]}")
+    page.wait_for_url(lambda url: url.endswith(f"#q={document['recommendations'][0]['queries'][0]}"))
     assert page.locator("#query").is_visible()
 
 
@@ -311,19 +311,21 @@ def test_address_names_the_query(opened: Opened) -> None:
     page = opened(document, fragment="#q=%")
     page.locator("#checks a").click()
     page.locator("#query").get_by_role("button", name="Close").click()
-    assert "#" not in page.url
+    page.wait_for_url(lambda url: "#" not in url)
     entries = page.evaluate("history.length")
     page.locator("#queries tbody tr").first.click()
+    page.wait_for_url(lambda url: "#q=" in url)
     opened_at = page.url
     page.get_by_role("button", name="Next query").click()
-    assert page.url != opened_at
+    page.wait_for_url(lambda url: url != opened_at)
     assert page.evaluate("history.length") == entries + 1
     page.go_back()
-    assert not page.locator("#query").is_visible()
-    assert "#q=" not in page.url
+    page.locator("#query").wait_for(state="hidden")
+    page.wait_for_url(lambda url: "#q=" not in url)
     page.locator("#search").fill("number 7")
     page.locator("#queries tbody button").click()
     assert odd in page.locator("#query p").first.inner_text()
+    page.wait_for_url(lambda url: "#q=" in url)
     address = page.url
     page.goto("about:blank")
     page.goto(address)
