@@ -42,13 +42,16 @@ def main() -> None:
         return
     with atheris.instrument_imports(include=["karat"]):
         target = import_module(f"faults.fuzz.{options.target}")
+        seeds = [*target.make_seeds(), *read_kept(options.target)]
+        for case in seeds:  # many modules are imported when they are first used
+            check(target, case.encode())
     warnings.simplefilter("error", RuntimeWarning)  # NumPy warns where numbers overflow
     corpus, findings = options.folder / options.target, options.folder / "findings"
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
-    for case in (*target.make_seeds(), *read_kept(options.target)):
-        seed = case.encode()
-        (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
+    for case in seeds:
+        data = case.encode()
+        (corpus / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
     arguments = [
         sys.argv[0], str(corpus), f"-max_total_time={options.seconds}", f"-max_len={LONGEST}", "-timeout=600",
         "-report_slow_units=600", f"-rss_limit_mb={MEMORY}", f"-artifact_prefix={findings}/{options.target}-",

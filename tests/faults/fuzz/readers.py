@@ -120,7 +120,7 @@ def resume_run(folder: Path) -> None:
 
 
 def score_files(folder: Path) -> None:
-    """Score two files; where the streaming reader is used, it gives the same."""
+    """Score a run by judgments, each in any format."""
     paths = {path.name.partition(".")[0].partition("-")[0]: path for path in sorted(folder.iterdir())}
     if paths.keys() >= {"qrels", "run"}:
         karat.score(paths["qrels"], paths["run"], ["nDCG@5", "P@1", "AP", "NumRet"])
