@@ -135,7 +135,6 @@ VERBS = [
     ["runs", "list", "PROJECT"], ["runs", "show", "PROJECT/runs/new.jsonl"], ["trend", "PROJECT"],
     ["show", "PROJECT/runs/new.jsonl", "q1"], ["compare", "PROJECT/runs/old.jsonl", "PROJECT/runs/new.jsonl"],
     ["baseline", "show", "PROJECT"], ["golden", "check", "PROJECT"],
-
     ["eval", "PROJECT", "--run", "PROJECT/runs/new.jsonl"],
     ["experiments", "list", "--log", "PROJECT/experiments.json"], ["power", "--run", "PROJECT/runs/new.jsonl"],
     ["runs", "list", "PROJECT", "--json"], ["trend", "PROJECT", "--json"], ["gate", "PROJECT/runs/new.jsonl"],
