@@ -164,6 +164,9 @@ FOUND = {
         ["golden", "pool", "traces", "--golden", "."],
         "traces: holds no run that can be read; traces/a.jsonl, line 1: 'topk' is 1, not a list; left out",
     ),
+    "a name that no file system has": (
+        {"karat.toml": b'[golden]\npath = "%s"\n' % (b"x" * 5000)}, CHECK, "is not a usable path: the name is too long",
+    ),
     "a grade that no array holds": (
         {"set/judgments.jsonl": b'{"query": "q01", "document": "d01", "grade": 100000000000000000000}\n'}, GATE,
         "set/judgments.jsonl, line 1: 'grade' is 100000000000000000000, which is too large a number",
