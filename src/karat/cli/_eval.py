@@ -48,6 +48,7 @@ _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 @click.option("--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
 @click.option("--per-query", is_flag=True, help="Show the values of every query, too.")
+@click.option("--bounds", is_flag=True, help="Show how far unjudged documents in the top k could move each mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of karat score --json.")
 def command(folder: str, **options: Any) -> None:
     """Evaluate retrieval in DIR: a project with karat.toml, or any golden set that karat reads.
@@ -73,11 +74,11 @@ def command(folder: str, **options: Any) -> None:
     for note in describe_growth(evaluation, "run"):
         say(note)
     caveats = (*caveats, *describe_order(evaluation.traces))
-    shown = {"per_query": options["per_query"], "success": options["success"], "caveats": caveats}
+    shown = {"per_query": options["per_query"], "success": options["success"], "bounds": options["bounds"]}
     if options["as_json"]:
-        emit(to_json(evaluation_report(evaluation, **shown)))
+        emit(to_json(evaluation_report(evaluation, caveats=caveats, **shown)))
     else:
-        emit(evaluation_text(evaluation, by=options["by"], **shown))
+        emit(evaluation_text(evaluation, by=options["by"], caveats=caveats, **shown))
 
 
 def _check_options(options: dict[str, Any]) -> None:

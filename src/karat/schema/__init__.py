@@ -104,7 +104,7 @@ if TYPE_CHECKING:
         ShownHit,
         ShownQuery,
     )
-    from karat.schema._scores import MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
+    from karat.schema._scores import MeasureBounds, MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
     from karat.schema._sweep import (
         ObjectiveChange,
         PlannedVariant,
@@ -178,6 +178,7 @@ __all__ = [
     "LeftRow",
     "ListComparison",
     "ListSummary",
+    "MeasureBounds",
     "MeasureComparison",
     "MeasureRow",
     "MeasureScore",
@@ -312,6 +313,7 @@ _HOME = {
     "ListSummary": "_comparison",
     "MeasureComparison": "_decision",
     "MeasureRow": "_decision",
+    "MeasureBounds": "_scores",
     "MeasureScore": "_scores",
     "Mismatch": "_read",
     "MovedQuery": "_comparison",
