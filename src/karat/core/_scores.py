@@ -201,21 +201,22 @@ class Scores:
         >>> scores.mean(), scores.at_worst().mean(), scores.at_best().mean()
         ({'RR': 0.5, 'P@2': 0.5}, {'RR': 0.5, 'P@2': 0.5}, {'RR': 1.0, 'P@2': 1.0})
         """
-        return self._with_values(self._require_bounds().worst)
+        return self.with_values(self._require_bounds().worst)
 
     def at_best(self) -> Scores:
         """Return the scores as they are if every unjudged document has the best grade for them."""
-        return self._with_values(self._require_bounds().best)
+        return self.with_values(self._require_bounds().best)
 
     def _require_bounds(self) -> Bounds:
         if self.bounds is None:
             raise UsageError(f"the scores of {self.name!r} have no bounds; compute them with bounds=True")
         return self.bounds
 
-    def _with_values(self, values: Floats) -> Scores:
+    def with_values(self, values: Floats, reason: str = _NO_BOUNDS) -> Scores:
+        """Return the table with other values; NaN is missing for the same reason as before, or else for this one."""
         missing = np.isnan(values)
         codes = np.where(missing, np.where(self.codes == 0, len(self.reasons) + 1, self.codes), 0)
-        return replace(self, values=values, codes=codes.astype(np.uint8), reasons=(*self.reasons, _NO_BOUNDS))
+        return replace(self, values=values, codes=codes.astype(np.uint8), reasons=(*self.reasons, reason), bounds=None)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one dict per query; a missing value is None.

@@ -83,7 +83,7 @@ def _bound(measure: Measure, a: Alignment, documents: Hits, values: Floats, boun
 
     A measure without bounds could have any value, unless it counts unjudged documents itself.
     """
-    if measure.definition.unjudged == "counted":
+    if measure.definition.unjudged in ("counted", "independent"):
         return np.stack([values, values])
     cutoff = measure.cutoff if isinstance(measure.cutoff, int) else None
     others = np.zeros_like(a.retrieved) if bounding.others is None else bounding.others(cutoff)

@@ -70,7 +70,7 @@ def measure(
     queries: Literal["answerable", "unanswerable", "all"] = "answerable",
     low: float = 0.0,
     high: float | None = 1.0,
-    unjudged: Literal["monotone", "counted"] | Bound | None = None,
+    unjudged: Literal["monotone", "independent", "counted"] | Bound | None = None,
 ) -> Callable[[K], K]:
     """Register the decorated function as a measure.
 
@@ -87,8 +87,8 @@ def measure(
       cut-off. A query that fails has the worse of the two, and a gate refuses limits that no value can break;
     - ``unjudged``: ``monotone`` if a better grade of a returned document never makes a value worse (or never better,
       where lower is better), and a relevant document that was not returned never makes it better. Then bounds over
-      unjudged documents are exact. ``counted`` if the measure counts unjudged documents itself. A :class:`Bound`
-      computes bounds. None if there are none.
+      unjudged documents are exact. ``independent`` if judgments do not matter, ``counted`` if the measure counts
+      unjudged documents itself. A :class:`Bound` computes bounds. None if nobody knows them.
     """
 
     def register(kernel: K) -> K:

@@ -15,7 +15,7 @@ from karat.measures._measure import ANSWERABLE, measure
     cutoff="none",
     undefined=ANSWERABLE,
     queries="unanswerable",
-    unjudged="monotone",
+    unjudged="independent",
 )
 def true_empty(a: Alignment, k: None) -> Floats:
     """True empty: whether nothing was returned for a query that has no answer; the mean is the share rightly empty.
@@ -42,7 +42,7 @@ def true_empty(a: Alignment, k: None) -> Floats:
     higher_is_better=False,
     queries="unanswerable",
     high=None,
-    unjudged="monotone",
+    unjudged="independent",
 )
 def false_hits(a: Alignment, k: int) -> Floats:
     """False hits: how many documents were returned, down to k, for a query that has no answer.

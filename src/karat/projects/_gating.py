@@ -11,7 +11,17 @@ from pathlib import Path
 from karat.core import GoldenSet, InputError, Run, shorten
 from karat.evaluation import Evaluation, add_measures, default_measures, revise_evaluation, score_run
 from karat.files import read_toml, shorten_path
-from karat.gate import VERSION, Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
+from karat.gate import (
+    VERSION,
+    Baseline,
+    Decision,
+    Policy,
+    decide,
+    find_caveats,
+    hold_at_bounds,
+    read_baseline,
+    read_policy,
+)
 from karat.golden import digest_texts, fingerprint, identify, sample
 from karat.projects._project import Project, open_project
 
@@ -145,6 +155,8 @@ def gate_evaluation(
     if baseline is not None:
         baseline = revise_baseline(project, baseline, policy.measures)
     decision = decide(evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
+    if policy.on_unjudged == "bounds":
+        decision = hold_at_bounds(decision, project.golden, seed=seed)
     return GateResult(
         project=project,
         decision=decision,
