@@ -89,7 +89,11 @@ def _move(mine: _Lists, theirs: _Lists | None, *, best: bool) -> Evaluation:
     evaluation = mine.evaluation
     moved = evaluation.scores.values.copy()
     for name, changes in _find_changes(mine, theirs, best=best):
-        moved[list(changes), evaluation.scores.columns[name]] = list(changes.values())
+        column = evaluation.scores.columns[name]
+        lost = [row for row, value in changes.items() if math.isnan(value) and not evaluation.scores.codes[row, column]]
+        moved[list(changes), column] = list(changes.values())
+        if lost:  # a mean over the other queries could be better than the truth
+            moved[:, column] = math.nan
     scores = evaluation.scores.with_values(moved)
     means = {name: _find_extreme(name, best=best) for name in evaluation.means if not _is_settled(name)}
     return replace(

@@ -61,12 +61,12 @@ def _segments(scores: Scores, groups: Mapping[str, str]) -> dict[str, SegmentSco
 
 
 def _measures(scores: Scores) -> dict[str, MeasureScore]:
-    bounds = _bounds(scores)
+    bounds = measure_bounds(scores)
     return {measure: _measure(scores, measure, mean, bounds.get(measure)) for measure, mean in scores.mean().items()}
 
 
-def _bounds(scores: Scores) -> dict[str, MeasureBounds]:
-    """Return the bounds of each measure; {} if nobody asked for them."""
+def measure_bounds(scores: Scores) -> dict[str, MeasureBounds]:
+    """Return the bounds of the mean of each measure over unjudged documents; {} if the scores have none."""
     bounds = scores.bounds
     if bounds is None:
         return {}

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.schema._golden import GoldenReport
 from karat.schema._queries import Passage, QueryFailure, QueryRow
+from karat.schema._scores import MeasureBounds
 from karat.schema._types import Count, Day, Number, Score, SystemChange
 
 DECISION_FORMAT: Final = 1
@@ -170,6 +171,13 @@ class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ties: Count | UnsetType = UNSET
     losses: Count | UnsetType = UNSET
     significant: bool | UnsetType = UNSET
+    bounds: (
+        Annotated[
+            MeasureBounds,
+            Meta(description="Of the mean; set where a rule looks at it and documents in the top k are unjudged."),
+        ]
+        | UnsetType
+    ) = UNSET
 
     def __post_init__(self) -> None:
         if not _is_number(self.difference):
