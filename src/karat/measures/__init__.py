@@ -24,6 +24,7 @@ from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, 
 if TYPE_CHECKING:
     from karat.measures._document import measure_bounds, run_scores, score_report
     from karat.measures._hits import score_hits
+    from karat.measures._linear import LinearMeasure, make_linear
     from karat.measures._overlap import Overlap
     from karat.measures._trec_eval import trec_eval
 
@@ -43,9 +44,11 @@ __all__ = [
     "Bound",
     "Conventions",
     "Judgments",
+    "LinearMeasure",
     "Overlap",
     "Rankings",
     "Unjudged",
+    "make_linear",
     "measure",
     "measure_bounds",
     "name_of",
@@ -68,7 +71,9 @@ del _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
 
 # Loaded at first use: scoring plain files does not need them.
 _HOME = {
+    "LinearMeasure": "_linear",
     "Overlap": "_overlap",
+    "make_linear": "_linear",
     "measure_bounds": "_document",
     "run_scores": "_document",
     "score_hits": "_hits",

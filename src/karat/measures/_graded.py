@@ -179,7 +179,7 @@ def rank_biased_precision(a: Alignment, k: int | None, *, p: float, rel: int) ->
     {'RBP(p=0.5)': 0.75}
     """
     hits = a.hits.relevant(rel).top(k)
-    return np.minimum(hits.total(_geometric(p, hits.rank)), 1.0)
+    return np.minimum(hits.total(geometric(p, hits.rank)), 1.0)
 
 
 @measure(
@@ -203,10 +203,10 @@ def rank_biased_precision_residual(a: Alignment, k: int | None, *, p: float) -> 
     {'RBPres(p=0.5)': 0.75}
     """
     hits = a.hits.top(k)
-    return 1 - np.minimum(hits.total(_geometric(p, hits.rank)), 1.0)
+    return 1 - np.minimum(hits.total(geometric(p, hits.rank)), 1.0)
 
 
-def _geometric(p: float, rank: Ints) -> Floats:
+def geometric(p: float, rank: Ints) -> Floats:
     """Return the probability that a user who reads on with probability p stops at each rank.
 
     They sum to 1, or a little more because of rounding.
