@@ -17,10 +17,11 @@ from karat.core import MEASURES
 from karat.measures import REL, Alignment, measure, ratio
 
 EXACT = (
-    "P@3 R@3 R_cap@2 F1@3 AP AP@3 GMAP@4 RR RR@2 Success@2 Hits@3 DCG@3 DCG(gain='exp') ERR@3 RBP@4 RBP(rel=2) INSQ@3 "
-    "INSQ(max_grade=2) SetP@3 SetP(relative=True)@3 SetR SetF SetF(beta=0) SetAP Utility Utility(a=-1,b=1) "
-    "R(rel=2)@3 AP(rel=2)@3 TrueEmpty FalseHits@3"
-).split(" ")
+    "P@3", "R@3", "R_cap@2", "F1@3", "AP", "AP@3", "GMAP@4", "RR", "RR@2", "Success@2", "Hits@3", "DCG@3",
+    "DCG(gain='exp')", "ERR@3", "RBP@4", "RBP(rel=2)", "INSQ@3", "INSQ(max_grade=2)", "SetP@3",
+    "SetP(relative=True)@3", "SetR", "SetF", "SetF(beta=0)", "SetAP", "Utility", "Utility(a=-1,b=1)", "R(rel=2)@3",
+    "AP(rel=2)@3", "TrueEmpty", "FalseHits@3",
+)  # fmt: skip
 LOOSE = ("nDCG@3", "nDCG", "nDCG(gain='exp')@3", "nDCG(ideal='returned')@4")
 HIGHEST = 2
 Table = dict[str, dict[str, int]]
@@ -69,7 +70,7 @@ def test_bounds_are_the_extremes_over_all_grades(judged: dict[str, int], ranking
     worst, best = bounds(judged, ranking, name)
     values = all_values(judged, ranking, name)
     if math.isnan(values[0]):  # undefined as it is judged, so that it has no bounds either
-        assert worst is None and best is None
+        assert (worst, best) == (None, None)
         return
     low, high = np.nanmin(values), np.nanmax(values)
     if Measure.parse(name).definition.higher_is_better is False:
@@ -84,7 +85,7 @@ def test_the_worst_ndcg_is_exact_and_the_best_a_bound_of_at_most_one(
     worst, best = bounds(judged, ranking, name)
     values = all_values(judged, ranking, name)
     if math.isnan(values[0]):
-        assert worst is None and best is None
+        assert (worst, best) == (None, None)
         return
     assert worst == pytest.approx(np.nanmin(values), abs=1e-12)
     assert best is not None

@@ -135,7 +135,8 @@ def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]
         yield f"{document.measure}: nothing tells the runs apart yet; {judged}"
     else:
         by = f"{abs(document.difference):.4f} ± {document.sd:.4f}"
-        yield f"{document.measure}: {document.better} is better by {by}, confidence {_percent(document.confidence)}; {judged}"
+        sure = _percent(document.confidence)
+        yield f"{document.measure}: {document.better} is better by {by}, confidence {sure}; {judged}"
     if decision.judged and decision.relevant == decision.judged:
         yield "every judged pair is relevant, so that unjudged ones are expected to be, too; judge some of each kind"
 
