@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 
 from karat.core import Document, GoldenSet, Hit, InputError, Judgment, Provenance, Query, Run, Target, Trace
 from karat.evaluation import Evaluation, score_run
-from karat.gate import Check, Must, Policy, Rule, decide, hold_at_bounds, read_policy
+from karat.gate import Baseline, Check, Must, Policy, Rule, decide, hold_at_bounds, read_policy
 from karat.gate._operations import KINDS
+from karat.golden import identify, write
+from karat.projects import gate_run, open_project
 from karat.stats import Outcome
 
 SIZE = 20
@@ -36,7 +39,7 @@ def make_set(*unknown: str, grade: int = 0) -> GoldenSet:
     )
 
 
-def evaluate(golden: GoldenSet, *documents: str, measures: tuple[str, ...]) -> Evaluation:
+def make_run(*documents: str) -> Run:
     """A run that returns these documents for every query; d stands for the right one."""
     traces = tuple(
         Trace(
@@ -50,7 +53,11 @@ def evaluate(golden: GoldenSet, *documents: str, measures: tuple[str, ...]) -> E
         for query in QUERIES
     )
     settings = {"k": 10, "paraphrases": False, "repeat": 1, "sample": None, "seed": 0, "unit": "document"}
-    return score_run(golden, Run(provenance=Provenance(name="run", settings=settings), traces=traces), measures)
+    return Run(provenance=Provenance(name="run", settings=settings), traces=traces)
+
+
+def evaluate(golden: GoldenSet, *documents: str, measures: tuple[str, ...]) -> Evaluation:
+    return score_run(golden, make_run(*documents), measures)
 
 
 def gate(golden: GoldenSet, candidate: str, baseline: str, *rules: Rule, **fields: Any) -> list[Check]:
@@ -134,18 +141,18 @@ def test_a_table_says_what_becomes_of_unjudged_documents() -> None:
 
 def test_the_gate_of_a_project_obeys(tmp_path: Path) -> None:
     """The same run against the same baseline: by default it passes, with bounds it is inconclusive."""
-    from karat import golden as sets
-    from karat.gate import Baseline
-    from karat.projects import gate_evaluation, open_project, project_policy
-
-    golden = make_set("y")
-    sets.write(golden, tmp_path / "set")
+    write(make_set("y"), tmp_path / "set")
     outcomes = []
     for key in ("ignore", "bounds"):
         text = f'[golden]\npath = "set"\n[eval]\nmeasures = ["P@2"]\n[gate]\non_unjudged = "{key}"\n'
         (tmp_path / "karat.toml").write_text(text)
         project = open_project(tmp_path)
-        run, before = (evaluate(project.golden, *documents, measures=("P@2",)) for documents in ("dx", "dy"))
-        baseline = Baseline(evaluation=before, recorded="2026-11-17")
-        outcomes.append(gate_evaluation(project, run, project_policy(project), baseline).decision.outcome.value)
+        run, other = (replace(make_run(*documents), provenance=_on(project.golden)) for documents in ("dx", "dy"))
+        before = Baseline(evaluation=score_run(project.golden, other, ["P@2"]), recorded="2026-11-17")
+        result = gate_run(project, run, baseline=before)
+        outcomes.append(result.decision.outcome.value)
     assert outcomes == ["pass", "inconclusive"]
+
+
+def _on(golden: GoldenSet) -> Provenance:
+    return replace(make_run().provenance, golden=identify(golden))
