@@ -106,7 +106,7 @@ def test_what_nobody_can_judge_stays_unknown_and_is_not_listed() -> None:
     """The set lacks document f: it may be relevant, and nobody can read it."""
     set_ = judged(replace(SET, documents=tuple(Document(id=d, text=d) for d in "abcde")), b=0, c=0, d=0)
     decision = decide_pool(set_, (A, B), "DCG@10")
-    assert decision.pairs == ()
+    assert (decision.pairs, decision.lacking) == ((), 1)
     assert 0.5 < decision.estimate.confidence < 1
 
 

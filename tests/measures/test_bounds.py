@@ -119,9 +119,9 @@ def test_bounds_close_when_everything_is_judged() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("Bpref", "no bounds are known for it"),
-        ("InvRate", "no bounds are known for it"),
-        ("Rprec", "no bounds are known for it"),
+        ("Bpref", "none are known"),
+        ("InvRate", "none are known"),
+        ("Rprec", "none are known"),
         ("Judged@2", "it counts unjudged documents itself"),
         ("NumRet", "neither higher nor lower values of it are better"),
         ("P(judged_only=True)@2", "judged_only leaves unjudged documents out"),

@@ -122,6 +122,7 @@ def _decide(gold: GoldenSet, ranked: RankedRuns, options: dict[str, Any]) -> _Ch
         confidence=estimate.confidence,
         judged=decision.judged,
         unjudged=len(decision.pairs),
+        lacking=decision.lacking,
         written=len(written),
     )
     line = f"{len(written):,} of {len(decision.pairs):,} pairs that are not judged yet and tell the runs apart"
@@ -130,13 +131,16 @@ def _decide(gold: GoldenSet, ranked: RankedRuns, options: dict[str, Any]) -> _Ch
 
 def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]:
     """Yield what is known about which run is better, and what that assumes."""
-    judged = f"{document.judged:,} of {document.judged + document.unjudged:,} pairs that tell them apart are judged"
+    total = document.judged + document.unjudged + document.lacking
+    judged = f"{document.judged:,} of {total:,} pairs that tell them apart are judged"
     if document.better is None:
         yield f"{document.measure}: nothing tells the runs apart yet; {judged}"
     else:
         by = f"{abs(document.difference):.4f} ± {document.sd:.4f}"
         sure = _percent(document.confidence)
         yield f"{document.measure}: {document.better} is better by {by}, confidence {sure}; {judged}"
+    if document.lacking:
+        yield f"{document.lacking:,} of them cannot be: the set lacks the document; --golden names a set with documents"
     if decision.judged and decision.relevant == decision.judged:
         yield "every judged pair is relevant, so that unjudged ones are expected to be, too; judge some of each kind"
 

@@ -30,6 +30,8 @@ class PoolDecision:
     """How many pairs that the runs rank differently are judged."""
     relevant: int
     """How many of them have a gain."""
+    lacking: int
+    """How many are not judged and cannot be, because the set lacks the document; they stay unknown."""
 
     @property
     def better(self) -> int | None:
@@ -64,12 +66,15 @@ def decide_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure
     known = ~np.isnan(gains)
     # Rounded, so that noise in the last digits does not reorder ties: these stay in the order of the queries.
     order = np.argsort(-np.round(np.abs(weights), 12), kind="stable")
+    unjudged = [documents[i].pair for i in order if not known[i]]
+    pairs = tuple(pair for pair in unjudged if not golden.documents or pair.document in golden.document_by_id)
     return PoolDecision(
         measure=linear.measure,
         estimate=estimate_difference(weights, gains, float(highest[0])),
-        pairs=tuple(documents[i].pair for i in order if not known[i] and _can_be_judged(documents[i].pair, golden)),
+        pairs=pairs,
         judged=int(known.sum()),
         relevant=int((gains[known] > 0).sum()),
+        lacking=len(unjudged) - len(pairs),
     )
 
 
@@ -134,8 +139,3 @@ def _grade_units(golden: GoldenSet, query: str) -> dict[str, int]:
         unit = golden.class_of.get(target.document, target.document)
         units[unit] = max(grade, units.get(unit, grade))
     return units
-
-
-def _can_be_judged(pair: Pooled, golden: GoldenSet) -> bool:
-    """Return whether the set has the document, if it has any."""
-    return not golden.document_by_id or pair.document in golden.document_by_id

@@ -32,7 +32,7 @@ def explain_unbounded(measure: Measure) -> str | None:
     """Return why a measure has no bounds over unjudged documents, or None if it has some.
 
     >>> explain_unbounded(Measure.parse("Bpref")), explain_unbounded(Measure.parse("AP"))
-    ('no bounds are known for it', None)
+    ('none are known', None)
     """
     definition, arguments = measure.definition, measure.arguments()
     if definition.unjudged == "counted":
@@ -40,7 +40,7 @@ def explain_unbounded(measure: Measure) -> str | None:
     if definition.higher_is_better is None:
         return "neither higher nor lower values of it are better"
     if definition.unjudged is None:
-        return "no bounds are known for it"
+        return "none are known"
     if arguments.get("judged_only"):
         return "judged_only leaves unjudged documents out"
     return "it has gains of its own" if arguments.get("gains") else None

@@ -168,7 +168,9 @@ class GoldenDecision(Struct, frozen=True, kw_only=True):
     judged: int
     """How many pairs of query and document that the runs rank differently are judged."""
     unjudged: int
-    """How many are not."""
+    """How many are not, and can be."""
+    lacking: int
+    """How many are not and cannot be, because the golden set lacks the document."""
     written: int
     """How many of them were written, those that matter most first."""
 
