@@ -120,6 +120,29 @@ def test_a_drop_that_the_gate_can_show_is_not_denied(run: Run, folder: Path) -> 
     assert "the gate looks" not in run("a.jsonl", "b.jsonl", "-m", "RR@10")[0]  # 0.3125 / 2: nor does the gate see it
 
 
+def test_bounds_of_the_difference(run: Run, folder: Path) -> None:
+    """At rank 1 a has one unjudged document, of q00, and b has four others; all five could be relevant or not.
+
+    R@1 falls from 11 to 8 of 12. At worst q00 wins nothing: a's own document makes it half of two, and 1 of 1 of b
+    could have been 1 of 2. At best b's four documents are relevant, too.
+    """
+    out, _ = run("a.jsonl", "b.jsonl", "-m", "P@1", "--bounds")
+    assert (
+        "if unjudged documents were judged    worst      now     best  unjudged  decided\n"
+        "P@1                                -0.3333  -0.2500  +0.0833         5       no\n"
+    ) in out
+    document = json.loads(run("a.jsonl", "b.jsonl", "-m", "P@1", "--bounds", "--json")[0])
+    validate(document, json_schema("comparison"))
+    (measure,) = document["pairs"][0]["measures"]
+    assert measure["bounds"] == {
+        "worst": pytest.approx(-4 / 12), "best": pytest.approx(1 / 12), "decided": False, "unjudged": 5,
+    }  # fmt: skip
+    (measure,) = json.loads(run("a.jsonl", "b.jsonl", "-m", "P@1", "--json")[0])["pairs"][0]["measures"]
+    assert "bounds" not in measure
+    _, err = run("a.jsonl", "b.jsonl", "a.jsonl", "--bounds", code=2)
+    assert "--by, --per-query and --bounds are for two runs" in err
+
+
 def test_what_made_the_difference(run: Run, folder: Path) -> None:
     """Queries that lost and won with their texts and what moved; how the lists and the systems differ."""
     out, _ = run("a.jsonl", "b.jsonl", "-m", "RR@10")
