@@ -121,11 +121,7 @@ def test_a_drop_that_the_gate_can_show_is_not_denied(run: Run, folder: Path) -> 
 
 
 def test_bounds_of_the_difference(run: Run, folder: Path) -> None:
-    """At rank 1 a has one unjudged document, of q00, and b has four others; all five could be relevant or not.
-
-    R@1 falls from 11 to 8 of 12. At worst q00 wins nothing: a's own document makes it half of two, and 1 of 1 of b
-    could have been 1 of 2. At best b's four documents are relevant, too.
-    """
+    """P@1 is 11/12 in a and 8/12 in b; the first documents of one query in a, and of four in b, are not judged."""
     out, _ = run("a.jsonl", "b.jsonl", "-m", "P@1", "--bounds")
     assert (
         "if unjudged documents were judged    worst      now     best  unjudged  decided\n"

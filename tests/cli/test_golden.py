@@ -168,7 +168,7 @@ def test_pool_and_merge_go_round(run: Run, folder: Path) -> None:
 def test_pool_tells_which_of_two_runs_is_better(run: Run, folder: Path) -> None:
     """By hand: of q0 run.txt has wifi, grade 3, first instead of second, and pool the other way round.
 
-    Pool's expected gain is the mean of 3, 0 and 3, so that the difference is (1 - 1 / log2(3)) (3 - 2) / 2. What the runs
+    Pool's expected gain is the mean of 3, 0 and 3, so that the difference is (1 - 1 / log2(3)) (3 - 2) / 2. What they
     have for q1 is not judged, and cancels.
     """
     (folder / "other.txt").write_text("q0 Q0 pool 1 2 t\nq0 Q0 wifi 2 1 t\nq1 Q0 wifi 1 1 t\n")

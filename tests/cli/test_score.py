@@ -92,16 +92,15 @@ def test_json_has_its_shape(cli: Cli, files: Path) -> None:
 
 
 def test_bounds_over_unjudged_documents(cli: Cli, files: Path) -> None:
-    """In q2 the unjudged d9 stands above d1: if it were relevant, RR would be 1 there, and 0.75 becomes 0.5 at worst."""
-    out = cli("score", "qrels.txt", "poor.txt", "-m", "RR", "-m", "nDCG@2", "-m", "Bpref", "--bounds")
+    """In q2 the unjudged d9 stands above d1: if it were relevant, RR would be 1 there instead of a half."""
+    arguments = ("qrels.txt", "poor.txt", "-m", "RR", "-m", "nDCG@2", "-m", "Bpref", "--bounds")
+    out = cli("score", *arguments)
     assert (
         "if unjudged documents were judged   worst     now    best  unjudged\n"
         "RR                                 0.5000  0.5000  0.7500         1\n"
     ) in out
     assert "\nnDCG@2: the best is a bound, which no grades may reach\nBpref: no bounds, none are known\n" in out
-    measures = cli.json("qrels.txt", "poor.txt", "-m", "RR", "-m", "nDCG@2", "-m", "Bpref", "--bounds")["runs"][0][
-        "measures"
-    ]
+    measures = cli.json(*arguments)["runs"][0]["measures"]
     assert measures["RR"]["bounds"] == {"worst": 0.5, "best": 0.75, "exact": True, "unjudged": 1}
     assert not measures["nDCG@2"]["bounds"]["exact"]
     assert measures["Bpref"]["bounds"] == {
