@@ -363,8 +363,8 @@ def test_runs_that_do_not_mean_the_same_are_refused(run: Run, folder: Path) -> N
     ("arguments", "message"),
     [
         (["a.jsonl"], "one run: name two or more to compare"),
-        (["a.jsonl", "b.jsonl", "a.jsonl", "--by", "category"], "--by and --per-query are for two runs"),
-        (["a.jsonl", "b.jsonl", "a.jsonl", "--per-query"], "--by and --per-query are for two runs"),
+        (["a.jsonl", "b.jsonl", "a.jsonl", "--by", "category"], "--by, --per-query and --bounds are for two runs"),
+        (["a.jsonl", "b.jsonl", "a.jsonl", "--per-query"], "--by, --per-query and --bounds are for two runs"),
         (["a.jsonl", "nope.jsonl"], "nope.jsonl"),
         (["a.jsonl", "b.jsonl", "-m", "ncdg@5"], "did you mean"),
         (["a.jsonl", "b.jsonl", "--golden", "nope"], "nope: no such file or folder"),

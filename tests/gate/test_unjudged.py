@@ -10,10 +10,11 @@ import pytest
 
 from karat.core import Document, GoldenSet, Hit, InputError, Judgment, Provenance, Query, Run, Target, Trace
 from karat.evaluation import Evaluation, score_run
-from karat.gate import Baseline, Check, Must, Policy, Rule, decide, hold_at_bounds, read_policy
+from karat.gate import Baseline, Check, Must, Policy, Rule, decide, hold_at_bounds, read_policy, write_baseline
 from karat.gate._operations import KINDS
 from karat.golden import identify, write
 from karat.projects import gate_run, open_project
+from karat.projects.baselines import accept_run
 from karat.stats import Outcome
 
 SIZE = 20
@@ -139,19 +140,19 @@ def test_a_table_says_what_becomes_of_unjudged_documents() -> None:
         read_policy(None, {"on_unjudged": "guess"}, measures=["P@2"])
 
 
-def test_the_gate_of_a_project_obeys(tmp_path: Path) -> None:
-    """The same run against the same baseline: by default it passes, with bounds it is inconclusive."""
+@pytest.mark.parametrize(("key", "outcome"), [("ignore", "pass"), ("bounds", "inconclusive")])
+def test_the_gate_of_a_project_obeys_and_so_does_a_new_baseline(tmp_path: Path, key: str, outcome: str) -> None:
+    """The same run against the same baseline; what is inconclusive is kept in the file of the new baseline."""
     write(make_set("y"), tmp_path / "set")
-    outcomes = []
-    for key in ("ignore", "bounds"):
-        text = f'[golden]\npath = "set"\n[eval]\nmeasures = ["P@2"]\n[gate]\non_unjudged = "{key}"\n'
-        (tmp_path / "karat.toml").write_text(text)
-        project = open_project(tmp_path)
-        run, other = (replace(make_run(*documents), provenance=_on(project.golden)) for documents in ("dx", "dy"))
-        before = Baseline(evaluation=score_run(project.golden, other, ["P@2"]), recorded="2026-11-17")
-        result = gate_run(project, run, baseline=before)
-        outcomes.append(result.decision.outcome.value)
-    assert outcomes == ["pass", "inconclusive"]
+    text = f'[golden]\npath = "set"\n[eval]\nmeasures = ["P@2"]\n[gate]\non_unjudged = "{key}"\n'
+    (tmp_path / "karat.toml").write_text(text)
+    project = open_project(tmp_path)
+    run, other = (replace(make_run(*documents), provenance=_on(project.golden)) for documents in ("dx", "dy"))
+    before = Baseline(evaluation=score_run(project.golden, other, ["P@2"]), recorded="2026-11-17")
+    assert gate_run(project, run, baseline=before).decision.outcome.value == outcome
+    write_baseline(before, tmp_path / "baseline.json")
+    accepted = accept_run(project, run).baseline
+    assert [reason.split(":")[0] for reason in accepted.inconclusive] == (["P@2"] if key == "bounds" else [])
 
 
 def _on(golden: GoldenSet) -> Provenance:

@@ -63,6 +63,7 @@ def test_below_the_cutoff_nothing_counts() -> None:
     assert listed(decide_pool(SET, (A, B), "P@1")) == ["d", "f"]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.permutations("abcdef"), min_size=2, max_size=2),
     st.lists(st.integers(0, 2), min_size=6, max_size=6),

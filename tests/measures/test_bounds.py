@@ -65,6 +65,7 @@ LISTS = st.lists(st.sampled_from("abcdef"), unique=True, max_size=5)
 JUDGED = st.dictionaries(st.sampled_from("abcdxy"), st.integers(0, HIGHEST), min_size=1)
 
 
+@pytest.mark.slow
 @given(JUDGED, LISTS, st.sampled_from([*EXACT, "MissedShare@3"]))
 def test_bounds_are_the_extremes_over_all_grades(judged: dict[str, int], ranking: list[str], name: str) -> None:
     worst, best = bounds(judged, ranking, name)
@@ -78,6 +79,7 @@ def test_bounds_are_the_extremes_over_all_grades(judged: dict[str, int], ranking
     assert (worst, best) == pytest.approx((low, high), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(JUDGED, LISTS, st.sampled_from(LOOSE))
 def test_the_worst_ndcg_is_exact_and_the_best_a_bound_of_at_most_one(
     judged: dict[str, int], ranking: list[str], name: str

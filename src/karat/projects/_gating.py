@@ -154,15 +154,21 @@ def gate_evaluation(
     """Return the decision on a scored run against a baseline, or without one."""
     if baseline is not None:
         baseline = revise_baseline(project, baseline, policy.measures)
-    decision = decide(evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
-    if policy.on_unjudged == "bounds":
-        decision = hold_at_bounds(decision, project.golden, seed=seed)
+    decision = apply_policy(project, evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
     return GateResult(
         project=project,
         decision=decision,
         baseline=baseline,
         caveats=tuple(find_caveats(decision, project.golden, unit=project.scoring["unit"])),
     )
+
+
+def apply_policy(
+    project: Project, candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *, seed: int = 0
+) -> Decision:
+    """Return the decision on a scored run, which holds whatever unjudged documents are worth if the policy says so."""
+    decision = decide(candidate, baseline, policy, seed=seed)
+    return hold_at_bounds(decision, project.golden, seed=seed) if policy.on_unjudged == "bounds" else decision
 
 
 def revise_baseline(project: Project, baseline: Baseline, measures: Iterable[str] = ()) -> Baseline:

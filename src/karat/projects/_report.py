@@ -194,7 +194,7 @@ def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Comp
 def _measure(result: GateResult, name: str, comparison: Comparison | None, bounds: MeasureBounds | None) -> MeasureRow:
     """Return a measure with what it is held against, and how it compares with the baseline.
 
-    Its bounds matter if a rule looks at it and something is unjudged.
+    Its bounds matter if a rule looks at it, and unjudged documents could move it.
     """
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
     checks = [
@@ -217,7 +217,7 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None, bound
         floor=next((check.limit for check in checks if check.kind == "min"), None),
         status=_status(checks, comparison),
         values=tuple(round(score, 6) for score in scores),
-        bounds=bounds if bounds and bounds.unjudged and bounds.why is UNSET and checks else UNSET,
+        bounds=bounds if bounds and bounds.worst != bounds.best and checks else UNSET,
         **plain,
     )
 

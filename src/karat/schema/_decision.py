@@ -174,7 +174,7 @@ class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     bounds: (
         Annotated[
             MeasureBounds,
-            Meta(description="Of the mean; set where a rule looks at it and documents in the top k are unjudged."),
+            Meta(description="Of the mean; set where a rule looks at it and unjudged documents could move it."),
         ]
         | UnsetType
     ) = UNSET
