@@ -137,7 +137,7 @@ def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]
         yield f"{document.measure}: nothing tells the runs apart yet; {judged}"
     else:
         by = f"{abs(document.difference):.4f} ± {document.sd:.4f}"
-        sure = _percent(document.confidence)
+        sure = _percent(document)
         yield f"{document.measure}: {document.better} is better by {by}, confidence {sure}; {judged}"
     if document.lacking:
         yield f"{document.lacking:,} of them cannot be: the set lacks the document; --golden names a set with documents"
@@ -145,9 +145,10 @@ def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]
         yield "every judged pair is relevant, so that unjudged ones are expected to be, too; judge some of each kind"
 
 
-def _percent(confidence: float) -> str:
-    """Return a confidence that is never rounded up to certainty."""
-    return f"{confidence:.1%}" if confidence < _SURE or confidence == 1 else f"above {_SURE:.1%}"
+def _percent(document: GoldenDecision) -> str:
+    """Return the confidence, which is not rounded up to certainty while something is unknown."""
+    unknown = document.sd > 0 and document.confidence > _SURE
+    return f"above {_SURE:.1%}" if unknown else f"{document.confidence:.1%}"
 
 
 def _check_options(options: dict[str, Any]) -> None:
