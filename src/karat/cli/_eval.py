@@ -70,15 +70,15 @@ def command(folder: str, **options: Any) -> None:
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
     run = _read_run(project, options["run_file"]) if options["run_file"] else _ask(project, options)
-    evaluation = score_run(project.golden, run, measures, **project.scoring)
+    evaluation = score_run(project.golden, run, measures, bounds=options["bounds"], **project.scoring)
     for note in describe_growth(evaluation, "run"):
         say(note)
     caveats = (*caveats, *describe_order(evaluation.traces))
-    shown = {"per_query": options["per_query"], "success": options["success"], "bounds": options["bounds"]}
+    shown = {"per_query": options["per_query"], "success": options["success"], "caveats": caveats}
     if options["as_json"]:
-        emit(to_json(evaluation_report(evaluation, caveats=caveats, **shown)))
+        emit(to_json(evaluation_report(evaluation, **shown)))
     else:
-        emit(evaluation_text(evaluation, by=options["by"], caveats=caveats, **shown))
+        emit(evaluation_text(evaluation, by=options["by"], **shown))
 
 
 def _check_options(options: dict[str, Any]) -> None:

@@ -27,11 +27,10 @@ def evaluation_text(
     by: str | None,
     per_query: bool,
     success: float,
-    bounds: bool = False,
     caveats: Sequence[str] = (),
 ) -> str:
     """Return means, latency and notes as tables and lines; with ``by`` the means of a field's segments, too."""
-    run = evaluation_report(evaluation, per_query=per_query, success=success, bounds=bounds).runs[0]
+    run = evaluation_report(evaluation, per_query=per_query, success=success).runs[0]
     parts = [_summary(run), bounds_text(run.measures), _wordings(run), _latency(run)]
     if by and run.by is not UNSET and by in run.by:
         parts.append(_segments(run.by[by], by))

@@ -9,7 +9,7 @@ from karat.evaluation._comparable import (
     system_changes,
 )
 from karat.evaluation._document import evaluation_report
-from karat.evaluation._ends import count_unjudged, find_ends
+from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
@@ -48,6 +48,7 @@ __all__ = [
     "empty_scores",
     "evaluation_report",
     "fill_worst",
+    "find_bounds",
     "find_ends",
     "find_worst",
     "flatten",

@@ -20,16 +20,13 @@ def evaluation_report(
     per_query: bool = False,
     success: float = 1.0,
     caveats: Sequence[str] = (),
-    bounds: bool = False,
 ) -> EvaluationReport:
     """Return the document of an evaluation: that of ``karat score --json``, with latency, failures and segments.
 
     If queries were asked several times, ``trials`` has for each measure the share of queries that reached ``success``
     in any of the repeats, and the share that reached it in all of them. ``caveats`` say what is wrong with the golden
-    set. With ``bounds`` each measure has the worst and the best mean over all grades of unjudged documents.
+    set. If the scores have bounds, each measure has the worst and the best mean over all grades of unjudged documents.
     """
-    if not bounds:
-        evaluation = replace(evaluation, scores=replace(evaluation.scores, bounds=None))
     scores = run_scores(evaluation.scores, per_query)
     left_out = evaluation.failures.keys() | evaluation.unjudged
     noise = {name: _replace_nan(value) for name, value in evaluation.noise.items()}

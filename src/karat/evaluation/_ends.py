@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from karat.core import GoldenSet, Measure, MeasureError
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._lists import find_depth, is_complete, score_lists, stored_lists, suffices
+from karat.measures import measure_bounds
+from karat.schema import MeasureBounds
 
 _SETTLED = ("independent", "counted")
 """Measures that judging more documents does not change, or that say themselves how many are judged."""
@@ -46,6 +48,21 @@ def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: G
         if own != other:
             count += len({*(own or ()), *(other or ())} - mine.judged(query))
     return count
+
+
+def find_bounds(evaluation: Evaluation, golden: GoldenSet, measures: Iterable[str]) -> dict[str, MeasureBounds]:
+    """Return the bounds of means over the unjudged documents of a run, of each measure for which its lists tell."""
+    lists = _Lists(evaluation=evaluation, golden=golden)
+    names = [
+        name
+        for name in measures
+        if name in evaluation.scores.columns
+        and not _is_settled(name)
+        and all(lists.top(query, name) is not None for query in evaluation.queries)
+    ]
+    if not names:
+        return {}
+    return measure_bounds(score_lists(golden, lists.documents, names, evaluation, bounds=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +131,7 @@ def _find_changes(mine: _Lists, theirs: _Lists | None, *, best: bool) -> Iterato
     ends: dict[str, dict[str, float]] = {}
     if mine.documents and scored:
         others = {} if theirs is None else theirs.documents
-        table = score_lists(mine.golden, mine.documents, scored, evaluation, others)
+        table = score_lists(mine.golden, mine.documents, scored, evaluation, bounds=True, others=others)
         ends = {name: (table.at_best() if best else table.at_worst()).column(name) for name in scored}
     for name in names:
         extreme = _find_extreme(name, best=best)

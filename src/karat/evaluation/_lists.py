@@ -42,11 +42,14 @@ def score_lists(
     lists: Mapping[str, Sequence[str]],
     measures: Collection[str],
     evaluation: Evaluation,
+    *,
+    bounds: bool = False,
     others: Mapping[str, Sequence[str]] | None = None,
 ) -> Scores:
     """Return the scores of lists of documents by query, the best first, computed as those of an evaluation were.
 
-    With ``others``, the lists of another run, they have bounds over the unjudged documents of both.
+    With ``bounds`` they have bounds over unjudged documents; with ``others``, the lists of another run, over those of
+    both.
     """
     subset = replace(
         golden,
@@ -61,7 +64,7 @@ def score_lists(
     return score_hits(
         subset, hits, measures,
         unit=unit_of(evaluation), resolve=resolver(golden), name=evaluation.name, undefined=undefined,
-        bounds=others is not None, others=others,
+        bounds=bounds, others=others,
     )  # fmt: skip
 
 

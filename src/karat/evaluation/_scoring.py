@@ -42,13 +42,15 @@ def score_run(
     golden: GoldenSet,
     run: Run,
     measures: Iterable[str | Measure] | None = None,
+    *,
+    bounds: bool = False,
     **scoring: Unpack[Scoring],
 ) -> Evaluation:
     """Return the evaluation of a run on a golden set, which may have grown since the run was made.
 
     Then the answers to the questions that it still has are scored with its judgments, and ``revision`` says how the
-    run differs from the set. A run that has no question of the set is an error. The options are
-    those of ``Scoring``.
+    run differs from the set. A run that has no question of the set is an error. With ``bounds`` the scores have bounds
+    over unjudged documents. The options are those of ``Scoring``.
 
     >>> from karat.core import Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
@@ -72,7 +74,7 @@ def score_run(
         variant: score_hits(
             asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY)),
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
-            name=run.provenance.name, failed=failed.get(variant, ()), bounds=True,
+            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds,
         )
         for variant, hits in _hits_by_variant(traces).items()
     }  # fmt: skip
@@ -237,7 +239,7 @@ def _keep_order(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
 def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
     """Return the documents of each query in its original wording and first repeat, each at its best rank."""
     return {
-        trace.query: tuple(dict.fromkeys(hit.document for hit in trace.hits))
+        trace.query: tuple(dict.fromkeys([hit.document for hit in trace.hits]))
         for trace in traces
         if not trace.paraphrase and not trace.repeat
     }

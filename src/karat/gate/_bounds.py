@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from karat.core import GoldenSet, average
 from karat.evaluation import Evaluation, count_unjudged, find_ends
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
@@ -43,6 +41,5 @@ def _differ(candidate: Evaluation, baseline: Evaluation, measure: str) -> float:
     """Return the difference of the means over the queries that have a value in both; NaN if a value has no bound."""
     if any(math.isnan(run.mean(measure)) for run in (candidate, baseline)):
         return math.nan
-    pairs = np.array(list(pair_scores(candidate, baseline, measure).values()), float).reshape(-1, 2)
-    before, after = (average(column, scale_of(measure)) for column in pairs.T)
-    return after - before
+    pairs, scale = pair_scores(candidate, baseline, measure), scale_of(measure)
+    return average(pairs.after, scale) - average(pairs.before, scale)
