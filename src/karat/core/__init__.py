@@ -10,7 +10,8 @@ from karat.core._registry import Registry
 from karat.core._version import __version__
 
 if TYPE_CHECKING:
-    from karat.core._drafts import make_hit, make_judgment
+    from karat.core._bounds import Bounds
+    from karat.core._drafts import make_hits, make_judgment
     from karat.core._golden import (
         GRADES,
         NORMALISER,
@@ -37,6 +38,7 @@ __all__ = [
     "NORMALISER",
     "SCHEMES",
     "SOURCES",
+    "Bounds",
     "Definition",
     "Document",
     "Floats",
@@ -72,7 +74,7 @@ __all__ = [
     "did_you_mean",
     "document_of",
     "format_ms",
-    "make_hit",
+    "make_hits",
     "make_judgment",
     "shorten",
     "shorten_digest",
@@ -81,6 +83,7 @@ __all__ = [
 
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
+    "Bounds": "_bounds",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
     **dict.fromkeys(("check_id", "format_ms", "shorten", "shorten_digest", "unwrap"), "_values"),
     **dict.fromkeys(
@@ -101,7 +104,7 @@ _HOME = {
         "_golden",
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
-    **dict.fromkeys(("make_hit", "make_judgment"), "_drafts"),
+    **dict.fromkeys(("make_hits", "make_judgment"), "_drafts"),
     **dict.fromkeys(("Origin", "Provenance", "Run", "Trace"), "_run"),
 }
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.core._bounds import Bounds
 from karat.core._errors import MeasureError, UsageError, did_you_mean
 from karat.core._measure import Measure
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 
 _UNKNOWN = "unknown"
+_NO_BOUNDS = "no bounds"
 LOWEST_FOR_GEOMETRIC_MEAN = 0.00001
 """Lower values count as this much in a geometric mean, as in trec_eval: a single zero does not make all of it zero."""
 
@@ -63,6 +66,8 @@ class Scores:
     """By query: how many hits were left out because a better hit of their document ranks above them."""
     judged_retrieved: int | None = None
     """How many judged documents were retrieved; 0 usually means that the two files use different document ids."""
+    bounds: Bounds | None = None
+    """How far unjudged documents could move each value; None if nobody asked."""
 
     def __post_init__(self) -> None:
         shape = (len(self.queries), len(self.measures))
@@ -116,11 +121,11 @@ class Scores:
 
     def sum(self, measure: str | Measure) -> float:
         """Return the sum of a measure over the queries that have a value."""
-        return math.fsum(self._present(measure))
+        return math.fsum(self.present(measure)[1].tolist())
 
     def count(self, measure: str | Measure) -> int:
         """Return the number of queries that have a value."""
-        return len(self._present(measure))
+        return int((self.codes[:, self._column(measure)] == 0).sum())
 
     def missing(self, measure: str | Measure) -> dict[str, int]:
         """Return the number of queries without a value, by reason."""
@@ -153,6 +158,7 @@ class Scores:
             values=self.values[rows],
             codes=self.codes[rows],
             not_in_run=tuple(query for query in names if query in self._absent) if self.not_in_run else (),
+            bounds=None if self.bounds is None else self.bounds.take(rows=rows),
         )
 
     def column(self, measure: str | Measure, queries: Iterable[str] | None = None) -> dict[str, float]:
@@ -162,15 +168,41 @@ class Scores:
         >>> karat.score({"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 2.0}}, ["R@5"]).column("R@5")
         {'q1': 1.0}
         """
+        names, values = self.present(measure, queries)
+        return dict(zip(names, values.tolist(), strict=True))
+
+    def present(self, measure: str | Measure, queries: Iterable[str] | None = None) -> tuple[tuple[str, ...], Floats]:
+        """Return the queries that have a value of a measure, and these values, as :meth:`column` does.
+
+        >>> names, values = Scores.from_columns("mine", {"RR@10": {"q1": 1.0}}, queries=["q1", "q2"]).present("RR@10")
+        >>> names, values.tolist()
+        (('q1',), [1.0])
+        """
         j = self._column(measure)
-        names, values, codes = self.queries, self.values[:, j], self.codes[:, j]
+        names, values, has_value = self.queries, self.values[:, j], self.codes[:, j] == 0
         if queries is not None:
-            names = tuple(query for query in queries if query in self.rows)
-            rows = np.fromiter((self.rows[query] for query in names), np.int64, len(names))
-            values, codes = values[rows], codes[rows]
-        return {
-            query: value for query, value, code in zip(names, values.tolist(), codes.tolist(), strict=True) if not code
-        }
+            names = tuple(dict.fromkeys(query for query in queries if query in self.rows))
+            rows = self.find_rows(names)
+            values, has_value = values[rows], has_value[rows]
+        if has_value.all():
+            return names, values
+        return tuple(compress(names, has_value.tolist())), values[has_value]
+
+    def find_rows(self, queries: Iterable[str]) -> NDArray[np.int64]:
+        """Return the rows of those of some queries that the table has."""
+        return np.array([self.rows[query] for query in queries if query in self.rows], np.int64)
+
+    def look_up(self, measure: str | Measure, queries: Sequence[str]) -> Floats:
+        """Return the value of a measure for each of some queries; NaN where it is missing.
+
+        >>> Scores.from_columns("mine", {"RR@10": {"q1": 1.0}}).look_up("RR@10", ["q2", "q1"]).tolist()
+        [nan, 1.0]
+        """
+        values = self.values[:, self._column(measure)]
+        if queries == self.queries:
+            return values
+        rows = np.fromiter((self.rows.get(query, -1) for query in queries), np.int64, len(queries))
+        return np.append(values, math.nan)[rows]  # the last is for a query that the table does not have
 
     def only(self, measures: Iterable[str]) -> Scores:
         """Return the scores of some of the measures, in the given order."""
@@ -183,7 +215,35 @@ class Scores:
             codes=self.codes[:, columns],
             definitions={name: self.definitions[name] for name in names if name in self.definitions},
             aggregates={name: self.aggregates[name] for name in names if name in self.aggregates},
+            bounds=None if self.bounds is None else self.bounds.take(columns=columns),
         )
+
+    def at_worst(self) -> Scores:
+        """Return the scores as they are if every unjudged document has the worst grade for them.
+
+        A measure without bounds has no values. If nobody asked for bounds, that is an error.
+
+        >>> import karat
+        >>> scores = karat.score({"q": {"a": 1}}, {"q": {"x": 2, "a": 1}}, ["RR", "P@2"], bounds=True)
+        >>> scores.mean(), scores.at_worst().mean(), scores.at_best().mean()
+        ({'RR': 0.5, 'P@2': 0.5}, {'RR': 0.5, 'P@2': 0.5}, {'RR': 1.0, 'P@2': 1.0})
+        """
+        return self.with_values(self._require_bounds().worst)
+
+    def at_best(self) -> Scores:
+        """Return the scores as they are if every unjudged document has the best grade for them."""
+        return self.with_values(self._require_bounds().best)
+
+    def _require_bounds(self) -> Bounds:
+        if self.bounds is None:
+            raise UsageError(f"the scores of {self.name!r} have no bounds; compute them with bounds=True")
+        return self.bounds
+
+    def with_values(self, values: Floats, reason: str = _NO_BOUNDS) -> Scores:
+        """Return the table with other values; NaN is missing for the same reason as before, or else for this one."""
+        missing = np.isnan(values)
+        codes = np.where(missing, np.where(self.codes == 0, len(self.reasons) + 1, self.codes), 0)
+        return replace(self, values=values, codes=codes.astype(np.uint8), reasons=(*self.reasons, reason), bounds=None)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one dict per query; a missing value is None.
@@ -221,12 +281,7 @@ class Scores:
             yield [None if code else value for value, code in zip(row, codes, strict=True)]
 
     def _mean(self, name: str) -> float:
-        return average(self._present(name), self.aggregates.get(name, "mean"))
-
-    def _present(self, name: str | Measure) -> Floats:
-        j = self._column(name)
-        present: Floats = self.values[self.codes[:, j] == 0, j]
-        return present
+        return average(self.present(name)[1], self.aggregates.get(name, "mean"))
 
     def _column(self, measure: str | Measure) -> int:
         name = str(measure)
@@ -265,10 +320,10 @@ def average(values: Iterable[float], aggregate: str = "mean") -> float:
     >>> average([0.5, 0.5, 0.25, 1.0]), round(average([0.25, 1.0], "geometric"), 12)
     (0.5625, 0.5)
     """
-    numbers = np.fromiter(values, np.float64)
+    numbers = np.asarray(values if isinstance(values, np.ndarray) else list(values), np.float64)
     if not len(numbers):
         return math.nan
     if aggregate == "geometric":
-        return math.exp(math.fsum(np.log(np.maximum(numbers, LOWEST_FOR_GEOMETRIC_MEAN))) / len(numbers))
+        return math.exp(math.fsum(np.log(np.maximum(numbers, LOWEST_FOR_GEOMETRIC_MEAN)).tolist()) / len(numbers))
     # fsum rounds once, so the mean does not depend on the order of the queries.
-    return math.fsum(numbers) / len(numbers)
+    return math.fsum(numbers.tolist()) / len(numbers)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, Span
-from karat.files import BOM, access_file, decode, read_bytes, record_folder
+from karat.files import BOM, Mistakes, access_file, decode, read_bytes, record_folder
 
 _UNFINISHED = ".part"
 _ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".run", ".trec", ".tsv", ".txt", _UNFINISHED)
@@ -42,7 +42,8 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
     """Read the runs of several systems, in any format that ``karat score`` reads.
 
     A path is a file, a folder of such files, or a project, which stands for the files in its folder ``runs``. Files of
-    a folder that are not runs, or not finished, are left out with a note. Without ``passages`` only scores are read.
+    a folder that are not runs, or not finished, are left out with a note. A baseline file stands for the lists that it
+    holds. Without ``passages`` only scores are read.
     """
     from karat.measures import read_run
 
@@ -57,11 +58,12 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
                 notes.append(f"{file}: the run was not finished, left out")
                 continue
             try:
-                tables.append(read_run(str(file)).table())
+                tables.append(_read_baseline(file) or read_run(str(file)).table())
             except InputError as error:
                 if file is path:
                     raise
-                notes.append(f"{error}; left out")
+                first = error.errors[0] if isinstance(error, Mistakes) else error  # a note is one line
+                notes.append(f"{first}; left out")
                 continue
             files.append(str(file))
             for key, passage in _read_passages(file) if passages else ():
@@ -69,6 +71,22 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
         if len(tables) == before:
             raise InputError("holds no run that can be read", source=str(path), hint="; ".join(notes[:1]))
     return RankedRuns(tables=tuple(tables), files=tuple(files), passages=texts, notes=tuple(notes))
+
+
+def _read_baseline(path: str | Path) -> dict[str, dict[str, float]]:
+    """Return the lists of a baseline file as a run, with places for scores; {} if the file is something else."""
+    if _ending(Path(path)) != ".json" or not Path(path).is_file():
+        return {}
+    document = _record(decode(read_bytes(path).removeprefix(BOM), str(path)))
+    queries = document.get("queries") if document.get("karat") == "baseline" else None
+    if not isinstance(queries, dict):
+        return {}
+    lists = {query: row.get("hits") for query, row in queries.items() if isinstance(row, dict)}
+    return {
+        query: {str(document): float(len(hits) - place) for place, document in enumerate(hits)}
+        for query, hits in lists.items()
+        if isinstance(hits, list)
+    }
 
 
 def _files(path: str | Path) -> list[str | Path]:
@@ -119,8 +137,9 @@ def _described(trace: Mapping[str, Any], hit: Mapping[str, Any]) -> Iterator[tup
         text=content if isinstance(content, str) else "",
         span=Span(*span) if isinstance(span, list) and [*map(type, span)] == [int, int] else None,
     )
-    for name in dict.fromkeys((_first(hit, HIT_FIELDS["id"]), _first(hit, HIT_FIELDS["document"]))):
-        if isinstance(query, str) and isinstance(name, str):
+    names = (_first(hit, HIT_FIELDS["id"]), _first(hit, HIT_FIELDS["document"]))
+    for name in dict.fromkeys(name for name in names if isinstance(name, str)):
+        if isinstance(query, str):
             yield (query, name), passage
 
 

@@ -111,6 +111,10 @@ class Endpoint:
 
     def _read_variable(self, variable: str, *, blanks: bool = False) -> str:
         """Return the value of a variable; with ``blanks`` it may have several words, such as ``ApiKey s3cret``."""
+        if not isinstance(variable, str):
+            raise UsageError(
+                f"a header of {self.name} is not text; write the name of the variable that holds its value"
+            )
         if not _VARIABLE.fullmatch(variable) or any(map(_KEY_PART.fullmatch, variable.split("_"))):
             raise UsageError(
                 f"{self.name} has a key where the name of an environment variable belongs; write the name of the "
@@ -118,7 +122,9 @@ class Endpoint:
             )
         value = os.environ.get(variable, "").strip()
         if not value:
-            raise UsageError(f"the environment variable {variable} is not set; it holds the key of {self.name}")
+            raise UsageError(
+                f"the environment variable {shorten(variable)[1:-1]} is not set; it holds the key of {self.name}"
+            )
         if not (value.isascii() and value.isprintable() and (blanks or " " not in value)):
             raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
         return value
@@ -239,7 +245,7 @@ def parse_retry_after(header: str) -> float:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(header).timestamp() - time.time()
-        except (ValueError, OverflowError):  # no date, or one in a year of twenty digits
+        except (ValueError, OverflowError):  # the day or the time zone may be any number
             return 0.0
     return max(0.0, seconds) if seconds == seconds else 0.0
 

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import UNSET
 
 from karat.core import GoldenSet
-from karat.evaluation import Evaluation, system_changes
+from karat.evaluation import Evaluation, find_bounds, system_changes
 from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
 from karat.projects._query_rows import find_passages, query_rows
@@ -26,6 +26,7 @@ from karat.schema import (
     GoldenReport,
     Histogram,
     LatencyFacts,
+    MeasureBounds,
     MeasureRow,
     MoverRow,
     RunFacts,
@@ -42,39 +43,54 @@ _TIE = 1e-9
 
 
 def report_document(
-    result: GateResult, *, created: str | None = None, file: str = "", lint: GoldenReport | None = None
+    result: GateResult,
+    *,
+    created: str | None = None,
+    file: str = "",
+    lint: GoldenReport | None = None,
+    brief: bool = False,
 ) -> DecisionDocument:
     """Return the decision on a run, with everything that a report may show of it.
 
     Two identical runs have the same document, apart from ``created``, the day. ``file`` is the name of the run's
     file, after which its reports are named. ``lint`` is what the linter reports about the golden set, as plain data.
+    With ``brief`` it has what a terminal shows: the queries that changed or are below a limit, and nothing that is
+    concluded from all of them.
     """
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
-    comparisons = _compare(candidate, before)
-    return add_conclusions(
-        DecisionDocument(
-            karat="report",
-            kind="eval.retrieval_report",
-            format=DECISION_FORMAT,
-            created=created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
-            verdict=_verdict(result),
-            run=_run(candidate, file),
-            golden=_golden(candidate, golden),
-            baseline=_baseline(result),
-            measures=tuple(_measure(result, name, comparisons.get(name)) for name in candidate.means),
-            checks=tuple(map(check_row, decision.checks)),
-            caveats=tuple(result.caveats),
-            movers=_movers(result),
-            segments=segment_rows(golden, candidate, before),
-            latency=_latency(result),
-            queries=query_rows(golden, candidate, before),
-            passages=find_passages(golden, candidate.traces),
-            failures=(),
-            recommendations=(),
-            lint=UNSET if lint is None else lint,
-        )
+    comparisons, movers = _compare(candidate, before), _movers(result)
+    bounds = {} if brief else find_bounds(candidate, golden, decision.policy.measures)
+    document = DecisionDocument(
+        karat="report",
+        kind="eval.retrieval_report",
+        format=DECISION_FORMAT,
+        created=created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
+        verdict=_verdict(result),
+        run=_run(candidate, file),
+        golden=_golden(candidate, golden),
+        baseline=_baseline(result),
+        measures=tuple(_measure(result, name, comparisons.get(name), bounds.get(name)) for name in candidate.means),
+        checks=tuple(map(check_row, decision.checks)),
+        caveats=tuple(result.caveats),
+        movers=movers,
+        segments=() if brief else segment_rows(golden, candidate, before),
+        latency=_latency(result),
+        queries=query_rows(golden, candidate, before, _find_notable(result, movers) if brief else None),
+        passages={} if brief else find_passages(golden, candidate.traces),
+        failures=(),
+        recommendations=(),
+        lint=UNSET if lint is None else lint,
     )
+    return document if brief else add_conclusions(document)
+
+
+def _find_notable(result: GateResult, movers: Sequence[MoverRow]) -> set[str]:
+    """Return the queries that changed, and those below a limit for single queries."""
+    notable = {mover.query for mover in movers}
+    for name, limit in result.decision.policy.list_below.items():
+        notable.update(query for query, value in result.evaluation.values(name).items() if value < limit)
+    return notable
 
 
 def check_row(check: Check) -> CheckRow:
@@ -188,13 +204,17 @@ def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Comp
     return {comparison.measure: comparison for comparison in compare(candidate, before, shared)}
 
 
-def _measure(result: GateResult, name: str, comparison: Comparison | None) -> MeasureRow:
-    """Return a measure with what it is held against, and how it compares with the baseline."""
+def _measure(result: GateResult, name: str, comparison: Comparison | None, bounds: MeasureBounds | None) -> MeasureRow:
+    """Return a measure with what it is held against, and how it compares with the baseline.
+
+    Its bounds matter if a rule looks at it, and unjudged documents could move it.
+    """
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
     checks = [
         check for check in result.decision.checks if check.metric == name and check.where is None and not check.query
     ]
     scores = sorted(candidate.values(name).values())
+    rounded = {score: round(score, 6) for score in set(scores)}  # most queries share a score with others
     plain = {} if comparison is None else comparison.to_dict()
     for key in ("measure", "segment", "n", "baseline", "candidate"):
         plain.pop(key, None)
@@ -210,7 +230,8 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None) -> Me
         n_compared=UNSET if comparison is None else comparison.n,
         floor=next((check.limit for check in checks if check.kind == "min"), None),
         status=_status(checks, comparison),
-        values=tuple(round(score, 6) for score in scores),
+        values=tuple([rounded[score] for score in scores]),
+        bounds=bounds if bounds and bounds.worst != bounds.best and checks else UNSET,
         **plain,
     )
 

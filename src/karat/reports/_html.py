@@ -12,6 +12,7 @@ from importlib.resources import files
 from urllib.parse import quote
 
 from karat.core import shorten_digest
+from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
 from karat.reports._html_data import payload
 from karat.reports._verdict import (
     describe_operations,
@@ -39,6 +40,8 @@ _TONES = {"error": "fail"}
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters, lone surrogates, and characters that change the direction of writing."""
+_ESCAPED = re.compile(r"\\[ubf]")
+"""How JSON has the control characters among them; a backslash before such a letter looks the same, and does no harm."""
 
 
 def render_html(document: DecisionDocument) -> str:
@@ -97,7 +100,10 @@ def _json(value: object) -> str:
     >>> _json(["</script>"])
     '["\\u003c/script\\u003e"]'
     """
-    text = json.dumps(_sanitise(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+    text = encode(value)
+    if _ACTING.search(text) or _ESCAPED.search(text):
+        text = encode(_sanitise(value))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -257,6 +263,8 @@ def _about(document: DecisionDocument) -> str:
         facts["baseline"] = {key: getattr(baseline, key) or "no" for key in ("name", "recorded", "forced")}
         if changes := [(change.key, _value(change.was), _value(change.now)) for change in baseline.changes]:
             tables.append(_table("Changed since the baseline", ("Setting", "Baseline", "Candidate"), changes))
+    if bounds := [(name, *map(_text, cells)) for name, *cells in list_bounds(document)]:
+        tables.append(_table("Unjudged documents", BOUNDS, bounds) + f'<p class="caption">{_text(NOTE_BOUNDS)}</p>')
     parts = {
         "Run, golden set and baseline": facts,
         "System": run.system,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from karat.core import SystemFailed, UsageError, shorten
 from karat.net import Client, Endpoint, find_message, strip_secrets
 
 _PATHS = ("id", "score", "document", "content", "tenant")
+_PLACE = re.compile("[0-9]{1,9}")  # of an item in a list
 _MOST_KEYS = 20  # listed in a message
 
 
@@ -91,7 +93,7 @@ class HttpSystem:
         if not isinstance(hits, list):
             if message := find_message(response):
                 raise SystemFailed(self.client.secrets.redact(f"the service answered with an error: {message}"))
-            message = f"the answer has no list of hits at hits = {self.hits!r}: {_missing(response, self.hits)}"
+            message = f"the answer has no list of hits at hits = {shorten(self.hits)}: {_missing(response, self.hits)}"
             if isinstance(response, list):
                 message += ', which is the list of hits if you set hits = ""'
             raise self._mistake(message)
@@ -105,7 +107,7 @@ class HttpSystem:
             return {"id": hit}
         record = {name: _follow(hit, path) for name in _PATHS if (path := getattr(self, name))}
         if record.get("id") is None and record.get("document") is None:
-            raise self._mistake(f"hit {rank} has nothing at id = {self.id!r}: {_missing(hit, self.id)}")
+            raise self._mistake(f"hit {rank} has nothing at id = {shorten(self.id)}: {_missing(hit, self.id)}")
         return {name: value for name, value in record.items() if value is not None}
 
     def _mistake(self, message: str) -> UsageError | SystemFailed:
@@ -127,7 +129,7 @@ def _follow(value: Any, path: str) -> Any:
 def _step(value: Any, part: str) -> Any:
     if isinstance(value, Mapping):
         return value.get(part)
-    if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+    if isinstance(value, list) and _PLACE.fullmatch(part) and int(part) < len(value):
         return value[int(part)]
     return None
 
@@ -144,7 +146,7 @@ def _missing(value: Any, path: str) -> str:
             break
         value = inner
         way.append(part)
-    place = repr(".".join(way)) if way else "it"
+    place = shorten(".".join(way)) if way else "it"
     if isinstance(value, Mapping):
         keys = [shorten(key) for key in value]
         more = f" and {len(keys) - _MOST_KEYS:,} more" if len(keys) > _MOST_KEYS else ""
