@@ -101,19 +101,23 @@ def _run(arguments: list[str]) -> int:
         silence()  # the reader of a help text has closed the pipe; whatever a verb prints goes through emit()
         return 3 if arguments[:1] and arguments[0] in _DECIDING and not {"-h", "--help"} & {*arguments} else 0
     except BaseException as error:
-<<<<<<< HEAD
-        if isinstance(error, OSError) and error.errno in _FULL:
-            silence()  # of a help text, for example; whatever a verb prints goes through emit()
-            tell(f"karat: cannot be written: {error.strerror}")
-=======
-        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # pathlib asks for it in many places
-            tell(f"karat: {shorten(error.filename)}: is not a usable path: the name is too long")
->>>>>>> main
+        if isinstance(error, OSError) and (message := _explain_refusal(error)):
+            tell(f"karat: {message}")
             return 2
         # Python's own exit code would be 1, which a CI job would take for a failed gate.
         tell(traceback.format_exc(), nl=False)
         tell(f"karat: {_blame(error)}")
         return 3
+
+
+def _explain_refusal(error: OSError) -> str:
+    """Return the message for what the system refuses in so many places that no verb asks for it; empty for others."""
+    if error.errno == errno.ENAMETOOLONG:  # pathlib asks for it in many places
+        return f"{shorten(error.filename)}: is not a usable path: the name is too long"
+    if error.errno in _FULL:
+        silence()  # of a help text, for example; whatever a verb prints goes through emit()
+        return f"cannot be written: {error.strerror}"
+    return ""
 
 
 def _blame(error: BaseException) -> str:
