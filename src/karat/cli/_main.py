@@ -101,8 +101,8 @@ def _run(arguments: list[str]) -> int:
         silence()  # the reader of a help text has closed the pipe; whatever a verb prints goes through emit()
         return 3 if arguments[:1] and arguments[0] in _DECIDING and not {"-h", "--help"} & {*arguments} else 0
     except BaseException as error:
-        if isinstance(error, OSError) and (message := _explain_refusal(error)):
-            tell(f"karat: {message}")
+        if isinstance(error, OSError) and (reason := _explain_refusal(error)):
+            tell(f"karat: {reason}")
             return 2
         # Python's own exit code would be 1, which a CI job would take for a failed gate.
         tell(traceback.format_exc(), nl=False)
