@@ -52,6 +52,12 @@ def lint_id(text: str) -> None:
     check(GoldenSet(documents=(Document(id=text, text="a"),), queries=(Query(id=text, text="a"),)))
 
 
+def lint_paraphrases(text: str) -> None:
+    """Check a query with a paraphrase for every tenth letter of a text."""
+    paraphrases = tuple(f"other {i} words w{i}" for i in range(len(text) // 10))
+    check(GoldenSet(queries=(Query(id="q", text="what is it", paraphrases=paraphrases),)))
+
+
 def suggest(text: str) -> None:
     """Look for names that are like a text."""
     did_you_mean(text, [text[1:], "abc"])
@@ -74,6 +80,7 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "topics": (read_all_topics, "<top>"),
     "blanks before a citation": (strip_markup, "\n"),
     "an id": (lint_id, "a"),
+    "paraphrases": (lint_paraphrases, "a"),
     "a name": (suggest, "ab"),
     "a measure": (Measure.parse, " "),
     "a measure of digits": (Measure.parse, "9"),

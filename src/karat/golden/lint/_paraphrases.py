@@ -118,12 +118,15 @@ class _Wordings:
         if len(words) < 2:
             return ""
         shared = Counter(place for word in words for place in self._places.get(word, ()))
-        at_home = max((_share(words, other) for other in self._siblings(own, words)), default=0.0)
         for place, _ in shared.most_common(_TRIED):
             away = _share(words, self._contents[place][0])
-            if self._apart(own, place) and away >= NEAR and at_home <= FAR * away:
+            # Its siblings are looked at last, and only if need be: a query may have thousands of them.
+            if self._apart(own, place) and away >= NEAR and self._at_home(own, words) <= FAR * away:
                 return f"has the words of {self._queries[place].id}"
         return ""
+
+    def _at_home(self, own: int, words: frozenset[str]) -> float:
+        return max((_share(words, other) for other in self._siblings(own, words)), default=0.0)
 
     def _siblings(self, own: int, words: frozenset[str]) -> Iterator[frozenset[str]]:
         yield self._contents[own][0]
