@@ -103,24 +103,28 @@ class Endpoint:
 
         A variable that is not set raises UsageError.
         """
-        headers = {name: self._read_variable(variable, blanks=True) for name, variable in self.headers.items()}
+        headers = {name: read_variable(variable, self.name, blanks=True) for name, variable in self.headers.items()}
         if self.key_variable:
-            headers["Authorization"] = f"Bearer {self._read_variable(self.key_variable)}"
+            headers["Authorization"] = f"Bearer {read_variable(self.key_variable, self.name)}"
         return headers
 
-    def _read_variable(self, variable: str, *, blanks: bool = False) -> str:
-        """Return the value of a variable; with ``blanks`` it may have several words, such as ``ApiKey s3cret``."""
-        if not _VARIABLE.fullmatch(variable) or any(map(_KEY_PART.fullmatch, variable.split("_"))):
-            raise UsageError(
-                f"{self.name} has a key where the name of an environment variable belongs; write the name of the "
-                "variable that holds the key, and change the key if the file was shared"
-            )
-        value = os.environ.get(variable, "").strip()
-        if not value:
-            raise UsageError(f"the environment variable {variable} is not set; it holds the key of {self.name}")
-        if not (value.isascii() and value.isprintable() and (blanks or " " not in value)):
-            raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
-        return value
+
+def read_variable(variable: str, owner: str, *, blanks: bool = False) -> str:
+    """Return the key of ``owner`` that an environment variable holds; UsageError if it is not set, or is no key.
+
+    With ``blanks`` it may have several words, such as ``ApiKey s3cret``.
+    """
+    if not _VARIABLE.fullmatch(variable) or any(map(_KEY_PART.fullmatch, variable.split("_"))):
+        raise UsageError(
+            f"{owner} has a key where the name of an environment variable belongs; write the name of the "
+            "variable that holds the key, and change the key if the file was shared"
+        )
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise UsageError(f"the environment variable {variable} is not set; it holds the key of {owner}")
+    if not (value.isascii() and value.isprintable() and (blanks or " " not in value)):
+        raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
+    return value
 
 
 class Client:

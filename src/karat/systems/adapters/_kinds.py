@@ -1,0 +1,101 @@
+"""The kinds of systems that ``[system]`` in karat.toml can name: a table from each name to how it is connected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from karat.core import Registry, UsageError, shorten
+from karat.net import find_version, format_pip_line
+from karat.schema import SystemKind, SystemListing
+from karat.systems._stages import build
+from karat.systems.adapters._store import Surroundings
+
+DEFAULT = "http"
+
+
+class Settings(Protocol):
+    """The typed keys of ``[system]`` for one kind: a dataclass."""
+
+    def connect(self, around: Surroundings) -> object:
+        """Return the system."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """A kind of system, how it is connected, and what has to be installed for it."""
+
+    kind: str
+    summary: str
+    settings: str
+    """``package.module:Class`` of its settings."""
+    extra: str = ""
+    """The extra of karat that installs what it needs; empty if it needs nothing else."""
+    packages: tuple[str, ...] = ()
+    """The distributions of that extra which decide what is found."""
+
+    def load_settings(self) -> type[Settings]:
+        """Import the class of the settings."""
+        module, _, name = self.settings.partition(":")
+        settings: type[Settings] = getattr(import_module(module), name)
+        return settings
+
+    def describe(self) -> SystemKind:
+        """Return what ``karat systems list`` shows."""
+        versions = {package: find_version(package) for package in self.packages}
+        installed = all(versions.values())
+        return SystemKind(
+            kind=self.kind,
+            summary=self.summary,
+            extra=self.extra,
+            installed=installed,
+            versions={package: version or None for package, version in versions.items()},
+            install="" if installed or not self.extra else format_pip_line(self.extra),
+        )
+
+
+ADAPTERS: Registry[Adapter] = Registry("karat.systems", "kind of system", UsageError, module=__name__)
+"""The kinds by name. A package of your own adds one in a module that it names among the entry points of the group."""
+
+
+def register(adapter: Adapter, *aliases: str) -> None:
+    """Add a kind of system."""
+    ADAPTERS.add(adapter.kind, adapter, aliases)
+
+
+def open_system(table: Mapping[str, Any], around: Surroundings) -> object:
+    """Return the system of a table ``[system]``, whose ``kind`` is by default an HTTP service."""
+    options = dict(table)
+    kind = options.pop("kind", DEFAULT)
+    if not isinstance(kind, str):
+        raise UsageError(f"[system] kind = {shorten(kind)} is of the wrong type")
+    return build(ADAPTERS.get(kind).load_settings(), options, "system").connect(around)
+
+
+def list_systems() -> SystemListing:
+    """Return all kinds of systems, and whether what they need is installed."""
+    return SystemListing(systems=tuple(adapter.describe() for adapter in ADAPTERS))
+
+
+def _add_built_in() -> None:
+    rows = (
+        ("http", "a service of your own behind HTTP, with JSON", "_http:HttpSystem", "", ()),
+        ("runs", "a folder of run files", "_runs:RunSettings", "", ()),
+        ("sqlite", "SQLite full-text search (FTS5)", "_sqlite:SqliteSettings", "", ()),
+    )
+    for kind, summary, settings, extra, packages in rows:
+        register(
+            Adapter(
+                kind=kind,
+                summary=summary,
+                settings=f"karat.systems.adapters.{settings}",
+                extra=extra,
+                packages=packages,
+            )
+        )
+
+
+_add_built_in()
