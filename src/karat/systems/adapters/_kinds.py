@@ -82,9 +82,15 @@ def list_systems() -> SystemListing:
 
 def _add_built_in() -> None:
     rows = (
+        ("chroma", "Chroma", "_chroma:ChromaSettings", "chroma", ("chromadb",)),
         ("http", "a service of your own behind HTTP, with JSON", "_http:HttpSystem", "", ()),
+        ("lancedb", "LanceDB", "_lancedb:LanceDbSettings", "lancedb", ("lancedb",)),
+        ("milvus", "Milvus, and Milvus Lite", "_milvus:MilvusSettings", "milvus", ("pymilvus", "milvus-lite")),
+        ("pgvector", "PostgreSQL with pgvector", "_pgvector:PgVectorSettings", "pgvector", ("psycopg",)),
+        ("qdrant", "Qdrant", "_qdrant:QdrantSettings", "qdrant", ("qdrant-client",)),
         ("runs", "a folder of run files", "_runs:RunSettings", "", ()),
         ("sqlite", "SQLite full-text search (FTS5)", "_sqlite:SqliteSettings", "", ()),
+        ("tantivy", "tantivy", "_tantivy:TantivySettings", "tantivy", ("tantivy",)),
     )
     for kind, summary, settings, extra, packages in rows:
         register(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
 from uuid import uuid4
@@ -74,6 +74,8 @@ class StoreOptions(TypedDict, total=False):
     """The stages of the built-in pipeline, whose chunker, embedder, depth and per_document are used."""
     where: str
     """Where the store is, for the description."""
+    secrets: Secrets
+    """What must not be shown, however the store repeats it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +88,23 @@ class StoreSettings:
     document: str = ""
     content: str = ""
 
-    def options(self, around: Surroundings, where: str = "", *, embeds: bool = True) -> StoreOptions:
+    def options(
+        self, around: Surroundings, where: str = "", *, embeds: bool = True, secrets: Secrets | None = None
+    ) -> StoreOptions:
         """Return the options of the store; ``embeds`` is whether karat embeds for it."""
-        own: Any = {field.name: getattr(self, field.name) for field in fields(StoreSettings)}
-        embedding = {"embedder": around.make_embedding()} if embeds else {}
-        return StoreOptions(**own, **embedding, stages=around.stages, where=where)
+        options = StoreOptions(
+            collection=self.collection,
+            ingest=self.ingest,
+            id=self.id,
+            document=self.document,
+            content=self.content,
+            stages=around.stages,
+            where=where,
+            secrets=secrets or Secrets(),
+        )
+        if embeds:
+            options["embedder"] = around.make_embedding()
+        return options
 
 
 class Store(ABC):
@@ -100,8 +114,10 @@ class Store(ABC):
     """The name of its kind."""
     package: ClassVar[str] = ""
     """The distribution whose version is part of the description."""
+    has_ids: ClassVar[bool] = True
+    """Whether it has ids of its own, so that no field has to name a hit."""
 
-    def __init__(self, *, embeds: bool = True, secrets: Secrets | None = None, **options: Unpack[StoreOptions]) -> None:
+    def __init__(self, *, embeds: bool = True, **options: Unpack[StoreOptions]) -> None:
         """``embeds`` is whether it is asked with vectors; otherwise it gets texts."""
         fresh, self.collection = options.get("ingest", False), options.get("collection", "")
         if fresh == bool(self.collection):
@@ -110,7 +126,9 @@ class Store(ABC):
         self._embedding = _make_embedding(options.get("embedder", self._stages.embedder)) if embeds else None
         self._where = options.get("where", "")
         self._fields: dict[str, str] = {name: str(options.get(name, "")) for name in _FIELDS}
-        self._secrets = secrets or Secrets()
+        if not (fresh or self.has_ids or self._fields["id"] or self._fields["document"]):
+            raise UsageError(f"the system {self.name} needs id or document: the field that names what was found")
+        self._secrets = options.get("secrets") or Secrets()
         paths = {**self._fields, "id": self._fields["id"] or "_id", "score": "_score"}
         self._reader = HitReader(paths, redact=self._secrets.redact)
         self._chunks: list[Chunk] = []
@@ -214,7 +232,7 @@ class Store(ABC):
 
     def _read_matches(self, matches: Sequence[Match], k: int) -> Sequence[Hit]:
         records = [{**match.fields, "_id": match.id, "_score": match.score} for match in matches]
-        return read_hits(self._reader.read(self._secrets.redact_value(records)), k)
+        return read_hits(self._secrets.redact_value(self._reader.read(records)), k)
 
     def _limit_per_document(self, matches: Sequence[Match], k: int) -> list[Hit]:
         """Return the first k hits, with no more chunks of one document than the built-in pipeline returns."""
