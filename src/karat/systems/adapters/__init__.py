@@ -5,38 +5,70 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from karat.systems.adapters._chroma import Chroma
+    from karat.systems.adapters._elasticsearch import Elasticsearch, OpenSearch
     from karat.systems.adapters._http import HttpSystem
     from karat.systems.adapters._kinds import ADAPTERS, Adapter, list_systems, open_system, register
+    from karat.systems.adapters._lancedb import LanceDb
+    from karat.systems.adapters._mcp import McpSettings, McpTool
+    from karat.systems.adapters._milvus import Milvus
+    from karat.systems.adapters._pgvector import PgVector
+    from karat.systems.adapters._qdrant import Qdrant
+    from karat.systems.adapters._retrievers import Haystack, LangChain, LlamaIndex
     from karat.systems.adapters._runs import RunFolder
     from karat.systems.adapters._sqlite import SqliteFts
     from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
-
-# Imported at first use: a project names one kind of system, or none.
-_HOME = {
-    **dict.fromkeys(("ADAPTERS", "Adapter"), "_kinds"),
-    "HttpSystem": "_http",
-    "Match": "_store",
-    "RunFolder": "_runs",
-    "SqliteFts": "_sqlite",
-    **dict.fromkeys(("Store", "StoreOptions", "StoreSettings", "Surroundings"), "_store"),
-    **dict.fromkeys(("list_systems", "open_system", "register"), "_kinds"),
-}
+    from karat.systems.adapters._tantivy import Tantivy
+    from karat.systems.adapters._weaviate import Weaviate
 
 __all__ = [
     "ADAPTERS",
     "Adapter",
+    "Chroma",
+    "Elasticsearch",
+    "Haystack",
     "HttpSystem",
+    "LanceDb",
+    "LangChain",
+    "LlamaIndex",
     "Match",
+    "McpSettings",
+    "McpTool",
+    "Milvus",
+    "OpenSearch",
+    "PgVector",
+    "Qdrant",
     "RunFolder",
     "SqliteFts",
     "Store",
     "StoreOptions",
     "StoreSettings",
     "Surroundings",
+    "Tantivy",
+    "Weaviate",
     "list_systems",
     "open_system",
     "register",
 ]
+
+# Imported at first use: a project names one kind of system, or none.
+_HOME = {
+    "Chroma": "_chroma",
+    **dict.fromkeys(("Elasticsearch", "OpenSearch"), "_elasticsearch"),
+    "HttpSystem": "_http",
+    **dict.fromkeys(("ADAPTERS", "Adapter", "list_systems", "open_system", "register"), "_kinds"),
+    "LanceDb": "_lancedb",
+    **dict.fromkeys(("McpSettings", "McpTool"), "_mcp"),
+    "Milvus": "_milvus",
+    "PgVector": "_pgvector",
+    "Qdrant": "_qdrant",
+    **dict.fromkeys(("Haystack", "LangChain", "LlamaIndex"), "_retrievers"),
+    "RunFolder": "_runs",
+    "SqliteFts": "_sqlite",
+    **dict.fromkeys(("Match", "Store", "StoreOptions", "StoreSettings", "Surroundings"), "_store"),
+    "Tantivy": "_tantivy",
+    "Weaviate": "_weaviate",
+}
 
 
 def __getattr__(name: str) -> Any:

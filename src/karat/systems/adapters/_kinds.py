@@ -83,14 +83,27 @@ def list_systems() -> SystemListing:
 def _add_built_in() -> None:
     rows = (
         ("chroma", "Chroma", "_chroma:ChromaSettings", "chroma", ("chromadb",)),
+        ("elasticsearch", "Elasticsearch over HTTP", "_elasticsearch:ElasticsearchSettings", "", ()),
+        ("haystack", "retrievers of Haystack", "_retrievers:HaystackSettings", "haystack", ("haystack-ai",)),
         ("http", "a service of your own behind HTTP, with JSON", "_http:HttpSystem", "", ()),
         ("lancedb", "LanceDB", "_lancedb:LanceDbSettings", "lancedb", ("lancedb",)),
+        ("langchain", "retrievers of LangChain", "_retrievers:LangChainSettings", "langchain", ("langchain-core",)),
+        (
+            "llama-index",
+            "retrievers of LlamaIndex",
+            "_retrievers:LlamaIndexSettings",
+            "llama-index",
+            ("llama-index-core",),
+        ),
+        ("mcp", "a tool of an MCP server", "_mcp:McpSettings", "mcp", ("mcp",)),
         ("milvus", "Milvus, and Milvus Lite", "_milvus:MilvusSettings", "milvus", ("pymilvus", "milvus-lite")),
+        ("opensearch", "OpenSearch over HTTP", "_elasticsearch:OpenSearchSettings", "", ()),
         ("pgvector", "PostgreSQL with pgvector", "_pgvector:PgVectorSettings", "pgvector", ("psycopg",)),
         ("qdrant", "Qdrant", "_qdrant:QdrantSettings", "qdrant", ("qdrant-client",)),
         ("runs", "a folder of run files", "_runs:RunSettings", "", ()),
         ("sqlite", "SQLite full-text search (FTS5)", "_sqlite:SqliteSettings", "", ()),
         ("tantivy", "tantivy", "_tantivy:TantivySettings", "tantivy", ("tantivy",)),
+        ("weaviate", "Weaviate over HTTP", "_weaviate:WeaviateSettings", "", ()),
     )
     for kind, summary, settings, extra, packages in rows:
         register(
