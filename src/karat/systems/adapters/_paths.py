@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from karat.core import SystemFailed, UsageError, shorten
@@ -14,12 +14,22 @@ _MOST_KEYS = 20  # listed in a message
 class HitReader:
     """Reads hits by paths: ``hits`` leads from an answer to their list, and ``paths`` into a hit, each by its name.
 
+    Each path of ``required`` has to lead somewhere; if there are none, one of ``id`` and ``document`` has to.
+
     >>> HitReader({"id": "chunk.id"}, hits="data").read({"data": [{"chunk": {"id": "wifi:chunk:0"}}]})
     [{'id': 'wifi:chunk:0'}]
     """
 
-    def __init__(self, paths: Mapping[str, str], *, hits: str = "", redact: Callable[[str], str] = str) -> None:
+    def __init__(
+        self,
+        paths: Mapping[str, str],
+        *,
+        hits: str = "",
+        required: Iterable[str] = (),
+        redact: Callable[[str], str] = str,
+    ) -> None:
         self._paths = {name: path for name, path in paths.items() if path}
+        self._required = tuple(required)
         self._hits, self._redact = hits, redact
         self._worked = False
 
@@ -47,9 +57,12 @@ class HitReader:
         if isinstance(hit, str | int) and not isinstance(hit, bool):
             return {"id": hit}
         record = {name: follow(hit, path) for name, path in self._paths.items()}
-        if record.get("id") is None and record.get("document") is None:
-            path = self._paths.get("id", "")
-            raise self._mistake(f"hit {rank} has nothing at id = {path!r}: {describe_missing(hit, path)}")
+        missing = [name for name in self._required if record[name] is None]
+        if not self._required and record.get("id") is None and record.get("document") is None:
+            missing = ["id"]
+        if missing:
+            path = self._paths.get(missing[0], "")
+            raise self._mistake(f"hit {rank} has nothing at {missing[0]} = {path!r}: {describe_missing(hit, path)}")
         return {name: value for name, value in record.items() if value is not None}
 
     def _mistake(self, message: str) -> UsageError | SystemFailed:

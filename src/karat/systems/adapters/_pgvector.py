@@ -36,7 +36,10 @@ class PgVector(Store):
         return {**super().describe(), "vector": self._vector, "distance": self._distance}
 
     def list_collections(self) -> Iterable[str]:
-        rows = self._connection.execute("SELECT table_schema, table_name FROM information_schema.tables")
+        rows = self._connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables "
+            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+        )
         return [name for schema, table in rows for name in (table, f"{schema}.{table}")]
 
     def create(self, size: int) -> None:

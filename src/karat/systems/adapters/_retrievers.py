@@ -30,7 +30,8 @@ class FrameworkRetriever(ABC):
         """``path`` is the ``package.module:name`` that the retriever was loaded from, if it was."""
         self._retriever, self._path = retriever, path
         self._names = {"id": id, "document": document}
-        self._reader = HitReader({"id": id or "_id", "document": document or "_document", "score": "_score"})
+        paths = {"id": id or "_id", "document": document or "_document", "score": "_score"}
+        self._reader = HitReader(paths, required=[name for name, field in self._names.items() if field])
 
     @abstractmethod
     def search(self, query: str, k: int) -> Iterable[Mapping[str, Any]]:

@@ -25,11 +25,12 @@ from karat.systems.embed import Embedder, make_embedder
 
 _BATCH = 500  # chunks that are added in one call
 _PER_HIT = 3  # candidates for each requested hit: further chunks of the same document are dropped
+_SHOWN = 20  # collections in a message
 _FIELDS = ("id", "document", "content")
 
 
 class Match(NamedTuple):
-    """What a store found: its own id, a score that is higher for a better match, and the fields kept with it."""
+    """What a store found: its own id, if it has one, a score, higher for a better match, and the fields kept with it."""
 
     id: str
     score: float
@@ -130,7 +131,8 @@ class Store(ABC):
             raise UsageError(f"the system {self.name} needs id or document: the field that names what was found")
         self._secrets = options.get("secrets") or Secrets()
         paths = {**self._fields, "id": self._fields["id"] or "_id", "score": "_score"}
-        self._reader = HitReader(paths, redact=self._secrets.redact)
+        named = [name for name in ("id", "document") if self._fields[name]]
+        self._reader = HitReader(paths, required=named, redact=self._secrets.redact)
         self._chunks: list[Chunk] = []
         self._documents: tuple[str, ...] = ()
         self._created = False
@@ -169,7 +171,8 @@ class Store(ABC):
     def ready(self) -> bool:
         """Return True; UsageError is raised if there is no such collection."""
         if self.ingest is None and self.collection not in (names := sorted(self.list_collections())):
-            others = did_you_mean(self.collection, names) or f"; there are {', '.join(map(shorten, names)) or 'none'}"
+            shown = ", ".join(map(shorten, names[:_SHOWN])) or "none"
+            others = did_you_mean(self.collection, names) or f"; there are {shown}"
             raise UsageError(f"[system] {self.name} has no collection {shorten(self.collection)}{others}")
         return True
 
@@ -231,7 +234,7 @@ class Store(ABC):
             self.add(numbers, texts[part], None if vectors is None else vectors[part])
 
     def _read_matches(self, matches: Sequence[Match], k: int) -> Sequence[Hit]:
-        records = [{**match.fields, "_id": match.id, "_score": match.score} for match in matches]
+        records = [{**match.fields, "_id": match.id or None, "_score": match.score} for match in matches]
         return read_hits(self._secrets.redact_value(self._reader.read(records)), k)
 
     def _limit_per_document(self, matches: Sequence[Match], k: int) -> list[Hit]:

@@ -71,14 +71,16 @@ class Weaviate(Store):
 
     def search(self, question: Any, k: int) -> Iterable[Match]:
         fields = "number" if self.ingest else " ".join(sorted({name for name in self._fields.values() if name}))
-        query = f"{{Get{{{self.collection}(limit:{k},{self._write(question)}){{{fields} _additional{{id distance score}}}}}}}}"
+        wanted = "score" if self._mode == "bm25" else "distance"
+        search = f"{self.collection}(limit:{k},{self._write(question)})"
+        query = f"{{Get{{{search}{{{fields} _additional{{id {wanted}}}}}}}}}"
         answer = self._client.request("POST", "/v1/graphql", ({"query": query},))
         hits = follow(answer, f"data.Get.{self.collection}")
         if not isinstance(hits, list):
             raise SystemFailed(f"weaviate answered without hits: {find_message(follow(answer, 'errors.0'))}")
         for hit in hits:
             about = hit["_additional"]
-            score = float(about["score"]) if self._mode == "bm25" else -float(about["distance"])
+            score = float(about[wanted]) if wanted == "score" else -float(about[wanted])
             yield Match(str(hit["number"]) if self.ingest else about["id"], score, hit)
 
     def drop(self) -> None:
