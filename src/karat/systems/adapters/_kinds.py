@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from karat.core import Registry, UsageError, shorten
 from karat.net import find_version, format_pip_line
 from karat.schema import SystemKind, SystemListing
+from karat.systems._protocol import failing_as
 from karat.systems._stages import build
 from karat.systems.adapters._store import Surroundings
 
@@ -72,7 +73,9 @@ def open_system(table: Mapping[str, Any], around: Surroundings) -> object:
     kind = options.pop("kind", DEFAULT)
     if not isinstance(kind, str):
         raise UsageError(f"[system] kind = {shorten(kind)} is of the wrong type")
-    return build(ADAPTERS.get(kind).load_settings(), options, "system").connect(around)
+    settings = build(ADAPTERS.get(kind).load_settings(), options, "system")
+    with failing_as(f"the system {kind} cannot be opened"):
+        return settings.connect(around)
 
 
 def list_systems() -> SystemListing:

@@ -12,6 +12,8 @@ from karat.core import InputError, UsageError
 from karat.net import Endpoint, collect_secrets, read_variable, require_package
 from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
 
+_TIMEOUT = 60.0  # seconds to connect: Milvus Lite starts a server, which takes its time on a busy machine
+
 
 class Milvus(Store):
     """A collection of Milvus, by a ``pymilvus.MilvusClient``."""
@@ -76,13 +78,13 @@ class MilvusSettings(StoreSettings):
             where = Endpoint(url=self.url).name
             token = read_variable(self.key_variable, where) if self.key_variable else ""
             secrets = collect_secrets(self.url, {"token": token})
-            opened = client(uri=self.url, token=token)
+            opened = client(uri=self.url, token=token, timeout=_TIMEOUT)
             store = Milvus(opened, vector=self.vector, **self.options(around, where, secrets=secrets))
             return store.closing(opened.close)
         path = around.folder / self.path
         if self.path and not path.exists():
             raise InputError("no such file", source=str(path), hint="correct path in [system]")
         folder = TemporaryDirectory(prefix="karat-") if not self.path else None
-        opened = client(uri=str(Path(folder.name, "milvus.db") if folder else path))
+        opened = client(uri=str(Path(folder.name, "milvus.db") if folder else path), timeout=_TIMEOUT)
         store = Milvus(opened, vector=self.vector, **self.options(around, self.path))
         return (store.closing(folder.cleanup) if folder else store).closing(opened.close)
