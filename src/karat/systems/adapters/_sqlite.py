@@ -65,7 +65,8 @@ class SqliteFts(Store):
             yield Match(str(number), score, dict(zip(names, values, strict=True)))
 
     def list_collections(self) -> Iterable[str]:
-        return [name for (name,) in self._database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%fts5%'"
+        return [name for (name,) in self._database.execute(tables)]
 
     def drop(self) -> None:
         self._database.execute(f"DROP TABLE {_quote(self.collection)}")
