@@ -47,7 +47,11 @@ class TestUpdate:
         """The first one has nothing to be compared with, which is no fault; the scores of every query are kept."""
         out, err = run("update", "runs/good.jsonl")
         assert out == ""
-        assert err == "karat: baseline.json now holds good with 12 queries\n"
+        assert err == (
+            "karat: baseline.json now holds good with 12 queries\n"
+            'karat: with baseline = "baseline.json" in [gate] of karat.toml, the gate also fails where the file is '
+            "missing\n"
+        )
         baseline = read_baseline("baseline.json")
         assert (baseline.recorded, baseline.forced) == (f"{datetime.now(tz=UTC):%Y-%m-%d}", "")
         assert baseline.evaluation.values("RR@10") == {f"q{i:02}": 1.0 for i in range(1, 13)}
@@ -61,7 +65,7 @@ class TestUpdate:
         _, err = run("update", "runs/bad.jsonl", code=1)
         assert err == (
             "karat: the run does not pass its own gate and is not recorded: RR@10: 0.6667 is below 0.7; "
-            "--force 'why' does it\n"
+            "--force 'why' records it all the same\n"
         )
         assert not (folder / "baseline.json").exists()
 
@@ -210,7 +214,7 @@ class TestNewest:
     def test_a_project(self, run: Run, dated: Path, arguments: tuple[str, ...]) -> None:
         """The newest run is taken, and it is said which that is; the folder of the runs says the same."""
         _, err = run("update", *arguments)
-        first, second = err.splitlines()
+        first, second, _ = err.splitlines()
         assert first.startswith("karat: the newest complete run of the configured system is ")
         assert first.endswith("runs/good-2026-11-03-00000000.jsonl")
         assert second.endswith("baseline.json now holds good with 12 queries")
@@ -236,7 +240,7 @@ class TestNewest:
         make_run(dated, make_set(), GOOD[:5], "new-2026-11-07-00000000")
         make_run(dated, make_set(), GOOD, "new-2026-11-08-00000000")
         _, err = run("update", ".")
-        notes = [line.removeprefix("karat: passed over: runs/new-2026-11-0") for line in err.splitlines()[:-2]]
+        notes = [line.removeprefix("karat: passed over: runs/new-2026-11-0") for line in err.splitlines()[:-3]]
         assert len(notes) == 5
         assert "8-00000000.jsonl: is not of the configured system: system is 'test' (karat.toml: 'pipeline')" in notes
         assert "6-00000000.jsonl: is on another golden set" in notes

@@ -90,8 +90,8 @@ class TestOutcomes:
         few = "too few changed to test: 3 of 12 queries, so p cannot be below 0.12, and 0.05 is needed"
         assert f"inconclusive  RR@10: the mean dropped by 0.125, and the drop could be as large as 0.242; {few}" in out
         assert (
-            "INCONCLUSIVE by policy default, which passes by on_inconclusive = pass: it is not known whether RR@10 got "
-            "worse by more than is tolerated\n"
+            "INCONCLUSIVE by policy default, which does not fail by on_inconclusive = pass: it is not known whether "
+            "RR@10 got worse by more than is tolerated\n"
             "observed, though it may be chance: RR@10 is worse by 0.125, and 0.05 is tolerated\n"
             "it could be worse by as much as RR@10 0.242\n"
             "what would decide: "
@@ -198,8 +198,8 @@ def test_what_to_do_next_is_said(run: Run, folder: Path) -> None:
     (folder / "baseline.json").unlink()
     out, _ = run(worse)
     assert (
-        "INCONCLUSIVE by policy default, which passes by on_inconclusive = pass: there is no baseline yet, so it is "
-        "not known whether RR@10 got worse\nwhat would decide: a baseline\n"
+        "INCONCLUSIVE by policy default, which does not fail by on_inconclusive = pass: there is no baseline yet, so "
+        "it is not known whether RR@10 got worse\nwhat would decide: a baseline\n"
     ) in out
     assert out.endswith("karat baseline update runs/new.jsonl records this run as the first\n")
 
@@ -325,7 +325,10 @@ class TestRefused:
     def test_asked_otherwise(self, run: Run, folder: Path, settings: dict[str, Any], message: str) -> None:
         """Another k, or in other words."""
         new = make_run(folder, make_set(), [1] * 12, **settings)
-        assert f"'new' and 'old' cannot be compared: they differ in {message}; evaluate" in run(new, code=2)[1]
+        assert (
+            f"run 'new' and baseline 'old' cannot be compared: they differ in {message}; evaluate"
+            in run(new, code=2)[1]
+        )
 
     def test_another_unit(self, run: Run, folder: Path) -> None:
         """The same run, scored by the parts of documents."""

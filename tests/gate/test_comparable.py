@@ -53,7 +53,9 @@ def test_what_differs_is_listed(field: str, value: Any, message: str) -> None:
     """Another golden set, k, unit, normaliser, wording, sample, judge or definition of a measure, either way round."""
     other = run_of({"RR": [1.0, 0.5], "P@5": [0.2, 0.2]}, **{"definitions": {"RR": "RR(rel=2)"}, field: value})
     words = refused(other)
-    assert words.startswith(f"'mine' and 'mine' cannot be compared: they differ in {message}; evaluate both")
+    assert words.startswith(
+        f"run 'mine' and baseline 'mine' cannot be compared: they differ in {message}; evaluate both"
+    )
     assert "they differ in" in refused(BASE, other)
 
 

@@ -99,7 +99,7 @@ def test_deleting_the_questions_that_a_change_breaks_is_inconclusive(tmp_path: P
     document = decide_on(tmp_path, [1] * 9, 9)
     assert document.verdict.outcome == "inconclusive"
     gone = "3 of 12 questions that the baseline scored are no longer in the golden set: q10, q11, q12"
-    remedy = "the questions again, or a reviewed 'karat baseline rebase', which shows what goes with them"
+    remedy = "the questions and judgments again, or a reviewed 'karat baseline rebase', which shows what goes"
     assert list(explain_outcome(document)) == [gone, f"what would decide: {remedy}"]
     assert f"::warning title=karat inconclusive%3A removed::{gone}" in render_github(document)
     junit = ElementTree.fromstring(render_junit(document))

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from jsonschema import validate
 
 from cli.gate_project import accept, edited, main, make_project, make_run, make_set
-from karat import golden
+from karat import golden, runs
+from karat.config import Settings
 from karat.core import (
     MEASURES,
     Document,
@@ -286,6 +287,49 @@ class TestDocuments:
         (caveat,) = [text for text in result.caveats if "the documents changed since the baseline" in text]
         assert caveat.endswith("judgments be out of date")
 
+    def test_another_judgment_changes_no_document(self, folder: Path) -> None:
+        """The judged documents of q01 are others now, but none of them changed."""
+        result = gate_new(folder, rejudged("q01", "x02"), [1, 2] * 6)
+        assert [text for text in result.caveats if "judgments of 1 question changed" in text]
+        assert not [text for text in result.caveats if "documents changed" in text]
+
+    def test_a_rebase_keeps_the_mark_of_a_changed_document_only(self, folder: Path) -> None:
+        """q03 stays marked until its answer is recorded again; q01, which was judged anew, is not."""
+        judged = rejudged("q01", "x02").judgments
+        for golden_set in (make_set(SIZE, judgments=judged), replace(edited_document("d03"), judgments=judged)):
+            make_project(folder, golden_set=golden_set)
+            rebase_baseline(open_project(folder))
+        result = gate_new(folder, replace(edited_document("d03"), judgments=judged), [1, 2] * 6)
+        (caveat,) = [text for text in result.caveats if "the documents changed since the baseline" in text]
+        assert caveat.endswith("1 question has judgments on them: q03")
+
+    def test_a_run_knows_the_judged_documents_too(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Two run files, of which the first was made before d03 changed; a run of an older karat does not say which."""
+        old, new, older = (folder / f"{name}.jsonl" for name in ("old", "new", "older"))
+        for path, golden_set in ((old, make_set(SIZE)), (new, edited_document("d03"))):
+            runs.make_run(golden_set, lambda query, k: [f"d{query[-3:-1]}"], Settings(repeat=2), output=path)
+        older.write_bytes(old.read_bytes())
+        edited(older, lambda row: {key: value for key, value in row.items() if key != "judged"})
+        make_project(folder, golden_set=edited_document("d03"))
+        assert main(["compare", str(old), str(new), "--golden", str(folder)]) == 0
+        assert [line for line in capsys.readouterr().out.splitlines() if "documents changed" in line] == [
+            "A: the documents changed since the run: a difference may come from them, and judgments be out of date; "
+            "1 question has judgments on them: q03"
+        ]
+        assert main(["compare", str(older), str(new), "--golden", str(folder)]) == 0
+        (note,) = [line for line in capsys.readouterr().out.splitlines() if "documents changed" in line]
+        assert note.endswith("judgments be out of date")
+
+    def test_a_baseline_of_an_older_run_keeps_the_documents_of_its_answers(self, folder: Path) -> None:
+        """It is recorded after d03 changed, from a run that was made before, and the next run is compared with that."""
+        path = folder / "runs" / "old.jsonl"
+        runs.make_run(make_set(SIZE), lambda query, k: [f"d{query[-3:-1]}"], output=path)
+        make_project(folder, golden_set=edited_document("d03"))
+        accept(folder, path)
+        result = gate_new(folder, edited_document("d03"), [1] * SIZE)
+        (caveat,) = [text for text in result.caveats if "the documents changed since the baseline" in text]
+        assert caveat.endswith("1 question has judgments on them: q03")
+
     def test_spans_of_another_normaliser_are_refused(self, folder: Path) -> None:
         """Bytes were counted by other rules; whole documents have none."""
         make_project(folder, golden_set=grown(normaliser="karat-2"))
@@ -357,7 +401,7 @@ class TestTrend:
         """All three runs are one history; the marks say how many questions came and went, or that judgments did."""
         assert main(["trend", ".", "--svg", "trend.svg"]) == 0
         out = capsys.readouterr().out
-        assert "golden set: +1 questions" in out
+        assert "golden set: +1 question" in out
         assert "golden set: judgments" in out
         drawing = Path("trend.svg").read_text()
         assert drawing.count('class="mark"') == 2 * 2  # two marks on the line of the measure, and on that of latency

@@ -86,8 +86,8 @@ def test_a_slower_run_is_a_warning_that_names_the_machines() -> None:
     decision = decide(answered(30, p95=160), answered(30, p95=100), FLOOR)
     (warning,) = [caveat for caveat in find_caveats(decision, golden) if "latency" in caveat]
     assert warning == (
-        "latency p95 is 160.0 ms, 1.6 times the baseline's 100.0 ms; machines differ in speed, and they may not be the "
-        "same (neither is recorded)"
+        "latency: p95 is 160.0 ms, 1.6 times the baseline's 100.0 ms; machines differ in speed, and they may not be "
+        "the same (neither is recorded)"
     )
 
     def on(cores: int, p95: float) -> Evaluation:

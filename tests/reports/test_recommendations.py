@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from karat.reports import RULES
 from karat.reports._recommendations import recommend
 from karat.schema import Recommendation
@@ -166,8 +168,8 @@ def test_slower_names_stage_and_slowest_queries() -> None:
     document["latency"]["stages"]["total"] = {"n": 4, "mean": 50.0, "p50": 40.0, "p95": 90.0, "p99": 95.0}
     document["queries"][2]["ms"] = 95.0
     (recommendation,) = recommendations_of(document, "slower")
-    assert recommendation.finding == "95 % of the queries took at most 90 ms, 12 ms in the baseline"
-    assert recommendation.advice.startswith("embed takes most of it (12 ms)")
+    assert recommendation.finding == "95 % of the queries took at most 90.0 ms, 12.0 ms in the baseline"
+    assert recommendation.advice.startswith("embed takes most of it (12.0 ms)")
     assert recommendation.queries == ("q3",)
     assert recommendations_of(make_document(), "slower") == []
 
@@ -185,6 +187,17 @@ def test_slow_queries_without_a_time_are_left_out() -> None:
         },
     )
     assert recommendations_of(document, "slower") == []
+
+
+@pytest.mark.parametrize(("now", "advised"), [(0.3, 0), (900.0, 1)])
+def test_a_percentile_among_failed_questions_is_not_called_slow(now: float, advised: int) -> None:
+    """The check fails because p95 is not known, with the slowest answer as its number, which may be quick."""
+    checks = [make_check("slow", "fail", metric="latency.p95", current=now, baseline=10.0, limit=3.0)]
+    total = {"n": 20, "mean": now, "p50": now, "p95": now, "p99": now}
+    latency = {"stages": {"total": total}, "baseline": {}, "histogram": {"edges": [], "counts": []}}
+    document = make_document(outcome="fail", checks=checks, latency=latency)
+    document["queries"][2]["ms"] = now
+    assert len(recommendations_of(document, "slower")) == advised
 
 
 def test_a_mean_that_is_missing_is_not_called_low() -> None:

@@ -16,6 +16,8 @@ from karat.cli._table import emit, escaped, printable, quantity, render, tell
 from karat.files import shorten_path
 
 if TYPE_CHECKING:
+    from karat.core import Run
+    from karat.projects import Project
     from karat.projects.saved_runs import ChosenRun
     from karat.schema import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
 
@@ -78,9 +80,12 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
         raise UsageError(f"no RUN is named, and {options['force']!r} is the reason of --force; write the reason last")
     run = _choose("update", runs, options["folder"])
     project = open_project(run.project, **pop_scoring(options))
+    candidate = read_any_run(run.path, project.golden, say=say)
+    if run.newest:
+        _say_outdated(project, candidate)
     acceptance = accept_run(
         project,
-        read_any_run(run.path, project.golden, say=say),
+        candidate,
         baseline=options["file"],
         policy=options["policy"],
         force=options["force"],
@@ -93,11 +98,23 @@ def update(runs: tuple[str, ...], as_json: bool, **options: Any) -> None:
         say(f"accepted although inconclusive: {printable(check.name)}: {check.reason}")
     evaluation, proposal = acceptance.baseline.evaluation, acceptance.proposal
     say(f"{acceptance.path} now holds {evaluation.name} with {len(evaluation.queries):,} queries")
+    if replaced is None and "baseline" not in project.config.gate and options["file"] is None:
+        say('with baseline = "baseline.json" in [gate] of karat.toml, the gate also fails where the file is missing')
     if as_json:
         emit(to_json(summarise_acceptance(acceptance)))
     elif proposal is not None:
         say(f"the policy has no floors; for {shorten_path(project.config.folder / 'karat.toml')}, if you agree:")
         tell(proposal.toml.rstrip("\n"))
+
+
+def _say_outdated(project: Project, run: Run) -> None:
+    """Say that the newest run of a project was not made by its system as it is now."""
+    from karat.cli._asking import importable
+    from karat.projects.saved_runs import describe_outdated
+
+    importable(project.config.folder)
+    if difference := describe_outdated(project, run):
+        say(f"the run is not of the system as it is now: {difference}; karat eval asks it anew")
 
 
 def _choose(verb: str, runs: tuple[str, ...], folder: str | None) -> ChosenRun:
@@ -233,7 +250,7 @@ def _render_rebase(document: BaselineRebase) -> str:
     lines += [f"+ {_describe(question)}" for question in document.added]
     for question in document.rejudged:
         stale = f"; old score of {', '.join(map(printable, question.stale))}" if question.stale else ""
-        lines.append(f"~ {_describe(question, 'the same scores')}{stale}")
+        lines.append(f"~ {_describe(question, 'the same scores', both=True)}{stale}")
     lines += [f"! {printable(query)}: a judged document changed" for query in document.documents]
     rows = [["measure", "before", "after", "change"]]
     for name, value in document.means.items():
@@ -243,17 +260,16 @@ def _render_rebase(document: BaselineRebase) -> str:
     return "\n\n".join(["\n".join(lines), render(rows)])
 
 
-def _describe(question: RebasedQuestion, without: str = "no scores") -> str:
+def _describe(question: RebasedQuestion, without: str = "no scores", *, both: bool = False) -> str:
+    """Return a question with its values; with ``both`` those before and after, also where there is only one of them."""
     text = f" {printable(question.text, _TEXT)}" if question.text else ""
-    values = ", ".join(f"{printable(name)} {_change(value)}" for name, value in question.measures.items())
+    values = ", ".join(f"{printable(name)} {_change(value, both)}" for name, value in question.measures.items())
     return f"{printable(question.query)}{text}: {values or without}"
 
 
-def _change(value: RebasedValue) -> str:
-    numbers = [_number(number) for number in (value.before, value.after) if number is not None]
-    if len(numbers) == 2:
-        return " -> ".join(numbers)
-    return numbers[0] if numbers else "-"
+def _change(value: RebasedValue, both: bool) -> str:
+    numbers = [number for number in (value.before, value.after) if both or number is not None]
+    return " -> ".join("none" if number is None else _number(number) for number in numbers) or "-"
 
 
 def _number(value: float | None) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._asking import importable
 from karat.cli._choosing import choose_run
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
@@ -17,6 +19,8 @@ from karat.core import KaratError
 from karat.files import shorten_path
 
 if TYPE_CHECKING:
+    from karat.core import Run
+    from karat.projects import GateResult
     from karat.schema import DecisionDocument
 
 
@@ -63,9 +67,23 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     project = open_project(chosen.project, **pop_scoring(options))
     candidate = read_any_run(chosen.path, project.golden, say=say)
     result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
+    if chosen.newest:
+        importable(project.config.folder)
+        result = _note_outdated(result, candidate)
     document = report_document(result, file=chosen.path.name)
     code = deliver(document, lambda: emit_decision(document, chosen.path, as_json=options["as_json"]))
     context.exit(code)
+
+
+def _note_outdated(result: GateResult, run: Run) -> GateResult:
+    """Return the result with a warning if its run, the newest there is, was not made by the system as it is now."""
+    from karat.projects.saved_runs import describe_outdated
+
+    difference = describe_outdated(result.project, run)
+    if not difference:
+        return result
+    warning = f"WARNING: the newest run is not of the system as it is now: {difference}; karat check asks it anew"
+    return replace(result, caveats=(warning, *result.caveats))
 
 
 def _emit_policy(place: str | None, name: str | None, *, as_json: bool) -> None:

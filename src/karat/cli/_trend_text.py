@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from karat.cli._table import bold, escaped, printable, render
+from karat.core import shorten_digest
 
 if TYPE_CHECKING:
     from karat.reports import Chart, Sparkline
@@ -158,7 +159,8 @@ def _set_change(run: TrendRun) -> str:
     if change is None:
         return ""
     counts = [f"{sign}{count:,}" for sign, count in (("+", change.added), ("-", change.removed)) if count]
-    parts = [f"{' '.join(counts)} questions"] if counts else []
+    one = change.added + change.removed == 1
+    parts = [f"{' '.join(counts)} question{'' if one else 's'}"] if counts else []
     parts += [name for name in ("judgments", "documents") if getattr(change, name)]
     return f"golden set: {', '.join(parts) or 'other version'}"
 
@@ -181,4 +183,4 @@ def _system_changes(changes: Sequence[SystemChange]) -> str:
 
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else "-" if value is None else json.dumps(value, ensure_ascii=False)
-    return printable(text, 30)
+    return printable(shorten_digest(text), 30)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
     from karat.core._run import Origin, Provenance, Run, Trace
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
-    from karat.core._values import check_id, format_ms, shorten, unwrap
+    from karat.core._values import check_id, format_ms, shorten, shorten_digest, unwrap
 
 __all__ = [
     "GRADES",
@@ -75,13 +75,14 @@ __all__ = [
     "make_hit",
     "make_judgment",
     "shorten",
+    "shorten_digest",
     "unwrap",
 ]
 
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
-    **dict.fromkeys(("check_id", "format_ms", "shorten", "unwrap"), "_values"),
+    **dict.fromkeys(("check_id", "format_ms", "shorten", "shorten_digest", "unwrap"), "_values"),
     **dict.fromkeys(
         (
             "GRADES",

@@ -120,6 +120,8 @@ class Trace:
     """0 for the text of the query, otherwise the number of the paraphrase, from 1."""
     repeat: int = 0
     """The number of the repeat, from 0."""
+    judged: str = ""
+    """A digest of the judged documents as they were; "" if not known, and for paraphrases and repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

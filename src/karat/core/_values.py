@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from karat.core._errors import InputError
+
+_DIGEST = len("sha256:") + 12
 
 
 def format_ms(value: float) -> str:
@@ -14,6 +18,15 @@ def format_ms(value: float) -> str:
     if 0 < abs(value) < 1:
         return f"{value:.2g} ms"
     return f"{value:,.1f} ms" if abs(value) < 1e7 else f"{value:.3g} ms"
+
+
+def shorten_digest(text: str) -> str:
+    """Return the beginning of a SHA-256 digest, enough to tell two apart, and any other text as it is.
+
+    >>> shorten_digest("sha256:" + "0a1b2c3d" * 8), shorten_digest("sha256:short")
+    ('sha256:0a1b2c3d0a1b', 'sha256:short')
+    """
+    return text[:_DIGEST] if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else text
 
 
 def shorten(value: object) -> str:

@@ -31,7 +31,7 @@ def require_comparable(candidate: Evaluation, baseline: Evaluation) -> None:
     """
     differences = list(_differences(candidate, baseline))
     if differences:
-        both = f"{shorten(candidate.name)} and {shorten(baseline.name)}"
+        both = f"run {shorten(candidate.name)} and baseline {shorten(baseline.name)}"
         raise InputError(
             f"{both} cannot be compared: they differ in {'; '.join(differences)}",
             hint="evaluate both on the same golden set in the same way, or record a new baseline",

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from karat.core import Provenance, Scores, Trace, average
-from karat.evaluation._latency import falls_among_failed
+from karat.evaluation._latency import falls_among_failed, find_slowest
 from karat.evaluation._revision import Revision
 from karat.golden import Question
 
@@ -146,6 +146,10 @@ class Evaluation:
         """Return whether a statistic of the latency falls among failed questions, so that it is only a lower bound."""
         stage, _, statistic = name.rpartition(".")
         return falls_among_failed(self.latency.get(stage or "total", {}), statistic)
+
+    def slowest(self, excused: int) -> float:
+        """Return the time of the slowest question but for the excused ones; infinite if it failed, NaN if not known."""
+        return find_slowest(self.traces, excused)
 
     def summary(self) -> Evaluation:
         """Return the evaluation without its single queries, which would fill the memory in a history of many runs."""

@@ -47,6 +47,20 @@ def falls_among_failed(times: Mapping[str, float], statistic: str) -> bool:
     return rank >= times["n"] - failed
 
 
+def find_slowest(traces: Iterable[Trace], excused: int) -> float:
+    """Return the time of the slowest question but for the excused ones; NaN if there are no times.
+
+    A question that failed is slower than any answer: its time is infinite.
+
+    >>> traces = [Trace(query=f"q{n}", text="?", timings={"total": 10.0 * n}) for n in range(1, 5)]
+    >>> find_slowest([*traces, Trace(query="q5", text="?", error="timed out")], excused=2)
+    30.0
+    """
+    times = [math.inf if trace.error else trace.timings.get("total", math.nan) for trace in traces]
+    known = sorted(time for time in times if not math.isnan(time))
+    return known[max(0, len(known) - 1 - excused)] if known else math.nan
+
+
 def latency_by_stage(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
     """Return the latency of every stage, including ``total``, that a trace with an answer has.
 

@@ -63,15 +63,17 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     changed = _find_changed(evaluation, questions, common, same_judgments=same_judgments)
     rescored = _rescore(evaluation, golden, common, changed)
     scores = _merge(evaluation.scores, common, rescored) if changed else evaluation.scores
+    documents_changed = find_changed_documents(then, now)
     revision = Revision(
         golden=then,
         asked=len(evaluation.queries),
         new=find_new(golden, evaluation.provenance.settings, common),
         removed={query: _text(evaluation, query) for query in _subtract(evaluation.queries, common)},
         rejudged=tuple(query for query in changed if _was_rejudged(evaluation, scores, query, rescored)),
+        unscored=tuple(query for query in changed if _lost_its_scores(evaluation, scores, query, golden)),
         stale=rescored.stale,
-        documents_changed=find_changed_documents(then, now),
-        touched=tuple(query for query in common if _is_touched(evaluation.questions.get(query), questions[query])),
+        documents_changed=documents_changed,
+        touched=tuple(query for query in common if _is_touched(evaluation, questions[query], query, documents_changed)),
     )
     differs = revision.new or revision.removed or changed or revision.touched
     if then.get("fingerprint") == now["fingerprint"] and not differs:
@@ -136,6 +138,7 @@ def _assemble(
     if "normaliser" in settings:
         settings["normaliser"] = golden.normaliser
     questions = describe_questions(golden)
+    touched = set(revision.touched)
     outdated = {query for queries in rescored.stale.values() for query in queries}
     answerable = frozenset(common - golden.unanswerable)
     return replace(
@@ -153,7 +156,13 @@ def _assemble(
         unjudged=((evaluation.unjudged - rescored.successes - rescored.missed) | rescored.unjudged) & answerable,
         false_answers=frozenset(query for query in golden.unanswerable & common if evaluation.lists.get(query)),
         questions={
-            query: _renew(evaluation.questions.get(query), questions[query], revision, stale=query in outdated)
+            query: _renew(
+                evaluation.questions.get(query),
+                questions[query],
+                revision,
+                stale=query in outdated,
+                touched=query in touched,
+            )
             for query in evaluation.queries
             if query in common
         },
@@ -161,11 +170,16 @@ def _assemble(
     )
 
 
-def _renew(stored: Question | None, current: Question, revision: Revision, *, stale: bool) -> Question:
+def _renew(stored: Question | None, current: Question, revision: Revision, *, stale: bool, touched: bool) -> Question:
     """Return a question with the judgments of today, unless it keeps an old score, and the documents of its answer."""
     documents = current.documents if stored is None and revision.documents_changed is False else ""
     before = stored or Question(text=current.text, documents=documents)
-    return replace(before, text=current.text, judgments=before.judgments if stale else current.judgments)
+    return replace(
+        before,
+        text=current.text,
+        judgments=before.judgments if stale else current.judgments,
+        documents=before.documents if touched or not before.documents else current.documents,
+    )
 
 
 def _has_other_spans(evaluation: Evaluation, golden: GoldenSet) -> bool:
@@ -184,9 +198,16 @@ def _is_same(stored: Question | None, current: Question | None) -> bool:
     return stored.text in ("", current.text) and stored.wordings in ("", current.wordings)
 
 
-def _is_touched(stored: Question | None, current: Question) -> bool:
-    known = stored is not None and stored.documents and current.documents
-    return bool(known and stored is not None and stored.documents != current.documents)
+def _is_touched(evaluation: Evaluation, current: Question, query: str, documents_changed: bool | None) -> bool:
+    """Return whether a judged document of a question changed.
+
+    The digest is also another one if other documents are judged: where no document changed, that is the reason.
+    """
+    stored = evaluation.questions.get(query)
+    if stored is None or not (stored.documents and current.documents):
+        return False
+    rejudged = documents_changed is False and stored.judgments != current.judgments
+    return stored.documents != current.documents and not rejudged
 
 
 def _find_changed(
@@ -220,6 +241,20 @@ def _was_rejudged(evaluation: Evaluation, scores: Scores, query: str, rescored: 
         for measure in rescored.columns
         if query in before.rows
     )
+
+
+def _lost_its_scores(evaluation: Evaluation, scores: Scores, query: str, golden: GoldenSet) -> bool:
+    """Return whether a question had scores, and has no relevant document any more.
+
+    If undefined values are replaced by 0 or 1, only a question that found something relevant is known to have had some.
+    """
+    if query in golden.findable or query not in evaluation.scores.rows:
+        return False
+    before = evaluation.scores
+    undefined = any(
+        before.value(query, name) is not None and scores.value(query, name) is None for name in before.measures
+    )
+    return undefined or not (query in evaluation.unfound or query in golden.unanswerable)
 
 
 def _text(evaluation: Evaluation, query: str) -> str:

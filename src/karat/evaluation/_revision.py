@@ -6,11 +6,11 @@ has are scored with its judgments of today; the other ones are left out, and a :
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from karat.core import GoldenSet, InputError, Run, shorten
+from karat.core import GoldenSet, InputError, Run, Trace, shorten
 from karat.golden import Question, describe_questions, identify, sample
 
 _NAMED = 3
@@ -30,6 +30,8 @@ class Revision:
     """The texts, if known, of the questions that it was asked and the set no longer has."""
     rejudged: tuple[str, ...] = ()
     """Questions whose judgments changed; a run does not record its judgments, and has none."""
+    unscored: tuple[str, ...] = ()
+    """Questions that it had scores of and that have no relevant document any more, so that nothing is compared."""
     stale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By measure, questions that keep their old score: the judgments changed, and the stored list is too short."""
     documents_changed: bool | None = None
@@ -63,12 +65,14 @@ def revise_run(run: Run, golden: GoldenSet) -> tuple[Run, Revision | None]:
         questions[trace.query] = trace.text if not trace.paraphrase else questions.get(trace.query, "")
     common = {query for query, text in questions.items() if query in wordings and text in ("", wordings[query][0])}
     require_common(common, questions, golden, run.provenance.name)
+    changed = find_changed_documents(then, now)
     revision = Revision(
         golden=then,
         asked=len(questions),
         new=find_new(golden, run.provenance.settings, common),
         removed={query: text for query, text in questions.items() if query not in common},
-        documents_changed=find_changed_documents(then, now),
+        documents_changed=changed,
+        touched=() if changed is False else _find_touched(golden, _read_judged(run.traces), common),
     )
     traces = tuple(
         trace
@@ -82,14 +86,21 @@ def revise_run(run: Run, golden: GoldenSet) -> tuple[Run, Revision | None]:
 class _Asked(Mapping[str, Question]):
     """The questions of a run. Each is described when it is needed, which for most runs is never."""
 
-    def __init__(self, questions: Mapping[str, Question], unknown: Mapping[str, str], queries: Sequence[str]) -> None:
-        self._questions, self._unknown = questions, unknown
+    def __init__(
+        self,
+        questions: Mapping[str, Question],
+        unknown: Mapping[str, str],
+        queries: Sequence[str],
+        judged: Mapping[str, str] | None,
+    ) -> None:
+        self._questions, self._unknown, self._judged = questions, unknown, judged
         self._queries = dict.fromkeys(queries)
 
     def __getitem__(self, query: str) -> Question:
         if query not in self._queries:
             raise KeyError(query)
-        return replace(self._questions[query], **self._unknown)
+        documents = self._questions[query].documents if self._judged is None else self._judged.get(query, "")
+        return replace(self._questions[query], documents=documents, **self._unknown)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._queries)
@@ -99,16 +110,36 @@ class _Asked(Mapping[str, Question]):
 
 
 def describe_asked(
-    golden: GoldenSet, queries: Sequence[str], revision: Revision | None, settings: Mapping[str, Any]
+    golden: GoldenSet,
+    queries: Sequence[str],
+    revision: Revision | None,
+    settings: Mapping[str, Any],
+    traces: Iterable[Trace] = (),
 ) -> Mapping[str, Question]:
-    """Return the questions of a run, without digests of documents that are not those it was made on.
+    """Return the questions of a run, with the digests of the documents that it was made on, as far as they are known.
 
     The digest of paraphrases is left out if they were not asked.
     """
     questions = describe_questions(golden)
-    unknown = {} if revision is None or revision.documents_changed is False else {"documents": ""}
-    unknown |= {} if settings.get("paraphrases") else {"wordings": ""}
-    return _Asked(questions, unknown, [query for query in queries if query in questions])
+    judged = None if revision is None or revision.documents_changed is False else _read_judged(traces)
+    unknown = {} if settings.get("paraphrases") else {"wordings": ""}
+    return _Asked(questions, unknown, [query for query in queries if query in questions], judged)
+
+
+def _read_judged(traces: Iterable[Trace]) -> dict[str, str]:
+    """Return the digest of the judged documents of each question that has one."""
+    return {trace.query: trace.judged for trace in traces if trace.judged}
+
+
+def _find_touched(golden: GoldenSet, judged: Mapping[str, str], common: Set[str]) -> tuple[str, ...]:
+    """Return the common questions whose judged documents do not have the digest that a run recorded.
+
+    That may also be because other documents are judged now, which the digest cannot tell.
+    """
+    questions = describe_questions(golden)
+    return tuple(
+        query for query, digest in judged.items() if query in common and questions[query].documents not in ("", digest)
+    )
 
 
 def find_new(golden: GoldenSet, settings: Mapping[str, Any], common: Iterable[str]) -> tuple[str, ...]:

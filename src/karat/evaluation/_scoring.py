@@ -107,7 +107,7 @@ def score_run(
         unjudged=unjudged,
         segments=segment_queries(golden),
         traces=traces,
-        questions=describe_asked(golden, scores.queries, revision, settings),
+        questions=describe_asked(golden, scores.queries, revision, settings, traces),
         revision=revision,
     )
 

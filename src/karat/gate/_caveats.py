@@ -19,6 +19,8 @@ from karat.stats import Outcome, detectable, sample_size
 
 _SPREAD = 0.25
 """The standard deviation of differences to assume without a baseline: the middle one of ``SPREADS``."""
+_OF_UNANSWERABLE = ("TrueEmpty", "FalseHits")
+"""The measures of questions to which the right answer is nothing."""
 _DECIDED = (
     ("non_inferior", Outcome.PASS),
     ("non_inferior", Outcome.FAIL),
@@ -36,6 +38,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *describe_growth(decision.candidate, "run"),
         *decision.policy.notes,
         *_find_unchecked(decision),
+        *_find_false_answers(decision),
         *list_unchecked(decision.candidate, decision.baseline, decision.policy.operations),
         *_find_failures(decision),
         *describe_order(decision.candidate.traces),
@@ -60,6 +63,23 @@ def _find_unchecked(decision: Decision) -> Iterator[str]:
         yield f"WARNING: the baseline has {', '.join(gone)}, which the run was not scored with, and no rule checks"
     if rest := [name for name in unchecked if name not in gone]:
         yield f"the baseline has {', '.join(rest)}, which no rule checks"
+
+
+def _find_false_answers(decision: Decision) -> Iterator[str]:
+    """Warn about hits of unanswerable questions that no rule looks at: most measures leave these questions out."""
+    candidate, before = decision.candidate, decision.baseline
+    checked = {must.query for must in decision.policy.must_pass}
+    wrong = candidate.false_answers - checked
+    if not wrong or any(rule.metric.startswith(_OF_UNANSWERABLE) for rule in decision.policy.rules):
+        return
+    text = f"{len(wrong):,} of the {len(candidate.unanswerable):,} unanswerable questions got hits"
+    advice = "and no rule checks them; add TrueEmpty to [eval] measures"
+    if before is None or not before.lists:
+        yield f"{text}, {advice}"
+        return
+    known = sum(bool(before.lists.get(query)) for query in wrong)
+    mark = "WARNING: " if known < len(wrong) else ""
+    yield f"{mark}{text}, {known:,} of them in the baseline too, {advice}"
 
 
 def _has_direction(measure: str) -> bool:

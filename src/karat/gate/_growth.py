@@ -11,6 +11,8 @@ from karat.evaluation import Evaluation, Revision
 _NAMED = 10
 _LOSS = 0.02
 """A larger share of removed questions is a warning; so is more than one."""
+_MANY = 0.2
+"""A larger share of questions with other judgments is a warning: what the scores mean is another thing now."""
 
 Side = Literal["baseline", "run"]
 
@@ -36,6 +38,12 @@ def _warn(revision: Revision, side: Side) -> Iterator[str]:
             f"WARNING: {len(revision.removed):,} of the {revision.asked:,} questions that the baseline scored are no "
             f"longer in the golden set: {list_queries(revision.removed)}; restore those that were removed by accident"
         )
+    if side == "baseline" and len(revision.unscored) > max(1, _LOSS * revision.asked):
+        yield (
+            f"WARNING: {len(revision.unscored):,} of the {revision.asked:,} questions that the baseline scored have no "
+            f"relevant document any more, and are not compared: {list_queries(revision.unscored)}; restore judgments "
+            "that were removed by accident"
+        )
 
 
 def _count(revision: Revision, side: Side) -> Iterator[str]:
@@ -59,9 +67,10 @@ def _count(revision: Revision, side: Side) -> Iterator[str]:
 
 def _judgments(revision: Revision) -> Iterator[str]:
     if revision.rejudged:
+        mark = "WARNING: " if len(revision.rejudged) > _MANY * revision.common else ""
         yield (
-            f"the judgments of {_questions(revision.rejudged)} changed, and both sides are scored with those of today: "
-            f"{list_queries(revision.rejudged)}"
+            f"{mark}the judgments of {_questions(revision.rejudged)} changed, and both sides are scored with those of "
+            f"today: {list_queries(revision.rejudged)}"
         )
     queries: dict[str, list[str]] = {}
     for measure, stale in revision.stale.items():

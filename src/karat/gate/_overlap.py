@@ -37,16 +37,18 @@ def _inspect_new(candidate: Evaluation, baseline: Evaluation) -> Iterator[Operat
 
 
 def _inspect_moved(candidate: Evaluation, baseline: Evaluation, where: Segment) -> Iterator[Operation]:
-    """Yield what became of a segment: a question that fails must not pass by being moved to another one."""
+    """Yield what became of a segment: a question that fails must not pass by leaving it, or losing its judgments."""
     then: Sequence[str] = baseline.segments.get(where, ())
-    now = set(candidate.segments.get(where, ())) & set(baseline.queries)
+    unscored = set(baseline.revision.unscored if baseline.revision is not None else ())
+    now = set(candidate.segments.get(where, ())) & set(baseline.queries) - unscored
     moved = [query for query in then if query not in now]
     allowed = allow(ALLOWED, len(then))
     if moved:
         name = f"{where[0]}={where[1]}"
+        unjudged = "" if unscored.isdisjoint(moved) else ", or have no relevant document any more"
         yield Operation(
             metric="moved", kind="moved", where=where, current=len(moved), limit=allowed, n=len(then),
             outcome=Outcome.INCONCLUSIVE if len(moved) > allowed else Outcome.PASS,
             reason=f"{count_of(len(moved), len(then), 'questions')} that the baseline has in {name} are no longer in "
-            f"it: {name_first(moved)}",
+            f"it{unjudged}: {name_first(moved)}",
         )  # fmt: skip

@@ -129,6 +129,12 @@ class Rule:
         )
 
     @property
+    def limits_change(self) -> bool:
+        """Whether it says how much worse than the baseline a run may be."""
+        limits = (getattr(self, name) for name in (*_DROPS, *_RISES, "min_gain_abs"))
+        return self.significant_drop or self.non_inferior or any(limit is not None for limit in limits)
+
+    @property
     def is_quality(self) -> bool:
         """Whether the metric is about what was found or answered, and not about how fast, or whether at all."""
         return not self.is_latency and self.metric != "coverage"

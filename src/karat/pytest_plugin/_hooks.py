@@ -99,7 +99,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if lines:
         from karat.pytest_plugin._rules import show_message
 
-        terminalreporter.section("karat: inconclusive, which the policy lets pass")
+        terminalreporter.section("karat: inconclusive, which the policy does not fail")
         for line in lines:
             terminalreporter.write_line(show_message(line))
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from urllib.parse import quote
 
+from karat.core import shorten_digest
 from karat.reports._html_data import payload
 from karat.reports._verdict import (
     describe_operations,
@@ -123,13 +124,15 @@ def _title(document: DecisionDocument) -> str:
 
 def _verdict(document: DecisionDocument) -> str:
     outcome = document.verdict.outcome
+    word, _, effect = name_outcome(document).partition(", ")
     if outcome == "pass" and find_observed_drops(document):
         outcome = "inconclusive"  # its colour and sign: a drop beyond the tolerance has no green tick
     facts = "".join(f"<div><dt>{name}</dt><dd>{_text(fact)}</dd></div>" for name, fact in _facts(document))
     return f"""<section class="verdict {_TONES.get(outcome, outcome)}" aria-labelledby="verdict">
 <div class="said">
 <h1 id="verdict"><span class="sign" aria-hidden="true">{_SIGNS[outcome]}</span> \
-{_text(_capitalise(name_outcome(document)))}</h1>
+{_text(word.capitalize())}</h1>
+{f'<p class="effect">{_text(effect)}</p>' if effect else ""}
 <p class="lead">{_text(_lead(document))}</p>
 {_changes(document.baseline)}
 </div>
@@ -145,13 +148,9 @@ def _lead(document: DecisionDocument) -> str:
     if document.verdict.outcome == "pass":
         number = len(document.checks)
         sentences.insert(0, f"all {number:,} checks passed" if number > 1 else "the one check passed")
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
-
-
-def _capitalise(outcome: str) -> str:
-    """Return an outcome in capitals as a title."""
-    word, comma, rest = outcome.partition(",")
-    return f"{word.capitalize()}{comma}{rest}"
+    return " ".join(
+        f"{sentence[0].upper()}{sentence[1:]}{'' if sentence.endswith('...') else '.'}" for sentence in sentences
+    )
 
 
 def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
@@ -179,13 +178,17 @@ def _changes(baseline: BaselineFacts | None) -> str:
         now, was = map(_text, systems)
         return f"<h2>Changed since the baseline</h2><p>Another system: <b>{now}</b>, was {was}.</p>"
     shown = "".join(
-        f"<li><code>{_text(change.key)}</code> {_value(change.was)} <span aria-label='became'>→</span> "
-        f"<b>{_value(change.now)}</b></li>"
+        f"<li><code>{_text(change.key)}</code> {_value(_shorten(change.was))} <span aria-label='became'>→</span> "
+        f"<b>{_value(_shorten(change.now))}</b></li>"
         for change in baseline.changes[:_CHANGES]
     )
     rest = len(baseline.changes) - _CHANGES
     more = f"<li>and {rest:,} more, under Run</li>" if rest > 0 else ""
     return f'<h2>Changed since the baseline</h2><ul class="changes">{shown}{more}</ul>'
+
+
+def _shorten(value: object) -> object:
+    return shorten_digest(value) if isinstance(value, str) else value
 
 
 def _value(value: object) -> str:

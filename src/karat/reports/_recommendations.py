@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from karat.core import format_ms
 from karat.reports._failures import losers
 from karat.reports._patterns import (
     ASK_FOR_MORE,
@@ -20,7 +21,7 @@ from karat.reports._patterns import (
     is_precise_but_incomplete,
 )
 from karat.reports._words import clean, count, describe_aim, format_number
-from karat.schema import DecisionDocument, MeasureRow, QueryRow, Recommendation
+from karat.schema import CheckRow, DecisionDocument, MeasureRow, QueryRow, Recommendation
 
 _FEW = 3  # fewer queries are shown one by one in the report
 _FIELDS = ("category", "type", "intent")
@@ -236,7 +237,7 @@ def _slower(document: DecisionDocument) -> Iterator[Recommendation]:
     """The 95th percentile rose by more than a fifth, or a limit on latency failed: which stage, and which queries."""
     latency = document.latency
     now, was = (times["total"].p95 if "total" in times else None for times in (latency.stages, latency.baseline))
-    failed = any(check.metric.startswith("latency.") and check.outcome == "fail" for check in document.checks)
+    failed = any(check.metric.startswith("latency.") and _exceeds(check) for check in document.checks)
     rose = bool(now and was and now > 1.2 * was and now - was >= 10)
     if now is None or not (rose or failed):
         return
@@ -248,11 +249,21 @@ def _slower(document: DecisionDocument) -> Iterator[Recommendation]:
     slowest = min(stages, key=lambda name: (-stages[name], name)) if stages else ""
     yield Recommendation(
         rule="slower",
-        finding=f"95 % of the queries took at most {now:,.0f} ms" + (f", {was:,.0f} ms in the baseline" if was else ""),
-        advice=(f"{clean(slowest, 40)} takes most of it ({stages[slowest]:,.0f} ms); " if slowest else "")
+        finding=f"95 % of the queries took at most {format_ms(now)}"
+        + (f", {format_ms(was)} in the baseline" if was else ""),
+        advice=(f"{clean(slowest, 40)} takes most of it ({format_ms(stages[slowest])}); " if slowest else "")
         + "look at the slowest queries, and measure again on the same machine",
         queries=tuple(id_ for _, id_ in slow),
     )
+
+
+def _exceeds(check: CheckRow) -> bool:
+    """Return whether a check failed because its number is too high, and not because the number is not known."""
+    if check.outcome != "fail" or check.current is None or check.limit is None:
+        return False
+    if check.kind == "max":
+        return check.current > check.limit
+    return check.baseline is not None and check.current > check.baseline * (check.limit if check.kind == "slow" else 1)
 
 
 @rule("too-few-queries")

@@ -23,6 +23,7 @@ from karat.reports._words import (
     describe_rule,
     format_difference,
     format_number,
+    format_part,
     format_percent,
     format_value,
     name_check,
@@ -76,8 +77,11 @@ def format_configuration(document: DecisionDocument) -> str:
     changed = {change.key: change.was for change in baseline.changes} if baseline else {}
     lines = []
     for key, value in _flatten({**run.system, "settings": run.settings, "versions": run.versions}):
-        was = "" if key not in changed else " (new)" if changed[key] is None else f" (was {markdown(changed[key], 80)})"
-        lines.append(f"- {markdown(key)}: {markdown(value, 200)}{was}\n")
+        was = ""
+        if key in changed:
+            before = changed[key]
+            was = " (new)" if before is None else f" (was {markdown(format_part(before), 80)})"
+        lines.append(f"- {markdown(key)}: {markdown(format_part(value), 200)}{was}\n")
     return "".join(lines)
 
 

@@ -11,7 +11,7 @@ OPERATIONS = ("failed", "unasked", "removed", "new", "moved", "empty", "slow")
 """The kinds of the operational checks, which come first."""
 _REMEDIES = {
     "unasked": "a run that asks every question (karat eval)",
-    "removed": "the questions again, or a reviewed 'karat baseline rebase', which shows what goes with them",
+    "removed": "the questions and judgments again, or a reviewed 'karat baseline rebase', which shows what goes",
     "new": "a baseline with most of the questions ('karat baseline rebase --from RUN', or 'karat baseline update')",
     "moved": "the questions in their segment again, or 'karat baseline update --force' with the segments of today",
     "empty": "a baseline that has these questions ('karat baseline rebase --from RUN', or 'karat baseline update')",
@@ -46,7 +46,7 @@ def name_outcome(document: DecisionDocument) -> str:
         return "NO DECISION"
     if verdict.outcome != "inconclusive":
         return verdict.outcome.upper()
-    effect = "passes" if verdict.passed else "fails"
+    effect = "does not fail" if verdict.passed else "fails"
     return f"INCONCLUSIVE, which {effect} by on_inconclusive = {verdict.on_inconclusive}"
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from karat.core import format_ms
+from karat.core import format_ms, shorten_digest
 
 if TYPE_CHECKING:
     from karat.schema import CheckRow, SystemChange
@@ -222,4 +222,4 @@ def name_other_system(changes: Sequence[SystemChange]) -> tuple[str, str] | None
 
 def format_part(value: object) -> str:
     """Return the value of a part of a system as text; ``not set`` where the system does not have the part."""
-    return "not set" if value is None else str(value)
+    return "not set" if value is None else shorten_digest(str(value))

@@ -26,7 +26,7 @@ from karat.core import (
     __version__,
     shorten,
 )
-from karat.golden import identify, sample
+from karat.golden import describe_questions, identify, sample
 from karat.net import NotAService, Unreachable, hide_settings
 from karat.runs._ask import Response, ask_all
 from karat.runs._runfile import RunWriter, timestamp
@@ -46,6 +46,8 @@ class _Question:
     text: str
     paraphrase: int
     repeat: int
+    judged: str = ""
+    """A digest of the judged documents, so that a later change of them is noticed; only for the first asking."""
 
 
 def make_run(
@@ -173,11 +175,13 @@ def _list_versions() -> dict[str, str]:
 
 def _list_questions(golden: GoldenSet, settings: Settings) -> Iterator[_Question]:
     """Yield the questions in the order of the set, each query before its paraphrases, once for each repeat."""
+    digests = describe_questions(golden)
     for repeat in range(settings.repeat):
         for query in golden.queries:
             texts = (query.text, *query.paraphrases) if settings.paraphrases else (query.text,)
             for i, text in enumerate(texts):
-                yield _Question(query.id, text, i, repeat)
+                judged = "" if i or repeat else digests[query.id].documents
+                yield _Question(query.id, text, i, repeat, judged)
 
 
 def _match(done: Sequence[Trace], questions: Sequence[_Question]) -> list[Trace]:
@@ -231,4 +235,5 @@ def _make_trace(question: _Question, response: Response, *, timed: bool) -> Trac
         error=response.error,
         paraphrase=question.paraphrase,
         repeat=question.repeat,
+        judged=question.judged,
     )

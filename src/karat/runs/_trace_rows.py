@@ -28,6 +28,8 @@ def trace_record(trace: Trace) -> dict[str, Any]:
         record["paraphrase"] = trace.paraphrase
     if trace.repeat:
         record["repeat"] = trace.repeat
+    if trace.judged:
+        record["judged"] = trace.judged
     record["ms"] = dict(trace.timings)
     if trace.error:
         record["error"] = trace.error
@@ -73,6 +75,7 @@ class _PlainTrace(Struct, forbid_unknown_fields=True):
     paraphrase: _Number | UnsetType = UNSET
     repeat: _Number | UnsetType = UNSET
     error: str | UnsetType = UNSET
+    judged: str | UnsetType = UNSET
 
 
 def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
@@ -93,6 +96,7 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
             error=row.error or "",
             paraphrase=row.paraphrase or 0,
             repeat=row.repeat or 0,
+            judged=row.judged or "",
         )
 
     traces = decode_plain(data, _PlainTrace, build)
@@ -133,6 +137,7 @@ def read_trace(record: Any, source: str, line: int) -> Trace:
             error=_require(str, record.get("error", "")),
             paraphrase=_require(int, record.get("paraphrase", 0)),
             repeat=_require(int, record.get("repeat", 0)),
+            judged=_require(str, record.get("judged", "")),
         )
         if trace.error and trace.hits:
             raise ValueError("it has an error and hits")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from karat.systems._code import hash_code
 from karat.systems._hits import Retrieved, TenantMixed, read_hits
 from karat.systems._loading import load, load_system
 from karat.systems._protocol import Retriever, System, adapt
@@ -28,6 +29,7 @@ __all__ = [
     "build",
     "format_trec",
     "fuse",
+    "hash_code",
     "load",
     "load_system",
     "read_hits",

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from karat.core import GateFailed, InputError, KaratError, Run, UsageError, shorten
-from karat.evaluation import require_comparable
+from karat.core import GateFailed, InputError, KaratError, Measure, MeasureError, Run, UsageError, shorten
+from karat.evaluation import Evaluation, require_comparable
 from karat.gate import (
     FIT,
     TESTS,
     Baseline,
     Check,
     Decision,
+    Policy,
+    Rule,
     decide,
     lower_is_better,
     read_baseline,
     write_baseline,
     write_fit,
 )
-from karat.projects._gating import baseline_path, gate_run, revise_baseline
+from karat.projects._gating import baseline_path, evaluate_run, gate_run, revise_baseline
 from karat.projects._project import Project
 from karat.projects.baselines._proposal import propose_rules
 from karat.schema import AcceptanceReport, RuleProposal
@@ -116,7 +118,7 @@ def _decide(
     except InputError as error:
         return decision, InputError(error.what, source=str(path), hint="--force 'why' replaces the baseline")
     decision = decide(decision.candidate, before, decision.policy)
-    return decision, _object(decision)
+    return decision, _object(decision) or _object_unchecked(project, run, before, decision.policy)
 
 
 def _find_unknown(decision: Decision) -> tuple[Check, ...]:
@@ -148,6 +150,31 @@ def _object(decision: Decision) -> GateFailed | None:
     return None
 
 
+def _object_unchecked(project: Project, run: Run, before: Evaluation, policy: Policy) -> GateFailed | None:
+    """Return the objection to a drop in a measure of the baseline whose change no rule of the policy limits.
+
+    Otherwise a policy with floors alone would let the baseline follow every drop down to them.
+    """
+    limited = {rule.metric for rule in policy.rules if rule.limits_change and rule.where is None}
+    names = [name for name in before.scores.measures if name not in limited and _has_direction(name)]
+    if not names:
+        return None
+    rules = tuple(Rule(metric=name, non_inferior=True) for name in names)
+    candidate = evaluate_run(project, run, names)
+    drops = _find_drops(decide(candidate, before, replace(policy, rules=rules, must_pass=())))
+    problem = "the run is worse than the baseline in measures that no rule compares with it, and is not recorded"
+    return _refuse(problem, drops, _INCONCLUSIVE) if drops else None
+
+
+def _has_direction(name: str) -> bool:
+    """Return whether a measure has a better and a worse; Judged tells of the judgments, and not of the system."""
+    try:
+        measure = Measure.parse(name)
+    except MeasureError:  # of a package that is not installed here
+        return False
+    return measure.definition.higher_is_better is not None and measure.name != "Judged"
+
+
 def _find_drops(decision: Decision) -> list[Check]:
     """Return the checks that did not fail although the mean got worse by more than is tolerated."""
     return [
@@ -163,7 +190,7 @@ def _find_drops(decision: Decision) -> list[Check]:
 def _refuse(problem: str, checks: Sequence[Check], exit_code: int) -> GateFailed:
     named = "; ".join(f"{shorten(check.name)[1:-1]}: {check.reason}" for check in checks[:_NAMED])
     more = f"; and {len(checks) - _NAMED:,} more" if len(checks) > _NAMED else ""
-    objection = GateFailed(f"{problem}: {named}{more}; --force 'why' does it")
+    objection = GateFailed(f"{problem}: {named}{more}; --force 'why' records it all the same")
     objection.exit_code = exit_code
     return objection
 

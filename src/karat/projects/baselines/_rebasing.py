@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from karat.core import GateFailed, GoldenSet, InputError, Run, Scores, UsageError, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
 from karat.gate import VERSION, Baseline, describe_growth, list_queries, write_baseline
@@ -84,11 +86,13 @@ def rebase_baseline(
 def _object(evaluation: Evaluation) -> GateFailed | None:
     """Return the objection to a rebase that leaves too little of a baseline to be one."""
     revision = evaluation.revision
-    if revision is None or revision.common >= _LEAST_KEPT * revision.asked:
+    if revision is None or revision.common - len(revision.unscored) >= _LEAST_KEPT * revision.asked:
         return None
+    gone = [*revision.removed, *revision.unscored]
     objection = GateFailed(
-        f"{len(revision.removed):,} of the {revision.asked:,} questions of the baseline are no longer in the golden "
-        f"set, and would go: {list_queries(revision.removed)}; --force 'why' does it, --dry-run shows them"
+        f"{len(gone):,} of the {revision.asked:,} questions of the baseline are no longer in the golden set, or have "
+        f"no relevant document any more, and would go: {list_queries(gone)}; --dry-run shows them, and --force 'why' "
+        "drops them"
     )
     objection.exit_code = _INCONCLUSIVE
     return objection
@@ -178,7 +182,7 @@ def rebase_document(rebase: Rebase, golden: GoldenSet) -> BaselineRebase:
         name=after.name,
         golden=dict(after.provenance.golden),
         was=dict(before.provenance.golden),
-        queries=RebasedValue(before=len(before.queries), after=len(after.queries)),
+        queries=RebasedValue(before=_count_scored(before.scores), after=_count_scored(after.scores)),
         means={
             name: RebasedValue(before=_number(before.mean(name)), after=_number(after.mean(name)))
             for name in after.scores.measures
@@ -202,6 +206,11 @@ def rebase_document(rebase: Rebase, golden: GoldenSet) -> BaselineRebase:
         documents=revision.touched if revision else (),
         notes=tuple(describe_growth(after, "baseline")),
     )
+
+
+def _count_scored(scores: Scores) -> int:
+    """Return how many questions have a value of any measure."""
+    return int((~np.isnan(scores.values)).any(axis=1).sum())
 
 
 def _list_stale(after: Evaluation) -> dict[str, list[str]]:

@@ -1,6 +1,7 @@
 """The run files of a project: find, choose, list, describe and remove them."""
 
 from karat.projects.saved_runs._choice import ChosenRun, choose_run
+from karat.projects.saved_runs._configured import describe_outdated
 from karat.projects.saved_runs._files import RunFile, find_runs, name_file, newest_run, read_saved_run
 from karat.projects.saved_runs._listing import describe_saved_run, list_runs, prune_runs
 from karat.projects.saved_runs._names import describe_namesakes, find_run
@@ -10,6 +11,7 @@ __all__ = [
     "RunFile",
     "choose_run",
     "describe_namesakes",
+    "describe_outdated",
     "describe_saved_run",
     "find_run",
     "find_runs",

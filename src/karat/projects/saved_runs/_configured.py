@@ -10,6 +10,7 @@ from karat.core import KaratError, Run, shorten
 from karat.evaluation import system_changes
 from karat.projects._project import Project
 from karat.runs import describe_run
+from karat.systems import hash_code
 
 _NAMED = 4
 _UNCONFIGURED = ("source", "bm25s", "pystemmer")
@@ -28,6 +29,19 @@ def describe_difference(project: Project, run: Run) -> str:
     changes += [("sample", sample, configured)] if sample != configured else []
     named = [f"{key} is {_word(now)} (karat.toml: {_word(then)})" for key, now, then in changes[:_NAMED]]
     return "; ".join(named) + (f" and {len(changes) - _NAMED:,} more" if len(changes) > _NAMED else "")
+
+
+def describe_outdated(project: Project, run: Run) -> str:
+    """Return how the project's system differs from the one that made a run, in words; "" if it is not known to differ.
+
+    The code of the user's own system is read, and not imported.
+    """
+    path, source = project.config.eval.system, run.provenance.system.get("source")
+    difference = describe_difference(project, run)
+    if difference or not path or not source:
+        return difference
+    now = hash_code([path.partition(":")[0]])
+    return f"the code of {path} is another" if now and now != source else ""
 
 
 def _compare_systems(project: Project, name: str, system: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:

@@ -59,7 +59,8 @@ function changeFigure(column) {
   const { name, lower } = data.measures[column];
   const changes = data.queries.map(({ baseline, scores }) => [baseline[column], scores[column]])
     .filter(([was, now]) => known(was) && known(now)).map(([was, now]) => now - was);
-  return changes.length < 2 ? null : plotFigure("Gains and losses", null,
+  const moved = changes.some((change) => state(0, change, lower) !== "same");
+  return changes.length < 2 || !moved ? null : plotFigure("Gains and losses", null,
     fitted((width) => changePlot(changes, name, lower, width), 640),
     "A few deep losses and many shallow ones call for different cures.");
 }
@@ -84,7 +85,7 @@ function segmentTable(field, column, range) {
     const [was, now] = [one.baseline[column], one.means[column]];
     const every = one.all && one.all[column] !== now ? ` (all ${figure(one.all[column])})` : "";
     return { ...one, was, now, every, how: state(was, now, lower), change: known(was) && known(now) ? now - was : null };
-  }).sort((a, b) => (lower ? -1 : 1) * compareCells(a.change ?? a.now, b.change ?? b.now));
+  }).sort((a, b) => compareCells(a.change ?? a.now, b.change ?? b.now, lower ? -1 : 1));
   const value = (row) => {
     const tag = JSON.stringify([row.field, row.value]);
     return queries.tags.has(tag) ? button(bdi(row.value), () => showInTable({ segment: tag }), "link") : bdi(row.value);

@@ -19,10 +19,10 @@ function tableColumns(compared, open) {
   ];
 }
 
-/** The order of two cells; what is missing counts as the least. */
-function compareCells(a, b) {
-  if (!known(a) || !known(b)) return Number(known(a)) - Number(known(b));
-  return typeof a === "string" ? collator.compare(a, b) : a - b;
+/** The order of two cells, upwards or with the sign -1 downwards; what is missing comes last either way. */
+function compareCells(a, b, sign) {
+  if (!known(a) || !known(b)) return Number(known(b)) - Number(known(a));
+  return sign * (typeof a === "string" ? collator.compare(a, b) : a - b);
 }
 
 /** The rows of a measure. */
@@ -107,7 +107,7 @@ function queryTable(data, open) {
   function refresh() {
     const sign = view.down ? -1 : 1;
     view.order = view.rows.filter(filters.test())
-      .sort((a, b) => sign * compareCells(a[view.sort], b[view.sort]) || a.index - b.index);
+      .sort((a, b) => compareCells(a[view.sort], b[view.sort], sign) || a.index - b.index);
     view.page = 0;
     draw();
   }
