@@ -30,7 +30,7 @@ _FIELDS = ("id", "document", "content")
 
 
 class Match(NamedTuple):
-    """What a store found: its own id, if it has one, a score, higher for a better match, and the fields kept with it."""
+    """What a store found: its own id, if it has one, a score that is higher for a better match, and what it keeps."""
 
     id: str
     score: float
