@@ -166,8 +166,7 @@ def test_a_package_of_ones_own_adds_a_kind(tmp_path: Path, monkeypatch: pytest.M
     """An entry point names a module that registers it; what it raises is a failure of the system."""
     monkeypatch.setattr(ADAPTERS, "_values", dict(ADAPTERS._values))
     monkeypatch.setattr(ADAPTERS, "_folded", dict(ADAPTERS._folded))
-    register(Adapter(kind="echo", summary="an echo", settings=f"{__name__}:EchoSettings"))
-    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    register(Adapter(kind="echo", summary="an echo", settings=EchoSettings))
     assert documents_of(open_system({"kind": "echo", "answer": "pool"}, around(tmp_path)))["q1"] == ["pool"]
     with pytest.raises(SystemFailed, match="the system echo cannot be opened: OSError: no such host"):
         open_system({"kind": "echo", "answer": "broken"}, around(tmp_path))

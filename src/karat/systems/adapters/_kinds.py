@@ -31,15 +31,17 @@ class Adapter:
 
     kind: str
     summary: str
-    settings: str
-    """``package.module:Class`` of its settings."""
+    settings: str | type[Settings]
+    """The class of its settings, or ``package.module:Class``, which is imported when a table names the kind."""
     extra: str = ""
     """The extra of karat that installs what it needs; empty if it needs nothing else."""
     packages: tuple[str, ...] = ()
     """The distributions of that extra which decide what is found."""
 
     def load_settings(self) -> type[Settings]:
-        """Import the class of the settings."""
+        """Return the class of the settings."""
+        if not isinstance(self.settings, str):
+            return self.settings
         module, _, name = self.settings.partition(":")
         settings: type[Settings] = getattr(import_module(module), name)
         return settings
