@@ -356,6 +356,23 @@ def mistakes(folder: Path) -> dict[str, Any]:
 
 
 @check
+def unreachable(folder: Path) -> dict[str, Any]:
+    """Servers that are not there, with a key in the environment."""
+    os.environ["STORE_KEY"] = "sk-7Hq2mZ0xW9"
+    os.environ["NO_DATABASE"] = "postgresql://me:sk-7Hq2mZ0xW9@127.0.0.1:9/karat"
+    server = {"url": "http://127.0.0.1:9", "key_variable": "STORE_KEY", "collection": "docs"}
+    tables: dict[str, dict[str, Any]] = {
+        "qdrant": server,
+        "chroma": server,
+        "pgvector": {"url_variable": "NO_DATABASE", "collection": "docs", "document": "source"},
+    }
+    return {
+        kind: mistake(lambda kind=kind: make_run(SMALL, open_system({"kind": kind, **tables[kind]}, around(folder))))
+        for kind in tables
+    }
+
+
+@check
 def mcp_shapes(folder: Path) -> dict[str, Any]:
     """Answers as a list, as texts of JSON, and as an error, by a server in this process."""
     from mcp.server.mcpserver import MCPServer

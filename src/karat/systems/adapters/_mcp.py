@@ -51,9 +51,9 @@ class McpSettings:
         started = mcp.StdioServerParameters(
             command=self.command[0], args=self.command[1:], env=values, cwd=around.folder
         )
-        # What the server logs is neither a result nor free of secrets.
-        log = open(os.devnull, "w")  # noqa: PTH123, SIM115 (open as long as the server runs)
-        server = mcp.stdio_client(started, errlog=log)
+        from asyncio.subprocess import DEVNULL  # what the server logs is neither a result nor free of secrets
+
+        server = mcp.stdio_client(started, errlog=DEVNULL)
         return McpTool(server, self, secrets=collect_secrets("", values))
 
 

@@ -12,7 +12,7 @@ from karat.core import InputError, UsageError
 from karat.net import Endpoint, collect_secrets, read_variable, require_package
 from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
 
-_TIMEOUT = 60.0  # seconds to connect: Milvus Lite starts a server, which takes its time on a busy machine
+_TIMEOUT = 60.0  # seconds: Milvus Lite starts a server, which takes its time on a busy machine
 
 
 class Milvus(Store):
@@ -78,7 +78,7 @@ class MilvusSettings(StoreSettings):
             where = Endpoint(url=self.url).name
             token = read_variable(self.key_variable, where) if self.key_variable else ""
             secrets = collect_secrets(self.url, {"token": token})
-            opened = client(uri=self.url, token=token, timeout=_TIMEOUT)
+            opened = client(uri=self.url, token=token)
             store = Milvus(opened, vector=self.vector, **self.options(around, where, secrets=secrets))
             return store.closing(opened.close)
         path = around.folder / self.path
