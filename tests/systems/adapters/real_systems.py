@@ -30,7 +30,9 @@ from karat.runs import Settings, make_run
 from karat.systems import Pipeline, Stages
 from karat.systems.adapters import (
     Chroma,
+    Haystack,
     LanceDb,
+    LangChain,
     McpSettings,
     McpTool,
     Milvus,
@@ -404,6 +406,58 @@ def mcp_shapes(folder: Path) -> dict[str, Any]:
         except (KaratError, AssertionError) as error:
             results[tool] = str(error)
     return results
+
+
+@check
+def own_ways(_: Path) -> dict[str, Any]:
+    """A vector store of LangChain is asked for k, Haystack gets karat's vectors, and Chroma makes its own."""
+    import chromadb
+    from haystack import Document
+    from haystack.components.retrievers import InMemoryEmbeddingRetriever
+    from haystack.document_stores.in_memory import InMemoryDocumentStore
+    from langchain_core.documents import Document as Text
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.vectorstores import InMemoryVectorStore
+
+    class OfLangChain(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return Hashed()(texts).tolist()
+
+        def embed_query(self, text: str) -> list[float]:
+            return Hashed()([text])[0].tolist()
+
+    class OfChroma(chromadb.EmbeddingFunction):
+        def __init__(self) -> None: ...
+
+        def __call__(self, input: list[str]) -> Any:
+            return list(Hashed()(input))
+
+    names, texts = [d.id for d in SMALL.documents], [d.text for d in SMALL.documents]
+    vectors = Hashed()(texts)
+    texts_of_langchain = InMemoryVectorStore(OfLangChain())
+    texts_of_langchain.add_documents([Text(text, id=name) for name, text in zip(names, texts, strict=True)])
+    store = InMemoryDocumentStore(embedding_similarity_function="cosine")
+    rows = zip(names, texts, vectors.tolist(), strict=True)
+    store.write_documents([Document(content=t, meta={"source": n}, embedding=v) for n, t, v in rows])
+    client = chromadb.EphemeralClient()
+    cosine = {"hnsw": {"space": "cosine"}}
+    collection = client.create_collection("own", embedding_function=OfChroma(), configuration=cosine)
+    collection.add(ids=names, documents=texts)
+    systems = {
+        "langchain": LangChain(texts_of_langchain.as_retriever()),
+        "haystack": Haystack(InMemoryEmbeddingRetriever(store), embedder=Hashed(), document="source"),
+        "chroma": Chroma(client, collection="own", own_embedder=OfChroma()),
+    }
+    order = np.argsort(-(Hashed()([query.text for query in SMALL.queries]) @ vectors.T), axis=1, kind="stable")
+    expected = {q.id: [names[n] for n in row[:6]] for q, row in zip(SMALL.queries, order, strict=True)}
+    return {"expected": expected, **{name: answers(system, SMALL, k=6) for name, system in systems.items()}}
+
+
+@check
+def new_words(folder: Path) -> dict[str, Any]:
+    """Let karat fill an index of tantivy with whole documents, as the page's index has them."""
+    whole = Surroundings(folder=folder, golden=SMALL, stages=Stages(chunk="whole"))
+    return answers(open_system({"kind": "tantivy", "ingest": True}, whole), SMALL)
 
 
 @check

@@ -118,6 +118,12 @@ def test_searching_by_words_finds_documents_with_these_words(printed: dict[str, 
     assert answered >= 2
 
 
+def test_an_index_that_karat_fills_finds_the_same_as_one_made_by_hand(printed: dict[str, Any]) -> None:
+    """tantivy gives the same documents the same scores."""
+    for query, hits in printed["page"]["tantivy"].items():
+        assert dict(printed["new_words"][query]) == pytest.approx(dict(hits)), query
+
+
 def test_a_retriever_of_langchain_is_asked_as_the_page_says(printed: dict[str, Any]) -> None:
     """The file of the page has one document."""
     assert {tuple(hit[0] for hit in hits) for hits in printed["page"]["langchain"].values()} == {("pool",)}
@@ -129,6 +135,13 @@ def test_a_node_of_llama_index_belongs_to_its_document(printed: dict[str, Any]) 
     for hits in printed["page"]["llama-index"].values():
         assert len(hits) == 7
         assert {document for document, _ in hits} <= documents
+
+
+@pytest.mark.parametrize("kind", ["langchain", "haystack", "chroma"])
+def test_a_retriever_gets_what_it_takes(printed: dict[str, Any], kind: str) -> None:
+    """LangChain's is asked for k hits, Haystack's gets the vector of the question, and Chroma's embeds it itself."""
+    answers = {query: [hit[0] for hit in hits] for query, hits in printed["own_ways"][kind].items()}
+    assert answers == printed["own_ways"]["expected"]
 
 
 def test_a_tool_of_an_mcp_server_is_asked_over_its_pipes(printed: dict[str, Any]) -> None:

@@ -19,16 +19,18 @@ class Chroma(Store):
     package = "chromadb"
 
     def __init__(
-        self, client: Any, *, own_embedder: bool = False, search_width: int = 0, **options: Unpack[StoreOptions]
+        self, client: Any, *, own_embedder: Any = False, search_width: int = 0, **options: Unpack[StoreOptions]
     ) -> None:
         """With ``own_embedder`` the collection embeds the questions itself, with the function it was made with.
 
+        It is True, or that function, if Chroma cannot make it anew by itself.
         ``search_width`` is that of the graph of a new collection (HNSW's ef): the more, the nearer to exact search.
         """
-        super().__init__(embeds=not own_embedder, **options)
-        if own_embedder and self.ingest:
+        super().__init__(embeds=own_embedder is False, **options)
+        if self.ingest and own_embedder is not False:
             raise UsageError("the system chroma ingests what karat embeds; remove own_embedder, or name a collection")
         self._client, self._collection, self._search_width = client, None, search_width
+        self._function = {} if isinstance(own_embedder, bool) else {"embedding_function": own_embedder}
 
     def describe(self) -> dict[str, Any]:
         """Return everything known here that decides what is found."""
@@ -57,7 +59,7 @@ class Chroma(Store):
 
     def _open(self) -> Any:
         if self._collection is None:
-            self._collection = self._client.get_collection(self.collection)
+            self._collection = self._client.get_collection(self.collection, **self._function)
         return self._collection
 
 
