@@ -70,7 +70,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     if chosen.newest:
         importable(project.config.folder)
         result = _note_outdated(result, candidate)
-    document = report_document(result, file=chosen.path.name)
+    document = report_document(result, file=chosen.path.name, brief=not options["as_json"])
     code = deliver(document, lambda: emit_decision(document, chosen.path, as_json=options["as_json"]))
     context.exit(code)
 

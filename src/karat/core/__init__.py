@@ -10,7 +10,7 @@ from karat.core._registry import Registry
 from karat.core._version import __version__
 
 if TYPE_CHECKING:
-    from karat.core._drafts import make_hit, make_judgment
+    from karat.core._drafts import make_hits, make_judgment
     from karat.core._golden import (
         GRADES,
         NORMALISER,
@@ -72,7 +72,7 @@ __all__ = [
     "did_you_mean",
     "document_of",
     "format_ms",
-    "make_hit",
+    "make_hits",
     "make_judgment",
     "shorten",
     "shorten_digest",
@@ -101,7 +101,7 @@ _HOME = {
         "_golden",
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
-    **dict.fromkeys(("make_hit", "make_judgment"), "_drafts"),
+    **dict.fromkeys(("make_hits", "make_judgment"), "_drafts"),
     **dict.fromkeys(("Origin", "Provenance", "Run", "Trace"), "_run"),
 }
 

@@ -6,10 +6,11 @@ with the same slots is filled, and then becomes the value.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from karat.core._golden import Judgment, Source, Target
-from karat.core._hit import Hit, document_of
+from karat.core._hit import Hit
 
 _EMPTY: dict[str, Any] = {}
 """The channels and stages of all hits that have none; nobody changes those of a value."""
@@ -46,19 +47,21 @@ def make_judgment(
     return judgment
 
 
-def make_hit(id: str, score: float, document: str = "") -> Hit:
-    """Return ``Hit(id, score, document)``, in a fifth of the time.
+def make_hits(ids: Iterable[str], scores: Iterable[float], documents: Iterable[str]) -> tuple[Hit, ...]:
+    """Return ``Hit(id, score, document)`` for each hit of a list, in a fifth of the time.
 
-    >>> make_hit("wifi:chunk:3", 0.8) == Hit("wifi:chunk:3", 0.8), make_hit("17", 0.8, "wifi").document
-    (True, 'wifi')
+    >>> make_hits(["wifi:chunk:3"], [0.8], ["wifi"]) == (Hit("wifi:chunk:3", 0.8),)
+    True
     """
-    draft: Any = _HitDraft()
-    draft.id = id
-    draft.score = score
-    draft.document = document or document_of(id)
-    draft.span = None
-    draft.section = draft.block = draft.type = draft.content = draft.source_hash = draft.tenant = draft.locator = ""
-    draft.channels = draft.stages = _EMPTY
-    draft.__class__ = Hit
-    hit: Hit = draft
-    return hit
+    hits: list[Hit] = []
+    for id_, score, document in zip(ids, scores, documents, strict=True):
+        draft: Any = _HitDraft()
+        draft.id = id_
+        draft.score = score
+        draft.document = document
+        draft.span = None
+        draft.section = draft.block = draft.type = draft.content = draft.source_hash = draft.tenant = draft.locator = ""
+        draft.channels = draft.stages = _EMPTY
+        draft.__class__ = Hit
+        hits.append(draft)
+    return tuple(hits)

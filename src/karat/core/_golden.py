@@ -224,6 +224,11 @@ class GoldenSet:
             grades.setdefault(query, {})[target] = grade
         return grades
 
+    @property
+    def repeats_pairs(self) -> bool:
+        """Whether a query and a target were judged together more than once."""
+        return self._unique_grades is None
+
     @cached_property
     def _unique_grades(self) -> dict[str, dict[Target, int]] | None:
         """The grades by query and target; None if a pair was judged twice."""

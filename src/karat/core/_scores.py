@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -116,11 +117,11 @@ class Scores:
 
     def sum(self, measure: str | Measure) -> float:
         """Return the sum of a measure over the queries that have a value."""
-        return math.fsum(self._present(measure))
+        return math.fsum(self.present(measure)[1].tolist())
 
     def count(self, measure: str | Measure) -> int:
         """Return the number of queries that have a value."""
-        return len(self._present(measure))
+        return int((self.codes[:, self._column(measure)] == 0).sum())
 
     def missing(self, measure: str | Measure) -> dict[str, int]:
         """Return the number of queries without a value, by reason."""
@@ -162,15 +163,41 @@ class Scores:
         >>> karat.score({"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": {"a": 2.0}}, ["R@5"]).column("R@5")
         {'q1': 1.0}
         """
+        names, values = self.present(measure, queries)
+        return dict(zip(names, values.tolist(), strict=True))
+
+    def present(self, measure: str | Measure, queries: Iterable[str] | None = None) -> tuple[tuple[str, ...], Floats]:
+        """Return the queries that have a value of a measure, and these values, as :meth:`column` does.
+
+        >>> names, values = Scores.from_columns("mine", {"RR@10": {"q1": 1.0}}, queries=["q1", "q2"]).present("RR@10")
+        >>> names, values.tolist()
+        (('q1',), [1.0])
+        """
         j = self._column(measure)
-        names, values, codes = self.queries, self.values[:, j], self.codes[:, j]
+        names, values, has_value = self.queries, self.values[:, j], self.codes[:, j] == 0
         if queries is not None:
-            names = tuple(query for query in queries if query in self.rows)
-            rows = np.fromiter((self.rows[query] for query in names), np.int64, len(names))
-            values, codes = values[rows], codes[rows]
-        return {
-            query: value for query, value, code in zip(names, values.tolist(), codes.tolist(), strict=True) if not code
-        }
+            names = tuple(dict.fromkeys(query for query in queries if query in self.rows))
+            rows = self.find_rows(names)
+            values, has_value = values[rows], has_value[rows]
+        if has_value.all():
+            return names, values
+        return tuple(compress(names, has_value.tolist())), values[has_value]
+
+    def find_rows(self, queries: Iterable[str]) -> NDArray[np.int64]:
+        """Return the rows of those of some queries that the table has."""
+        return np.array([self.rows[query] for query in queries if query in self.rows], np.int64)
+
+    def look_up(self, measure: str | Measure, queries: Sequence[str]) -> Floats:
+        """Return the value of a measure for each of some queries; NaN where it is missing.
+
+        >>> Scores.from_columns("mine", {"RR@10": {"q1": 1.0}}).look_up("RR@10", ["q2", "q1"]).tolist()
+        [nan, 1.0]
+        """
+        values = self.values[:, self._column(measure)]
+        if queries == self.queries:
+            return values
+        rows = np.fromiter((self.rows.get(query, -1) for query in queries), np.int64, len(queries))
+        return np.append(values, math.nan)[rows]  # the last is for a query that the table does not have
 
     def only(self, measures: Iterable[str]) -> Scores:
         """Return the scores of some of the measures, in the given order."""
@@ -221,12 +248,7 @@ class Scores:
             yield [None if code else value for value, code in zip(row, codes, strict=True)]
 
     def _mean(self, name: str) -> float:
-        return average(self._present(name), self.aggregates.get(name, "mean"))
-
-    def _present(self, name: str | Measure) -> Floats:
-        j = self._column(name)
-        present: Floats = self.values[self.codes[:, j] == 0, j]
-        return present
+        return average(self.present(name)[1], self.aggregates.get(name, "mean"))
 
     def _column(self, measure: str | Measure) -> int:
         name = str(measure)
@@ -265,10 +287,10 @@ def average(values: Iterable[float], aggregate: str = "mean") -> float:
     >>> average([0.5, 0.5, 0.25, 1.0]), round(average([0.25, 1.0], "geometric"), 12)
     (0.5625, 0.5)
     """
-    numbers = np.fromiter(values, np.float64)
+    numbers = np.asarray(values if isinstance(values, np.ndarray) else list(values), np.float64)
     if not len(numbers):
         return math.nan
     if aggregate == "geometric":
-        return math.exp(math.fsum(np.log(np.maximum(numbers, LOWEST_FOR_GEOMETRIC_MEAN))) / len(numbers))
+        return math.exp(math.fsum(np.log(np.maximum(numbers, LOWEST_FOR_GEOMETRIC_MEAN)).tolist()) / len(numbers))
     # fsum rounds once, so the mean does not depend on the order of the queries.
-    return math.fsum(numbers) / len(numbers)
+    return math.fsum(numbers.tolist()) / len(numbers)

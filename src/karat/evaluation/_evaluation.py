@@ -123,7 +123,9 @@ class Evaluation:
         """
         if queries is None:
             return self.means.get(measure, math.nan)
-        return average(self.values(measure, queries).values(), self.scores.aggregates.get(measure, "mean"))
+        if measure not in self.scores.columns:
+            return math.nan
+        return average(self.scores.present(measure, queries)[1], self.scores.aggregates.get(measure, "mean"))
 
     @property
     def coverage(self) -> float:

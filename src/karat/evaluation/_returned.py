@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import pairwise
+from operator import ge
 
 from karat.core import GoldenSet, Hit, Ids, Trace, document_of, shorten
 from karat.runs import Parts
@@ -47,7 +47,8 @@ def _resolve(hit: Hit, query: str, parts: Parts, ids: Ids) -> Hit:
 
 def is_sorted(hits: Iterable[Hit]) -> bool:
     """Return whether no hit has a higher score than the one before it."""
-    return all(hit.score >= following.score for hit, following in pairwise(hits))
+    scores = [hit.score for hit in hits]
+    return all(map(ge, scores, scores[1:]))
 
 
 def describe_order(traces: Iterable[Trace]) -> list[str]:

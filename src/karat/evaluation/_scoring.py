@@ -237,7 +237,7 @@ def _keep_order(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
 def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
     """Return the documents of each query in its original wording and first repeat, each at its best rank."""
     return {
-        trace.query: tuple(dict.fromkeys(hit.document for hit in trace.hits))
+        trace.query: tuple(dict.fromkeys([hit.document for hit in trace.hits]))
         for trace in traces
         if not trace.paraphrase and not trace.repeat
     }

@@ -122,9 +122,8 @@ def _gains_by_query(decision: Decision, measure: str, queries: Sequence[str] | N
     """Return how much better each query became, on the scale on which the measure is tested."""
     assert decision.baseline is not None
     pairs = pair_scores(decision.candidate, decision.baseline, measure, queries)
-    before, after = np.array(list(pairs.values()), float).reshape(-1, 2).T
-    gains = PairedScores(before, after, lower_is_better(measure), scale_of(measure)).differences()
-    return dict(zip(pairs, gains.tolist(), strict=True))
+    gains = PairedScores(pairs.before, pairs.after, lower_is_better(measure), scale_of(measure)).differences()
+    return dict(zip(pairs.queries, gains.tolist(), strict=True))
 
 
 def decide_variants(
@@ -158,7 +157,7 @@ def _correct_variants(claims: Sequence[tuple[float, Mapping[str, float]]], flips
     corrected = [p for p, _ in claims]
     tested = [i for i, (p, _) in enumerate(claims) if 0 < p < 1]
     if len(tested) > 1:
-        table = align_changes([claims[i][1] for i in tested])
+        table = align_changes([(tuple(claims[i][1]), np.array(list(claims[i][1].values()))) for i in tested])
         rng = np.random.default_rng(seed)
         joint = westfall_young(table, rng=rng, resamples=flips, alternative="greater").adjusted.tolist()
         for i, adjusted in zip(tested, joint, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ _READABLE = (1, 2, 3)
 _SAME = 1e-6
 _LARGEST = 1e15  # no measure and no clock goes higher, and squares of it are still finite
 _KEYS = frozenset(QUESTION)
-_NOT_MEASURES = (*QUESTION, "segments", "hits", "missing")
+_NOT_MEASURES = frozenset((*QUESTION, "segments", "hits", "missing"))
 
 
 def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
@@ -74,8 +74,11 @@ def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
             **{name: _field(record, name) for name in ("golden", "system", "settings", "versions")},
             origin=Origin.from_dict(record.get("origin")),
         )
-        repeats = _read_repeats(rows)
-        scores = _read_scores(provenance.name, rows, repeats, _field(record, "definitions"))
+        definitions, repeats = _field(record, "definitions"), _Repeats()
+        scores = _read_plain_scores(provenance.name, rows, definitions)
+        if scores is None:
+            repeats = _read_repeats(rows)
+            scores = _read_scores(provenance.name, rows, repeats, definitions)
         evaluation = Evaluation(
             provenance=provenance,
             scores=scores,
@@ -114,8 +117,10 @@ def _read_question(row: Mapping[str, Any]) -> Question:
 
 def _read_segments(rows: Mapping[str, Mapping[str, Any]]) -> dict[Segment, list[str]]:
     fields = {query: _typed(row.get("segments", {}), Mapping, "segments") for query, row in rows.items()}
+    known: set[tuple[str, ...]] = set()  # few are different, and each is checked once
     for values in (values for table in fields.values() for values in table.values()):
-        _ids(values)
+        if type(values) is not list or set(map(type, values)) != {str} or tuple(values) not in known:
+            known.add(_ids(values))
     return queries_by_segment(fields)
 
 
@@ -126,8 +131,35 @@ def _read_times(times: Any) -> tuple[int, int]:
     return numbers[0], numbers[1]
 
 
-_Repeats = Mapping[str, Mapping[str, tuple[float, ...]]]
+_Repeats = dict[str, dict[str, tuple[float, ...]]]
 """By measure and query: a value for each repeat, NaN where it is missing."""
+
+
+def _read_plain_scores(
+    name: str, rows: Mapping[str, Mapping[str, Any]], definitions: Mapping[str, str]
+) -> Scores | None:
+    """Return the scores if every query has one value of every measure, as in most baselines, or None."""
+    measures = [key for key in next(iter(rows.values()), {}) if key not in _NOT_MEASURES]
+    columns = []
+    if any("missing" in row or len(row.keys() - _NOT_MEASURES) > len(measures) for row in rows.values()):
+        return None
+    for measure in measures:
+        cells: list[Any] = [row.get(measure) for row in rows.values()]
+        if set(map(type, cells)) != {list} or set(map(len, cells)) != {1}:
+            return None
+        column = [value for (value,) in cells]
+        if set(map(type, column)) != {float} or not -_LARGEST <= min(column) <= max(column) <= _LARGEST:
+            return None
+        columns.append(column)
+    return Scores(
+        name=name,
+        queries=tuple(rows),
+        measures=tuple(measures),
+        values=np.array(columns, np.float64).reshape(len(measures), len(rows)).T.copy(),
+        codes=np.zeros((len(rows), len(measures)), np.uint8),
+        definitions=definitions,
+        aggregates=_find_aggregates(measures),
+    )
 
 
 def _read_repeats(rows: Mapping[str, Mapping[str, Any]]) -> _Repeats:
@@ -148,14 +180,13 @@ def _read_scores(
         for query, row in rows.items()
         for measure, reason in _typed(row.get("missing", {}), Mapping, "missing").items()
     }
-    aggregates = {measure: _aggregate(measure) for measure in repeats}
     return Scores.from_columns(
         name,
         {measure: {query: _mean(values) for query, values in column.items()} for measure, column in repeats.items()},
         queries=rows,
         reasons=reasons,
         definitions=definitions,
-        aggregates={measure: aggregate for measure, aggregate in aggregates.items() if aggregate != "mean"},
+        aggregates=_find_aggregates(repeats),
     )
 
 
@@ -174,6 +205,11 @@ def _repeat_tables(scores: Scores, repeats: _Repeats) -> tuple[Scores, ...]:
         )
         for i in range(count if count > 1 else 0)
     )
+
+
+def _find_aggregates(measures: Iterable[str]) -> dict[str, str]:
+    """Return how measures are averaged where it is not by their mean."""
+    return {measure: aggregate for measure in measures if (aggregate := _aggregate(measure)) != "mean"}
 
 
 def _aggregate(measure: str) -> str:

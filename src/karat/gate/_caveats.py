@@ -190,11 +190,8 @@ def _select_queries(rule: Rule, decision: Decision) -> Sequence[str] | None:
 def _measure_spread(rule: Rule, decision: Decision) -> tuple[int, float]:
     """Return the number of queries, and the standard deviation of their differences, or 0 if it is unknown."""
     queries = _select_queries(rule, decision)
-    values = decision.candidate.values(rule.metric, queries)
     if decision.baseline is None or not decision.baseline.has_queries:
-        return len(values), 0.0
-    changes = [
-        after - before
-        for before, after in pair_scores(decision.candidate, decision.baseline, rule.metric, queries).values()
-    ]
+        return len(decision.candidate.values(rule.metric, queries)), 0.0
+    pairs = pair_scores(decision.candidate, decision.baseline, rule.metric, queries)
+    changes = (pairs.after - pairs.before).tolist()
     return len(changes), stdev(changes) if len(changes) > 1 else 0.0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from karat.core import Measure, UsageError, average, did_you_mean, shorten
+from karat.core import Floats, Measure, UsageError, average, did_you_mean, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
 from karat.stats import (
     PairedScores,
@@ -35,9 +35,12 @@ Correction = Literal["westfall-young", "holm", "bonferroni", "bh", "none"]
 """How p-values are corrected for the number of tests: from the same sign flips of all of them (Westfall and Young), or
 from the p-values alone. ``bh`` is the procedure of Benjamini and Hochberg."""
 
+Changes = tuple[Sequence[str], Floats]
+"""Queries, and by how much each of them changed."""
+
 _FLIPS_PER_TEST = 100
 """Sign flips for each test where p-values alone are corrected: with fewer, no corrected p could be below 0.05."""
-_CORRECTIONS: Mapping[str, Callable[[ArrayLike], NDArray[np.float64]]] = {
+_CORRECTIONS: Mapping[str, Callable[[ArrayLike], Floats]] = {
     "holm": holm,
     "bonferroni": bonferroni,
     "bh": benjamini_hochberg,
@@ -99,6 +102,24 @@ class Comparison:
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in fields.items()
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pairs:
+    """The values of one measure in two runs, query by query."""
+
+    queries: tuple[str, ...]
+    before: Floats
+    """The values of the baseline."""
+    after: Floats
+    """The values of the candidate."""
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __iter__(self) -> Iterator[tuple[str, float, float]]:
+        """Yield each query with its value in the baseline and in the candidate."""
+        return zip(self.queries, self.before.tolist(), self.after.tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +196,8 @@ def compare_all(
         for (baseline, candidate), segment, measure in family:
             queries = None if segment is None else (segments or {})[segment]
             runs = evaluations[candidate], evaluations[baseline]
-            pairs = pair_scores(*runs, measure, queries) if runs[0].has_queries and runs[1].has_queries else {}
-            rows.append(_change_by_query(measure, pairs))
+            pairs = pair_scores(*runs, measure, queries)
+            rows.append((pairs.queries, _measure_changes(measure, pairs)))
             tests.append(_compare_measure(*runs, measure, segment, pairs, seed, flips))
             if progress:
                 progress(len(comparisons) + len(tests), len(whole) + len(by_segment))
@@ -209,7 +230,7 @@ def _count_flips(tests: int) -> int:
 
 
 def _correct(
-    comparisons: Sequence[Comparison], rows: Sequence[Mapping[str, float]], correction: Correction, seed: int
+    comparisons: Sequence[Comparison], rows: Sequence[Changes], correction: Correction, seed: int
 ) -> list[Comparison]:
     """Return the comparisons with corrected p-values. Comparisons without a p-value do not count as tests."""
     tested = [i for i, comparison in enumerate(comparisons) if comparison.p is not None]
@@ -226,32 +247,38 @@ def _correct(
     return [replace(comparison, p_corrected=by_index.get(i)) for i, comparison in enumerate(comparisons)]
 
 
-def align_changes(rows: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
+def align_changes(rows: Sequence[Changes]) -> Floats:
     """Return the changes of several measures over the same queries, a row for each; NaN where a query has none.
 
-    >>> align_changes([{"q1": 0.5, "q2": 0.0}, {"q2": 1.0}]).tolist()
+    >>> align_changes([(("q1", "q2"), np.array([0.5, 0.0])), (("q2",), np.array([1.0]))]).tolist()
     [[0.5, 0.0], [nan, 1.0]]
     """
-    places = {query: i for i, query in enumerate(dict.fromkeys(query for row in rows for query in row))}
+    if all(queries == rows[0][0] for queries, _ in rows):
+        return np.array([changes for _, changes in rows])
+    places = {query: i for i, query in enumerate(dict.fromkeys(query for queries, _ in rows for query in queries))}
     table = np.full((len(rows), len(places)), math.nan)
-    for values, row in zip(table, rows, strict=True):
-        values[[places[query] for query in row]] = list(row.values())
+    for values, (queries, changes) in zip(table, rows, strict=True):
+        values[[places[query] for query in queries]] = changes
     return table
 
 
-def _change_by_query(measure: str, pairs: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+def _measure_changes(measure: str, pairs: Pairs) -> Floats:
     """Return how much each query rose, on the scale on which the measure is tested."""
-    before, after = np.array(list(pairs.values()), float).reshape(-1, 2).T
-    changes = PairedScores(before, after, scale=scale_of(measure)).differences()
-    return dict(zip(pairs, changes.tolist(), strict=True))
+    return PairedScores(pairs.before, pairs.after, scale=scale_of(measure)).differences()
 
 
 def pair_scores(
     candidate: Evaluation, baseline: Evaluation, measure: str, queries: Sequence[str] | None = None
-) -> dict[str, tuple[float, float]]:
-    """Return (baseline, candidate) for each query that has a value in both, in the order of the baseline."""
-    now, then = candidate.values(measure, queries), baseline.values(measure, queries)
-    return {query: (value, now[query]) for query, value in then.items() if query in now}
+) -> Pairs:
+    """Return the values of each query that has one in both runs, in the order of the baseline."""
+    if measure not in candidate.scores.columns or measure not in baseline.scores.columns:
+        return Pairs(queries=(), before=np.zeros(0), after=np.zeros(0))
+    names, before = baseline.scores.present(measure, queries)
+    after = candidate.scores.look_up(measure, names)
+    in_both = ~np.isnan(after)
+    if in_both.all():
+        return Pairs(queries=names, before=before, after=after)
+    return Pairs(queries=tuple(compress(names, in_both.tolist())), before=before[in_both], after=after[in_both])
 
 
 def shared_queries(
@@ -269,15 +296,14 @@ def shared_queries(
 
 def _compare_measure(
     candidate: Evaluation, baseline: Evaluation, measure: str, segment: Segment | None,
-    pairs: Mapping[str, tuple[float, float]], seed: int, flips: int,
+    pairs: Pairs, seed: int, flips: int,
 ) -> Comparison:  # fmt: skip
     if not (candidate.has_queries and baseline.has_queries):
         return _compare_means(candidate, baseline, measure, segment)
-    scores = np.array(list(pairs.values()), float).reshape(-1, 2)
-    rise = scores[:, 1] - scores[:, 0]
+    rise = pairs.after - pairs.before
     counts = win_tie_loss(-rise if lower_is_better(measure) else rise)
     scale = scale_of(measure)
-    before, after = (average(column, scale) for column in scores.T)
+    before, after = average(pairs.before, scale), average(pairs.after, scale)
     comparison = Comparison(
         measure=measure, segment=segment, n=len(rise), baseline=before, candidate=after,
         difference=after - before if scale == "geometric" else average(rise, scale),
@@ -285,7 +311,7 @@ def _compare_measure(
     )  # fmt: skip
     if len(rise) < 2:
         return comparison
-    change = np.array(list(_change_by_query(measure, pairs).values())) if scale == "geometric" else rise
+    change = _measure_changes(measure, pairs) if scale == "geometric" else rise
     rng = make_generator(seed, measure, segment)
     interval = bootstrap(change, rng=rng, resamples=RESAMPLES, level=LEVEL, method="bca")
     ends = interval.low, interval.high

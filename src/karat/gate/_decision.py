@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import compress
 
 import numpy as np
 
 from karat.core import InputError, shorten
 from karat.evaluation import Evaluation, require_comparable
 from karat.gate._check import Check
-from karat.gate._comparison import make_generator, pair_scores, scale_of
+from karat.gate._comparison import Pairs, align_changes, make_generator, pair_scores, scale_of
 from karat.gate._limits import check_limits, check_number, defer, fail_missing, read_number, select_queries
 from karat.gate._operations import KINDS, count_failures, find_lost, inspect_operations
 from karat.gate._overlap import inspect_overlap
@@ -21,8 +22,6 @@ from karat.stats import decide as test_drops
 
 WORST = (Outcome.ERROR, Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
 """The outcomes, the worst first. An error comes before a failure: what failed to run cannot be judged."""
-_Pairs = dict[str, tuple[float, float]]
-"""The scores of each query in the baseline and in the candidate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +98,7 @@ def _count_compared(check: Check, candidate: Evaluation, baseline: Evaluation | 
     if baseline is None or check.difference is None or check.metric not in candidate.scores.measures:
         return check
     queries = None if check.where is None else candidate.segments[check.where]
-    total = len(candidate.values(check.metric, queries))
+    total = len(candidate.scores.present(check.metric, queries)[0])
     compared = len(pair_scores(candidate, baseline, check.metric, queries)) if check.n is None else check.n
     return replace(check, n=compared, total=total) if 0 < compared < total else check
 
@@ -116,19 +115,19 @@ def _check_empty(candidate: Evaluation) -> Iterator[Check]:
 def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, seed: int) -> list[Check]:
     """Run the tests of all rules together, because they are corrected for each other."""
     checks: list[Check] = []
-    tested: list[tuple[Rule, _Pairs, str]] = []
+    tested: list[tuple[Rule, Pairs, str]] = []
     for rule in policy.rules:
         kind = "non_inferior" if rule.non_inferior else "significant_drop"
         if not (rule.non_inferior or rule.significant_drop):
             continue
         queries = select_queries(rule, candidate.segments)
         now = read_number(candidate, rule, queries)
-        pairs = _pair_queries(candidate, baseline, rule, queries) if baseline is not None else {}
+        pairs = None if baseline is None else _pair_queries(candidate, baseline, rule, queries)
         if math.isnan(now):
             checks.append(fail_missing(rule, kind, None))
-        elif baseline is None:
+        elif baseline is None or pairs is None:
             checks.append(defer(rule, kind, now, None))
-        elif not pairs:
+        elif not len(pairs):
             reason = (
                 "the baseline has no scores of single queries"
                 if not baseline.has_queries
@@ -136,7 +135,8 @@ def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Polic
             )
             checks.append(fail_missing(rule, kind, None, f"{reason}: record it again", now))
         else:
-            tested.append((rule, pairs, _note_lost(len(baseline.values(rule.metric, queries)) - len(pairs))))
+            scored = len(baseline.scores.present(rule.metric, queries)[0])
+            tested.append((rule, pairs, _note_lost(scored - len(pairs))))
     lost = frozenset() if baseline is None else find_lost(candidate, baseline)
     scores = _align_pairs([(rule, pairs) for rule, pairs, _ in tested], lost)
     verdicts = test_drops(scores, rng=make_generator(seed, "gate"), rule=policy.drop)
@@ -145,36 +145,36 @@ def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Polic
     return checks
 
 
-def _align_pairs(tested: Sequence[tuple[Rule, _Pairs]], lost: frozenset[str]) -> list[PairedScores]:
+def _align_pairs(tested: Sequence[tuple[Rule, Pairs]], lost: frozenset[str]) -> list[PairedScores]:
     """Return the scores of all rules over the same queries, with NaN where a rule has none, and which were lost."""
-    places = {query: i for i, query in enumerate(dict.fromkeys(query for _, pairs in tested for query in pairs))}
-    gone = np.array([query in lost for query in places], bool)
-    scores = []
-    for rule, pairs in tested:
-        before, after = np.full((2, len(places)), math.nan)
-        own = [places[query] for query in pairs]
-        before[own], after[own] = np.array(list(pairs.values()), float).T
-        scores.append(PairedScores(before, after, rule.lower_is_better, scale_of(rule.metric), gone))
-    return scores
+    queries = tuple(dict.fromkeys(query for _, pairs in tested for query in pairs.queries))
+    gone = np.array([query in lost for query in queries], bool)
+    before = align_changes([(pairs.queries, pairs.before) for _, pairs in tested])
+    after = align_changes([(pairs.queries, pairs.after) for _, pairs in tested])
+    return [
+        PairedScores(then, now, rule.lower_is_better, scale_of(rule.metric), gone)
+        for (rule, _), then, now in zip(tested, before, after, strict=True)
+    ]
 
 
 def _note_lost(queries: int) -> str:
     return f"; {queries:,} that the baseline scored cannot be scored now" if queries else ""
 
 
-def _pair_queries(candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None) -> _Pairs:
+def _pair_queries(candidate: Evaluation, baseline: Evaluation, rule: Rule, queries: Sequence[str] | None) -> Pairs:
     """Return the scores of each query before and now.
 
     A query that has a score in the baseline, was asked and has none now counts as 0, unless lower is better.
     """
     pairs = pair_scores(candidate, baseline, rule.metric, queries)
-    if rule.lower_is_better:  # 0 would be a reward
+    if rule.lower_is_better or not len(pairs):  # 0 would be a reward
         return pairs
-    return {
-        query: pairs.get(query, (before, 0.0))
-        for query, before in baseline.values(rule.metric, queries).items()
-        if query in pairs or query in candidate.query_set
-    }
+    names, before = baseline.scores.present(rule.metric, queries)
+    after = candidate.scores.look_up(rule.metric, names)
+    missing = np.isnan(after)
+    kept = [not lost or query in candidate.query_set for query, lost in zip(names, missing.tolist(), strict=True)]
+    after = np.where(missing, 0.0, after)
+    return Pairs(queries=tuple(compress(names, kept)), before=before[kept], after=after[kept])
 
 
 def _make_check(rule: Rule, verdict: Verdict, note: str) -> Check:

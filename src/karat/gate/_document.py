@@ -174,7 +174,7 @@ def _queries(
     """Return every query that has a value in both runs, those that changed most on any measure first."""
     values: dict[str, dict[str, QueryValues]] = {}
     for measure in measures:
-        for query, (before, after) in pair_scores(candidate, baseline, measure).items():
+        for query, before, after in pair_scores(candidate, baseline, measure):
             row = QueryValues(baseline=before, candidate=after, difference=after - before)
             values.setdefault(query, {})[measure] = row
     rows = [

@@ -39,7 +39,7 @@ def rr_deltas(candidate: Evaluation, baseline: Evaluation) -> dict[str, float]:
     names = sorted((name for name in shared if Measure.parse(name).definition.name == "RR"), key=len)
     if not names:
         return {}
-    return {query: after - before for query, (before, after) in pair_scores(candidate, baseline, names[0]).items()}
+    return {query: after - before for query, before, after in pair_scores(candidate, baseline, names[0])}
 
 
 def summarise_lists(similarities: Mapping[str, RankSimilarity]) -> ListSummary:

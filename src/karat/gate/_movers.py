@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
 
 from karat.evaluation import Evaluation
-from karat.gate._comparison import lower_is_better, pair_scores
+from karat.gate._comparison import Pairs, lower_is_better, pair_scores
 from karat.stats.ranks import order_differences
 
 TIE = 1e-9
@@ -31,11 +34,15 @@ def find_movers(candidate: Evaluation, baseline: Evaluation, measures: Sequence[
     movers: dict[str, Mover] = {}
     for measure in measures:
         sign = -1.0 if lower_is_better(measure) else 1.0
-        for query, (before, after) in pair_scores(candidate, baseline, measure).items():
+        for query, before, after in _select_moved(pair_scores(candidate, baseline, measure)):
             gain = sign * (after - before)
-            if abs(gain) > TIE and (query not in movers or abs(gain) > abs(movers[query].gain)):
+            if query not in movers or abs(gain) > abs(movers[query].gain):
                 movers[query] = Mover(query=query, measure=measure, baseline=before, candidate=after, gain=gain)
     return sorted(movers.values(), key=lambda mover: (mover.gain, mover.query))
+
+
+def _select_moved(pairs: Pairs) -> Iterable[tuple[str, float, float]]:
+    return compress(pairs, (np.abs(pairs.after - pairs.before) > TIE).tolist())
 
 
 def describe_moves(candidate: Sequence[str], baseline: Sequence[str]) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ _DESCRIPTION = frozenset({"name", "version", "description", "created", "notes", 
 _LISTS = ("documents", "queries", "judgments")
 _ATOMS = (str, int, float, bool, type(None))
 _NUMBERS = (int, float)
+_EMPTY = (str, tuple, dict, type(None))
+"""The types whose empty values are left out."""
 _CACHE = "_digests"
 _encode = json.JSONEncoder(sort_keys=True).encode
 
@@ -73,7 +75,7 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 def digest_texts(questions: Iterable[tuple[str, str]]) -> str:
     """Return a digest of the ids and texts of questions, in whatever order they are."""
-    return _digest(json.dumps(question).encode() for question in sorted(set(questions)))
+    return _digest(f"[{quote(id_)}, {quote(text)}]".encode() for id_, text in sorted(set(questions)))
 
 
 def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
@@ -82,31 +84,43 @@ def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
         if field.name == "judgments":
             rows = _encode_judgments(golden.judgments)
         elif field.name in _LISTS:
-            rows = (_encode(plain(row)) for row in getattr(golden, field.name))
+            rows = (_encode_record(plain(row)) for row in getattr(golden, field.name))
         elif field.name not in _DESCRIPTION:
             rows = iter([_encode(plain(getattr(golden, field.name)))])
         else:
             continue
         # A digest for each row: sorting a million short digests takes less memory than sorting a million texts.
-        digests = sorted(hashlib.sha256(row.encode()).digest() for row in rows)
+        digests = sorted([hashlib.sha256(row.encode()).digest() for row in rows])
         yield field.name, f"{field.name} {len(digests)}\n".encode() + b"".join(digests)
 
 
 def _encode_judgments(judgments: Iterable[Judgment]) -> Iterator[str]:
     """Yield each judgment as ``_encode(plain(judgment))`` has it; there may be a million of them."""
     targets: dict[int, str] = {}  # by identity: readers keep equal targets once, and hashing one takes longer
+    last, query = "", ""
     for judgment in judgments:
-        odd = judgment.confidence is not None or judgment.channels or not (judgment.query and judgment.source)
-        if odd or type(judgment.grade) is not int or not judgment.target.document:
-            yield _encode(plain(judgment))
-            continue
         target = targets.get(id(judgment.target))
         if target is None:
             target = targets[id(judgment.target)] = _encode(plain(judgment.target))
-        annotator = f'"annotator": {quote(judgment.annotator)}, ' if judgment.annotator else ""
-        date = f'"date": {quote(judgment.date)}, ' if judgment.date else ""
-        query = f'"query": {quote(judgment.query)}, "source": {quote(judgment.source)}'
-        yield f'{{{annotator}{date}"grade": {judgment.grade}, {query}, "target": {target}}}'
+        if judgment.query is not last:  # those of one query mostly stand together
+            last, query = judgment.query, quote(judgment.query)
+        odd = judgment.confidence is not None or judgment.channels or type(judgment.grade) is not int
+        if odd or not (judgment.query and judgment.target.document and judgment.source):
+            yield _encode(plain(judgment))
+            continue
+        others = ""
+        if judgment.annotator or judgment.date:
+            others = f'"annotator": {quote(judgment.annotator)}, ' if judgment.annotator else ""
+            others += f'"date": {quote(judgment.date)}, ' if judgment.date else ""
+        source = quote(judgment.source)
+        yield f'{{{others}"grade": {judgment.grade}, "query": {query}, "source": {source}, "target": {target}}}'
+
+
+def _encode_record(record: dict[str, Any]) -> str:
+    """Return ``_encode(record)``, in less time for a record of texts, as most queries and documents are."""
+    if set(map(type, record.values())) != {str}:
+        return _encode(record)
+    return "{" + ", ".join([f'"{name}": {quote(record[name])}' for name in sorted(record)]) + "}"
 
 
 def plain(value: Any) -> Any:
@@ -117,6 +131,8 @@ def plain(value: Any) -> Any:
         record = {}
         for name in value.__slots__:
             part = getattr(value, name)
+            if not part and type(part) in _EMPTY:
+                continue
             if name == "answerable" and part:
                 continue  # the default, which sets that were written before the field do not have
             content = part if isinstance(part, _ATOMS) else plain(part)

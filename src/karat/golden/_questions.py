@@ -84,7 +84,7 @@ class _Questions(Mapping[str, Question]):
             text=query.text,
             judgments=_digest(f"[{self._rules}, [{judgments}], {_scored_fields(query)}]"),
             documents=_digest(f"[{documents}]") if self._documents else "",
-            wordings=_digest(json.dumps(query.paraphrases)),
+            wordings=_digest(json.dumps(query.paraphrases)) if query.paraphrases else _NO_WORDINGS,
         )
 
     @cached_property
@@ -109,3 +109,6 @@ _SCORED = {field.name: field.default for field in fields(Query) if field.name no
 
 def _digest(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:_DIGITS]
+
+
+_NO_WORDINGS = _digest("[]")

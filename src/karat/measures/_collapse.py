@@ -18,6 +18,7 @@ import numpy as np
 from karat.core import GoldenSet, Hit, InputError, Span, Target, Unit, UsageError, shorten
 from karat.measures._alignment import Alignment, Bools, Chunks, Ints
 from karat.measures._overlap import Overlap
+from karat.measures._whole import AlignedRows, align_whole
 
 Resolve: TypeAlias = Callable[[Target], Span | None]
 
@@ -88,19 +89,32 @@ class Collapse:
             theirs, ours = (", ".join(map(shorten, islice(ids, 3))) or "none" for ids in (hits, queries))
             what = f"no query in common with golden set {shorten(self.golden.name)}"
             raise InputError(what, source=source, hint=f"the hits have {theirs}; the golden set has {ours}")
-        rows = [self._align(query, _ranked(query, hits.get(query, ()), source)) for query in queries]
+        rows = self._align_whole(queries, hits) or _join(
+            [self._align(query, _ranked(query, hits.get(query, ()), source)) for query in queries]
+        )
         return Alignment(
             queries=tuple(queries),
-            starts=np.cumsum([0, *(len(row.grades) for row in rows)], dtype=np.int64),
-            grades=_flat(row.grades for row in rows),
-            ranks=_flat(row.ranks for row in rows),
-            retrieved=np.array([row.retrieved for row in rows], np.int64),
+            starts=rows.starts,
+            grades=rows.grades,
+            ranks=rows.ranks,
+            retrieved=rows.retrieved,
             in_run=np.array([query in hits for query in queries], np.bool_),
             not_judged=sum(query not in self._queries for query in hits),
-            chunks=_chunks(rows),
+            chunks=rows.chunks,
             unanswerable=_mark(queries, self.golden.unanswerable),
             failed=_mark(queries, failed),
         )
+
+    def _align_whole(self, queries: Sequence[str], hits: Mapping[str, Sequence[Any]]) -> AlignedRows | None:
+        """Return the alignment of all queries if whole documents are judged and returned, or None."""
+        if self.unit != "document" or self.golden.class_of:
+            return None
+        grades = self.golden.grades_by_query
+        judged = [grades.get(query, {}) for query in queries]
+        return align_whole(judged, [hits.get(query, ()) for query in queries], self._size_of)
+
+    def _size_of(self, document: str) -> int | None:
+        return None if self.resolve is None else self._whole_sizes[document]
 
     @cached_property
     def _queries(self) -> frozenset[str]:
@@ -297,6 +311,16 @@ class _Lowest:
         while self._open and self._open[0][1] <= place:
             heappop(self._open)
         return self._open[0][0] if self._open else None
+
+
+def _join(rows: Sequence[_Row]) -> AlignedRows:
+    return AlignedRows(
+        starts=np.cumsum([0, *(len(row.grades) for row in rows)], dtype=np.int64),
+        grades=_flat(row.grades for row in rows),
+        ranks=_flat(row.ranks for row in rows),
+        retrieved=np.array([row.retrieved for row in rows], np.int64),
+        chunks=_chunks(rows),
+    )
 
 
 def _chunks(rows: Sequence[_Row]) -> Chunks:

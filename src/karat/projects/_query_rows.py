@@ -10,6 +10,7 @@ from karat.core import GoldenSet, Hit, Trace
 from karat.evaluation import Evaluation
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
 
+_NONE: dict[str, int] = {}  # the channels of all hits that have none
 _SNIPPET = 300  # characters of a hit's document, so that a report can be read without the documents
 
 
@@ -54,31 +55,32 @@ def _grade_documents(golden: GoldenSet, query: str) -> dict[str, int]:
     """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
     grades: dict[str, int] = {}
     for target, grade in golden.grades_by_query.get(query, {}).items():
-        grades[target.document] = max(grade, grades.get(target.document, 0))
+        if grade > grades.setdefault(target.document, 0):
+            grades[target.document] = grade
     return grades
 
 
 def rank_documents(documents: Iterable[str]) -> dict[str, int]:
     """Return the first rank of each document of a list."""
-    ranks: dict[str, int] = {}
-    for rank, document in enumerate(documents, 1):
-        ranks.setdefault(document, rank)
-    return ranks
+    names = tuple(documents)
+    return dict(zip(reversed(names), range(len(names), 0, -1), strict=True))  # a dict keeps the last rank of a key
 
 
 def _hits(trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]) -> tuple[HitRow, ...]:
     places = rank_documents(before)
     return tuple(
-        HitRow(
-            rank=rank,
-            id=hit.id,
-            document=hit.document,
-            score=round(hit.score, 6),
-            grade=grades.get(hit.document),
-            was=places.get(hit.document),
-            channels={name: place.rank for name, place in hit.channels.items()} if hit.channels else {},
-        )
-        for rank, hit in enumerate(trace.hits if trace else (), 1)
+        [
+            HitRow(
+                rank=rank,
+                id=hit.id,
+                document=hit.document,
+                score=round(hit.score, 6),
+                grade=grades.get(hit.document),
+                was=places.get(hit.document),
+                channels={name: place.rank for name, place in hit.channels.items()} if hit.channels else _NONE,
+            )
+            for rank, hit in enumerate(trace.hits if trace else (), 1)
+        ]
     )
 
 
@@ -127,7 +129,7 @@ def _snippet(golden: GoldenSet, hit: Hit, texts: dict[str, bytes]) -> str:
 
 def _expected(golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
     """Return the relevant documents, the best first, with the rank at which each was found."""
-    ranks = rank_documents(hit.document for hit in trace.hits) if trace else {}
+    ranks = rank_documents([hit.document for hit in trace.hits]) if trace else {}
     relevant = sorted(
         (id_ for id_, grade in grades.items() if grade >= golden.relevant), key=lambda id_: (-grades[id_], id_)
     )

@@ -42,39 +42,53 @@ _TIE = 1e-9
 
 
 def report_document(
-    result: GateResult, *, created: str | None = None, file: str = "", lint: GoldenReport | None = None
+    result: GateResult,
+    *,
+    created: str | None = None,
+    file: str = "",
+    lint: GoldenReport | None = None,
+    brief: bool = False,
 ) -> DecisionDocument:
     """Return the decision on a run, with everything that a report may show of it.
 
     Two identical runs have the same document, apart from ``created``, the day. ``file`` is the name of the run's
     file, after which its reports are named. ``lint`` is what the linter reports about the golden set, as plain data.
+    With ``brief`` it has what a terminal shows: the queries that changed or are below a limit, and nothing that is
+    concluded from all of them.
     """
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
-    comparisons = _compare(candidate, before)
-    return add_conclusions(
-        DecisionDocument(
-            karat="report",
-            kind="eval.retrieval_report",
-            format=DECISION_FORMAT,
-            created=created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
-            verdict=_verdict(result),
-            run=_run(candidate, file),
-            golden=_golden(candidate, golden),
-            baseline=_baseline(result),
-            measures=tuple(_measure(result, name, comparisons.get(name)) for name in candidate.means),
-            checks=tuple(map(check_row, decision.checks)),
-            caveats=tuple(result.caveats),
-            movers=_movers(result),
-            segments=segment_rows(golden, candidate, before),
-            latency=_latency(result),
-            queries=query_rows(golden, candidate, before),
-            passages=find_passages(golden, candidate.traces),
-            failures=(),
-            recommendations=(),
-            lint=UNSET if lint is None else lint,
-        )
+    comparisons, movers = _compare(candidate, before), _movers(result)
+    document = DecisionDocument(
+        karat="report",
+        kind="eval.retrieval_report",
+        format=DECISION_FORMAT,
+        created=created or f"{datetime.now(tz=UTC):%Y-%m-%d}",
+        verdict=_verdict(result),
+        run=_run(candidate, file),
+        golden=_golden(candidate, golden),
+        baseline=_baseline(result),
+        measures=tuple(_measure(result, name, comparisons.get(name)) for name in candidate.means),
+        checks=tuple(map(check_row, decision.checks)),
+        caveats=tuple(result.caveats),
+        movers=movers,
+        segments=() if brief else segment_rows(golden, candidate, before),
+        latency=_latency(result),
+        queries=query_rows(golden, candidate, before, _find_notable(result, movers) if brief else None),
+        passages={} if brief else find_passages(golden, candidate.traces),
+        failures=(),
+        recommendations=(),
+        lint=UNSET if lint is None else lint,
     )
+    return document if brief else add_conclusions(document)
+
+
+def _find_notable(result: GateResult, movers: Sequence[MoverRow]) -> set[str]:
+    """Return the queries that changed, and those below a limit for single queries."""
+    notable = {mover.query for mover in movers}
+    for name, limit in result.decision.policy.list_below.items():
+        notable.update(query for query, value in result.evaluation.values(name).items() if value < limit)
+    return notable
 
 
 def check_row(check: Check) -> CheckRow:
@@ -195,6 +209,7 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None) -> Me
         check for check in result.decision.checks if check.metric == name and check.where is None and not check.query
     ]
     scores = sorted(candidate.values(name).values())
+    rounded = {score: round(score, 6) for score in set(scores)}  # most queries share a score with others
     plain = {} if comparison is None else comparison.to_dict()
     for key in ("measure", "segment", "n", "baseline", "candidate"):
         plain.pop(key, None)
@@ -210,7 +225,7 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None) -> Me
         n_compared=UNSET if comparison is None else comparison.n,
         floor=next((check.limit for check in checks if check.kind == "min"), None),
         status=_status(checks, comparison),
-        values=tuple(round(score, 6) for score in scores),
+        values=tuple([rounded[score] for score in scores]),
         **plain,
     )
 

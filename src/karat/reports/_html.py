@@ -39,6 +39,8 @@ _TONES = {"error": "fail"}
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _ACTING = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters, lone surrogates, and characters that change the direction of writing."""
+_ESCAPED = re.compile(r"\\[ubf]")
+"""How JSON has the control characters among them; a backslash before such a letter looks the same, and does no harm."""
 
 
 def render_html(document: DecisionDocument) -> str:
@@ -97,7 +99,10 @@ def _json(value: object) -> str:
     >>> _json(["</script>"])
     '["\\u003c/script\\u003e"]'
     """
-    text = json.dumps(_sanitise(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+    text = encode(value)
+    if _ACTING.search(text) or _ESCAPED.search(text):
+        text = encode(_sanitise(value))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

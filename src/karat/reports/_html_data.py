@@ -156,7 +156,7 @@ def _query(
         "hits": [
             [
                 *(numbers.get(hit.id), places[hit.document], _round(hit.score), hit.grade, hit.was),
-                *(hit.channels.get(name) for name in channels),
+                *map(hit.channels.get, channels),
             ]
             for hit in query.hits[:_HITS]
         ],
@@ -175,8 +175,9 @@ def _titles(document: DecisionDocument) -> dict[str, str]:
     titles: dict[str, str] = {}
     for query in document.queries:
         for hit in query.hits[:_HITS]:
-            passage = document.passages.get(hit.id)
-            titles.setdefault(hit.document, passage.title if passage else "")
+            if hit.document not in titles:
+                passage = document.passages.get(hit.id)
+                titles[hit.document] = passage.title if passage else ""
         rows: tuple[ExpectedRow | LeftRow, ...] = (*query.expected, *query.left)
         for row in rows:
             titles[row.document] = titles.get(row.document) or row.title

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+import msgspec
+
 from karat.core import InputError, KaratError, Origin, Provenance, Run, SystemFailed, Trace, shorten
 from karat.files import GZIP, decode, open_file, open_own, parse_json, read_bytes
 from karat.runs._trace_rows import decode_traces, read_trace, trace_record
@@ -37,6 +39,7 @@ _END = {"end": True}
 _LAST = b'{"end":true}\n'
 _BEGUN, _ORIGIN = "begun", "origin"
 _HEAD = 1_000_000  # bytes of a header, if nothing else is read
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -155,7 +158,7 @@ class RunWriter:
 
     def write(self, trace: Trace) -> None:
         """Append a trace, and pass it to the operating system."""
-        line = _line(trace_record(trace))
+        line = _trace_line(trace)
         try:
             self._put(line)
         except OSError as error:
@@ -203,9 +206,17 @@ def _describe_failure(error: OSError, name: str) -> KaratError:
 
 def _line(record: Mapping[str, Any]) -> bytes:
     try:
-        return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        return _encode(record).encode() + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair in a text of the system
         return json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _trace_line(trace: Trace) -> bytes:
+    record = trace_record(trace)
+    try:
+        return msgspec.json.encode(record) + b"\n"  # in a tenth of the time
+    except (TypeError, UnicodeEncodeError):  # a subclass of a text or a number, or half of a surrogate pair
+        return _line(record)
 
 
 def timestamp() -> str:

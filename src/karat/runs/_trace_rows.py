@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from karat.core import Hit, InputError, Place, Span, Trace, make_hit, shorten
+from karat.core import Hit, InputError, Place, Span, Trace, make_hits, shorten
 from karat.files import decode_plain
 
 T = TypeVar("T")
 
 _HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant", "locator")
+_hit_texts = attrgetter(*_HIT_TEXTS)
 _Number = Annotated[int, Meta(ge=0)]
 
 
@@ -43,12 +45,20 @@ def _hit_record(hit: Hit) -> dict[str, Any]:
         record["document"] = hit.document
     if hit.span is not None:
         record["span"] = [hit.span.start, hit.span.end]
-    record |= {name: value for name in _HIT_TEXTS if (value := getattr(hit, name))}
+    texts = _hit_texts(hit)
+    if any(texts):
+        record |= {name: text for name, text in zip(_HIT_TEXTS, texts, strict=True) if text}
     if hit.channels:
         record["channels"] = {name: [place.rank, place.score] for name, place in hit.channels.items()}
     if hit.stages:
         record["stages"] = dict(hit.stages)
     return record
+
+
+class _WholeHit(Struct, forbid_unknown_fields=True, gc=False):
+    id: str
+    score: float
+    document: str | UnsetType = UNSET
 
 
 class _PlainHit(Struct, forbid_unknown_fields=True):
@@ -67,15 +77,24 @@ class _PlainHit(Struct, forbid_unknown_fields=True):
     locator: str | UnsetType = UNSET
 
 
-class _PlainTrace(Struct, forbid_unknown_fields=True):
+class _Asked(Struct, forbid_unknown_fields=True, kw_only=True):
     query: str
     text: str
     ms: dict[str, float]
-    hits: list[_PlainHit]
     paraphrase: _Number | UnsetType = UNSET
     repeat: _Number | UnsetType = UNSET
     error: str | UnsetType = UNSET
     judged: str | UnsetType = UNSET
+
+
+class _WholeTrace(_Asked, kw_only=True):
+    """The answer of a system that returns ids and scores."""
+
+    hits: list[_WholeHit]
+
+
+class _PlainTrace(_Asked, kw_only=True):
+    hits: list[_PlainHit]
 
 
 def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
@@ -87,29 +106,39 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
     """
     ids: dict[str, str] = {}  # an id is kept once, however many hits have it
 
-    def build(row: _PlainTrace) -> Trace:
-        return Trace(
-            query=row.query,
-            text=row.text,
-            hits=tuple([_read_hit(hit, ids) for hit in row.hits]),
-            timings=row.ms,
-            error=row.error or "",
-            paraphrase=row.paraphrase or 0,
-            repeat=row.repeat or 0,
-            judged=row.judged or "",
-        )
+    def build_whole(row: _WholeTrace) -> Trace:
+        names = [ids.setdefault(hit.id, hit.id) for hit in row.hits]
+        documents = [
+            id_ if hit.document is UNSET else ids.setdefault(hit.document, hit.document)
+            for hit, id_ in zip(row.hits, names, strict=True)
+        ]
+        return _build(row, make_hits(names, [hit.score for hit in row.hits], documents))
 
-    traces = decode_plain(data, _PlainTrace, build)
+    def build_plain(row: _PlainTrace) -> Trace:
+        return _build(row, tuple([_read_hit(hit, ids) for hit in row.hits]))
+
+    traces = decode_plain(data, _WholeTrace, build_whole)
+    if traces is None:
+        traces = decode_plain(data, _PlainTrace, build_plain)
     return None if traces is None or any(trace.error and trace.hits for trace in traces) else traces
+
+
+def _build(row: _Asked, hits: tuple[Hit, ...]) -> Trace:
+    return Trace(
+        query=row.query,
+        text=row.text,
+        hits=hits,
+        timings=row.ms,
+        error=row.error or "",
+        paraphrase=row.paraphrase or 0,
+        repeat=row.repeat or 0,
+        judged=row.judged or "",
+    )
 
 
 def _read_hit(row: _PlainHit, ids: dict[str, str]) -> Hit:
     id_ = ids.setdefault(row.id, row.id)
     document = id_ if row.document is UNSET else ids.setdefault(row.document, row.document)
-    if row.span is row.section is row.block is row.type is row.content is row.channels is row.stages is UNSET and (
-        row.source_hash is row.tenant is row.locator is UNSET
-    ):
-        return make_hit(id_, row.score, document)
     return Hit(
         id_,
         row.score,

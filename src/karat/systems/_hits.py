@@ -10,7 +10,7 @@ from itertools import islice
 from operator import index
 from typing import Any
 
-from karat.core import Hit, KaratError, Place, Span, SystemFailed, check_id, make_hit, shorten
+from karat.core import Hit, KaratError, Place, Span, SystemFailed, check_id, document_of, make_hits, shorten
 from karat.net import describe_error, hide_secrets
 
 _FIELDS = tuple(field.name for field in fields(Hit))
@@ -61,6 +61,8 @@ def read_hits(result: object, k: int, tenant: str = "") -> tuple[Hit, ...]:
     items = list(islice(result, k))
     if tenant:
         _refuse_other_tenants(items, tenant)
+    if set(map(type, items)) == _TEXT and all(items) and "".join(items).isascii():  # ids that need no other check
+        return make_hits(items, map(float, range(len(items), 0, -1)), map(document_of, items))
     return tuple(_read_hit(item, rank, len(items)) for rank, item in enumerate(items, 1))
 
 
@@ -78,7 +80,7 @@ def _read_hit(item: object, rank: int, count: int) -> Hit:
     fallback = float(count - rank + 1)
     try:
         if type(item) is str:
-            return make_hit(check_id(item, ""), fallback)
+            return Hit(check_id(item, ""), fallback)
         if isinstance(item, Hit):
             return _check(item)
         if isinstance(item, Mapping) and item.get("score", 0.0) is None:
@@ -86,7 +88,8 @@ def _read_hit(item: object, rank: int, count: int) -> Hit:
         if isinstance(item, Mapping) or _has_id(item):
             return _check(_from_record(_getter(item), fallback))
         if isinstance(item, tuple | list) and len(item) == 2:
-            return make_hit(check_id(item[0], ""), _number(item[1], "score"))
+            id_ = check_id(item[0], "")
+            return make_hits([id_], [_number(item[1], "score")], [document_of(id_)])[0]
         if isinstance(item, str | bytes | int | float | tuple | list | None) or hasattr(item, "__index__"):
             return Hit(check_id(item, ""), fallback)
         raise ValueError("it has neither an id nor a document")

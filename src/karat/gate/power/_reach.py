@@ -104,7 +104,7 @@ def compute_reach_of_runs(
         if scale_of(measure) == "geometric":
             rows.append(compute_reach(None, n, aim, measure=measure))
             continue
-        changes = [after - before for before, after in pair_scores(candidate, baseline, measure).values()]
+        changes = [after - before for _, before, after in pair_scores(candidate, baseline, measure)]
         sd = stdev(changes) if len(changes) > 1 else None
         rows.append(compute_reach(_drop_rounding(sd), n or len(changes), aim, measure=measure))
     return tuple(rows)

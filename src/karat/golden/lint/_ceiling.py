@@ -66,13 +66,15 @@ def ceiling(golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit 
     [('R@5', 1.0, ''), ('P@5', 0.2, 'each query has one relevant document')]
     """
     wanted = {str(text): measure_for(golden, text) for text in measures}
-    grades = set(golden.decided.values())
+    if not wanted:
+        return ()
+    grades = {grade for targets in golden.grades_by_query.values() for grade in targets.values()}
     for measure in wanted.values():
         if reason := refusal(measure, grades):
             raise UsageError(f"no ceiling for {measure}: {reason}")
     judged = golden.qrels(unit)
     qrels = {query.id: judged[query.id] for query in golden.queries if query.answerable}
-    if not qrels or not wanted:
+    if not qrels:
         return tuple(_none(name, measure) for name, measure in wanted.items())
     counting = {measure: Measure.of("NumRel", None, {"rel": _rel(measure)}) for measure in wanted.values()}
     # The judgments are their own best run, with the grades as scores.

@@ -111,7 +111,8 @@ def _span_of(shape: Outline, target: Target) -> Span | None:
 def _parts(golden: GoldenSet) -> Iterator[tuple[Document, list[Target]]]:
     """Yield each document of which parts are named, with these parts, each once."""
     named: dict[str, dict[Target, None]] = defaultdict(dict)
-    for target in _targets(golden):
+    distinct = {id(target): target for target in _targets(golden)}  # readers keep equal targets once
+    for target in distinct.values():
         if not target.whole:
             named[target.document][target] = None
     for name, targets in named.items():

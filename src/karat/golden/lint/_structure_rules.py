@@ -198,8 +198,8 @@ def duplicate_judgment(subject: Subject) -> Iterator[Finding]:
     Fix: keep one of the two.
     """
     golden = subject.golden
-    if len(golden.decided) == len(golden.judgments):
-        return  # every pair is judged once
+    if not golden.repeats_pairs:
+        return
     grades: dict[tuple[str, Target, str, str], int] = {}
     same: dict[str, None] = {}
     different: dict[str, None] = {}
@@ -251,9 +251,9 @@ def relevant_negative(subject: Subject) -> Iterator[Finding]:
     """
     golden = subject.golden
     good: dict[str, list[Target]] = {query.id: [] for query in golden.queries if query.negatives}
-    for (query, target), grade in golden.decided.items():
-        if grade >= golden.relevant and query in good:
-            good[query].append(target)
+    for query in good:
+        grades = golden.grades_by_query.get(query, {})
+        good[query] = [target for target, grade in grades.items() if grade >= golden.relevant]
     wrong = [
         f"{query.id}: {negative}"
         for query in golden.queries

@@ -6,10 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 from karat.core import UsageError
 from karat.stats.ranks._coefficients import (
+    Match,
     Ranking,
     check_persistence,
     jaccard_of,
@@ -127,6 +129,15 @@ def rank_similarity(
     """
     check_persistence(p)
     pair = match(first, second, k)
+    return _measure_match(pair.first, pair.second, tuple(pair.before), tuple(pair.after), k, p, rr_delta)
+
+
+@lru_cache(maxsize=256)  # most queries of two runs have the same list in both, or the same few moves
+def _measure_match(
+    first: int, second: int, before: tuple[int, ...], after: tuple[int, ...], k: int | None, p: float,
+    rr_delta: float | None,
+) -> RankSimilarity:  # fmt: skip
+    pair = Match(first, second, list(before), list(after))
     tau, overlap, other_top = tau_of(pair), jaccard_of(pair), top1_changed_of(pair)
     up = sum(after < before for before, after in zip(pair.before, pair.after, strict=True))
     still = sum(after == before for before, after in zip(pair.before, pair.after, strict=True))

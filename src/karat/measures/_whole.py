@@ -1,0 +1,131 @@
+"""Hits that are whole documents, of all queries at once: what :mod:`karat.measures._collapse` does hit by hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter, eq
+from typing import Any
+
+import numpy as np
+
+from karat.core import Hit, Target
+from karat.measures._alignment import Bools, Chunks, Ints
+
+_UNKNOWN = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignedRows:
+    """The parts of an alignment that depend on the hits; see :class:`karat.measures.Alignment`."""
+
+    starts: Ints
+    grades: Ints
+    ranks: Ints
+    retrieved: Ints
+    chunks: Chunks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranking:
+    """The hits of all queries, one list after the other, each in the order of its scores."""
+
+    query: Ints
+    document: Ints
+    """The number of the hit's document."""
+    named: Bools
+    """Whether the hit has the id of its document."""
+    numbers: Mapping[str, int]
+    """The number of each document."""
+    queries: int
+
+
+def align_whole(
+    judged: Sequence[Mapping[Target, int]], lists: Sequence[Sequence[Any]], size_of: Callable[[str], int | None]
+) -> AlignedRows | None:
+    """Return the alignment of lists of hits with the grades of each query, or None if some are not whole documents."""
+    targets = list(chain.from_iterable(judged))
+    distinct = {id(target): target for target in targets}  # readers keep equal targets once, and hashing takes long
+    ranking = _rank(lists) if all(target.whole for target in distinct.values()) else None
+    if ranking is None:
+        return None
+    key = ranking.query * len(ranking.numbers) + ranking.document
+    keys, first = np.unique(key, return_index=True)
+    is_first = np.zeros(len(key), np.bool_)
+    is_first[first] = True
+    ranks = _count_within(is_first, ranking)
+    known = {name: ranking.numbers.get(target.document, _UNKNOWN) for name, target in distinct.items()}
+    document = np.fromiter(map(known.__getitem__, map(id, targets)), np.int64, len(targets))
+    query = np.repeat(np.arange(len(judged)), _lengths(judged))
+    wanted = np.where(document == _UNKNOWN, _UNKNOWN, query * len(ranking.numbers) + document)
+    place = np.searchsorted(keys, wanted)
+    found = np.append(keys, _UNKNOWN - 1)[place] == wanted
+    return AlignedRows(
+        starts=np.concatenate([[0], np.cumsum(_lengths(judged))]).astype(np.int64),
+        grades=np.fromiter(chain.from_iterable(grades.values() for grades in judged), np.int64, len(targets)),
+        ranks=np.where(found, np.append(ranks[first], 0)[place], 0),
+        retrieved=np.bincount(ranking.query[is_first], minlength=len(judged)),
+        chunks=_chunks(ranking, ~is_first, size_of),
+    )
+
+
+def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
+    """Return the hits in the order of their scores; None if one is not a whole document, or has to be looked at."""
+    hits = list(chain.from_iterable(lists))
+    if set(map(type, hits)) - {Hit}:
+        return None
+    ids, documents, scores = (list(map(attrgetter(name), hits)) for name in ("id", "document", "score"))
+    if set(map(type, ids)) - {str} or set(map(type, scores)) - {float}:
+        return None
+    score = np.array(scores, np.float64)
+    if not np.isfinite(score).all() or any(hit.span is not None or hit.section or hit.block for hit in hits):
+        return None
+    numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
+    query = np.repeat(np.arange(len(lists)), _lengths(lists))
+    order = np.lexsort((-score, query))  # equal scores keep their order
+    return _Ranking(
+        query=query,
+        document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(hits))[order],
+        named=np.fromiter(map(eq, ids, documents), np.bool_, len(hits))[order],
+        numbers=numbers,
+        queries=len(lists),
+    )
+
+
+def _lengths(rows: Iterable[Sequence[Any] | Mapping[Target, int]]) -> Ints:
+    return np.array([len(row) for row in rows], np.int64)
+
+
+def _count_within(mask: Bools, ranking: _Ranking) -> Ints:
+    """Return for each hit how many hits of its query, down to itself, a mask has."""
+    counts = np.bincount(ranking.query, minlength=ranking.queries)
+    so_far = np.concatenate([[0], np.cumsum(mask)])
+    before: Ints = so_far[np.cumsum(counts) - counts]
+    within: Ints = so_far[1:] - before[ranking.query]
+    return within
+
+
+def _chunks(ranking: _Ranking, repeats: Bools, size_of: Callable[[str], int | None]) -> Chunks:
+    names = list(ranking.numbers)
+    sizes = np.full(len(names), _UNKNOWN, np.int64)
+    for number in np.unique(ranking.document[ranking.named]).tolist():
+        length = size_of(names[number])
+        sizes[number] = _UNKNOWN if length is None else length
+    size = np.where(ranking.named, sizes[ranking.document], _UNKNOWN)
+    rank = _count_within(np.ones(len(size), np.bool_), ranking)
+    unsized, none = np.zeros(ranking.queries, np.int64), np.zeros(0, np.int64)
+    queries, first = np.unique(ranking.query[size == _UNKNOWN], return_index=True)
+    unsized[queries] = rank[size == _UNKNOWN][first]
+    return Chunks(
+        query=ranking.query,
+        rank=rank,
+        size=np.maximum(size, 0),
+        repeats=repeats,
+        gold_query=none,
+        gold_size=none,
+        gold_grade=none,
+        gold_rank=none,
+        unsized=unsized,
+        unplaced=np.zeros(ranking.queries, np.int64),
+    )
