@@ -527,6 +527,7 @@ class TestAttacks:
         rules(folder, f"[gate]\nbaseline = '{elsewhere}'\n")
         assert "PASS" in run("runs/old.jsonl")[0]
 
+    @pytest.mark.slow
     def test_huge_and_hostile_names(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Ids of 100,000 characters and texts that would clear the screen: short lines, and nothing acts on them."""
         monkeypatch.chdir(tmp_path)
@@ -663,6 +664,7 @@ class TestSameBytes:
         ]  # fmt: skip
         assert any(check.get("p", 1) not in (0, 1) for check in document["checks"])
 
+    @pytest.mark.slow
     def test_another_seed_draws_others(self, outputs: dict[tuple[str, str, str], bytes]) -> None:
         """So that the test above compares something that was drawn."""
         first, *_, other = outputs.values()

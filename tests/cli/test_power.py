@@ -198,6 +198,7 @@ def test_a_wrong_call_is_explained(run: Run, folder: Path, arguments: str, messa
     assert message in run(*arguments.split(), code=2)[1]
 
 
+@pytest.mark.slow
 def test_the_gate_of_a_project_is_simulated(run: Run, folder: Path) -> None:
     """Eight perfect queries: up to four lost ones cannot be shown, five are; JSON is as the published schema says."""
     _record_baseline(folder)

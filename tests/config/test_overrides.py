@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.config import ALIASES, Config, EvalConfig, override, resolve_key
+from karat.config import ALIASES, Config, EvalConfig, override, read_config, resolve_key
 from karat.core import InputError
 
 CONFIG = Config(
@@ -74,3 +74,26 @@ def test_two_systems_at_once_are_refused() -> None:
     """The configuration is checked as a whole, as when it is read."""
     with pytest.raises(InputError, match=r"has both \[system\] and \[eval\] system"):
         override(CONFIG, {"system.url": "http://localhost", "eval.system": "mine:find"})
+
+
+def test_a_key_of_thousands_of_parts_is_no_key() -> None:
+    """A sweep file may have any text as a key; a table for each part would be deeper than Python goes."""
+    with pytest.raises(InputError, match="does not name a key"):
+        resolve_key("pipeline." + "a." * 3000 + "b")
+
+
+@pytest.mark.parametrize("text", ["tool = 1", "[tool]\nkarat = 1", "[tool]\nkarat = [1]", "[[tool]]\na = 1"])
+def test_a_pyproject_without_tables_is_one_message(tmp_path: Path, text: str) -> None:
+    """Whatever stands in the place of [tool.karat]."""
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(InputError, match=r"pyproject.toml: \[tool.karat\] is .*, not a table"):
+        read_config(tmp_path)
+
+
+def test_a_number_that_toml_cannot_hold_is_refused(tmp_path: Path) -> None:
+    """TOML has 64 bits for it; Python reads more, and floats hold less."""
+    (tmp_path / "karat.toml").write_text(f"[pipeline.lexical]\nk1 = [[{10**400}]]\n")
+    with pytest.raises(InputError, match=r"karat.toml: holds 1000.*, a number of more than 64 bits"):
+        read_config(tmp_path)
+    (tmp_path / "karat.toml").write_text(f"[pipeline]\ndepth = {2**63 - 1}\n")
+    assert read_config(tmp_path).pipeline == {"depth": 2**63 - 1}

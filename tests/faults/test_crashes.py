@@ -144,6 +144,57 @@ def test_what_is_nested_too_deep_is_one_message(project: Path, capsys: pytest.Ca
     assert any(code == 2 for code, _ in results.values()) or name == "docs/a.json" or what.endswith("not so deep")
 
 
+FOUND = {
+    # what fuzzing found: files with their contents, the verb that reads them, and the message
+    "a carriage return in the first line": (
+        {"golden.csv": b"question,references\rcorpus_id\n"}, ["golden", "convert", "golden.csv", "made"],
+        "golden.csv: is not a golden set that karat recognises",
+    ),
+    "a carriage return in BEIR's qrels": (
+        {"beir/queries.jsonl": b'{"_id": "q1", "text": "a"}\n',
+         "beir/qrels.tsv": b'query-id\tcorpus-id\tscore\nq1\t"d"\rx\tmany\n'},
+        ["golden", "convert", "beir", "made"], "beir/qrels.tsv, line 2: grade 'many' is not a whole number",
+    ),
+    "a file in the place of SMART's folder": (
+        {"cran.qry": b".I 1\n.W\nheat\n"}, ["golden", "convert", "cran.qry", "made", "--from", "smart"],
+        "cran.qry: is a file, not a folder; it needs files of documents, queries and judgments",
+    ),
+    "two mistakes in the only run of a folder": (
+        {"traces/a.jsonl": b'{"qid": "q01", "topk": 1}\n{"qid": "q02", "topk": 2}\n'},
+        ["golden", "pool", "traces", "--golden", "."],
+        "traces: holds no run that can be read; traces/a.jsonl, line 1: 'topk' is 1, not a list; left out",
+    ),
+    "a name that no file system has": (
+        {"karat.toml": b'[golden]\npath = "%s"\n' % (b"x" * 5000)}, CHECK, "is not a usable path: the name is too long",
+    ),
+    "a grade that no array holds": (
+        {"set/judgments.jsonl": b'{"query": "q01", "document": "d01", "grade": 100000000000000000000}\n'}, GATE,
+        "set/judgments.jsonl, line 1: 'grade' is 100000000000000000000, which is too large a number",
+    ),
+    "a hit whose id is a list": (
+        {"traces/a.jsonl": b'{"query": "q01", "text": "?", "hits": [{"id": [], "score": 1}]}\n'},
+        ["golden", "pool", "traces/a.jsonl", "--golden", "."], "traces/a.jsonl",
+    ),
+    "a segment whose value has two lines": (
+        {"policy.toml": b'[[gate.rules]]\nmetric = "R@5"\nmin = -1\nwhere = { category = "a\\nb" }\n'},
+        [*GATE, "--policy", "policy.toml"], "the rule on R@5 category=a\\nb has min = -1, which the worst run passes",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_what_fuzzing_found_is_one_message(project: Path, capsys: pytest.CaptureFixture[str], what: str) -> None:
+    """Each of these files ended in a traceback, or in a message of several lines."""
+    files, verb, message = FOUND[what]
+    for name, content in files.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(content)
+    assert main(verb) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
 @pytest.mark.parametrize("value", [None, 5, ["x"], "missing"], ids=str)
 def test_a_header_that_does_not_name_its_set_is_read_or_refused(
     project: Path, capsys: pytest.CaptureFixture[str], value: object

@@ -13,9 +13,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import polars as pl
@@ -23,6 +21,8 @@ import pytest
 from click.testing import CliRunner
 
 import karat
+from faults.fuzz.checking import time_limit
+from faults.fuzz.mutations import change_tokens
 from karat.cli._main import cli
 from karat.measures import _files
 from karat.measures._files import find
@@ -33,7 +33,6 @@ pytestmark = pytest.mark.no_cover
 SEEDS = range(10)
 seeds = pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])
 FILES = 1000  # for each seed
-SECONDS = 5.0  # for each file, which takes some milliseconds
 
 Table = dict[str, dict[str, float]]
 
@@ -309,85 +308,11 @@ def right_parquet(kind: str) -> list[tuple[str, bytes]]:
     return files
 
 
-TOKENS = [
-    *(bytes([byte]) for byte in b' \t\n\r\v\f\x1c\x00,;:"\\{}[]#_-+.eE019xq'),
-    *(b"\n\n", b"\r\n", b"  ", b'""', b'","', b"\xff", b"\xef\xbb\xbf", b"\xc3", "\u0663".encode(), "\u2028".encode()),
-    *(
-        "\u0085".encode(),
-        "\u00a0".encode(),
-        b"nan",
-        b"NaN",
-        b"inf",
-        b"Infinity",
-        b"1e999",
-        b"1e-999",
-        b"9" * 20,
-        b"1.0",
-    ),
-    *(
-        b"1_0",
-        b"0x1",
-        b"true",
-        b"null",
-        b"{}",
-        b"[]",
-        b"\\ud800",
-        b"\\u0031",
-        b"\\n",
-        b"q1",
-        b"d1",
-        b"score",
-        b"[" * 2000,
-    ),
-]
-
-
 def damaged(data: bytes, rng: random.Random) -> bytes:
     """Flip, delete, insert, repeat, move or cut bytes and lines of a file, mostly once."""
     for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
-        at, other = (rng.randrange(len(data) + 1) for _ in range(2))
-        low, high = min(at, other), min(max(at, other), min(at, other) + 12)
-        lines = data.split(b"\n")
-        line = rng.randrange(len(lines))
-        match rng.randrange(10):
-            case 0:
-                data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
-            case 1 if at < len(data):
-                data = data[:at] + bytes([data[at] ^ (1 << rng.randrange(8))]) + data[at + 1 :]
-            case 2:
-                data = data[:low] + data[high:]
-            case 3:
-                data = data[:high] + data[low:high] + data[high:]
-            case 4 | 5:
-                data = data[:at] + rng.choice(TOKENS) + data[at:]
-            case 6:
-                data = data[:low] + rng.choice(TOKENS) + data[high:]
-            case 7:
-                lines.insert(line, lines[rng.randrange(len(lines))])
-                data = b"\n".join(lines)
-            case 8:
-                del lines[line]
-                data = b"\n".join(lines)
-            case _:
-                data = data[:at] if rng.randrange(4) == 0 else data[:low] + data[high:] + data[low:high]
-        data = data or b" "
+        data = change_tokens(data, rng) or b" "
     return data
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the middle of whatever takes this process too many seconds, others not counted."""
-
-    def ring(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGVTALRM, ring)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def table_or_none(path: Path, kind: Any, format: str | None) -> Table | None:
@@ -453,7 +378,7 @@ def test_damaged_files_are_refused_or_read_as_the_reference_reads_them(tmp_path:
     """Whatever is done to a file, karat explains what is wrong or reads what stands there, and in no time."""
     compared = 0
     for qrels, run, path, kind, named in damaged_files(seed, tmp_path, FILES):
-        with time_limit(SECONDS):
+        with time_limit(path.stat().st_size):
             scored = accepted(qrels, run, named)
             table = table_or_none(path, kind, named)
         assert table is not None or not scored
@@ -495,7 +420,7 @@ def test_damaged_files_are_streamed_as_they_are_read(
 def check_parquet(seed: int, folder: Path) -> None:
     """Read damaged Parquet files: each is explained, or has as many rows as it says it has."""
     for qrels, run, path, kind, _ in damaged_files(3000 + seed, folder, FILES // 10, right_parquet):
-        with time_limit(SECONDS):
+        with time_limit(path.stat().st_size):
             accepted(qrels, run, None)
             table = table_or_none(path, kind, None)
         if table is not None:

@@ -35,6 +35,7 @@ def test_a_missing_field_says_where_and_what_was_meant():
         ("integer", "2.5", "'f' is '2.5', not a whole number"),
         ("integer", 2.5, "'f' is 2.5, not a whole number"),
         ("integer", "9" * 30, "'f' is '999999999999999999999999999999', which is too large a number"),
+        ("integer", 10**20, "'f' is 100000000000000000000, which is too large a number"),
         ("integer", True, "'f' is True, not a whole number"),
         ("integer", float("nan"), "'f' is nan, not a whole number"),
         ("integer", float("inf"), "'f' is inf, not a whole number"),

@@ -136,6 +136,7 @@ def test_a_failure_counts_as_empty_unless_more_may_fail(
     assert outcome(answered(40, empty=empty, failed=failed), answered(40), **limits) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [{}, {"failed": 0.05, "empty": 0.1}, {"failed": None}])
 def test_to_fail_is_never_better_than_to_return_nothing(limits: dict[str, float | None]) -> None:
     """Unless the policy says that more may fail than return nothing, an error in place of an empty list never helps."""

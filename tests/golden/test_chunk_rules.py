@@ -231,6 +231,7 @@ def test_near_duplicate_chunks() -> None:
     assert check("near-duplicate-chunk", GoldenSet(documents=chunks)) == []
 
 
+@pytest.mark.slow
 def test_a_thousand_fillings_of_a_template_are_one_group() -> None:
     """They are reported as a group, with five pairs to look at and the number of all."""
     rng = random.Random(1)

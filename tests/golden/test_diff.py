@@ -98,6 +98,8 @@ def test_what_is_no_version_is_refused():
     """A version has three numbers."""
     with pytest.raises(UsageError, match=r"not like 1\.2\.0"):
         next_version("v1", "minor")
+    with pytest.raises(UsageError, match="is not like"):
+        next_version(f"{'9' * 5000}.0.0", "minor")
 
 
 def test_the_fingerprint_sees_content_only():

@@ -42,6 +42,7 @@ def test_the_seed_decides_and_the_order_does_not():
     assert first != {q.id for q in sample(golden, 10, seed=2).queries}
 
 
+@pytest.mark.slow
 def test_every_query_is_as_likely():
     """Over many seeds each of twenty queries is drawn about every fourth time."""
     counts = Counter(q.id for seed in range(2000) for q in sample(make("a" * 20), 5, seed=seed).queries)

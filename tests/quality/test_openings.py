@@ -14,7 +14,6 @@ ELSEWHERE = {
         "writes into the new folder of karat.golden.write, which nobody else can enter",
     ),
     "_checking": "works in a folder with a random name, which nobody else can enter",
-    "_git": "makes a folder for git to look at",
     "_html": "reads a file of karat itself",
     "_kept_chunks": "reads the code of karat itself",
     "_policy_table": "reads a file of karat itself",

@@ -70,6 +70,7 @@ def test_what_to_do_with_an_intended_change_is_said() -> None:
     assert "Intended?" not in render_comment(typed(document))  # who asks for a gain does not want a loss
 
 
+@pytest.mark.slow
 def test_what_is_too_long_is_cut_and_closed() -> None:
     """Whatever is in it, GitHub takes it, and nothing after it stays folded."""
     long = [make_query(f"q{i}", 0.0, 1.0, text="why " * 200, error="no " * 300) for i in range(200)]

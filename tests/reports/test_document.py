@@ -162,6 +162,22 @@ def test_a_difference_comes_with_all_that_is_said_of_it(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"checks": [make_check(n=None, total=12)]}, "checks"),
+        ({"measures": [{**make_document()["measures"][0], "compared": 0.5}]}, "measures"),
+    ],
+)
+def test_a_share_comes_with_both_of_its_numbers(change: dict[str, Any], place: str, tmp_path: Path) -> None:
+    """Else no report could say on how many queries of how many it rests."""
+    document = {**make_document(), **change}
+    document["measures"][0].pop("n_compared", None)
+    assert mistakes(document) == [f"$.{place}[0]"]
+    with pytest.raises(InputError, match=rf"\$\.{place}\[0\]: it has a (?:total, but no n|mean .* but no n_compared)"):
+        read_document(saved(tmp_path, document))
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"verdict": make_document(outcome="fail")["verdict"]}, "the verdict is fail, but the worst of its checks is"),

@@ -18,9 +18,11 @@ from karat.projects._project import run_path
 from karat.runs import RunWriter, Settings, make_run, read_run_file
 from karat.runs._making import describe_run
 from karat.runs._runfile import make_header, read_begun, trace_record
+from karat.runs._trace_rows import LONGEST
 from karat.systems import adapt, read_hits
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+TIMES = st.floats(-LONGEST, LONGEST)
 TEXTS = st.text(st.characters(), max_size=8)  # with halves of surrogate pairs
 HITS = st.builds(
     Hit,
@@ -34,7 +36,7 @@ HITS = st.builds(
 )
 TRACES = st.builds(
     Trace, query=TEXTS, text=TEXTS, hits=st.lists(HITS, max_size=3).map(tuple), error=TEXTS,
-    timings=st.dictionaries(TEXTS, NUMBERS, max_size=2), paraphrase=st.integers(0, 3), repeat=st.integers(0, 3),
+    timings=st.dictionaries(TEXTS, TIMES, max_size=2), paraphrase=st.integers(0, 3), repeat=st.integers(0, 3),
 ).map(lambda trace: replace(trace, hits=()) if trace.error else trace)  # fmt: skip
 EMPTY = Provenance(name="r")
 
@@ -200,6 +202,34 @@ def test_a_run_that_is_taken_up_was_begun_when_it_was(tmp_path: Path, letters: G
         make_run(letters, find, output=path)
         assert {key: value for key, value in _head(path).items() if key == "begun"} == old
         assert len(questions) == len(letters.queries)  # one of them to warm up
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"total":', '"total":1e308,"x":', "1e\\+308 ms is longer than anything takes"),
+        ('"score":', f'"span":[0,{10**20}],"score":', "no text has byte 100000000000000000000"),
+        ('"format":1', f'"format":"{"9" * 5000}"', "is a run of format '9{39}\\.\\.\\.', and this karat reads 1"),
+    ],
+)
+def test_a_number_that_nothing_has_is_damage(
+    tmp_path: Path, letters: GoldenSet, old: str, new: str, message: str
+) -> None:
+    """Times that add up to infinity, bytes that no array can count, and a format that fills the screen."""
+    path = tmp_path / "run.jsonl"
+    make_run(letters, lambda query, k: [query[0]], output=path)
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        read_run_file(path)
+
+
+def test_nothing_is_made_of_a_header_with_nan(tmp_path: Path, letters: GoldenSet) -> None:
+    """No header of karat's has one, so that the unfinished run is another's, and left alone."""
+    part = tmp_path / "run.jsonl.part"
+    part.write_text('{"karat": "run", "name": NaN}\n{"query": "a"}\n')
+    with pytest.raises(InputError, match="has an unfinished run of another kind"):
+        make_run(letters, lambda query, k: [query[0]], output=tmp_path / "run.jsonl")
+    assert part.exists()
 
 
 def test_when_a_run_was_begun_is_no_part_of_what_it_is(tmp_path: Path, letters: GoldenSet) -> None:

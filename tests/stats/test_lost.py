@@ -91,6 +91,7 @@ def test_clusters_with_lost_queries_are_refused() -> None:
 SCORES = st.integers(0, 10).map(lambda value: value / 10)
 
 
+@pytest.mark.slow
 @given(st.data(), st.integers(2, 8), st.booleans(), st.sampled_from(["mean", "geometric"]))
 def test_the_bound_is_below_every_score_that_could_have_been(
     data: st.DataObject, n: int, less: bool, scale: str

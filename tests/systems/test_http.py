@@ -14,6 +14,7 @@ import pytest
 
 from karat.core import GoldenSet, Query, SystemFailed, UsageError
 from karat.net import Unreachable
+from karat.net._client import parse_retry_after
 from karat.runs import Settings, make_run
 from karat.systems import adapt, read_hits
 from karat.systems.adapters import HttpSystem
@@ -290,3 +291,23 @@ def test_a_service_in_the_configuration(server: Server, tmp_path: Path) -> None:
     config.write_text(f'[golden]\npath = "set"\n[system]\nurl = "{url(server)}"\nhitz = "x"\n')
     with pytest.raises(UsageError, match=r"\[system\] has no key 'hitz', did you mean 'hits'"):
         open_project(tmp_path).system()
+
+
+def test_a_place_of_thousands_of_digits_leads_nowhere() -> None:
+    """Python converts no number of more than 4,300 digits; a list has fewer items anyway."""
+    system = HttpSystem(url="http://localhost:1/x", hits="9" * 5000)
+    with pytest.raises(UsageError, match="it is a list of 1"):
+        system.read([["a"]])
+
+
+def test_a_header_names_a_variable() -> None:
+    """TOML can hold anything else in its place."""
+    with pytest.raises(UsageError, match="a header of http://localhost:1/x is not text"):
+        HttpSystem(url="http://localhost:1/x", headers={"X-Key": 1})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("day", ["9" * 20, "1"])
+@pytest.mark.parametrize("zone", ["GMT", "+" + "9" * 20])
+def test_a_pause_until_a_day_that_no_calendar_has_is_none(day: str, zone: str) -> None:
+    """A service may send any header; the request is then sent again as without it."""
+    assert parse_retry_after(f"Mon, {day} Jan 2020 00:00:00 {zone}") == 0.0

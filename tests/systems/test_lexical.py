@@ -222,6 +222,16 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
             Lexical().load(path, mark)
 
 
+def test_an_archive_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    """A zip file may ask for a version that Python does not know."""
+    _, path, mark = saved(tmp_path)
+    data = path.read_bytes()
+    place = data.index(b"PK\x01\x02") + len("PK12") + 2  # where the directory says which version is needed
+    path.write_bytes(data[:place] + b"\x63\x00" + data[place + 2 :])
+    with pytest.raises(InputError, match=r"damaged: zip file version 9\.9"):
+        Lexical().load(path, mark)
+
+
 @pytest.mark.parametrize("about", ["[]", "{}", "null", "no JSON"])
 def test_an_archive_of_something_else_is_refused(tmp_path: Path, about: str) -> None:
     """A zip file that karat did not write is not a saved index."""

@@ -287,6 +287,7 @@ def test_nobody_there() -> None:
         ({"results": [{"index": 0, "relevance_score": 1}] * 2}, "is repeated"),
         ({"results": [{"index": 0, "relevance_score": "1"}]}, "not a finite number"),
         ({"results": [{"index": 0}]}, "not a finite number"),
+        ({"results": [{"index": 0, "relevance_score": 10**400}]}, "not a finite number"),
         (b'{"results": [{"index": 0, "relevance_score": NaN}]}', "not a finite number"),
         ({"results": ["x"]}, "not one of 0 to 1"),
     ],

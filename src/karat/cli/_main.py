@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -13,7 +14,7 @@ import click
 from karat.cli._ending import leave
 from karat.cli._table import escaped, silence, tell
 from karat.cli._verbs import Verbs
-from karat.core import InputError, KaratError, __version__
+from karat.core import InputError, KaratError, __version__, shorten
 from karat.files import record_reads
 
 _SECTIONS = {
@@ -98,6 +99,9 @@ def _run(arguments: list[str]) -> int:
         silence()  # the reader of a help text has closed the pipe; whatever a verb prints goes through emit()
         return 3 if arguments[:1] and arguments[0] in _DECIDING and not {"-h", "--help"} & {*arguments} else 0
     except BaseException as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # pathlib asks for it in many places
+            tell(f"karat: {shorten(error.filename)}: is not a usable path: the name is too long")
+            return 2
         # Python's own exit code would be 1, which a CI job would take for a failed gate.
         tell(traceback.format_exc(), nl=False)
         tell(f"karat: {_blame(error)}")

@@ -33,6 +33,7 @@ ALIASES: Mapping[str, str] = {
 """The names of some keys in fit's experiments.json, and their names in karat.toml."""
 _VARIABLE = ("pipeline", "system", "eval", "gate")
 """The tables whose keys :func:`override` can change."""
+_DEEPEST = 20  # parts of a dotted key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +77,18 @@ def read_config(folder: Path) -> Config:
     own, shared = folder / "karat.toml", folder / "pyproject.toml"
     if os.path.lexists(own):  # a link that leads nowhere must not mean the defaults
         return _read_tables(folder, read_toml(own), str(own))
-    if shared.is_file() and (table := read_toml(shared).get("tool", {}).get("karat")):
+    if shared.is_file() and (table := _find_tool(read_toml(shared), str(shared))):
         return _read_tables(folder, table, f"{shared}, [tool.karat]")
     return Config(folder=folder if folder.is_dir() else folder.parent, golden=folder)
+
+
+def _find_tool(tables: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+    """Return the table [tool.karat] of a pyproject.toml; an empty one if it has none."""
+    tools = tables.get("tool", {})
+    table = tools.get("karat", {}) if isinstance(tools, Mapping) else tools
+    if not isinstance(table, Mapping):
+        raise InputError(f"[tool.karat] is {shorten(table)}, not a table", source=source)
+    return table
 
 
 def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
@@ -170,7 +180,7 @@ def resolve_key(key: str) -> str:
             hint = did_you_mean(key, aliases) or f"; known: {', '.join(aliases)}"
             raise InputError(f"there is no key {shorten(key)}{hint}")
         _require_keys({table: None}, _VARIABLE, "", "")
-    if not path or not all(path):
+    if not path or not all(path) or len(path) > _DEEPEST:
         raise InputError(f"{shorten(key)} does not name a key", hint=f"write it as {table or 'pipeline'}.key")
     return name
 

@@ -12,6 +12,7 @@ from karat.files._reads import record_folder, record_reads, refuse_input
 from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lines
 
 if TYPE_CHECKING:
+    from karat.files._git import GitRepository
     from karat.files._lock import lock_folder
     from karat.files._plain import decode_plain
     from karat.files._rows import Mistakes, Reading, Row
@@ -23,6 +24,7 @@ __all__ = [
     "GZIP",
     "MAX_BYTES",
     "VARIABLE",
+    "GitRepository",
     "Mistakes",
     "Reading",
     "Row",
@@ -59,6 +61,7 @@ _HOME = {
     **dict.fromkeys(("Mistakes", "Reading", "Row"), "_rows"),
     **dict.fromkeys(("append_file", "new_folder", "open_own", "replace_file", "write_file"), "_writing"),
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
+    "GitRepository": "_git",
     "decode_plain": "_plain",
     "lock_folder": "_lock",
 }

@@ -25,7 +25,7 @@ _LARGEST = sys.float_info.max
 _FARTHEST = 10**15
 _WHOLE = re.compile(r"-?[0-9]+")
 _DIGITS = 18
-"""A whole number that is written as text has at most so many."""
+"""Of a whole number: arrays hold no more."""
 
 
 class Reading:
@@ -194,6 +194,8 @@ class Row:
             kind = type(value)
             if kind is not kinds.get(name) or (kind is str and not (value and value.isascii())):
                 return None
+            if kind is int and abs(value) >= 10**_DIGITS:
+                return None
         if not required <= self._values.keys():
             return None
         self._asked.update(self._values)
@@ -277,6 +279,8 @@ class Row:
                 raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, which is too large a number")
             return int(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
+            if abs(value) >= 10**_DIGITS:
+                raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, which is too large a number")
             return int(value)
         raise self.error(f"{shorten(self._name(names))} is {shorten(value)}, not a whole number")
 

@@ -7,7 +7,7 @@ import re
 import tomllib
 from typing import Any
 
-from karat.core import InputError
+from karat.core import InputError, shorten
 from karat.files._files import read_bytes
 from karat.files._text import decode
 
@@ -27,10 +27,25 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
     if _LONG_KEY.search(text):
         raise InputError("is nested too deep", source=source)
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is not valid TOML: {error}", source=source) from None
     except RecursionError:
         raise InputError("is nested too deep", source=source) from None
     except ValueError:
         raise InputError("holds a number of more than 4,300 digits", source=source) from None
+    _require_small_numbers(table, source)
+    return table
+
+
+def _require_small_numbers(table: dict[str, Any], source: str) -> None:
+    """Refuse whole numbers of more than 64 bits, as TOML asks for: floats cannot hold the largest of them."""
+    values: list[Any] = [table]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            values += value.values()
+        elif isinstance(value, list):
+            values += value
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise InputError(f"holds {shorten(value)}, a number of more than 64 bits", source=source)

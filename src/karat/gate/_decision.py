@@ -14,9 +14,10 @@ from karat.evaluation import Evaluation, require_comparable
 from karat.gate._check import Check
 from karat.gate._comparison import Pairs, align_changes, make_generator, pair_scores, scale_of
 from karat.gate._limits import check_limits, check_number, defer, fail_missing, read_number, select_queries
-from karat.gate._operations import KINDS, count_failures, find_lost, inspect_operations
+from karat.gate._operations import KINDS, inspect_operations
 from karat.gate._overlap import inspect_overlap
 from karat.gate._policy import Must, Policy, Rule, require_rules
+from karat.gate._unanswered import count_failures, find_lost
 from karat.stats import Outcome, PairedScores, Verdict
 from karat.stats import decide as test_drops
 

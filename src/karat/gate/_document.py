@@ -23,7 +23,7 @@ from karat.gate._comparison import (
 from karat.gate._growth import describe_growth
 from karat.gate._lists import compare_lists, describe_list, rr_deltas, summarise_lists
 from karat.gate._movers import KEPT, describe_moves, find_movers
-from karat.gate._operations import count_failures
+from karat.gate._unanswered import count_failures
 from karat.schema import (
     ComparedMeasure,
     ComparedPair,

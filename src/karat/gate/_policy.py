@@ -66,7 +66,7 @@ class Rule:
     def __post_init__(self) -> None:
         values = [getattr(self, name) for name in (*LIMITS, *TESTS)]
         if all(value is None or value is False for value in values):  # 0 is a limit, too
-            raise UsageError(f"the rule on {self.name} asks for nothing; it may have {', '.join((*LIMITS, *TESTS))}")
+            raise UsageError(f"the rule on {self.shown} asks for nothing; it may have {', '.join((*LIMITS, *TESTS))}")
         if self.is_latency:
             self._check_latency()
         self._check_changes()
@@ -89,20 +89,25 @@ class Rule:
             if limit is None:
                 continue
             if name in wrong:
-                raise UsageError(f"the rule on {self.name} has {name}, but {better} values of it are better")
+                raise UsageError(f"the rule on {self.shown} has {name}, but {better} values of it are better")
             if limit < 0:
-                raise UsageError(f"the rule on {self.name} has {name} = {limit:g}; write 0 or a positive number")
+                raise UsageError(f"the rule on {self.shown} has {name} = {limit:g}; write 0 or a positive number")
             most = {"max_drop_rel": 0.5, "max_rise_rel": MOST_TIMES}.get(name, math.inf)
             if limit > most:
                 raise UsageError(
-                    f"the rule on {self.name} has {name} = {limit:g}, which tolerates nearly everything; write a share "
-                    f"of at most {most:g}, such as 0.05 for 5 %"
+                    f"the rule on {self.shown} has {name} = {limit:g}, which tolerates nearly everything; write a "
+                    f"share of at most {most:g}, such as 0.05 for 5 %"
                 )
 
     @property
     def name(self) -> str:
         """The metric and the segment, as tables show them."""
         return self.metric if self.where is None else f"{self.metric} {self.where[0]}={self.where[1]}"
+
+    @property
+    def shown(self) -> str:
+        """The name in a message, which is one line, whatever the value of a segment is."""
+        return shorten(self.name)[1:-1]
 
     @property
     def bounds(self) -> tuple[float, float]:

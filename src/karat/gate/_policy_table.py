@@ -294,14 +294,14 @@ def _read_rule(table: Mapping[str, Any]) -> Rule:
     values: dict[str, Any] = {name: _read_number(table[name], name) for name in LIMITS if name in table}
     for name in TESTS:
         if not isinstance(table.get(name, False), bool):
-            raise UsageError(f"{name} = {shorten(table[name])} of {metric}; write true or false")
+            raise UsageError(f"{name} = {shorten(table[name])} of {shorten(metric)[1:-1]}; write true or false")
         values[name] = table.get(name, False)
     if is_measure(metric):
         metric = _read_measure(metric)
     rule = Rule(metric=metric, where=_read_segment(table.get("where")), **values)
     if rule.is_vacuous:
         limits = ", ".join(f"{name} = {value:g}" for name, value in values.items() if name in LIMITS)
-        raise UsageError(f"the rule on {rule.name} has {limits}, which the worst run passes; {_advise(rule)}")
+        raise UsageError(f"the rule on {rule.shown} has {limits}, which the worst run passes; {_advise(rule)}")
     return rule
 
 

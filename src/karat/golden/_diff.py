@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Bump = Literal["major", "minor", "patch", "none"]
 Pair = tuple[str, Target]
 
-_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+_VERSION = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})")
 _SCORED = {
     Document: ("text", "title"),
     Query: ("text", "paraphrases", "answer", "negatives", "anchors", "must_show", "chain", "answerable", "session"),

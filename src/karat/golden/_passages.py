@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.core import InputError, Span
-from karat.files import BOM, access_file, decode, read_bytes, record_folder
+from karat.files import BOM, Mistakes, access_file, decode, read_bytes, record_folder
 
 _UNFINISHED = ".part"
 _ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".run", ".trec", ".tsv", ".txt", _UNFINISHED)
@@ -61,7 +61,8 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
             except InputError as error:
                 if file is path:
                     raise
-                notes.append(f"{error}; left out")
+                first = error.errors[0] if isinstance(error, Mistakes) else error  # a note is one line
+                notes.append(f"{first}; left out")
                 continue
             files.append(str(file))
             for key, passage in _read_passages(file) if passages else ():
@@ -119,8 +120,9 @@ def _described(trace: Mapping[str, Any], hit: Mapping[str, Any]) -> Iterator[tup
         text=content if isinstance(content, str) else "",
         span=Span(*span) if isinstance(span, list) and [*map(type, span)] == [int, int] else None,
     )
-    for name in dict.fromkeys((_first(hit, HIT_FIELDS["id"]), _first(hit, HIT_FIELDS["document"]))):
-        if isinstance(query, str) and isinstance(name, str):
+    names = (_first(hit, HIT_FIELDS["id"]), _first(hit, HIT_FIELDS["document"]))
+    for name in dict.fromkeys(name for name in names if isinstance(name, str)):
+        if isinstance(query, str):
             yield (query, name), passage
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from karat.config import read_config
 from karat.core import GoldenSet, InputError, UsageError
-from karat.files import read_stream
+from karat.files import GitRepository, read_stream
 from karat.golden._diff import Bump, diff, next_version
 from karat.golden._fingerprint import fingerprint
 from karat.golden._source import open_set
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from karat.schema import GoldenTag
 
 _PREFIX = "golden-dataset-v"
-_TAG = re.compile(re.escape(_PREFIX) + r"(\d+)\.(\d+)\.(\d+)")
+_TAG = re.compile(re.escape(_PREFIX) + r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
 
 
 def propose_tag(path: str | Path, *, since: str | Path | None = None) -> GoldenTag:
@@ -53,12 +53,12 @@ def propose_tag(path: str | Path, *, since: str | Path | None = None) -> GoldenT
 def _newest_release(path: Path) -> tuple[GoldenSet | None, str | None]:
     """Read the set as it was at its newest tag, if it is in git and has one."""
     folder = path if path.is_dir() else path.parent
-    listed = _git(folder, "tag", "--list", f"{_PREFIX}*")
-    tags = [match for line in (listed or b"").decode().split() if (match := _TAG.fullmatch(line))]
-    if not tags:
+    repository, tags = _read_tags(folder)
+    versions = [match for name in tags if (match := _TAG.fullmatch(name))]
+    if repository is None or not versions:
         return None, None
-    newest = max(tags, key=lambda match: tuple(map(int, match.groups())))[0]
-    archive = _git(folder, "archive", "--format=tar", newest, ".")
+    newest = max(versions, key=lambda match: tuple(map(int, match.groups())))[0]
+    archive = _archive(repository, folder, tags[newest])
     if archive is None:
         return None, None  # the set is younger than the tag
     _check_inside(path)
@@ -86,17 +86,42 @@ def _check_inside(path: Path) -> None:
             raise UsageError(f"{part} is outside {path}, so git cannot show its last release; name it with --since")
 
 
-def _git(folder: Path, *arguments: str) -> bytes | None:
-    """Return what git prints, up to the limit of what karat reads, or None where it fails or is not installed."""
+def _read_tags(folder: Path) -> tuple[GitRepository | None, dict[str, str]]:
+    """Return the repository of a folder, and its tags with their hashes; none where it cannot be read."""
     try:
-        command = ["git", *arguments]
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603
-    except OSError:
+        repository = GitRepository.find(folder)
+        if repository is None:
+            return None, {}
+        if (repository.shared / "reftable").exists():
+            hint = "name the last release with --since"
+            raise InputError("keeps its tags as a reftable, which karat does not read", source=str(folder), hint=hint)
+        return repository, repository.read_tags()
+    except (OSError, ValueError, RuntimeError):
+        return None, {}
+
+
+def _archive(repository: GitRepository, folder: Path, commit: str) -> bytes | None:
+    """Return a folder of a commit as a tar archive, up to the limit of what karat reads; None where git has none.
+
+    Filters, which may be any program, are not run: a file that Git LFS keeps is in the archive as its pointer.
+    """
+    program = repository.find_program()
+    if program is None:
         return None
-    with process:
+    with (
+        repository.isolate(commit) as variables,
+        subprocess.Popen(  # noqa: S603 (a fixed command, and no shell)
+            [program, "--no-pager", "archive", "--format=tar", commit, "."],
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+    ):
         assert process.stdout is not None
         try:
-            output = read_stream(process.stdout, f"git {arguments[0]} of {folder}", unpacked=True)
+            output = read_stream(process.stdout, f"git archive of {folder}", unpacked=True)
         except BaseException:
             process.kill()
             raise

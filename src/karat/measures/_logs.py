@@ -77,7 +77,9 @@ def _read_run_file(text: str, source: str) -> dict[str, list[tuple[str, float]]]
     header = parse_json(lines[0], source, 1, strict=True)
     assert isinstance(header, dict)  # or it would not have been recognised
     if header.get("format") != _FORMAT:
-        raise InputError(f"is a run of format {header.get('format')!r}; this karat reads {_FORMAT}", source=source)
+        raise InputError(
+            f"is a run of format {shorten(header.get('format'))}; this karat reads {_FORMAT}", source=source
+        )
     if len(lines) < 2 or not _is_end(lines[-1]):
         hint = "run 'karat eval' again to finish it"
         raise InputError("the run is not finished", source=source, line=len(lines), hint=hint)

@@ -114,6 +114,8 @@ def read_variable(variable: str, owner: str, *, blanks: bool = False) -> str:
 
     With ``blanks`` it may have several words, such as ``ApiKey s3cret``.
     """
+    if not isinstance(variable, str):
+        raise UsageError(f"a header of {owner} is not text; write the name of the variable that holds its value")
     if not _VARIABLE.fullmatch(variable) or any(map(_KEY_PART.fullmatch, variable.split("_"))):
         raise UsageError(
             f"{owner} has a key where the name of an environment variable belongs; write the name of the "
@@ -121,7 +123,7 @@ def read_variable(variable: str, owner: str, *, blanks: bool = False) -> str:
         )
     value = os.environ.get(variable, "").strip()
     if not value:
-        raise UsageError(f"the environment variable {variable} is not set; it holds the key of {owner}")
+        raise UsageError(f"the environment variable {shorten(variable)[1:-1]} is not set; it holds the key of {owner}")
     if not (value.isascii() and value.isprintable() and (blanks or " " not in value)):
         raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
     return value
@@ -256,7 +258,7 @@ def parse_retry_after(header: str) -> float:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(header).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError):  # the day or the time zone may be any number
             return 0.0
     return max(0.0, seconds) if seconds == seconds else 0.0
 

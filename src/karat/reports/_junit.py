@@ -34,7 +34,7 @@ def render_junit(document: DecisionDocument) -> str:
     suites = {
         "operations": [check for check in document.checks if check.kind in OPERATIONS],
         "gate": [check for check in document.checks if not check.query and check.kind not in OPERATIONS],
-        "must-pass": [check for check in document.checks if check.query],
+        "must-pass": [check for check in document.checks if check.query and check.kind not in OPERATIONS],
     }
     for name, checks in suites.items():
         if checks or name == "gate":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from karat.reports._words import count, format_number
 
-CUT = re.compile(r"(P|R|RR|nDCG|Success)(?:\(.*\))?@(\d+)")
+CUT = re.compile(r"(P|R|RR|nDCG|Success)(?:\(.*\))?@(\d{1,9})")
 NOTHING_FOUND = "no query found anything relevant"
 COMPARE_IDS = "compare the ids that the system gives with those of the golden set"
 ASK_FOR_MORE = "what is found is right, but most is missed: ask for more hits, or look at what is missed"

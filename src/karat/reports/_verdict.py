@@ -108,8 +108,8 @@ def _explain_unknown(document: DecisionDocument) -> Iterator[str]:
     elif names:
         yield f"it is not known whether {names} got worse by more than is tolerated"
     for check in unsure:
-        if check.kind in OPERATIONS:
-            yield clean(check.reason, 400)
+        if check.kind in OPERATIONS and (reason := clean(check.reason, 400)):
+            yield reason
     if observed := describe_observed(document):
         yield observed
     bounds = [

@@ -15,6 +15,7 @@ from typing import Any
 
 from karat.core import Hit, SystemFailed, UsageError, shorten
 from karat.net import describe_error, hide_secrets, resolve
+from karat.runs._trace_rows import LONGEST
 from karat.systems import Retrieved, System, read_hits
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
@@ -149,9 +150,9 @@ def _read_timings(result: object) -> dict[str, float]:
     timings = getattr(result, "timings", {})
     try:
         stages = {str(stage): round(float(value), _DIGITS) for stage, value in timings.items()}
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, OverflowError):
         stages = {"": math.nan}
-    if not all(map(math.isfinite, stages.values())):
+    if not all(abs(value) <= LONGEST for value in stages.values()):
         raise SystemFailed(f"the system reports {shorten(timings)} as its timings, not milliseconds by stage")
     return stages
 

@@ -228,11 +228,11 @@ def _remove_origin(line: bytes) -> bytes:
     """Return the line of a header without when, where and of which code the run was started."""
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError):  # not a header, so it cannot be that of this run
-        return line
-    if not isinstance(record, dict):
-        return line
-    return _line({key: value for key, value in record.items() if key not in (_BEGUN, _ORIGIN)})
+        if isinstance(record, dict):
+            return _line({key: value for key, value in record.items() if key not in (_BEGUN, _ORIGIN)})
+    except (ValueError, RecursionError):  # not a header, or one with NaN, so it cannot be that of this run
+        pass
+    return line
 
 
 def _read_origin(header: Mapping[str, Any]) -> Origin:
@@ -316,7 +316,9 @@ def _require_head(head: object, name: str) -> dict[str, Any]:
     if not isinstance(head, dict) or head.get("karat") != "run":
         raise InputError("is not a run of karat", source=name, hint='its first line would be {"karat": "run", ...}')
     if head.get("format") != VERSION:
-        raise InputError(f"is a run of format {head.get('format')!r}, and this karat reads {VERSION}", source=name)
+        raise InputError(
+            f"is a run of format {shorten(head.get('format'))}, and this karat reads {VERSION}", source=name
+        )
     return head
 
 

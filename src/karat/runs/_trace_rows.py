@@ -20,7 +20,12 @@ T = TypeVar("T")
 
 _HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant", "locator")
 _hit_texts = attrgetter(*_HIT_TEXTS)
+LONGEST = 1e15
+"""Milliseconds that no answer takes. A larger number is damage, and a sum of such numbers may be infinite."""
 _Number = Annotated[int, Meta(ge=0)]
+_FARTHEST = 10**15  # bytes of a text
+_Offset = Annotated[int, Meta(ge=-_FARTHEST, le=_FARTHEST)]
+_Time = Annotated[float, Meta(ge=-LONGEST, le=LONGEST)]
 
 
 def trace_record(trace: Trace) -> dict[str, Any]:
@@ -65,7 +70,7 @@ class _PlainHit(Struct, forbid_unknown_fields=True):
     id: str
     score: float
     document: str | UnsetType = UNSET
-    span: tuple[int, int] | UnsetType = UNSET
+    span: tuple[_Offset, _Offset] | UnsetType = UNSET
     section: str | UnsetType = UNSET
     block: str | UnsetType = UNSET
     type: str | UnsetType = UNSET
@@ -80,7 +85,7 @@ class _PlainHit(Struct, forbid_unknown_fields=True):
 class _Asked(Struct, forbid_unknown_fields=True, kw_only=True):
     query: str
     text: str
-    ms: dict[str, float]
+    ms: dict[str, _Time]
     paraphrase: _Number | UnsetType = UNSET
     repeat: _Number | UnsetType = UNSET
     error: str | UnsetType = UNSET
@@ -162,7 +167,7 @@ def read_trace(record: Any, source: str, line: int) -> Trace:
             query=_require(str, record["query"]),
             text=_require(str, record["text"]),
             hits=tuple(map(_check_hit, record["hits"])),
-            timings={stage: _require_finite(value) for stage, value in record.get("ms", {}).items()},
+            timings={stage: _require_time(value) for stage, value in record.get("ms", {}).items()},
             error=_require(str, record.get("error", "")),
             paraphrase=_require(int, record.get("paraphrase", 0)),
             repeat=_require(int, record.get("repeat", 0)),
@@ -189,13 +194,25 @@ def _require_finite(value: Any) -> float:
     return number
 
 
+def _require_time(value: Any) -> float:
+    if abs(number := _require_finite(value)) > LONGEST:
+        raise ValueError(f"{shorten(value)} ms is longer than anything takes")
+    return number
+
+
+def _require_offset(value: Any) -> int:
+    if abs(offset := _require(int, value)) > _FARTHEST:
+        raise ValueError(f"no text has byte {shorten(value)}")
+    return offset
+
+
 def _check_hit(record: Mapping[str, Any]) -> Hit:
     span = record.get("span")
     return Hit(
         _require(str, record["id"]),
         _require_finite(record["score"]),
         _require(str, record.get("document", record["id"])),
-        None if span is None else Span(*(_require(int, offset) for offset in span)),
+        None if span is None else Span(*map(_require_offset, span)),
         channels={
             name: Place(_require(int, rank), _require_finite(score))
             for name, (rank, score) in record.get("channels", {}).items()

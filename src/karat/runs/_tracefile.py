@@ -24,6 +24,7 @@ from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
 from karat.files import Reading
 from karat.measures import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS
 from karat.runs._parts import Part, Parts
+from karat.runs._trace_rows import LONGEST
 
 if TYPE_CHECKING:
     from karat.files import Row
@@ -271,8 +272,9 @@ def _read_timings(row: Row) -> dict[str, float]:
         values = {"total": row.number(*TRACE_FIELDS["latency"], default=None)}
     timings = {stage: value for stage, value in values.items() if value is not None}
     for stage, value in timings.items():
-        if value < 0:
-            raise row.error(f"{shorten(stage)} took {value:g} ms", "a latency should be 0 or above")
+        if not 0 <= value <= LONGEST:
+            limit = "0 or above" if value < 0 else f"at most {LONGEST:g}"
+            raise row.error(f"{shorten(stage)} took {value:g} ms", f"a latency should be {limit}")
     return timings
 
 

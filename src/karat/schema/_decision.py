@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, TypeGuard
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from karat.schema._checks import CheckEntry, MeasureEntry, Outcome
 from karat.schema._golden import GoldenReport
 from karat.schema._queries import Passage, QueryFailure, QueryRow
 from karat.schema._types import Count, Day, Number, Score, SystemChange
 
 DECISION_FORMAT: Final = 1
 """The number of the format; a document with a higher one needs a newer karat."""
-
-Outcome = Literal["pass", "fail", "inconclusive", "error"]
-CheckKind = Literal[
-    "min", "max", "max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "significant_drop", "non_inferior",
-    "must_pass", "min_gain_abs", "failed", "unasked", "removed", "new",
-    "moved", "empty", "slow",
-]  # fmt: skip
-Status = Literal["PASS", "DEGRADED", "FAIL", "INCONCLUSIVE", "UNCHECKED"]
 
 
 class VerdictFailure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -113,166 +106,6 @@ class BaselineFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.title or self.name
 
 
-class MeasureComparison(Struct, frozen=True, kw_only=True):
-    """How a measure compares with the baseline, on the queries that both have."""
-
-    difference: Number
-    low: Number | None
-    high: Number | None
-    p_corrected: Number | None
-    wins: int
-    ties: int
-    losses: int
-    significant: bool
-
-
-_COMPARED = ("low", "high", "p_corrected", "wins", "ties", "losses", "significant")
-
-
-class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A measure: its mean, what it is held against, and how it compares with the baseline.
-
-    ``baseline``, ``compared`` and the fields from ``difference`` on cover the queries that run and baseline share;
-    without a baseline they are absent.
-    """
-
-    name: str
-    definition: str
-    lower_is_better: bool = False
-    mean: Score
-    interval: Annotated[
-        tuple[Number, Number] | None,
-        Meta(description="The 95 % interval of the mean (BCa bootstrap over the queries); null below two queries."),
-    ]
-    n: Count
-    baseline: Annotated[Score, Meta(description="The mean of the baseline over the queries that both have.")]
-    compared: Annotated[Score, Meta(description="The mean of the run over the queries that both have.")] | UnsetType = (
-        UNSET
-    )
-    n_compared: Annotated[Count, Meta(description="How many queries have a value in both.")] | UnsetType = UNSET
-    floor: Score
-    status: Annotated[
-        Status,
-        Meta(
-            description="FAIL: a check failed. DEGRADED: worse than the baseline. INCONCLUSIVE: a check is. "
-            "UNCHECKED: no check looks at it."
-        ),
-    ]
-    values: Annotated[tuple[Number, ...], Meta(description="The scores of the queries in ascending order.")]
-    difference: Score | UnsetType = UNSET
-    low: Score | UnsetType = UNSET
-    high: Score | UnsetType = UNSET
-    p: Score | UnsetType = UNSET
-    p_corrected: Score | UnsetType = UNSET
-    p_t: Score | UnsetType = UNSET
-    effect: Score | UnsetType = UNSET
-    wins: Count | UnsetType = UNSET
-    ties: Count | UnsetType = UNSET
-    losses: Count | UnsetType = UNSET
-    significant: bool | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        if not _is_number(self.difference):
-            return
-        missing = [name for name in _COMPARED if getattr(self, name) is UNSET]
-        if missing:
-            raise ValueError(f"it has a difference, but no {', '.join(missing)}")
-        if _is_number(self.low) and not _is_number(self.high):
-            raise ValueError("its interval has a lower end, but no upper end")
-
-    @property
-    def comparison(self) -> MeasureComparison | None:
-        """How the measure compares with the baseline; None if there is no difference."""
-        if not _is_number(self.difference):
-            return None
-        return MeasureComparison(
-            **{name: getattr(self, name) for name in MeasureComparison.__struct_fields__}  # __post_init__ checks them
-        )
-
-    @property
-    def current(self) -> float | None:
-        """The mean that stands beside the baseline's: that over the queries of both, or else of all."""
-        return self.compared if _is_number(self.compared) else self.mean
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether only some of the run's queries are compared, so that the mean over all is another number."""
-        return _is_number(self.compared) and self.n_compared != self.n
-
-    def gain(self, difference: float | None) -> float:
-        """Return how much better a difference is: its opposite if lower is better, and 0 if there is none."""
-        if difference is None:
-            return 0.0
-        return -difference if self.lower_is_better else difference
-
-    @property
-    def overall_gain(self) -> float:
-        """How much better the mean became; 0 if it cannot be compared."""
-        return self.gain(self.difference if _is_number(self.difference) else None)
-
-
-_NUMBER_IS_THERE = {"required": ["difference"], "properties": {"difference": {"type": "number"}}}
-_LOW_IS_THERE = {"required": ["low"], "properties": {"low": {"type": "number"}}}
-_Measure = Annotated[
-    MeasureRow,
-    Meta(
-        extra_json_schema={
-            "if": _NUMBER_IS_THERE,
-            "then": {
-                "required": list(_COMPARED),
-                "if": _LOW_IS_THERE,
-                "then": {"properties": {"high": {"type": "number"}}},
-            },
-        }
-    ),
-]
-"""A measure, with what its ``__post_init__`` checks in the words of JSON Schema."""
-
-
-class CheckRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One thing that a rule asks for, and whether it holds."""
-
-    metric: Annotated[
-        str, Meta(description="Absent where a query has to find anything relevant, or (limit 0) nothing.")
-    ] = ""
-    kind: CheckKind
-    outcome: Outcome
-    reason: str
-    where: Annotated[
-        Annotated[dict[str, str], Meta(min_length=1, max_length=1)] | None,
-        Meta(description="The segment that the check looks at: a field of the queries and its value."),
-    ] = None
-    query: Annotated[str, Meta(description="The query that has to pass by itself.")] = ""
-    current: Number | None = None
-    baseline: Number | None = None
-    difference: Number | None = None
-    low: Number | None = None
-    high: Number | None = None
-    limit: Number | None = None
-    p: Number | None = None
-    p_worse: Number | None = None
-    n: Count | None = None
-    total: Annotated[
-        Count | None, Meta(description="How many queries of the run have a value, if only n of them are compared.")
-    ] = None
-    needed: Annotated[
-        Count | None,
-        Meta(description="How many queries would show the observed drop, or rule out the tolerated one."),
-    ] = None
-
-    @property
-    def name(self) -> str:
-        """The metric, with its segment or its query."""
-        if self.query:
-            return f"{self.query} {self.metric}".rstrip()
-        return self.metric if self.segment is None else f"{self.metric} {self.segment[0]}={self.segment[1]}"
-
-    @property
-    def segment(self) -> tuple[str, str] | None:
-        """Field and value of the segment that the check looks at; None for all queries."""
-        return next(iter(self.where.items())) if self.where else None
-
-
 class MoverRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A query whose score changed, on the measure on which it changed most."""
 
@@ -364,8 +197,8 @@ class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     run: RunFacts
     golden: GoldenFacts
     baseline: BaselineFacts | None
-    measures: tuple[_Measure, ...]
-    checks: tuple[CheckRow, ...]
+    measures: tuple[MeasureEntry, ...]
+    checks: tuple[CheckEntry, ...]
     caveats: Annotated[tuple[str, ...], Meta(description="What limits how far the numbers can be trusted.")]
     movers: Annotated[tuple[MoverRow, ...], Meta(description="The queries that changed, the greatest losses first.")]
     segments: tuple[SegmentRow, ...]
@@ -385,7 +218,3 @@ class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         ]
         | UnsetType
     ) = UNSET
-
-
-def _is_number(value: object) -> TypeGuard[Number]:
-    return isinstance(value, int | float)

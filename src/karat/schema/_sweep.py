@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from karat.schema._decision import CheckRow
+from karat.schema._checks import CheckRow
 
 
 class PlannedVariant(Struct, frozen=True, kw_only=True):

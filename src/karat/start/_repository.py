@@ -96,7 +96,7 @@ def _has_requirements(path: Path) -> bool:
 def _text(path: Path) -> str:
     try:
         return decode(read_bytes(path), str(path)) if path.is_file() else ""
-    except InputError:  # whoever uses the file reports it
+    except (InputError, OSError):  # such as a name that is too long; whoever uses the file reports it
         return ""
 
 

@@ -111,6 +111,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", re.sub(r"</?code>|<br>|&#?\w+;|</?b>|[<>{}]", " ", text))
 
 
+@pytest.mark.slow
 def test_chunking() -> None:
     """276 questions about 3 texts, 452 references, and every span is what its reference says."""
     result = golden.read(find_collection("chunking"))

@@ -89,7 +89,7 @@ def test_the_smaller_file_is_that_of_the_queries(folder: Path) -> None:
 
 def test_every_mistake_is_reported_with_its_line(folder: Path) -> None:
     """A query that is not there, a grade that means nothing, too many columns."""
-    (folder / "cranqrel").write_text("1 1 1\n" * 60 + "3 1 1\n0 1 1\n1 1 5\n1 1\n")
+    (folder / "cranqrel").write_text("1 1 1\n" * 60 + f"3 1 1\n0 1 1\n1 1 5\n1 1\n{'9' * 5000} 1 1\n")
     with pytest.raises(Mistakes) as caught:
         golden.read(folder)
     assert [(error.line, error.what) for error in caught.value.errors] == [
@@ -97,6 +97,7 @@ def test_every_mistake_is_reported_with_its_line(folder: Path) -> None:
         (62, "query '0' is not one of 1 to 2"),
         (63, "grade '5' is not one of 1, 2, 3, 4, -1"),
         (64, "2 columns instead of 3"),
+        (65, f"query '{'9' * 39}...' is not one of 1 to 2"),
     ]
 
 

@@ -59,6 +59,7 @@ def test_every_judged_place_is_found() -> None:
             assert held, (name, target)
 
 
+@pytest.mark.slow
 def test_the_chunkers_differ() -> None:
     """More chunks from the finer chunkers, all four types from blocks, and titles where they are asked for."""
     counts = {name: sum(map(len, chunks(name).values())) for name in CHUNKERS}

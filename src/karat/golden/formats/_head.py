@@ -48,7 +48,11 @@ class Head:
     def columns(self) -> frozenset[str]:
         """The header of a CSV file. For any other file the result has no meaning."""
         first = next((line for line in self.text.split("\n") if line.strip()), "")
-        return frozenset() if self.is_json else frozenset(cell.strip() for cell in next(csv.reader([first]), []))
+        try:
+            cells = [] if self.is_json else next(csv.reader([first]), [])
+        except csv.Error:  # a carriage return within the line, or a huge cell
+            return frozenset()
+        return frozenset(cell.strip() for cell in cells)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

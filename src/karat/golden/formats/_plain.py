@@ -10,6 +10,7 @@ from karat.core import Judgment, Query, Source, Target, make_judgment
 from karat.files import decode_plain
 
 _Id = Annotated[str, Meta(min_length=1)]
+_Grade = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
 
 
 class _PlainJudgment(Struct, forbid_unknown_fields=True):
@@ -17,7 +18,7 @@ class _PlainJudgment(Struct, forbid_unknown_fields=True):
 
     query: _Id
     document: _Id
-    grade: int
+    grade: _Grade
     section: str | UnsetType = UNSET
     block: str | UnsetType = UNSET
     source: Source | UnsetType = UNSET

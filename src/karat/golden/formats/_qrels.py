@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -76,10 +77,12 @@ def _split_lines(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
             continue
         if "\t" not in line:
             yield number, split_fields(line)
-        elif '"' in line:  # csv.writer quotes a cell that begins with a quote, and BEIR reads it back this way
-            yield number, next(csv.reader([line.removesuffix("\r")], delimiter="\t"))
-        else:
-            yield number, line.removesuffix("\r").split("\t")
+            continue
+        cells = line.removesuffix("\r").split("\t")
+        if '"' in line:  # csv.writer quotes a cell that begins with a quote, and BEIR reads it back this way
+            with suppress(csv.Error):  # a carriage return within the line, or a huge cell: taken as it stands
+                cells = next(csv.reader([line.removesuffix("\r")], delimiter="\t"))
+        yield number, cells
 
 
 def split_fields(line: str) -> list[str]:

@@ -38,6 +38,7 @@ _GRADE = {"1": 4, "2": 3, "3": 2, "4": 1, "-1": 0}
 _RECORD = re.compile(r"\.I +(\S+) *")
 _FIELD = re.compile(r"\.([A-Z]) *")
 _JUDGMENT = re.compile(r"\s*\d+\s+\d+\s+\S+(\s+\S+)?\s*")
+_PLACE = re.compile(r"[0-9]{1,9}")
 _ZERO = re.compile(r"0+(\.0*)?")
 
 _SAMPLE = 50  # lines that have to look alike
@@ -68,6 +69,7 @@ _CRANFIELD = _Layout(
 )
 _CISI = _Layout(4, 1, {}, BINARY, "four columns that end in two zeros: every document that is listed is relevant")
 _MED = _Layout(4, 2, {"0": 0, "1": 1}, BINARY, "four columns as in TREC: query, 0, document, grade")
+_HINT = "it needs files of documents, queries and judgments, such as cran.all.1400, cran.qry and cranqrel"
 
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
@@ -92,6 +94,8 @@ def _read(path: Path, reading: Reading) -> GoldenSet:
 
 def _find_files(folder: Path) -> tuple[list[Path], Path]:
     """Return the files of records, and the one of judgments."""
+    if not folder.is_dir():
+        raise InputError("is a file, not a folder", source=str(folder), hint=_HINT)
     texts, qrels = [], []
     for file in sorted(folder.iterdir())[:_LOOKED_AT]:
         lines = read_head(file).lines[:_SAMPLE]
@@ -101,8 +105,7 @@ def _find_files(folder: Path) -> tuple[list[Path], Path]:
             qrels.append(file)  # the other lines are reported as mistakes when it is read
     if len(texts) < 2 or len(qrels) != 1:
         problem = f"has {len(texts)} files of .I records and {len(qrels)} of judgments"
-        hint = "it needs files of documents, queries and judgments, such as cran.all.1400, cran.qry and cranqrel"
-        raise InputError(problem, source=str(folder), hint=hint)
+        raise InputError(problem, source=str(folder), hint=_HINT)
     return texts, qrels[0]
 
 
@@ -178,7 +181,7 @@ def _find_problem(cells: list[str], layout: _Layout, queries: int) -> str:
         return f"grade {shorten(cells[-1])} is not one of {', '.join(layout.grades)}"
     if not layout.grades and not all(map(_ZERO.fullmatch, cells[2:])):
         return f"the last two columns are {shorten(' '.join(cells[2:]))}, not 0 and 0"
-    if not cells[0].isdecimal() or not 1 <= int(cells[0]) <= queries:
+    if not _PLACE.fullmatch(cells[0]) or not 1 <= int(cells[0]) <= queries:
         return f"query {shorten(cells[0])} is not one of 1 to {queries}"
     return ""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from karat.core import SystemFailed, UsageError, shorten
 from karat.net import find_message
 
+_PLACE = re.compile("[0-9]{1,9}")  # of an item in a list
 _MOST_KEYS = 20  # listed in a message
 
 
@@ -43,9 +45,8 @@ class HitReader:
         if not isinstance(hits, list):
             if message := find_message(response):
                 raise SystemFailed(self._redact(f"the service answered with an error: {message}"))
-            message = (
-                f"the answer has no list of hits at hits = {self._hits!r}: {describe_missing(response, self._hits)}"
-            )
+            there = describe_missing(response, self._hits)
+            message = f"the answer has no list of hits at hits = {shorten(self._hits)}: {there}"
             if isinstance(response, list):
                 message += ', which is the list of hits if you set hits = ""'
             raise self._mistake(message)
@@ -62,7 +63,9 @@ class HitReader:
             missing = ["id"]
         if missing:
             path = self._paths.get(missing[0], "")
-            raise self._mistake(f"hit {rank} has nothing at {missing[0]} = {path!r}: {describe_missing(hit, path)}")
+            raise self._mistake(
+                f"hit {rank} has nothing at {missing[0]} = {shorten(path)}: {describe_missing(hit, path)}"
+            )
         return {name: value for name, value in record.items() if value is not None}
 
     def _mistake(self, message: str) -> UsageError | SystemFailed:
@@ -80,7 +83,7 @@ def follow(value: Any, path: str) -> Any:
 def _step(value: Any, part: str) -> Any:
     if isinstance(value, Mapping):
         return value.get(part)
-    if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+    if isinstance(value, list) and _PLACE.fullmatch(part) and int(part) < len(value):
         return value[int(part)]
     return None
 
@@ -97,7 +100,7 @@ def describe_missing(value: Any, path: str) -> str:
             break
         value = inner
         way.append(part)
-    place = repr(".".join(way)) if way else "it"
+    place = shorten(".".join(way)) if way else "it"
     if isinstance(value, Mapping):
         keys = [shorten(key) for key in value]
         more = f" and {len(keys) - _MOST_KEYS:,} more" if len(keys) > _MOST_KEYS else ""

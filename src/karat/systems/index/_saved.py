@@ -77,7 +77,7 @@ class Saved:
         except InputError:
             self._file.close()
             raise
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except _DAMAGE as error:
             self._file.close()
             raise self._damaged(error) from None
 

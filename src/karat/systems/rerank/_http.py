@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -62,7 +62,7 @@ class HttpReranker:
             if type(index) is not int or not 0 <= index < n or index in scores:
                 problem = f"a result whose index is not one of 0 to {n - 1}, or is repeated"
                 raise self._client.failed(f"{problem}: {shorten(row)}")
-            if type(score) not in (int, float) or not math.isfinite(score):
+            if type(score) not in (int, float) or not abs(score) <= sys.float_info.max:
                 raise self._client.failed(f"a result whose score is not a finite number: {shorten(row)}")
             scores[index] = float(score)
         if len(scores) < n:
