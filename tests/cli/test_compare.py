@@ -120,6 +120,25 @@ def test_a_drop_that_the_gate_can_show_is_not_denied(run: Run, folder: Path) -> 
     assert "the gate looks" not in run("a.jsonl", "b.jsonl", "-m", "RR@10")[0]  # 0.3125 / 2: nor does the gate see it
 
 
+def test_bounds_of_the_difference(run: Run, folder: Path) -> None:
+    """P@1 is 11/12 in a and 8/12 in b; the first documents of one query in a, and of four in b, are not judged."""
+    out, _ = run("a.jsonl", "b.jsonl", "-m", "P@1", "--bounds")
+    assert (
+        "if unjudged documents were judged    worst      now     best  unjudged  decided\n"
+        "P@1                                -0.3333  -0.2500  +0.0833         5       no\n"
+    ) in out
+    document = json.loads(run("a.jsonl", "b.jsonl", "-m", "P@1", "--bounds", "--json")[0])
+    validate(document, json_schema("comparison"))
+    (measure,) = document["pairs"][0]["measures"]
+    assert measure["bounds"] == {
+        "worst": pytest.approx(-4 / 12), "best": pytest.approx(1 / 12), "decided": False, "unjudged": 5,
+    }  # fmt: skip
+    (measure,) = json.loads(run("a.jsonl", "b.jsonl", "-m", "P@1", "--json")[0])["pairs"][0]["measures"]
+    assert "bounds" not in measure
+    _, err = run("a.jsonl", "b.jsonl", "a.jsonl", "--bounds", code=2)
+    assert "--by, --per-query and --bounds are for two runs" in err
+
+
 def test_what_made_the_difference(run: Run, folder: Path) -> None:
     """Queries that lost and won with their texts and what moved; how the lists and the systems differ."""
     out, _ = run("a.jsonl", "b.jsonl", "-m", "RR@10")
@@ -344,8 +363,8 @@ def test_runs_that_do_not_mean_the_same_are_refused(run: Run, folder: Path) -> N
     ("arguments", "message"),
     [
         (["a.jsonl"], "one run: name two or more to compare"),
-        (["a.jsonl", "b.jsonl", "a.jsonl", "--by", "category"], "--by and --per-query are for two runs"),
-        (["a.jsonl", "b.jsonl", "a.jsonl", "--per-query"], "--by and --per-query are for two runs"),
+        (["a.jsonl", "b.jsonl", "a.jsonl", "--by", "category"], "--by, --per-query and --bounds are for two runs"),
+        (["a.jsonl", "b.jsonl", "a.jsonl", "--per-query"], "--by, --per-query and --bounds are for two runs"),
         (["a.jsonl", "nope.jsonl"], "nope.jsonl"),
         (["a.jsonl", "b.jsonl", "-m", "ncdg@5"], "did you mean"),
         (["a.jsonl", "b.jsonl", "--golden", "nope"], "nope: no such file or folder"),

@@ -79,6 +79,19 @@ def test_json_has_the_shape_of_score(run: Run, folder: Path) -> None:
     assert document["golden"]["fingerprint"] == golden.fingerprint(SET)
 
 
+def test_bounds_are_shown_if_asked_for(run: Run, folder: Path) -> None:
+    """The retriever returns pool, then wifi: of q1 wifi is not judged, of q2 pool, and q3 failed."""
+    arguments = (".", "--system", "mine_for_eval:find", "-m", "P@1", "-m", "DupRate@2")
+    out, _ = run(*arguments, "--bounds")
+    assert "if unjudged documents were judged   worst     now    best  unjudged\n" in out
+    assert "P@1                                0.3333  0.3333  0.6667         1\n" in out
+    assert "DupRate@2                          0.0000  0.0000  0.0000         2\n" in out
+    (entry,) = json.loads(run(*arguments, "--bounds", "--json")[0])["runs"]
+    assert entry["measures"]["P@1"]["bounds"] == {"worst": 1 / 3, "best": 2 / 3, "exact": True, "unjudged": 1}
+    (entry,) = json.loads(run(*arguments, "--json")[0])["runs"]
+    assert "bounds" not in entry["measures"]["P@1"]
+
+
 def test_ones_own_retriever_and_its_failures(run: Run, folder: Path) -> None:
     """A failing query counts as zero and is told; the table by category shows where."""
     out, _ = run(".", "--system", "mine_for_eval:find", "--by", "category")

@@ -64,6 +64,10 @@ def test_convert_overwrites_nothing(run: Run, folder: Path) -> None:
         (("synth", "x"), "name DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
         (("synth", "set", "x", "--needles", "3"), "name DOCUMENTS and DESTINATION, or --needles and DESTINATION"),
         (("pool", "run.txt", "--json"), "--json prints counts; name the file of pairs with --output"),
+        (("pool", "--decide", "run.txt"), "--decide is about two runs, and there are 1"),
+        (("pool", "--decide", "run.txt", "run.txt", "--measure", "AP"), "AP is not a sum over documents; choose DCG@k"),
+        (("pool", "--decide", "run.txt", "run.txt", "--depth", "5"), "leave out --all and --depth"),
+        (("pool", "run.txt", "--measure", "DCG@5"), "--measure says by what two runs are compared; add --decide"),
         (("merge", "set", "run.txt", "-o", "x", "--in-place"), "choose --output or --in-place"),
         (("dif", "set", "set"), "no verb 'dif', did you mean 'diff'?"),
         (("outline", "set"), "set is a folder; name one of its documents with --id"),
@@ -159,6 +163,33 @@ def test_pool_and_merge_go_round(run: Run, folder: Path) -> None:
     assert golden.read("set").qrels()["q1"] == {"pool": 2}
     report = json.loads(run("merge", "set", "bo.jsonl", "--annotator", "bo", "--json")[0])
     assert (report["replaced"], report["agreement"]["pairs"]) == (3, 1)
+
+
+def test_pool_tells_which_of_two_runs_is_better(run: Run, folder: Path) -> None:
+    """By hand: of q0 run.txt has wifi, grade 3, first instead of second, and pool the other way round.
+
+    Pool's expected gain is the mean of 3, 0 and 3, so that the difference is (1 - 1 / log2(3)) (3 - 2) / 2. What they
+    have for q1 is not judged, and cancels.
+    """
+    (folder / "other.txt").write_text("q0 Q0 pool 1 2 t\nq0 Q0 wifi 2 1 t\nq1 Q0 wifi 1 1 t\n")
+    out, err = run("pool", "--decide", "other.txt", "run.txt", "--golden", "set", "--limit", "2", "-o", "next.jsonl")
+    assert out == "next.jsonl: 2 of 3 pairs that are not judged yet and tell the runs apart\n"
+    assert "karat: DCG@10: run.txt is better by 0.1845 ± " in err
+    assert "; 1 of 4 pairs that tell them apart are judged\n" in err
+    assert "every judged pair is relevant" in err
+    rows = [json.loads(line) for line in (folder / "next.jsonl").read_text().splitlines()]
+    assert [(row["query"], row["document"], row["grade"]) for row in rows] == [
+        ("q1", "wifi", None),
+        ("q1", "pool", None),
+    ]
+    counts = json.loads(
+        run("pool", "--decide", "run.txt", "other.txt", "--golden", "set", "-o", "all.jsonl", "--json")[0]
+    )
+    assert counts["better"] == "run.txt"
+    assert (counts["judged"], counts["unjudged"], counts["lacking"], counts["written"]) == (1, 3, 0, 3)
+    same, err = run("pool", "--decide", "run.txt", "run.txt", "--golden", "set")
+    assert same == ""
+    assert "nothing tells the runs apart yet; 0 of 0 pairs" in err
 
 
 def test_in_place_needs_the_own_format(run: Run, folder: Path) -> None:

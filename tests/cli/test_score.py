@@ -91,6 +91,29 @@ def test_json_has_its_shape(cli: Cli, files: Path) -> None:
     assert "queries" not in cli.json("qrels.txt", "good.txt")["runs"][0]
 
 
+def test_bounds_over_unjudged_documents(cli: Cli, files: Path) -> None:
+    """In q2 the unjudged d9 stands above d1: if it were relevant, RR would be 1 there instead of a half."""
+    arguments = ("qrels.txt", "poor.txt", "-m", "RR", "-m", "nDCG@2", "-m", "Bpref", "--bounds")
+    out = cli("score", *arguments)
+    assert (
+        "if unjudged documents were judged   worst     now    best  unjudged\n"
+        "RR                                 0.5000  0.5000  0.7500         1\n"
+    ) in out
+    assert "\nnDCG@2: the best is a bound, which no grades may reach\nBpref: no bounds, none are known\n" in out
+    measures = cli.json(*arguments)["runs"][0]["measures"]
+    assert measures["RR"]["bounds"] == {"worst": 0.5, "best": 0.75, "exact": True, "unjudged": 1}
+    assert not measures["nDCG@2"]["bounds"]["exact"]
+    assert measures["Bpref"]["bounds"] == {
+        "worst": None, "best": None, "exact": False, "unjudged": 1, "why": "none are known",
+    }  # fmt: skip
+    counted = cli.json("qrels.txt", "poor.txt", "-m", "Hits@2", "--bounds")["runs"][0]["measures"]["Hits@2"]
+    assert (counted["sum"], counted["bounds"]["best"]) == (2.0, 3.0)
+    two = cli("score", "qrels.txt", "good.txt", "poor.txt", "-m", "RR", "--bounds")
+    assert "\ngood.txt\nif unjudged documents" in two
+    refused = cli("score", "qrels.txt", "good.txt", "--bounds", "--pass-at", "1", code=2)
+    assert "--bounds are those of single runs; leave out --pass-at" in refused
+
+
 def test_json_has_full_precision(cli: Cli, files: Path) -> None:
     """Values in JSON are the doubles that the library gives."""
     scores = karat.score("qrels.txt", "poor.txt", ["nDCG", "AP"])

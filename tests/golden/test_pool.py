@@ -206,3 +206,12 @@ def test_a_folder_of_nothing_readable_is_refused(tmp_path):
     (tmp_path / "a.txt").write_text("not a run\n")
     with pytest.raises(InputError, match="holds no run that can be read"):
         read_runs([tmp_path])
+
+
+def test_a_baseline_file_is_a_run(tmp_path):
+    """Its lists are pooled as they stand; another JSON file is read as a run."""
+    queries = {"q1": {"RR": [1.0], "hits": ["c", "a"]}, "q2": {"RR": [0.0], "hits": []}}
+    (tmp_path / "baseline.json").write_text(json.dumps({"karat": "baseline", "format": 1, "queries": queries}))
+    (tmp_path / "run.json").write_text(json.dumps(RUN))
+    runs = read_runs([tmp_path / "baseline.json", tmp_path / "run.json"])
+    assert runs.tables == ({"q1": {"c": 2.0, "a": 1.0}, "q2": {}}, RUN)

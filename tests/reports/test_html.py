@@ -101,6 +101,14 @@ def test_long_lists_of_checks_are_folded_not_lost() -> None:
     assert "18 more" in [text for _, text in page.all("summary")]
 
 
+def test_bounds_are_a_table_of_the_page() -> None:
+    bounds = {"worst": 0.7, "best": 0.9, "exact": False, "unjudged": 12}
+    page = Page(render_html(typed(make_document(measures=[make_measure(bounds=bounds)]))))
+    assert "Unjudged documents" in [text for _, text in page.all("summary")]
+    cells = [text for _, text in page.all("td")]
+    assert cells[(start := cells.index("0.7000")) : start + 4] == ["0.7000", "0.7500", "up to 0.9000", "12"]
+
+
 def test_no_content_becomes_markup() -> None:
     """A document with a script in queries, snippets, caveats and reasons adds no element to the page."""
     plain = json.loads(json.dumps(sample()).replace(json.dumps(ATTACK)[1:-1], "harmless"))

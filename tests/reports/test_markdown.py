@@ -56,6 +56,15 @@ def test_the_sections_stand_in_their_order() -> None:
     assert headings(render_markdown(typed(make_document()))) == SECTIONS
 
 
+def test_bounds_are_a_section_where_documents_are_unjudged() -> None:
+    """Where the best is only a bound it says so; without bounds there is no section."""
+    exact = {"worst": 0.7, "best": 0.9, "exact": True, "unjudged": 12}
+    measures = [make_measure(bounds=exact), make_measure("nDCG@5", bounds={**exact, "exact": False})]
+    text = render_markdown(typed(make_document(measures=measures)))
+    assert "Unjudged documents" in headings(text)
+    assert "| RR@10 | 0.7000 | 0.7500 | 0.9000 | 12 |\n| nDCG@5 | 0.7000 | 0.7500 | up to 0.9000 | 12 |\n" in text
+
+
 @pytest.mark.parametrize(
     ("measure", "checks", "row"),
     [

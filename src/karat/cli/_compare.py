@@ -20,6 +20,11 @@ from karat.cli._table import emit
     "--by", type=click.Choice(["category", "type", "intent", "tier", "block"]), help="Compare by a field, too."
 )
 @click.option("--per-query", is_flag=True, help="Show every query, those that changed most first.")
+@click.option(
+    "--bounds",
+    is_flag=True,
+    help="Show how far unjudged documents in the top k could move each difference of two runs.",
+)
 @click.option("--golden", "folder", metavar="DIR", help="The project.  [default: the folder that RUN_A is in]")
 @click.option(
     "--correction",
@@ -45,8 +50,8 @@ def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options:
     from karat.projects.saved_runs import find_run
     from karat.schema import to_json
 
-    if len(runs) > 2 and (options["by"] or options["per_query"]):
-        raise UsageError("--by and --per-query are for two runs; compare two at a time")
+    if len(runs) > 2 and (options["by"] or options["per_query"] or options["bounds"]):
+        raise UsageError("--by, --per-query and --bounds are for two runs; compare two at a time")
     project = open_project(folder or find_project(find_run(runs[0])), **pop_scoring(options))
     with Progress() as progress:
         comparison = compare_runs(

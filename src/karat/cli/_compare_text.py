@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from karat.cli._table import bold, escaped, number, printable, render
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def comparison_text(comparison: ComparisonDocument) -> str:
         (pair,) = pairs
         correction = comparison.correction
         parts += [
-            _measures(pair, correction), _conclusion(pair, comparison), _segments(pair, correction),
+            _measures(pair, correction), _conclusion(pair, comparison), _bounds(pair), _segments(pair, correction),
             _per_query(pair), _movers(pair), _lists(pair.lists),
         ]  # fmt: skip
     else:
@@ -72,6 +74,16 @@ def _row(test: ComparedMeasure, correction: str) -> list[str]:
         f"{test.wins}/{test.ties}/{test.losses}" if test.n else "-",
         f"{test.n:,}" if test.n else "-",
     ]
+
+
+def _bounds(pair: ComparedPair) -> str:
+    """Return the worst and the best differences over all grades of unjudged documents; "" if nobody asked."""
+    rows = [["if unjudged documents were judged", "worst", "now", "best", "unjudged", "decided"]]
+    for test in pair.measures:
+        if (ends := test.bounds) is not UNSET:
+            signed = map(_signed, (ends.worst, test.difference, ends.best))
+            rows.append([test.measure, *signed, f"{ends.unjudged:,}", "yes" if ends.decided else "no"])
+    return render(rows) if len(rows) > 1 else ""
 
 
 def _conclusion(pair: ComparedPair, comparison: ComparisonDocument) -> str:

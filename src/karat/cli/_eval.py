@@ -48,6 +48,7 @@ _OF_ASKING = ("system", "tenant", "output", "no_cache", "label", "parameters")
 @click.option("--output", metavar="DIR", help="Where to save the run.  [default: DIR/runs]")
 @click.option("--no-cache", is_flag=True, help="Keep no chunks, indexes and embeddings on disk.")
 @click.option("--per-query", is_flag=True, help="Show the values of every query, too.")
+@click.option("--bounds", is_flag=True, help="Show how far unjudged documents in the top k could move each mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, in the shape of karat score --json.")
 def command(folder: str, **options: Any) -> None:
     """Evaluate retrieval in DIR: a project with karat.toml, or any golden set that karat reads.
@@ -69,7 +70,7 @@ def command(folder: str, **options: Any) -> None:
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
     run = _read_run(project, options["run_file"]) if options["run_file"] else _ask(project, options)
-    evaluation = score_run(project.golden, run, measures, **project.scoring)
+    evaluation = score_run(project.golden, run, measures, bounds=options["bounds"], **project.scoring)
     for note in describe_growth(evaluation, "run"):
         say(note)
     caveats = (*caveats, *describe_order(evaluation.traces))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
+from karat.cli._bounds_text import bounds_text
 from karat.cli._table import bold, escaped, number, printable, render
 from karat.evaluation import deepest_cutoff, evaluation_report
 from karat.measures import ANSWERABLE, UNANSWERABLE
@@ -21,11 +22,16 @@ _SHOWN = 5
 
 
 def evaluation_text(
-    evaluation: Evaluation, *, by: str | None, per_query: bool, success: float, caveats: Sequence[str] = ()
+    evaluation: Evaluation,
+    *,
+    by: str | None,
+    per_query: bool,
+    success: float,
+    caveats: Sequence[str] = (),
 ) -> str:
     """Return means, latency and notes as tables and lines; with ``by`` the means of a field's segments, too."""
     run = evaluation_report(evaluation, per_query=per_query, success=success).runs[0]
-    parts = [_summary(run), _wordings(run), _latency(run)]
+    parts = [_summary(run), bounds_text(run.measures), _wordings(run), _latency(run)]
     if by and run.by is not UNSET and by in run.by:
         parts.append(_segments(run.by[by], by))
     if run.queries is not UNSET:

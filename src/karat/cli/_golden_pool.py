@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from karat.cli._progress import say
 from karat.cli._table import emit, escaped
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from karat.core import GoldenSet
+    from karat.golden import PoolDecision, Pooled, RankedRuns
+    from karat.schema import GoldenDecision
+
+_DEPTH, _MEASURE, _SURE = 20, "DCG@10", 0.999
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
 
 
@@ -20,53 +29,136 @@ _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
     metavar="SET",
     help="Golden set or project, for texts and judgments.  [default: the project of the first RUN]",
 )
-@click.option("--depth", type=click.IntRange(min=1), default=20, show_default=True, help="Ranks of each run to pool.")
+@click.option("--depth", type=click.IntRange(min=1), help="Ranks of each run to pool.  [default: 20]")
 @click.option(
     "--all", "everything", is_flag=True, help="Also list the pairs that are judged already, after the others."
 )
+@click.option(
+    "--decide", is_flag=True, help="Of two RUNs: list first what tells which is better, and how sure that is so far."
+)
+@click.option("--measure", metavar="MEASURE", help="With --decide: DCG, nDCG, P, R or RBP.  [default: DCG@10]")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most N pairs, such as one batch.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print only counts, as JSON; needs --output.")
-def command(
-    runs: tuple[str, ...], set_: str | None, depth: int, everything: bool, output: str | None, as_json: bool
-) -> None:
+def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json: bool, **options: Any) -> None:
     """Write a file of the pairs of query and document that the RUNs have in their first ranks and nobody judged.
 
-    A RUN is a file in any format that karat score reads, a folder of such files, or a project, which stands for the
-    folder of its runs. Without --golden the set is that of the project that the first RUN is in, or of the current
-    folder.
+    A RUN is a file in any format that karat score reads, a baseline file, a folder of such files, or a project, which
+    stands for the folder of its runs. Without --golden the set is that of the project that the first RUN is in, or of
+    the current folder.
 
     The file has one JSON record per line, with the texts to read. Annotators fill in "grade", and 'karat golden merge'
     takes the file back. The best ranks of all queries come first, so that whoever stops early has judged the top of
     each. Ranks and systems are not shown, because they sway the judge.
+
+    With --decide the pairs that two RUNs rank differently come first, those whose grade would move the difference most;
+    what both rank alike is left out. After each batch that was merged, the same command says how sure it is by now
+    which one is better.
 
     Example: karat golden pool bm25.txt dense.txt --golden examples/hotel --depth 20 -o to-judge.jsonl
     """
     from karat import golden
     from karat.core import GoldenSet, UsageError
     from karat.files import refuse_input
-    from karat.schema import GoldenPool, to_json
 
     if as_json and output is None:
         raise UsageError("--json prints counts; name the file of pairs with --output")
     _check_ending(output)
+    _check_options(options)
     source = set_ or _find_project(runs[0])
     gold = golden.open_set(source) if source else GoldenSet()
     ranked = golden.read_runs(runs)
-    pairs = golden.pool(gold, ranked.tables, depth=depth)
-    unjudged = sum(pair.grade is None for pair in pairs)
-    rows = list(golden.pool_rows(gold, pairs if everything else pairs[:unjudged], ranked.passages))
+    chosen = _decide(gold, ranked, options) if options["decide"] else _pool(gold, ranked, options)
+    rows = list(golden.pool_rows(gold, chosen.pairs, ranked.passages))
     strangers = {query for run in ranked.tables for query in run} - gold.query_by_id.keys() if source else set()
     notes = [] if set_ or source is None else [f"the golden set is that of {source}"]
-    for note in (*notes, *ranked.notes, *_notes(rows, len(strangers))):
+    for note in (*notes, *ranked.notes, *_notes(rows, len(strangers)), *chosen.notes):
         say(note)
     if output is None:
         emit(golden.pool_text(rows), nl=False)
         return
     refuse_input(output)
     golden.write_pool(output, rows)
-    counts = GoldenPool(pairs=len(pairs), unjudged=unjudged, written=len(rows))
-    line = f"{escaped(output)}: {len(rows):,} of {len(pairs):,} pairs, {unjudged:,} not judged yet"
-    emit(to_json(counts) if as_json else line)
+    emit(chosen.json if as_json else f"{escaped(output)}: {chosen.line}")
+
+
+class _Chosen(NamedTuple):
+    """The pairs to write, and what to say about them."""
+
+    pairs: Sequence[Pooled]
+    line: str
+    json: str
+    notes: Sequence[str] = ()
+
+
+def _pool(gold: GoldenSet, ranked: RankedRuns, options: dict[str, Any]) -> _Chosen:
+    from karat import golden
+    from karat.schema import GoldenPool, to_json
+
+    pairs = golden.pool(gold, ranked.tables, depth=options["depth"] or _DEPTH)
+    unjudged = sum(pair.grade is None for pair in pairs)
+    written = (pairs if options["everything"] else pairs[:unjudged])[: options["limit"]]
+    line = f"{len(written):,} of {len(pairs):,} pairs, {unjudged:,} not judged yet"
+    return _Chosen(written, line, to_json(GoldenPool(pairs=len(pairs), unjudged=unjudged, written=len(written))))
+
+
+def _decide(gold: GoldenSet, ranked: RankedRuns, options: dict[str, Any]) -> _Chosen:
+    from karat import golden
+    from karat.core import UsageError
+    from karat.schema import GoldenDecision, to_json
+
+    if len(ranked.tables) != 2:
+        raise UsageError(f"--decide is about two runs, and there are {len(ranked.tables):,}")
+    first, second = ranked.tables
+    decision = golden.decide_pool(gold, (first, second), options["measure"] or _MEASURE)
+    written = decision.pairs[: options["limit"]]
+    estimate = decision.estimate
+    document = GoldenDecision(
+        measure=str(decision.measure),
+        runs=(ranked.files[0], ranked.files[1]),
+        better=None if decision.better is None else ranked.files[decision.better],
+        difference=estimate.mean,
+        sd=estimate.sd,
+        confidence=estimate.confidence,
+        judged=decision.judged,
+        unjudged=len(decision.pairs),
+        lacking=decision.lacking,
+        written=len(written),
+    )
+    line = f"{len(written):,} of {len(decision.pairs):,} pairs that are not judged yet and tell the runs apart"
+    return _Chosen(written, line, to_json(document), list(_describe(document, decision)))
+
+
+def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]:
+    """Yield what is known about which run is better, and what that assumes."""
+    total = document.judged + document.unjudged + document.lacking
+    judged = f"{document.judged:,} of {total:,} pairs that tell them apart are judged"
+    if document.better is None:
+        yield f"{document.measure}: nothing tells the runs apart yet; {judged}"
+    else:
+        by = f"{abs(document.difference):.4f} ± {document.sd:.4f}"
+        sure = _percent(document)
+        yield f"{document.measure}: {document.better} is better by {by}, confidence {sure}; {judged}"
+    if document.lacking:
+        yield f"{document.lacking:,} of them cannot be: the set lacks the document; --golden names a set with documents"
+    if decision.judged and decision.relevant == decision.judged:
+        yield "every judged pair is relevant, so that unjudged ones are expected to be, too; judge some of each kind"
+
+
+def _percent(document: GoldenDecision) -> str:
+    """Return the confidence, which is not rounded up to certainty while something is unknown."""
+    unknown = document.sd > 0 and document.confidence > _SURE
+    return f"above {_SURE:.1%}" if unknown else f"{document.confidence:.1%}"
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Refuse options of the one way to list pairs with the other."""
+    from karat.core import UsageError
+
+    if options["decide"] and (options["everything"] or options["depth"]):
+        raise UsageError("--decide lists what the measure looks at and nobody judged; leave out --all and --depth")
+    if options["measure"] and not options["decide"]:
+        raise UsageError("--measure says by what two runs are compared; add --decide")
 
 
 def _check_ending(output: str | None) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli._bounds_text import bounds_text
 from karat.cli._output import write_output
 from karat.cli._process import tune
 from karat.cli._table import bold, emit, number, printable, render
@@ -37,6 +38,7 @@ _CONVENTIONS = ["karat", "trec", "fit", "beluga", "agent", "rig", "blocks"]
 @click.option(
     "--queries", metavar="FILE", help="Table of queries that has the field; by default the judgments have it."
 )
+@click.option("--bounds", is_flag=True, help="Show how far unjudged documents in the top k could move each mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, values at full precision.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead, whole or not at all; .json means JSON.")
 @click.option("--format", type=click.Choice(_FORMATS), help="Format of the files; by default it is recognised.")
@@ -107,6 +109,8 @@ def _check_usage(inputs: list[str], options: dict[str, Any]) -> None:
         raise UsageError("--queries needs a field; name it with --by")
     if not math.isfinite(options["threshold"]):
         raise UsageError(f"--threshold {options['threshold']} is not a finite number")
+    if options["bounds"] and options["pass_at"]:
+        raise UsageError("--bounds are those of single runs; leave out --pass-at")
     paths = inputs + [options[name] for name in ("queries", "classes") if options[name]]
     if options["by"] and not options["queries"]:
         paths.append(inputs[0])  # once for the judgments, and once for the field
@@ -118,7 +122,7 @@ def _score(qrels: str, runs: tuple[str, ...], options: dict[str, Any]) -> list[S
     from karat.measures import read_classes, score_runs
 
     classes = read_classes(options["classes"]) if options["classes"] else None
-    chosen = {name: options[name] for name in ("conventions", "undefined", "missing", "format")}
+    chosen = {name: options[name] for name in ("conventions", "undefined", "missing", "format", "bounds")}
     named = dict(zip(_names(runs), runs, strict=True))
     with _progress(runs) as progress:
         return score_runs(qrels, named, options["measures"] or None, classes=classes, progress=progress, **chosen)
@@ -163,6 +167,8 @@ def _text(report: ScoreReport, *, unmatched: list[str]) -> str:
     parts = [_summary(report.runs)]
     for run in report.runs:
         name, measures = bold(printable(run.name)), list(run.measures)
+        if bounds := bounds_text(run.measures):
+            parts.append(bounds if len(report.runs) == 1 else f"{name}\n{bounds}")
         for field, segments in (run.by or {}).items():
             rows = [[printable(field), *measures, "queries"]]
             for value, segment in segments.items():

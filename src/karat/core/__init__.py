@@ -10,6 +10,7 @@ from karat.core._registry import Registry
 from karat.core._version import __version__
 
 if TYPE_CHECKING:
+    from karat.core._bounds import Bounds
     from karat.core._drafts import make_hits, make_judgment
     from karat.core._golden import (
         GRADES,
@@ -37,6 +38,7 @@ __all__ = [
     "NORMALISER",
     "SCHEMES",
     "SOURCES",
+    "Bounds",
     "Definition",
     "Document",
     "Floats",
@@ -81,6 +83,7 @@ __all__ = [
 
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
+    "Bounds": "_bounds",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
     **dict.fromkeys(("check_id", "format_ms", "shorten", "shorten_digest", "unwrap"), "_values"),
     **dict.fromkeys(

@@ -120,6 +120,10 @@ class Definition:
     """The lowest value; minus infinity if there is none."""
     high: float | None = 1.0
     """The highest value; infinity if there is none, and None for the cut-off."""
+    unjudged: Any = None
+    """How unjudged documents can move a value: ``monotone`` if a better grade of a document that was returned never
+    moves it the other way, ``independent`` if judgments do not matter, ``counted`` if the measure counts unjudged
+    documents itself, a ``Bound``, or None if nobody knows."""
 
     @property
     def doc(self) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.core._bounds import Bounds
 from karat.core._errors import MeasureError, UsageError, did_you_mean
 from karat.core._measure import Measure
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 
 _UNKNOWN = "unknown"
+_NO_BOUNDS = "no bounds"
 LOWEST_FOR_GEOMETRIC_MEAN = 0.00001
 """Lower values count as this much in a geometric mean, as in trec_eval: a single zero does not make all of it zero."""
 
@@ -64,6 +66,8 @@ class Scores:
     """By query: how many hits were left out because a better hit of their document ranks above them."""
     judged_retrieved: int | None = None
     """How many judged documents were retrieved; 0 usually means that the two files use different document ids."""
+    bounds: Bounds | None = None
+    """How far unjudged documents could move each value; None if nobody asked."""
 
     def __post_init__(self) -> None:
         shape = (len(self.queries), len(self.measures))
@@ -154,6 +158,7 @@ class Scores:
             values=self.values[rows],
             codes=self.codes[rows],
             not_in_run=tuple(query for query in names if query in self._absent) if self.not_in_run else (),
+            bounds=None if self.bounds is None else self.bounds.take(rows=rows),
         )
 
     def column(self, measure: str | Measure, queries: Iterable[str] | None = None) -> dict[str, float]:
@@ -210,7 +215,35 @@ class Scores:
             codes=self.codes[:, columns],
             definitions={name: self.definitions[name] for name in names if name in self.definitions},
             aggregates={name: self.aggregates[name] for name in names if name in self.aggregates},
+            bounds=None if self.bounds is None else self.bounds.take(columns=columns),
         )
+
+    def at_worst(self) -> Scores:
+        """Return the scores as they are if every unjudged document has the worst grade for them.
+
+        A measure without bounds has no values. If nobody asked for bounds, that is an error.
+
+        >>> import karat
+        >>> scores = karat.score({"q": {"a": 1}}, {"q": {"x": 2, "a": 1}}, ["RR", "P@2"], bounds=True)
+        >>> scores.mean(), scores.at_worst().mean(), scores.at_best().mean()
+        ({'RR': 0.5, 'P@2': 0.5}, {'RR': 0.5, 'P@2': 0.5}, {'RR': 1.0, 'P@2': 1.0})
+        """
+        return self.with_values(self._require_bounds().worst)
+
+    def at_best(self) -> Scores:
+        """Return the scores as they are if every unjudged document has the best grade for them."""
+        return self.with_values(self._require_bounds().best)
+
+    def _require_bounds(self) -> Bounds:
+        if self.bounds is None:
+            raise UsageError(f"the scores of {self.name!r} have no bounds; compute them with bounds=True")
+        return self.bounds
+
+    def with_values(self, values: Floats, reason: str = _NO_BOUNDS) -> Scores:
+        """Return the table with other values; NaN is missing for the same reason as before, or else for this one."""
+        missing = np.isnan(values)
+        codes = np.where(missing, np.where(self.codes == 0, len(self.reasons) + 1, self.codes), 0)
+        return replace(self, values=values, codes=codes.astype(np.uint8), reasons=(*self.reasons, reason), bounds=None)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one dict per query; a missing value is None.

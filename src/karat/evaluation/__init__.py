@@ -9,9 +9,11 @@ from karat.evaluation._comparable import (
     system_changes,
 )
 from karat.evaluation._document import evaluation_report
+from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
 from karat.evaluation._latency import summarise_latency
-from karat.evaluation._rescoring import add_measures, needed_depth, revise_evaluation
+from karat.evaluation._lists import needed_depth
+from karat.evaluation._rescoring import add_measures, revise_evaluation
 from karat.evaluation._returned import describe_order
 from karat.evaluation._revision import Revision
 from karat.evaluation._scoring import (
@@ -39,12 +41,15 @@ __all__ = [
     "add_measures",
     "average_variants",
     "comparison_key",
+    "count_unjudged",
     "deepest_cutoff",
     "default_measures",
     "describe_order",
     "empty_scores",
     "evaluation_report",
     "fill_worst",
+    "find_bounds",
+    "find_ends",
     "find_worst",
     "flatten",
     "name_parts",

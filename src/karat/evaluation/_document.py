@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from msgspec import UNSET
 
@@ -14,13 +15,17 @@ from karat.schema import EvaluatedRun, EvaluationReport, FailedQuestion, Segment
 
 
 def evaluation_report(
-    evaluation: Evaluation, *, per_query: bool = False, success: float = 1.0, caveats: Sequence[str] = ()
+    evaluation: Evaluation,
+    *,
+    per_query: bool = False,
+    success: float = 1.0,
+    caveats: Sequence[str] = (),
 ) -> EvaluationReport:
     """Return the document of an evaluation: that of ``karat score --json``, with latency, failures and segments.
 
     If queries were asked several times, ``trials`` has for each measure the share of queries that reached ``success``
     in any of the repeats, and the share that reached it in all of them. ``caveats`` say what is wrong with the golden
-    set.
+    set. If the scores have bounds, each measure has the worst and the best mean over all grades of unjudged documents.
     """
     scores = run_scores(evaluation.scores, per_query)
     left_out = evaluation.failures.keys() | evaluation.unjudged
@@ -38,7 +43,7 @@ def evaluation_report(
         false_answers=[query for query in evaluation.queries if query in evaluation.false_answers] or UNSET,
         noise=noise or UNSET,
         trials=_success_rates(evaluation, success) if noise else UNSET,
-        wordings=[run_scores(table).measures for table in evaluation.wordings] or UNSET,
+        wordings=[run_scores(replace(table, bounds=None)).measures for table in evaluation.wordings] or UNSET,
     )
     provenance = evaluation.provenance
     return EvaluationReport(

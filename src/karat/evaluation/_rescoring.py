@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from karat.config import SCORING
-from karat.core import GoldenSet, Hit, Measure, MeasureError, Scores, Unit
+from karat.core import GoldenSet, Scores
 from karat.evaluation._evaluation import Evaluation
+from karat.evaluation._lists import find_depth, is_complete, score_lists, stored_lists, suffices
 from karat.evaluation._revision import Revision, describe_asked, find_changed_documents, find_new, require_common
 from karat.golden import Question, describe_questions, identify
-from karat.measures import score_hits
-from karat.text import resolver
 
-_BY_CHUNKS = ("SpanR", "SpanP", "SpanIoU", "DupRate")
-"""Measures that look at the chunks, of which a list of documents knows nothing."""
 _UNJUDGED = "DupRate"
 """Does not depend on judgments, so that its old value stays right."""
-_LISTED = 100
-"""At most this many documents of each query are stored, whatever the measures need."""
-
-
-def needed_depth(measures: Iterable[str], least: int) -> int:
-    """Return how many documents of each list the measures need to be computed again, from ``least`` to 100.
-
-    >>> needed_depth(["nDCG@5", "R@20"], 10), needed_depth(["RR@10", "AP"], 10)
-    (20, 100)
-    """
-    cutoffs = [cutoff for name in measures if (cutoff := _cutoff(name)) is not None]
-    return min(_LISTED, max(least, *(cutoff or _LISTED for cutoff in cutoffs), 0))
 
 
 def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
@@ -92,21 +75,21 @@ def add_measures(evaluation: Evaluation, golden: GoldenSet, measures: Iterable[s
     A measure is left out unless the lists of all questions are long enough for it: a mean over some of them would be
     another number.
     """
-    lists = _stored_lists(evaluation, evaluation.queries)
+    lists = stored_lists(evaluation, evaluation.queries)
     if not lists or len(lists) < len(evaluation.queries) or _has_other_spans(evaluation, golden):
         return evaluation
-    whole = {query for query in lists if _is_complete(evaluation, query)}
+    whole = {query for query in lists if is_complete(evaluation, query)}
     known = set(evaluation.scores.measures)
     names = [
         name
         for name in dict.fromkeys(measures)
         if name not in known
-        and _cutoff(name) is not None
-        and all(_suffices(name, golden, lists[query], query in whole) for query in lists)
+        and find_depth(name) is not None
+        and all(suffices(name, golden, lists[query], query in whole) for query in lists)
     ]
     if not names:
         return evaluation
-    scores = _join_columns(evaluation.scores, _score_lists(golden, lists, names, evaluation))
+    scores = _join_columns(evaluation.scores, score_lists(golden, lists, names, evaluation))
     return replace(evaluation, scores=scores, means={**scores.mean(), **evaluation.means})
 
 
@@ -280,19 +263,19 @@ class _Rescored:
 
 def _rescore(evaluation: Evaluation, golden: GoldenSet, common: Sequence[str], changed: Sequence[str]) -> _Rescored:
     """Score the stored lists of changed questions again, on each measure for which they are long enough."""
-    lists = _stored_lists(evaluation, changed)
+    lists = stored_lists(evaluation, changed)
     judged = [name for name in evaluation.scores.measures if not name.startswith(_UNJUDGED)]
     if not lists:
         stale = {name: tuple(changed) for name in judged} if changed else {}
         return _Rescored(columns={}, reasons={}, definitions={}, stale=stale)
     success = f"Success@{max(1, *(len(documents) for documents in lists.values()))}"
-    measures = [name for name in judged if _cutoff(name) is not None]
-    table = _score_lists(golden, lists, [*measures, success], evaluation)
-    whole = {query for query in lists if _is_complete(evaluation, query)}
+    measures = [name for name in judged if find_depth(name) is not None]
+    table = score_lists(golden, lists, [*measures, success], evaluation)
+    whole = {query for query in lists if is_complete(evaluation, query)}
     answered = sum(query not in evaluation.failures for query in common)
     enough: dict[str, list[str]] = {}
     for name in measures:
-        queries = [query for query in lists if _suffices(name, golden, lists[query], query in whole)]
+        queries = [query for query in lists if suffices(name, golden, lists[query], query in whole)]
         same = table.definitions.get(name, name) == evaluation.scores.definitions.get(name, name)
         # With another definition, such as another threshold, old and new values do not belong in one column.
         enough[name] = queries if same or len(queries) == answered else []
@@ -321,65 +304,6 @@ def _subtract(queries: Sequence[str], others: Iterable[str]) -> tuple[str, ...]:
 
 def _nan(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def _score_lists(
-    golden: GoldenSet, lists: Mapping[str, Sequence[str]], measures: Collection[str], evaluation: Evaluation
-) -> Scores:
-    """Return the scores of lists of documents by query, the best first, computed as those of an evaluation were."""
-    subset = replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in lists),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in lists),
-    )
-    hits = {
-        query: tuple(Hit(document, float(len(documents) - i), document) for i, document in enumerate(documents))
-        for query, documents in lists.items()
-    }
-    undefined = evaluation.provenance.settings.get("undefined") or SCORING["undefined"]
-    return score_hits(
-        subset, hits, measures,
-        unit=_unit(evaluation), resolve=resolver(golden), name=evaluation.name, undefined=undefined,
-    )  # fmt: skip
-
-
-def _stored_lists(evaluation: Evaluation, queries: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the lists that decided the scores; {} if other lists did too: of chunks, wordings or repeats."""
-    settings = evaluation.provenance.settings
-    if _unit(evaluation) != "document" or evaluation.repeats or settings.get("paraphrases"):
-        return {}
-    return {query: evaluation.lists[query] for query in queries if query in evaluation.lists}
-
-
-def _unit(evaluation: Evaluation) -> Unit:
-    return "target" if evaluation.provenance.settings.get("unit") == "target" else "document"
-
-
-def _is_complete(evaluation: Evaluation, query: str) -> bool:
-    """Return whether a stored list is all that the system returned."""
-    k: Any = evaluation.provenance.settings.get("k")
-    depth = evaluation.depth
-    return depth is None or len(evaluation.lists[query]) < depth or (isinstance(k, int) and k <= depth)
-
-
-def _suffices(name: str, golden: GoldenSet, documents: Sequence[str], complete: bool) -> bool:
-    """Return whether a measure can be computed from the beginning of a list as from the whole of it."""
-    cutoff = _cutoff(name)
-    units = len({golden.class_of.get(document, document) for document in documents})
-    return complete or bool(cutoff and cutoff <= units)
-
-
-def _cutoff(name: str) -> int | None:
-    """Return how many units a measure looks at: 0 for all of them, None if a list of documents does not tell it."""
-    try:
-        measure = Measure.parse(name)
-    except MeasureError:  # of a package that is not installed here
-        return None
-    if measure.name in _BY_CHUNKS:
-        return None
-    if measure.definition.cutoff in ("none", "recall") or measure.arguments().get("judged_only"):
-        return 0
-    return math.ceil(measure.cutoff or 0)
 
 
 def _merge(scores: Scores, common: Sequence[str], rescored: _Rescored) -> Scores:

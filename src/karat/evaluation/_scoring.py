@@ -11,7 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from karat.config import SCORING, Scoring, choose_scoring
-from karat.core import GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, shorten
+from karat.core import Bounds, GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, shorten
 from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._returned import is_sorted, read_returned
@@ -42,13 +42,15 @@ def score_run(
     golden: GoldenSet,
     run: Run,
     measures: Iterable[str | Measure] | None = None,
+    *,
+    bounds: bool = False,
     **scoring: Unpack[Scoring],
 ) -> Evaluation:
     """Return the evaluation of a run on a golden set, which may have grown since the run was made.
 
     Then the answers to the questions that it still has are scored with its judgments, and ``revision`` says how the
-    run differs from the set. A run that has no question of the set is an error. The options are
-    those of ``Scoring``.
+    run differs from the set. A run that has no question of the set is an error. With ``bounds`` the scores have bounds
+    over unjudged documents. The options are those of ``Scoring``.
 
     >>> from karat.core import Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
@@ -72,7 +74,7 @@ def score_run(
         variant: score_hits(
             asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY)),
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
-            name=run.provenance.name, failed=failed.get(variant, ()),
+            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds,
         )
         for variant, hits in _hits_by_variant(traces).items()
     }  # fmt: skip
@@ -288,7 +290,24 @@ def _average(tables: Sequence[Scores]) -> Scores:
         codes=np.where(count > 0, 0, codes).astype(np.uint8),
         not_in_run=tuple(query for query in first.queries if query in absent),
         judged_retrieved=sum(table.judged_retrieved or 0 for table in tables),
+        bounds=_average_bounds(tables),
     )
+
+
+def _average_bounds(tables: Sequence[Scores]) -> Bounds | None:
+    """Return the averages of bounds over the tables that have them; None if a table has none."""
+    first, bounds = tables[0], [table.bounds for table in tables if table.bounds is not None]
+    if len(bounds) < len(tables):
+        return None
+    ends, unjudged = np.full((2, len(tables), *first.values.shape), np.nan), np.zeros(first.values.shape, np.int64)
+    for place, (table, own) in enumerate(zip(tables, bounds, strict=True)):
+        rows = [first.rows[query] for query in table.queries]
+        absent = np.isin(table.queries, table.not_in_run)[:, None]
+        ends[:, place, rows] = np.where(absent, np.nan, [own.worst, own.best])
+        unjudged[rows] += own.unjudged
+    count = (~np.isnan(ends)).sum(axis=1)
+    worst, best = np.divide(np.nansum(ends, axis=1), count, out=np.full(count.shape, np.nan), where=count > 0)
+    return replace(bounds[0], worst=worst, best=best, unjudged=unjudged)
 
 
 def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores: Scores) -> None:

@@ -21,6 +21,7 @@ from karat.gate._growth import describe_growth, list_queries
 from karat.gate._movers import describe_moves, find_movers
 from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
 from karat.gate._policy_table import POLICIES, named_policy, read_policy
+from karat.gate._unjudged import hold_at_bounds
 
 __all__ = [
     "FIT",
@@ -46,6 +47,7 @@ __all__ = [
     "describe_rule",
     "find_caveats",
     "find_movers",
+    "hold_at_bounds",
     "is_baseline",
     "list_queries",
     "lower_is_better",

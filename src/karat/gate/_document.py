@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from karat.core import GoldenSet, Measure
 from karat.evaluation import Evaluation, Segments, system_changes
+from karat.gate._bounds import bound_differences
 from karat.gate._comparison import (
     ALPHA,
     LEVEL,
@@ -49,17 +50,23 @@ def compare_document(
     correction: Correction = "westfall-young",
     seed: int = 0,
     per_query: bool = False,
+    bounds: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ComparisonDocument:
     """Compare every run with every later one, and return all that is known about the differences.
 
     Whole ranked lists are compared; with a baseline file, which keeps no more, only the first ten documents.
-    ``golden`` provides the texts of the queries. As in the gate, a query without an answer has the worst value.
+    ``golden`` provides the texts of the queries, and with ``bounds`` the judgments: then each difference has the worst
+    and the best that it could be, whatever the grades of unjudged documents are. As in the gate, a query without an
+    answer has the worst value.
     """
     evaluations = [count_failures(evaluation) for evaluation in evaluations]
     names = list(measures) if measures is not None else shared_measures(evaluations)
     pairs = compare_all(evaluations, names, segments=segments, correction=correction, seed=seed, progress=progress)
     texts = {query.id: query.text for query in golden.queries}
+    documents = [_pair(pair, evaluations, texts, names, per_query=per_query) for pair in pairs]
+    if bounds:
+        documents = [_bound(*args, evaluations, golden) for args in zip(documents, pairs, strict=True)]
     return ComparisonDocument(
         runs=tuple(_run(place, evaluation, names) for place, evaluation in enumerate(evaluations)),
         golden=dict(evaluations[-1].provenance.golden),
@@ -70,8 +77,15 @@ def compare_document(
         level=LEVEL,
         resamples=RESAMPLES,
         seed=seed,
-        pairs=tuple(_pair(pair, evaluations, texts, names, per_query=per_query) for pair in pairs),
+        pairs=tuple(documents),
     )
+
+
+def _bound(document: ComparedPair, pair: Pair, evaluations: Sequence[Evaluation], golden: GoldenSet) -> ComparedPair:
+    """Return a pair whose differences have bounds over unjudged documents."""
+    names = [test.measure for test in document.measures]
+    bounds = bound_differences(evaluations[pair.candidate], evaluations[pair.baseline], names, golden)
+    return replace(document, measures=tuple(replace(test, bounds=bounds[test.measure]) for test in document.measures))
 
 
 def label(place: int) -> str:

@@ -15,6 +15,7 @@ from karat.gate._operations import LEAST_MS, MOST_TIMES, Operations
 from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]
+OnUnjudged = Literal["ignore", "bounds"]
 JUDGED = (
     "citation_coverage", "citation_accuracy", "delta_s.median", "delta_s.p90", "delta_s.max", "lambda_convergent",
     "sequential_test",
@@ -222,6 +223,8 @@ class Policy:
     """The limits of the operational rules, which come before all others."""
     on_inconclusive: OnInconclusive = "pass"
     """Whether an inconclusive run passes with a warning, or fails with exit code 4."""
+    on_unjudged: OnUnjudged = "ignore"
+    """Whether unjudged documents count as not relevant, or a check passes only if it does whatever their grades are."""
     list_below: Mapping[str, float] = field(default_factory=dict)
     """By measure: queries with a lower value are listed."""
     documents_may_change: bool = False

@@ -21,6 +21,7 @@ from karat.gate._policy import (
     TESTS,
     Must,
     OnInconclusive,
+    OnUnjudged,
     Policy,
     Rule,
     describe_rule,
@@ -37,9 +38,9 @@ _PRESETS = (
 )  # fmt: skip
 _KEYS = (
     "extends", "policy", "on_inconclusive", "alpha", "relative", "absolute", "must_pass", "rules", "baseline",
-    "list_below", "documents_may_change", "operations",
+    "list_below", "documents_may_change", "operations", "on_unjudged",
 )  # fmt: skip
-_NOT_RULES = ("baseline", "on_inconclusive", "documents_may_change")
+_NOT_RULES = ("baseline", "on_inconclusive", "on_unjudged", "documents_may_change")
 """Keys that say how a decision is used or what it is compared with; they hold for every policy of the project."""
 
 
@@ -164,6 +165,7 @@ def _use_preset(policy: Policy, table: Mapping[str, Any]) -> Policy:
     return replace(
         policy,
         on_inconclusive=own.on_inconclusive,
+        on_unjudged=own.on_unjudged,
         documents_may_change=own.documents_may_change,
         notes=(*notes, *policy.notes),
     )
@@ -203,7 +205,7 @@ def _list_changes(before: Policy, after: Policy) -> Iterator[str]:
         yield f"must_pass: {f'{must.query} {must.metric}'.rstrip()} (new)"
     for owner_before, owner_after, names in (
         (before.drop, after.drop, ("relative", "absolute", "alpha")),
-        (before, after, ("on_inconclusive",)),  # documents_may_change has no effect any more
+        (before, after, ("on_inconclusive", "on_unjudged")),  # documents_may_change has no effect any more
         (before.operations, after.operations, ("failed", "empty", "latency")),
     ):
         for name in names:
@@ -247,9 +249,6 @@ def _change(policy: Policy, table: Mapping[str, Any]) -> Policy:
                 f"{name} = {limits[name]:g}; a gate that tolerates so large a drop lets everything pass: "
                 f"write at most {most:g}, such as {getattr(policy.drop, name):g}"
             )
-    on_inconclusive = table.get("on_inconclusive", policy.on_inconclusive)
-    if on_inconclusive not in get_args(OnInconclusive):
-        raise UsageError(f"on_inconclusive = {shorten(on_inconclusive)}; choose pass or fail")
     below = table.get("list_below", policy.list_below)
     if not isinstance(below, Mapping):
         raise UsageError(f"list_below = {shorten(below)}; write a table such as {{ RR = 0.3 }}")
@@ -263,9 +262,17 @@ def _change(policy: Policy, table: Mapping[str, Any]) -> Policy:
         rules=tuple(rules.values()),
         must_pass=tuple(map(_read_must, _read_list(table, "must_pass"))),
         drop=replace(policy.drop, **limits),
-        on_inconclusive=on_inconclusive,
+        on_inconclusive=_read_choice(table, "on_inconclusive", policy.on_inconclusive, get_args(OnInconclusive)),
+        on_unjudged=_read_choice(table, "on_unjudged", policy.on_unjudged, get_args(OnUnjudged)),
         list_below={str(Measure.parse(name)): _read_number(value, name) for name, value in below.items()},
     )
+
+
+def _read_choice(table: Mapping[str, Any], name: str, default: str, choices: Sequence[str]) -> Any:
+    value = table.get(name, default)
+    if value not in choices:
+        raise UsageError(f"{name} = {shorten(value)}; choose {' or '.join(choices)}")
+    return value
 
 
 def _read_list(table: Mapping[str, Any], name: str) -> list[Any]:

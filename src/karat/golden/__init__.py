@@ -10,8 +10,8 @@ from karat.golden._documents import read_documents
 from karat.golden._fingerprint import digest_texts, fingerprint, identify
 from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import merge, merge_in_place
-from karat.golden._passages import read_runs
-from karat.golden._pool import pool, pool_rows, pool_text, write_pool
+from karat.golden._passages import RankedRuns, read_runs
+from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
 from karat.golden._questions import Question, describe_questions
 from karat.golden._release import propose_tag
 from karat.golden._sample import sample
@@ -19,6 +19,7 @@ from karat.golden._source import open_set
 from karat.golden._synth import LONGEST_QUERY, SHORTEST_QUERY, needles, synthesise
 
 if TYPE_CHECKING:
+    from karat.golden._deciding import PoolDecision, decide_pool
     from karat.golden.lint import Report, ceiling, check
 
 __all__ = [
@@ -27,12 +28,16 @@ __all__ = [
     "SHORTEST_QUERY",
     "Format",
     "Mistakes",
+    "PoolDecision",
+    "Pooled",
     "Question",
+    "RankedRuns",
     "Reading",
     "Report",
     "Row",
     "ceiling",
     "check",
+    "decide_pool",
     "describe_questions",
     "diff",
     "digest_texts",
@@ -55,8 +60,11 @@ __all__ = [
     "write_pool",
 ]
 
-# Loaded at first use: the linter needs NumPy.
-_HOME = dict.fromkeys(("Report", "ceiling", "check"), "karat.golden.lint")
+# Loaded at first use: they need NumPy.
+_HOME = {
+    **dict.fromkeys(("Report", "ceiling", "check"), "karat.golden.lint"),
+    **dict.fromkeys(("PoolDecision", "decide_pool"), "karat.golden._deciding"),
+}
 
 
 def __getattr__(name: str) -> Any:

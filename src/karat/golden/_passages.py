@@ -42,7 +42,8 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
     """Read the runs of several systems, in any format that ``karat score`` reads.
 
     A path is a file, a folder of such files, or a project, which stands for the files in its folder ``runs``. Files of
-    a folder that are not runs, or not finished, are left out with a note. Without ``passages`` only scores are read.
+    a folder that are not runs, or not finished, are left out with a note. A baseline file stands for the lists that it
+    holds. Without ``passages`` only scores are read.
     """
     from karat.measures import read_run
 
@@ -57,7 +58,7 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
                 notes.append(f"{file}: the run was not finished, left out")
                 continue
             try:
-                tables.append(read_run(str(file)).table())
+                tables.append(_read_baseline(file) or read_run(str(file)).table())
             except InputError as error:
                 if file is path:
                     raise
@@ -70,6 +71,22 @@ def read_runs(paths: Iterable[str | Path], *, passages: bool = True) -> RankedRu
         if len(tables) == before:
             raise InputError("holds no run that can be read", source=str(path), hint="; ".join(notes[:1]))
     return RankedRuns(tables=tuple(tables), files=tuple(files), passages=texts, notes=tuple(notes))
+
+
+def _read_baseline(path: str | Path) -> dict[str, dict[str, float]]:
+    """Return the lists of a baseline file as a run, with places for scores; {} if the file is something else."""
+    if _ending(Path(path)) != ".json" or not Path(path).is_file():
+        return {}
+    document = _record(decode(read_bytes(path).removeprefix(BOM), str(path)))
+    queries = document.get("queries") if document.get("karat") == "baseline" else None
+    if not isinstance(queries, dict):
+        return {}
+    lists = {query: row.get("hits") for query, row in queries.items() if isinstance(row, dict)}
+    return {
+        query: {str(document): float(len(hits) - place) for place, document in enumerate(hits)}
+        for query, hits in lists.items()
+        if isinstance(hits, list)
+    }
 
 
 def _files(path: str | Path) -> list[str | Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,9 @@ def pool(golden: GoldenSet, runs: Iterable[Mapping[str, Mapping[str, float]]], *
             if golden.queries and query not in judged:
                 continue
             ranking = sorted(scores, key=lambda document: (scores[document], document), reverse=True)
-            for rank, (document, hits) in enumerate(_distinct(ranking, known, golden.class_of)[:depth], 1):
+            units = distinct_documents(ranking, known, golden.class_of).values()
+            judgeable = [unit for unit in units if not known or unit[0] in known]
+            for rank, (document, hits) in enumerate(judgeable[:depth], 1):
                 top, count, names = best.get((query, document), (rank, 0, {}))
                 best[query, document] = (min(top, rank), count + 1, names | dict.fromkeys(hits))
     grades = {query: judged.get(query, {}) for query, _ in best}
@@ -71,14 +73,16 @@ def pool(golden: GoldenSet, runs: Iterable[Mapping[str, Mapping[str, float]]], *
     )
 
 
-def _distinct(ranking: Sequence[str], known: set[str], class_of: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    """Return each document once, at the place of its first chunk or of the first of its class, with its hits."""
+def distinct_documents(
+    ranking: Sequence[str], known: Collection[str], class_of: Mapping[str, str]
+) -> dict[str, tuple[str, list[str]]]:
+    """Return the documents of a ranking with their hits, by document or class, at the place of the first chunk."""
     units: dict[str, tuple[str, list[str]]] = {}
     for name in ranking:
         chunk = None if name in known else _CHUNK.fullmatch(name)
         document = chunk[1] if chunk and (chunk[1] in known or not known) else name
         units.setdefault(class_of.get(document, document), (document, []))[1].append(name)
-    return [(document, hits) for document, hits in units.values() if not known or document in known]
+    return units
 
 
 def pool_rows(

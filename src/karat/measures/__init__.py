@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 # Importing the kernels registers the measures.
 from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
-from karat.measures._alignment import Alignment, Judgments
+from karat.measures._alignment import Alignment, Judgments, Unjudged
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
-from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, measure, ratio
+from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, Bound, measure, ratio
 from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
     name_of,
@@ -22,8 +22,9 @@ from karat.measures._score import (
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS, TRACE_KEYS
 
 if TYPE_CHECKING:
-    from karat.measures._document import run_scores, score_report
+    from karat.measures._document import measure_bounds, run_scores, score_report
     from karat.measures._hits import score_hits
+    from karat.measures._linear import LinearMeasure, make_linear
     from karat.measures._overlap import Overlap
     from karat.measures._trec_eval import trec_eval
 
@@ -40,11 +41,16 @@ __all__ = [
     "TRACE_KEYS",
     "UNANSWERABLE",
     "Alignment",
+    "Bound",
     "Conventions",
     "Judgments",
+    "LinearMeasure",
     "Overlap",
     "Rankings",
+    "Unjudged",
+    "make_linear",
     "measure",
+    "measure_bounds",
     "name_of",
     "pass_at_k",
     "ratio",
@@ -65,7 +71,10 @@ del _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
 
 # Loaded at first use: scoring plain files does not need them.
 _HOME = {
+    "LinearMeasure": "_linear",
     "Overlap": "_overlap",
+    "make_linear": "_linear",
+    "measure_bounds": "_document",
     "run_scores": "_document",
     "score_hits": "_hits",
     "score_report": "_document",

@@ -132,6 +132,33 @@ class Alignment:
         ranks = np.where(self.ranks > depth, 0, self.ranks)
         return replace(self, ranks=ranks, retrieved=np.minimum(self.retrieved, depth))
 
+    def unjudged(self, cutoff: int | None) -> Hits:
+        """Return the documents down to the cut-off that have no judgment, in ranking order, with grade 0."""
+        depth = self.depth(cutoff)
+        firsts = np.cumsum(depth) - depth
+        free = np.ones(int(depth.sum()), np.bool_)
+        hits = self.hits.top(cutoff)
+        free[firsts[hits.query] + hits.rank - 1] = False
+        places = np.flatnonzero(free)
+        query = np.repeat(np.arange(len(self.queries)), depth)[places]
+        rank = places - firsts[query] + 1
+        return Hits(query=query, rank=rank, grade=np.zeros(len(query), np.int64), queries=len(self.queries))
+
+    def judge(self, query: Ints, rank: Ints, grade: int) -> Alignment:
+        """Return the alignment with one more judgment for each query and rank; rank 0 is a document not retrieved.
+
+        The queries are in ascending order, and the documents at these ranks have no judgment.
+        """
+        at = self.starts[query + 1]
+        # A document that was pooled and not judged has a row already, which must not be counted twice.
+        ranks = np.where(self.grades < 0, 0, self.ranks)
+        return replace(
+            self,
+            starts=self.starts + np.concatenate([[0], np.cumsum(self.count(query))]),
+            grades=np.insert(self.grades, at, grade),
+            ranks=np.insert(ranks, at, rank),
+        )
+
     @cached_property
     def judged_only(self) -> Alignment:
         """The alignment without unjudged documents; those below them move up."""
@@ -216,9 +243,30 @@ class Hits:
         A measure in which each hit depends on those above it can walk down all rankings at once, with one array
         operation per level, and still add in rank order.
         """
-        order = np.argsort(self.ordinal, kind="stable")
-        for start, end in pairwise(np.concatenate([[0], np.cumsum(np.bincount(self.ordinal))])):
-            yield order[start:end]
+        return _group(self.ordinal)
+
+    def levels_from_bottom(self) -> Iterator[Ints]:
+        """Yield the indices of all last hits, then of all that stand above them, and so on."""
+        return _group(self.count()[self.query] - 1 - self.ordinal)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unjudged:
+    """Documents that could have any grade, because nobody judged them."""
+
+    hits: Hits
+    """Those that the ranking has, down to the cut-off."""
+    others: Ints
+    """How many there are besides, which another ranking has, per query."""
+    grade: int
+    """The highest grade that they could have; it is relevant."""
+
+
+def _group(numbers: Ints) -> Iterator[Ints]:
+    """Yield the indices of all numbers 0, then of all numbers 1, and so on."""
+    order = np.argsort(numbers, kind="stable")
+    for start, end in pairwise(np.concatenate([[0], np.cumsum(np.bincount(numbers))])):
+        yield order[start:end]
 
 
 def _freeze(*arrays: NDArray[Any]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from karat.core import Floats, Parameter
-from karat.measures._alignment import Alignment, Ints
-from karat.measures._measure import JUDGED_ONLY, REL, ROUNDING, measure, ratio
+from karat.measures._alignment import Alignment, Ints, Unjudged
+from karat.measures._measure import JUDGED_ONLY, REL, ROUNDING, Bound, measure, ratio
+from karat.measures._prefix import PrefixByRank
 
 
-@measure("P", REL, JUDGED_ONLY, aliases=("precision",), cutoff="required")
+@measure("P", REL, JUDGED_ONLY, aliases=("precision",), cutoff="required", unjudged="monotone")
 def precision(a: Alignment, k: int, *, rel: int) -> Floats:
     """Precision: the share of the top k that is relevant.
 
@@ -26,7 +27,7 @@ def precision(a: Alignment, k: int, *, rel: int) -> Floats:
     return a.hits.relevant(rel).top(k).count() / k
 
 
-@measure("R", REL, JUDGED_ONLY, aliases=("recall",), cutoff="required")
+@measure("R", REL, JUDGED_ONLY, aliases=("recall",), cutoff="required", unjudged="monotone")
 def recall(a: Alignment, k: int, *, rel: int) -> Floats:
     """Recall: the share of the relevant documents that are in the top k.
 
@@ -42,7 +43,7 @@ def recall(a: Alignment, k: int, *, rel: int) -> Floats:
     return ratio(a.hits.relevant(rel).top(k).count(), a.relevant(rel))
 
 
-@measure("R_cap", REL, JUDGED_ONLY, aliases=("recall_cap", "relative_P"), cutoff="required")
+@measure("R_cap", REL, JUDGED_ONLY, aliases=("recall_cap", "relative_P"), cutoff="required", unjudged="monotone")
 def capped_recall(a: Alignment, k: int, *, rel: int) -> Floats:
     """Capped recall: recall relative to the most that k ranks can hold, so that a perfect ranking always has 1.
 
@@ -58,7 +59,7 @@ def capped_recall(a: Alignment, k: int, *, rel: int) -> Floats:
     return ratio(a.hits.relevant(rel).top(k).count(), np.minimum(k, a.relevant(rel)))
 
 
-@measure("F1", REL, JUDGED_ONLY, aliases=("f_measure",), cutoff="required")
+@measure("F1", REL, JUDGED_ONLY, aliases=("f_measure",), cutoff="required", unjudged="monotone")
 def f1(a: Alignment, k: int, *, rel: int) -> Floats:
     """F1: the harmonic mean of precision and recall at k.
 
@@ -75,7 +76,34 @@ def f1(a: Alignment, k: int, *, rel: int) -> Floats:
     return ratio(2 * a.hits.relevant(rel).top(k).count(), np.where(relevant > 0, k + relevant, 0))
 
 
-@measure("AP", REL, JUDGED_ONLY, aliases=("map", "average_precision"))
+def bound_average_precision(a: Alignment, k: int | None, unjudged: Unjudged, *, rel: int) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest AP over all grades of unjudged documents, exactly.
+
+    A relevant document more can lower AP, because there is more to find. But of any number of them the first ones are
+    the best and the last ones the worst, so that it is enough to try each number.
+    """
+    hits, documents = a.hits.relevant(rel).top(k), unjudged.hits
+    relevant, inverse = a.relevant(rel), 1 / hits.rank
+    above = PrefixByRank(hits, np.ones(len(hits.rank)))(documents.query, documents.rank)
+    # What the judged documents below one gain if it is relevant.
+    below = hits.total(inverse)[documents.query] - PrefixByRank(hits, inverse)(documents.query, documents.rank)
+    total = hits.total((hits.ordinal + 1) * inverse)
+    high, low = ratio(total, relevant), ratio(total, relevant + unjudged.others)
+    sums, added = total.copy(), np.zeros(len(total))
+    for number, level in enumerate(documents.levels(), 1):
+        query = documents.query[level]
+        sums[query] += (above[level] + number) / documents.rank[level] + below[level]
+        high[query] = np.fmax(high[query], sums[query] / (relevant[query] + number))
+    sums = total.copy()
+    for number, level in enumerate(documents.levels_from_bottom(), 1):
+        query, rank = documents.query[level], documents.rank[level]
+        sums[query] += (above[level] + 1) / rank + below[level] + added[query]
+        added[query] += 1 / rank
+        low[query] = np.fmin(low[query], sums[query] / (relevant + unjudged.others + number)[query])
+    return low, high
+
+
+@measure("AP", REL, JUDGED_ONLY, aliases=("map", "average_precision"), unjudged=Bound(bound_average_precision))
 def average_precision(a: Alignment, k: int | None, *, rel: int) -> Floats:
     """Average precision: precision at the rank of each relevant document, averaged; its mean is MAP.
 
@@ -93,7 +121,15 @@ def average_precision(a: Alignment, k: int | None, *, rel: int) -> Floats:
     return ratio(hits.total((hits.ordinal + 1) / hits.rank), a.relevant(rel))
 
 
-@measure("GMAP", REL, JUDGED_ONLY, aliases=("gm_map",), aggregate="geometric", low=0.00001)
+@measure(
+    "GMAP",
+    REL,
+    JUDGED_ONLY,
+    aliases=("gm_map",),
+    aggregate="geometric",
+    low=0.00001,
+    unjudged=Bound(bound_average_precision),
+)
 def geometric_map(a: Alignment, k: int | None, *, rel: int) -> Floats:
     """Geometric MAP: the geometric mean of average precision, in which hard queries weigh more.
 
@@ -110,7 +146,7 @@ def geometric_map(a: Alignment, k: int | None, *, rel: int) -> Floats:
     return average_precision(a, k, rel=rel)
 
 
-@measure("RR", REL, JUDGED_ONLY, aliases=("mrr", "recip_rank", "reciprocal_rank"))
+@measure("RR", REL, JUDGED_ONLY, aliases=("mrr", "recip_rank", "reciprocal_rank"), unjudged="monotone")
 def reciprocal_rank(a: Alignment, k: int | None, *, rel: int) -> Floats:
     """Reciprocal rank of the first relevant document; its mean over queries is MRR.
 
@@ -128,7 +164,7 @@ def reciprocal_rank(a: Alignment, k: int | None, *, rel: int) -> Floats:
     return np.where(a.relevant(rel) > 0, first.total(1 / first.rank), np.nan)
 
 
-@measure("Success", REL, JUDGED_ONLY, aliases=("hit", "hit_rate", "hitrate"), cutoff="required")
+@measure("Success", REL, JUDGED_ONLY, aliases=("hit", "hit_rate", "hitrate"), cutoff="required", unjudged="monotone")
 def success(a: Alignment, k: int, *, rel: int) -> Floats:
     """Success, or hit rate: 1 when the top k holds a relevant document, else 0.
 
@@ -145,7 +181,9 @@ def success(a: Alignment, k: int, *, rel: int) -> Floats:
     return np.where(a.relevant(rel) > 0, success.astype(np.float64), np.nan)
 
 
-@measure("Hits", REL, JUDGED_ONLY, aliases=("num_hits",), aggregate="sum", cutoff="required", high=None)
+@measure(
+    "Hits", REL, JUDGED_ONLY, aliases=("num_hits",), aggregate="sum", cutoff="required", high=None, unjudged="monotone"
+)
 def hits(a: Alignment, k: int, *, rel: int) -> Floats:
     """Hits: the number of relevant documents in the top k.
 

@@ -105,6 +105,24 @@ class Collapse:
             failed=_mark(queries, failed),
         )
 
+    def count_others(
+        self, hits: Mapping[str, Sequence[Any]], others: Mapping[str, Sequence[str]], k: int | None
+    ) -> Ints:
+        """Count the documents of another ranking, down to rank k, that are neither judged nor among the hits there.
+
+        ``others`` has the documents of each query, the best first. Units are documents.
+        """
+        counts = []
+        for query in sorted(self._queries):
+            known = {self._document(target.document) for target in self.golden.grades_by_query.get(query, {})}
+            own = _ranked(query, hits.get(query, ()), "hits")
+            known.update(self._first_documents((hit.document for hit in own), k))
+            counts.append(sum(unit not in known for unit in self._first_documents(others.get(query, ()), k)))
+        return np.array(counts, np.int64)
+
+    def _first_documents(self, documents: Iterable[str], k: int | None) -> list[Hashable]:
+        return list(dict.fromkeys(map(self._document, documents)))[:k]
+
     def _align_whole(self, queries: Sequence[str], hits: Mapping[str, Sequence[Any]]) -> AlignedRows | None:
         """Return the alignment of all queries if whole documents are judged and returned, or None."""
         if self.unit != "document" or self.golden.class_of:

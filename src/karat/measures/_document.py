@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, UnsetType
 
 from karat.core import InputError, Scores, shorten
-from karat.schema import MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
+from karat.schema import MeasureBounds, MeasureScore, RepeatedHits, RunScores, ScoreReport, SegmentScores
 
 
 def score_report(
@@ -61,10 +61,36 @@ def _segments(scores: Scores, groups: Mapping[str, str]) -> dict[str, SegmentSco
 
 
 def _measures(scores: Scores) -> dict[str, MeasureScore]:
-    return {measure: _measure(scores, measure, mean) for measure, mean in scores.mean().items()}
+    bounds = measure_bounds(scores)
+    return {measure: _measure(scores, measure, mean, bounds.get(measure)) for measure, mean in scores.mean().items()}
 
 
-def _measure(scores: Scores, measure: str, mean: float) -> MeasureScore:
+def measure_bounds(scores: Scores) -> dict[str, MeasureBounds]:
+    """Return the bounds of the mean of each measure over unjudged documents; {} if the scores have none."""
+    bounds = scores.bounds
+    if bounds is None:
+        return {}
+    worst, best = scores.at_worst(), scores.at_best()
+    return {
+        measure: MeasureBounds(
+            worst=_aggregate(worst, measure),
+            best=_aggregate(best, measure),
+            exact=measure not in bounds.loose and measure not in bounds.unknown,
+            unjudged=int(bounds.unjudged[:, scores.columns[measure]].sum()),
+            why=bounds.unknown.get(measure, UNSET),
+        )
+        for measure in scores.measures
+    }
+
+
+def _aggregate(scores: Scores, measure: str) -> float | None:
+    """Return the mean, or the sum for a count; None where no query has a value."""
+    if not scores.count(measure):
+        return None
+    return scores.sum(measure) if scores.aggregates.get(measure) == "sum" else scores.only([measure]).mean()[measure]
+
+
+def _measure(scores: Scores, measure: str, mean: float, bounds: MeasureBounds | None) -> MeasureScore:
     if math.isinf(mean):
         hint = "a grade is too large for its gain; use lower grades, or set the gains"
         raise InputError(f"{measure} of {shorten(scores.name)} is infinite", hint=hint)
@@ -76,4 +102,5 @@ def _measure(scores: Scores, measure: str, mean: float) -> MeasureScore:
         missing=scores.missing(measure),
         sum=scores.sum(measure) if scores.aggregates.get(measure) == "sum" else UNSET,
         definition=definition if definition != measure else UNSET,
+        bounds=UNSET if bounds is None else bounds,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from karat.core import Floats
-from karat.measures._alignment import Alignment, Hits, Ints
+from karat.measures._alignment import Alignment, Hits
 from karat.measures._graded import Gains, discount, gain_of, ideal_hits
 from karat.measures._measure import GAIN, GAINS, JUDGED_ONLY, REL, measure, ratio
+from karat.measures._prefix import Prefix, PrefixByRank
 
 
 @measure("binG", REL, JUDGED_ONLY, cutoff="none")
@@ -45,7 +46,7 @@ def normalised_gain(a: Alignment, k: None, *, gain: str, gains: Gains) -> Floats
     hits = _useful(a, gain, gains)
     own = gain_of(hits.grade, gain, gains)
     # Ranks that hold an ideal document cost its gain, at least 1; all other ranks cost 1.
-    extra = _Prefix(best, np.maximum(ideal, 1.0) - 1.0)
+    extra = Prefix(best, np.maximum(ideal, 1.0) - 1.0)
     out, so_far = np.zeros(hits.queries), np.zeros(hits.queries)
     for level in hits.levels():
         query, rank = hits.query[level], hits.rank[level]
@@ -71,7 +72,7 @@ def ndcg_at_relevant(a: Alignment, k: None, *, gain: str, gains: Gains) -> Float
     hits = _useful(a, gain, gains)
     own = gain_of(hits.grade, gain, gains)
     value = own / discount(hits.rank)
-    ideal_dcg = _Prefix(best, ideal / discount(best.rank))
+    ideal_dcg = Prefix(best, ideal / discount(best.rank))
     out, dcg, retrieved = np.zeros(hits.queries), np.zeros(hits.queries), np.zeros(hits.queries)
     for level in hits.levels():
         level_query = hits.query[level]
@@ -101,8 +102,8 @@ def ndcg_at_levels(a: Alignment, k: None, *, gain: str, gains: Gains) -> Floats:
     """
     best, ideal = ideal_hits(a, gain, gains)
     hits = _useful(a, gain, gains)
-    ideal_dcg = _Prefix(best, ideal / discount(best.rank))
-    run_dcg = _PrefixByRank(hits, gain_of(hits.grade, gain, gains) / discount(hits.rank))
+    ideal_dcg = Prefix(best, ideal / discount(best.rank))
+    run_dcg = PrefixByRank(hits, gain_of(hits.grade, gain, gains) / discount(hits.rank))
     follows = np.append(best.query[1:], -1)
     ends = (follows != best.query) | (np.append(ideal[1:], 0) != ideal)
     at_ends = best.where(ends)
@@ -117,35 +118,3 @@ def ndcg_at_levels(a: Alignment, k: None, *, gain: str, gains: Gains) -> Floats:
 
 def _useful(a: Alignment, gain: str, gains: Gains) -> Hits:
     return a.hits.where(gain_of(a.hits.grade, gain, gains) != 0)
-
-
-class _Prefix:
-    """Sums of the first n values of each query, for values at ranks 1, 2, 3, ..."""
-
-    def __init__(self, hits: Hits, values: Floats) -> None:
-        self._counts = hits.count()
-        self._firsts = np.cumsum(self._counts) - self._counts
-        self._sums = np.empty(len(values) + 1)
-        running = np.zeros(hits.queries)
-        for level in hits.levels():
-            query = hits.query[level]
-            running[query] += values[level]
-            self._sums[level] = running[query]
-
-    def __call__(self, query: Ints, rank: Ints) -> Floats:
-        n = np.minimum(rank, self._counts[query])
-        return np.where(n > 0, self._sums[self._firsts[query] + n - 1], 0.0)
-
-
-class _PrefixByRank(_Prefix):
-    """Sums of the values at ranks up to r, for hits at any ranks."""
-
-    def __init__(self, hits: Hits, values: Floats) -> None:
-        super().__init__(hits, values)
-        self._width = int(hits.rank.max(initial=0)) + 1
-        self._keys = hits.query * self._width + hits.rank
-
-    def __call__(self, query: Ints, rank: Ints) -> Floats:
-        key = query * self._width + np.minimum(rank, self._width - 1)
-        n = np.searchsorted(self._keys, key, "right") - self._firsts[query]
-        return super().__call__(query, n)

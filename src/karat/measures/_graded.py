@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from karat.core import Floats, MeasureError, Parameter
-from karat.measures._alignment import Alignment, Hits, Ints
-from karat.measures._measure import GAIN, GAINS, JUDGED_ONLY, MAX_GRADE, REL, measure, ratio
+from karat.measures._alignment import Alignment, Hits, Ints, Unjudged
+from karat.measures._measure import GAIN, GAINS, JUDGED_ONLY, MAX_GRADE, REL, Bound, measure, ratio
 
 Gains = tuple[tuple[int, float], ...] | None
 
@@ -51,7 +51,7 @@ def ideal_hits(a: Alignment, gain: str, gains: Gains) -> tuple[Hits, Floats]:
     return Hits(query=query, rank=ranked.ordinal + 1, grade=ranked.grade, queries=ranked.queries), value[order]
 
 
-@measure("DCG", GAIN, GAINS, JUDGED_ONLY, high=math.inf)
+@measure("DCG", GAIN, GAINS, JUDGED_ONLY, high=math.inf, unjudged="monotone")
 def dcg(a: Alignment, k: int | None, *, gain: str, gains: Gains) -> Floats:
     """Discounted cumulative gain: the gains of the ranking, discounted by rank.
 
@@ -68,7 +68,46 @@ def dcg(a: Alignment, k: int | None, *, gain: str, gains: Gains) -> Floats:
     return hits.total(gain_of(hits.grade, gain, gains) / discount(hits.rank))
 
 
-@measure("nDCG", GAIN, GAINS, _IDEAL, JUDGED_ONLY, aliases=("ndcg_cut",))
+def bound_ndcg(
+    a: Alignment, k: int | None, unjudged: Unjudged, *, gain: str, gains: Gains, ideal: str
+) -> tuple[Floats, Floats]:
+    """Return the lowest nDCG over all grades of unjudged documents, exactly, and a bound of the highest.
+
+    DCG is linear in the gains and the ideal DCG convex, so that their quotient is lowest at a corner, where each
+    document has the highest grade or none. Of any number of relevant documents the last ones are the worst, so that
+    it is enough to try each number. The bound of the highest leaves the ideal list as it is, and is at most 1.
+    """
+    documents = unjudged.hits
+    top = float(gain_of(np.array([unjudged.grade]), gain, gains)[0])
+    best, value = ideal_hits(a, gain, gains)
+    cut = np.full(len(a.queries), np.iinfo(np.int64).max if k is None else k)
+    if ideal == "returned":
+        cut = np.minimum(cut, a.retrieved)
+
+    def ideal_dcg(more: Ints) -> Floats:
+        """Return the DCG of the ideal list with more documents of the highest grade at its top, per query."""
+        rank = best.rank + more[best.query]
+        judged = best.total(np.where(rank <= cut[best.query], value / discount(rank), 0.0))
+        first = np.concatenate([[0.0], np.cumsum(1 / discount(np.arange(1, int(more.max(initial=0)) + 1)))])
+        total: Floats = judged + top * first[np.minimum(more, cut)]
+        return total
+
+    own = dcg(a, k, gain=gain, gains=gains)
+    gained = top / discount(documents.rank)
+    ideal_now = ideal_dcg(np.zeros_like(cut))
+    high = np.minimum(ratio(own + documents.total(gained), ideal_now), 1.0)
+    high = np.where((ideal_now == 0) & (documents.count() > 0), 1.0, high)
+    sums, more = own.copy(), unjudged.others.copy()
+    low = ratio(own, ideal_dcg(more))
+    for level in documents.levels_from_bottom():
+        query = documents.query[level]
+        sums[query] += gained[level]
+        more[query] += 1
+        low[query] = np.fmin(low[query], ratio(sums, ideal_dcg(more))[query])
+    return low, high
+
+
+@measure("nDCG", GAIN, GAINS, _IDEAL, JUDGED_ONLY, aliases=("ndcg_cut",), unjudged=Bound(bound_ndcg, exact=False))
 def ndcg(a: Alignment, k: int | None, *, gain: str, gains: Gains, ideal: str) -> Floats:
     """Normalised discounted cumulative gain: DCG against that of the best possible ranking.
 
@@ -97,7 +136,7 @@ def ndcg(a: Alignment, k: int | None, *, gain: str, gains: Gains, ideal: str) ->
     return ratio(dcg(a, k, gain=gain, gains=gains), top)
 
 
-@measure("ERR", MAX_GRADE, JUDGED_ONLY)
+@measure("ERR", MAX_GRADE, JUDGED_ONLY, unjudged="monotone")
 def expected_reciprocal_rank(a: Alignment, k: int | None, *, max_grade: int) -> Floats:
     """Expected reciprocal rank: the expected value of 1 / rank, where rank is that at which a user is satisfied.
 
@@ -126,7 +165,7 @@ def expected_reciprocal_rank(a: Alignment, k: int | None, *, max_grade: int) -> 
 _PERSISTENCE = Parameter(name="p", kind="float", default=0.8, low=0.0, high=0.999999, help="chance to read on")
 
 
-@measure("RBP", _PERSISTENCE, REL, JUDGED_ONLY)
+@measure("RBP", _PERSISTENCE, REL, JUDGED_ONLY, unjudged="monotone")
 def rank_biased_precision(a: Alignment, k: int | None, *, p: float, rel: int) -> Floats:
     """Rank-biased precision: the gain per document of a user who reads on with probability p.
 
@@ -140,10 +179,17 @@ def rank_biased_precision(a: Alignment, k: int | None, *, p: float, rel: int) ->
     {'RBP(p=0.5)': 0.75}
     """
     hits = a.hits.relevant(rel).top(k)
-    return np.minimum(hits.total(_geometric(p, hits.rank)), 1.0)
+    return np.minimum(hits.total(geometric(p, hits.rank)), 1.0)
 
 
-@measure("RBPres", _PERSISTENCE, JUDGED_ONLY, aliases=("rbp_resid", "rbp_residual"), higher_is_better=False)
+@measure(
+    "RBPres",
+    _PERSISTENCE,
+    JUDGED_ONLY,
+    aliases=("rbp_resid", "rbp_residual"),
+    higher_is_better=False,
+    unjudged="counted",
+)
 def rank_biased_precision_residual(a: Alignment, k: int | None, *, p: float) -> Floats:
     """Residual of RBP: the most that unjudged documents and ranks below the end could add.
 
@@ -157,10 +203,10 @@ def rank_biased_precision_residual(a: Alignment, k: int | None, *, p: float) -> 
     {'RBPres(p=0.5)': 0.75}
     """
     hits = a.hits.top(k)
-    return 1 - np.minimum(hits.total(_geometric(p, hits.rank)), 1.0)
+    return 1 - np.minimum(hits.total(geometric(p, hits.rank)), 1.0)
 
 
-def _geometric(p: float, rank: Ints) -> Floats:
+def geometric(p: float, rank: Ints) -> Floats:
     """Return the probability that a user who reads on with probability p stops at each rank.
 
     They sum to 1, or a little more because of rounding.
@@ -174,7 +220,7 @@ _SCALE = Parameter(
 )
 
 
-@measure("INSQ", _TARGET, _SCALE, JUDGED_ONLY)
+@measure("INSQ", _TARGET, _SCALE, JUDGED_ONLY, unjudged="monotone")
 def insq(a: Alignment, k: int | None, *, T: float, max_grade: int) -> Floats:  # noqa: N803 (the paper's name)
     """INSQ: a weighted precision for a user who wants T relevant documents, and reads further the larger T is.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypedDict, Unpack, get_args
 
 from karat.core import GoldenSet, Measure, Scores, Undefined, Unit, UsageError, shorten
+from karat.measures._bounds import Bounding
 from karat.measures._collapse import Collapse, Resolve
 from karat.measures._conventions import Conventions, Missing, conventions
 from karat.measures._overlap import DEFAULT_OVERLAP, Overlap
@@ -19,6 +21,7 @@ class HitOptions(TypedDict, total=False):
     conventions: str | Conventions
     undefined: Undefined | None
     missing: Missing | None
+    bounds: bool
 
 
 def score_hits(
@@ -31,6 +34,7 @@ def score_hits(
     resolve: Resolve | None = None,
     name: str = "hits",
     failed: Collection[str] = (),
+    others: Mapping[str, Sequence[str]] | None = None,
     **options: Unpack[HitOptions],
 ) -> Scores:
     """Score the hits of a system, chunks or documents, against a golden set.
@@ -53,7 +57,10 @@ def score_hits(
     document. ``failed`` names the queries that the system failed to answer: their empty lists are not answers, which
     matters for queries whose right answer is an empty list.
 
-    Options are ``conventions``, ``undefined`` and ``missing``, as for ``karat.score``.
+    Options are ``conventions``, ``undefined``, ``missing`` and ``bounds``, as for ``karat.score``; unjudged documents
+    could have any grade of the golden set. ``others`` has the documents of another ranking of each query, the best
+    first, that these hits are compared with: bounds then count its unjudged documents as possibly relevant, too. It
+    needs documents as units.
 
     >>> from karat import Hit, Judgment, Span, Target
     >>> gold = [Target(document="wifi", span=Span(0, 50)), Target(document="wifi", span=Span(200, 260))]
@@ -78,8 +85,20 @@ def score_hits(
     names = (measures,) if isinstance(measures, str | Measure) else measures if measures is None else tuple(measures)
     using = _fill_in(golden, names, conventions(chosen.conventions))
     wanted = wanted_measures(names, using)
-    alignment = Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve).align(hits, name, failed)
-    return score_alignment(alignment, wanted, name=name, options=replace(chosen, conventions=using))
+    if others is not None and unit != "document":
+        raise UsageError("others are documents; score with unit='document'")
+    collapse = Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve)
+    bounding = None
+    if chosen.bounds:
+        count = None if others is None else partial(collapse.count_others, hits, others)
+        bounding = Bounding(highest=len(golden.grades) - 1, others=count)
+    return score_alignment(
+        collapse.align(hits, name, failed),
+        wanted,
+        name=name,
+        options=replace(chosen, conventions=using),
+        bounding=bounding,
+    )
 
 
 def _fill_in(golden: GoldenSet, names: Sequence[str | Measure] | None, using: Conventions) -> Conventions:

@@ -80,7 +80,7 @@ def inferred_average_precision(a: Alignment, k: None, *, rel: int) -> Floats:
     return ratio(retrieved.total(np.where(r > 1, 1 / r + share, 1.0)), a.relevant(rel))
 
 
-@measure("Judged", undefined="nothing retrieved")
+@measure("Judged", undefined="nothing retrieved", unjudged="counted")
 def judged(a: Alignment, k: int | None) -> Floats:
     """Judged: the share of the top k that has a judgment. Low values make every other measure doubtful.
 
@@ -96,7 +96,15 @@ def judged(a: Alignment, k: int | None) -> Floats:
     return ratio(a.hits.top(k).count(), a.depth(k))
 
 
-@measure("Unjudged", aliases=("num_unjudged",), aggregate="sum", higher_is_better=None, queries="all", high=None)
+@measure(
+    "Unjudged",
+    aliases=("num_unjudged",),
+    aggregate="sum",
+    higher_is_better=None,
+    queries="all",
+    high=None,
+    unjudged="counted",
+)
 def unjudged(a: Alignment, k: int | None) -> Floats:
     """Unjudged: the number of documents in the top k without a judgment.
 
@@ -112,7 +120,7 @@ def unjudged(a: Alignment, k: int | None) -> Floats:
     return (a.depth(k) - a.hits.top(k).count()).astype(np.float64)
 
 
-@measure("Hole", cutoff="required", undefined="nothing retrieved", higher_is_better=False)
+@measure("Hole", cutoff="required", undefined="nothing retrieved", higher_is_better=False, unjudged="counted")
 def hole(a: Alignment, k: int) -> Floats:
     """Hole: the share of k ranks that hold an unjudged document.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -16,6 +17,17 @@ class Kernel(Protocol):
     """Computes one value per query, NaN where the measure is undefined."""
 
     def __call__(self, a: Alignment, k: Any, /, **params: Any) -> Floats: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The bounds of a measure that is not monotone in the grade of each document."""
+
+    compute: Callable[..., tuple[Floats, Floats]]
+    """A function of an alignment, the cut-off, :class:`Unjudged` and the parameters that returns the lowest and the
+    highest value per query over all grades that unjudged documents could have."""
+    exact: bool = True
+    """Whether some grades reach the best value; if not, it is only a bound."""
 
 
 K = TypeVar("K", bound=Callable[..., Floats])
@@ -58,6 +70,7 @@ def measure(
     queries: Literal["answerable", "unanswerable", "all"] = "answerable",
     low: float = 0.0,
     high: float | None = 1.0,
+    unjudged: Literal["monotone", "independent", "counted"] | Bound | None = None,
 ) -> Callable[[K], K]:
     """Register the decorated function as a measure.
 
@@ -71,7 +84,11 @@ def measure(
     - ``higher_is_better``: None for a count, which is neither better nor worse;
     - ``queries``: whether the measure is for queries that have an answer, for those that have none, or for all;
     - ``low``, ``high``: the least and the greatest value of a query, ``math.inf`` if there is none, None for the
-      cut-off. A query that fails has the worse of the two, and a gate refuses limits that no value can break.
+      cut-off. A query that fails has the worse of the two, and a gate refuses limits that no value can break;
+    - ``unjudged``: ``monotone`` if a better grade of a returned document never makes a value worse (or never better,
+      where lower is better), and a relevant document that was not returned never makes it better. Then bounds over
+      unjudged documents are exact. ``independent`` if judgments do not matter, ``counted`` if the measure counts
+      unjudged documents itself. A :class:`Bound` computes bounds. None if nobody knows them.
     """
 
     def register(kernel: K) -> K:
@@ -87,6 +104,7 @@ def measure(
             queries=queries,
             low=low,
             high=high,
+            unjudged=unjudged,
         )
         MEASURES.add(name, definition, aliases)
         return kernel

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 
 from karat.core import MEASURES, Definition, Parameter
+from karat.measures._measure import Bound
 
 SECTIONS = ("Formula", "Range", "Convention", "Citation")
 """The sections of every measure's docstring, besides a summary and an example."""
@@ -30,6 +31,9 @@ is not part of the name. In a shell, put quotes around a measure that has bracke
 
 A query for which a measure is undefined has no value. It is left out of the mean, counted, and shown;
 `--undefined zero` or `--undefined one` gives it a value instead. See [Conventions](conventions.md).
+
+Documents that nobody judged count as not relevant; `--bounds` shows how far they could move each measure: see
+[Unjudged documents](score.md#unjudged-documents).
 
 Repeated trials of one system give pass@k and pass^k of any measure: see [Trials](score.md#trials).
 """
@@ -84,6 +88,7 @@ def _entry(definition: Definition) -> str:
             definition.aggregate
         ],
         "Better": {True: "higher", False: "lower", None: "neither"}[definition.higher_is_better],
+        "Bounds over unjudged documents": _bounds(definition),
         "Citation": texts.get("Citation", ""),
     }
     lines = [f"### {definition.name}", "", texts["Summary"], ""]
@@ -92,6 +97,16 @@ def _entry(definition: Definition) -> str:
         lines += ["", "| parameter | values | default | meaning |", "|---|---|---|---|"]
         lines += [_parameter(p) for p in definition.parameters]
     return "\n".join([*lines, "", "```python", texts.get("Example", ""), "```", ""])
+
+
+def _bounds(definition: Definition) -> str:
+    """Return whether unjudged documents can be bounded, as ``--bounds`` does."""
+    if definition.higher_is_better is None or definition.unjudged is None:
+        return "none"
+    if isinstance(definition.unjudged, Bound):
+        return "exact" if definition.unjudged.exact else "the worst is exact, the best a bound"
+    texts = {"monotone": "exact", "independent": "judgments do not matter", "counted": "none, since it counts them"}
+    return texts[definition.unjudged]
 
 
 def _usage(definition: Definition) -> str:

@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from karat.core import InputError, Measure, Scores, Undefined, UsageError, shorten
+from karat.core import Floats, InputError, Measure, Scores, Undefined, UsageError, shorten
 from karat.measures._alignment import Alignment, Bools, Judgments, align
 from karat.measures._classes import collapse_judgments, collapse_run
 from karat.measures._conventions import Conventions, Missing, conventions
 from karat.measures._input import Rankings, load_judgments, load_run
 from karat.measures._measure import ANSWERABLE, NO_SPANS, UNANSWERABLE, compute
+
+if TYPE_CHECKING:
+    from karat.measures._bounds import Bounding
 
 Qrels: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Judgments | Any"
 RunInput: TypeAlias = "str | PathLike[str] | Mapping[str, Mapping[str, float]] | Rankings | Any"
@@ -36,6 +39,7 @@ class Options:
     missing: Missing | None = None
     classes: Mapping[str, str] | None = None
     format: str | None = None
+    bounds: bool = False
 
     def __post_init__(self) -> None:
         conventions(self.conventions)
@@ -53,6 +57,7 @@ class ScoreOptions(TypedDict, total=False):
     missing: Missing | None
     classes: Mapping[str, str] | None
     format: str | None
+    bounds: bool
 
 
 def score(
@@ -74,7 +79,9 @@ def score(
     - ``undefined``: how to score a query for which a measure is undefined: ``exclude`` (default), ``zero``, ``one``;
     - ``missing``: how to score a judged query that is not in the run: ``zero`` (default) or ``exclude``;
     - ``classes``: document -> class, for documents that can stand for each other;
-    - ``format``: the format of both files; by default it is recognised.
+    - ``format``: the format of both files; by default it is recognised;
+    - ``bounds``: whether to compute how far unjudged documents could move each value: ``at_worst()`` and ``at_best()``
+      of the result, over all grades up to the highest of the judgments that documents in the top k could have.
 
     >>> import karat
     >>> scores = karat.score({"q1": {"a": 1, "b": 2}}, {"q1": {"b": 0.9, "x": 0.8, "a": 0.7}}, ["nDCG@10", "P@1"])
@@ -113,9 +120,16 @@ def score_runs(
         rankings = load_run(run, chosen.format, progress) if i or first is None else first
         alignment = align_run(judgments, rankings, classes=chosen.classes)
         repeated = {query: n for query in alignment.queries if (n := rankings.repeated.get(query, 0))}
-        table = score_alignment(alignment, wanted, name=name, options=chosen)
+        bounding = _bound_by(judgments) if chosen.bounds else None
+        table = score_alignment(alignment, wanted, name=name, options=chosen, bounding=bounding)
         scores.append(replace(table, repeated=repeated) if repeated else table)
     return scores
+
+
+def _bound_by(judgments: Judgments) -> Bounding:
+    from karat.measures._bounds import Bounding
+
+    return Bounding(highest=int(judgments.grades.max(initial=1)))
 
 
 def wanted_measures(measures: Iterable[str | Measure] | str | None, using: Conventions) -> tuple[Measure, ...]:
@@ -133,39 +147,41 @@ def wanted_measures(measures: Iterable[str | Measure] | str | None, using: Conve
     return tuple(dict.fromkeys(wanted))
 
 
-def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: str, options: Options) -> Scores:
-    """Compute measures on an alignment."""
+def score_alignment(
+    alignment: Alignment,
+    measures: Sequence[Measure],
+    *,
+    name: str,
+    options: Options,
+    bounding: Bounding | None = None,
+) -> Scores:
+    """Compute measures on an alignment; their bounds over unjudged documents, too, if ``bounding`` is given."""
     using = conventions(options.conventions)
     wanted = {str(measure): measure for measure in measures}
     absent = ~alignment.in_run & ((options.missing or using.missing) == "exclude")
     shape = (len(alignment.queries), len(wanted))
     values, codes, reasons = np.empty(shape), np.zeros(shape, np.uint8), [NOT_IN_RUN]
-    definitions = {}
-    for j, (key, measure) in enumerate(wanted.items()):
-        resolved = using.resolve(measure)
-        definitions[key] = str(resolved)
-        column = compute(resolved, alignment)
-        reason = resolved.definition.undefined
-        policy = options.undefined or using.undefined_for.get(measure.name, using.undefined)
-        # Nothing to find may count as everything found, but nothing retrieved never counts as success.
-        lower = resolved.definition.higher_is_better is False
-        if (policy == "zero" and not lower and reason != NO_SPANS) or (policy == "one" and reason == NO_RELEVANT):
-            column = np.where(np.isnan(column), float(policy == "one"), column)
-        codes[np.isnan(column), j] = _number(reason, reasons)
-        if (outside := _outside(resolved, alignment)) is not None:
+    skipped = np.repeat(absent[:, None], len(wanted), axis=1)
+    resolved = {key: using.resolve(measure) for key, measure in wanted.items()}
+    for j, (key, measure) in enumerate(resolved.items()):
+        policy = options.undefined or using.undefined_for.get(wanted[key].name, using.undefined)
+        column = _fill_undefined(compute(measure, alignment), measure, policy)
+        codes[np.isnan(column), j] = _number(measure.definition.undefined, reasons)
+        if (outside := _outside(measure, alignment)) is not None:
             # Stronger than any convention: a list is neither good nor bad by a measure that is not meant for it.
             column = np.where(outside, np.nan, column)
-            codes[outside, j] = _number(_OUTSIDE[resolved.definition.queries], reasons)
+            codes[outside, j] = _number(_OUTSIDE[measure.definition.queries], reasons)
+            skipped[:, j] |= outside
         codes[absent, j] = 1
         values[:, j] = np.where(absent, np.nan, column)
-    return Scores(
+    scores = Scores(
         name=name,
         queries=alignment.queries,
         measures=tuple(wanted),
         values=values,
         codes=codes,
         reasons=tuple(reasons),
-        definitions=definitions,
+        definitions={key: str(measure) for key, measure in resolved.items()},
         aggregates={key: m.definition.aggregate for key, m in wanted.items() if m.definition.aggregate != "mean"},
         not_in_run=tuple(
             q for q, present in zip(alignment.queries, alignment.in_run.tolist(), strict=True) if not present
@@ -173,6 +189,21 @@ def score_alignment(alignment: Alignment, measures: Sequence[Measure], *, name: 
         not_judged=alignment.not_judged,
         judged_retrieved=int((alignment.ranks > 0).sum()),
     )
+    if bounding is None:
+        return scores
+    from karat.measures._bounds import bound_scores
+
+    return replace(scores, bounds=bound_scores(scores, resolved, alignment, skipped, bounding))
+
+
+def _fill_undefined(column: Floats, measure: Measure, policy: Undefined) -> Floats:
+    """Return the values of a measure, with what a policy puts where it is undefined."""
+    reason = measure.definition.undefined
+    # Nothing to find may count as everything found, but nothing retrieved never counts as success.
+    lower = measure.definition.higher_is_better is False
+    if (policy == "zero" and not lower and reason != NO_SPANS) or (policy == "one" and reason == NO_RELEVANT):
+        return np.where(np.isnan(column), float(policy == "one"), column)
+    return column
 
 
 def _number(reason: str, reasons: list[str]) -> int:

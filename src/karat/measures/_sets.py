@@ -15,7 +15,7 @@ _RELATIVE = Parameter(
 )
 
 
-@measure("SetP", REL, _RELATIVE, JUDGED_ONLY, aliases=("set_P", "set_precision"))
+@measure("SetP", REL, _RELATIVE, JUDGED_ONLY, aliases=("set_P", "set_precision"), unjudged="monotone")
 def set_precision(a: Alignment, k: int | None, *, rel: int, relative: bool) -> Floats:
     """Set precision: the share of what was returned (down to k) that is relevant.
 
@@ -37,7 +37,7 @@ def set_precision(a: Alignment, k: int | None, *, rel: int, relative: bool) -> F
     return np.where(relevant > 0, share, np.nan) if relative else share
 
 
-@measure("SetR", REL, aliases=("set_recall",), cutoff="none")
+@measure("SetR", REL, aliases=("set_recall",), cutoff="none", unjudged="monotone")
 def set_recall(a: Alignment, k: None, *, rel: int) -> Floats:
     """Set recall: the share of the relevant documents that were returned at any rank.
 
@@ -56,7 +56,7 @@ def set_recall(a: Alignment, k: None, *, rel: int) -> Floats:
 _BETA = Parameter(name="beta", kind="float", default=1.0, low=0.0, help="weight of recall against precision")
 
 
-@measure("SetF", _BETA, REL, JUDGED_ONLY, aliases=("set_F",), cutoff="none")
+@measure("SetF", _BETA, REL, JUDGED_ONLY, aliases=("set_F",), cutoff="none", unjudged="monotone")
 def set_f(a: Alignment, k: None, *, beta: float, rel: int) -> Floats:
     """Set F: the weighted harmonic mean of set precision and set recall.
 
@@ -76,7 +76,7 @@ def set_f(a: Alignment, k: None, *, beta: float, rel: int) -> Floats:
     return np.where(relevant > 0, harmonic, np.nan)
 
 
-@measure("SetAP", REL, JUDGED_ONLY, aliases=("set_map",), cutoff="none")
+@measure("SetAP", REL, JUDGED_ONLY, aliases=("set_map",), cutoff="none", unjudged="monotone")
 def set_average_precision(a: Alignment, k: None, *, rel: int) -> Floats:
     """Set average precision: set precision times set recall.
 
@@ -101,7 +101,20 @@ _D = Parameter(name="d", kind="float", default=0.0, help="worth of a non-relevan
 _N = Parameter(name="docs", kind="int", default=0, low=0, help="size of the collection, needed for d")
 
 
-@measure("Utility", _A, _B, _C, _D, _N, REL, JUDGED_ONLY, cutoff="none", low=-math.inf, high=math.inf)
+@measure(
+    "Utility",
+    _A,
+    _B,
+    _C,
+    _D,
+    _N,
+    REL,
+    JUDGED_ONLY,
+    cutoff="none",
+    low=-math.inf,
+    high=math.inf,
+    unjudged="monotone",
+)
 def utility(alignment: Alignment, k: None, /, *, a: float, b: float, c: float, d: float, docs: int, rel: int) -> Floats:
     """Utility: a weighted sum over the contingency table of returned and relevant.
 

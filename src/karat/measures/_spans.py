@@ -84,7 +84,7 @@ def span_iou(a: Alignment, k: int | None, *, rel: int) -> Floats:
     return np.where(_unknown(a, chunks, rel, k), np.nan, ratio(held, union))
 
 
-@measure("DupRate", aliases=("duplicate_rate",), undefined=NO_CHUNKS, higher_is_better=False)
+@measure("DupRate", aliases=("duplicate_rate",), undefined=NO_CHUNKS, higher_is_better=False, unjudged="independent")
 def duplicate_rate(a: Alignment, k: int | None) -> Floats:
     """Duplicate rate: the share of the top k chunks that add nothing to the chunks above them.
 

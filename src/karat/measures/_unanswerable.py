@@ -9,7 +9,14 @@ from karat.measures._alignment import Alignment
 from karat.measures._measure import ANSWERABLE, measure
 
 
-@measure("TrueEmpty", aliases=("rightly_empty",), cutoff="none", undefined=ANSWERABLE, queries="unanswerable")
+@measure(
+    "TrueEmpty",
+    aliases=("rightly_empty",),
+    cutoff="none",
+    undefined=ANSWERABLE,
+    queries="unanswerable",
+    unjudged="independent",
+)
 def true_empty(a: Alignment, k: None) -> Floats:
     """True empty: whether nothing was returned for a query that has no answer; the mean is the share rightly empty.
 
@@ -35,6 +42,7 @@ def true_empty(a: Alignment, k: None) -> Floats:
     higher_is_better=False,
     queries="unanswerable",
     high=None,
+    unjudged="independent",
 )
 def false_hits(a: Alignment, k: int) -> Floats:
     """False hits: how many documents were returned, down to k, for a query that has no answer.

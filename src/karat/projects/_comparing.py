@@ -20,6 +20,7 @@ def compare_runs(
     project: str | Path | Project | None = None,
     by: str | None = None,
     per_query: bool = False,
+    bounds: bool = False,
     correction: Correction = "westfall-young",
     seed: int = 0,
     say: Callable[[str], None] | None = None,
@@ -28,13 +29,14 @@ def compare_runs(
     """Compare run files and baseline files; the first is the baseline of the others.
 
     Without ``measures`` those of a baseline file count, or else those of the project, which is by default the one that
-    the first file is in. ``by`` compares each value of a field of the queries by itself, and ``per_query`` adds every
-    query; both are for two runs. ``say`` gets notes on the input, ``progress`` the numbers of tests done and in all.
+    the first file is in. ``by`` compares each value of a field of the queries by itself, ``per_query`` adds every
+    query, and ``bounds`` how far unjudged documents could move each difference; all three are for two runs. ``say``
+    gets notes on the input, ``progress`` the numbers of tests done and in all.
     """
     if len(paths) < 2:
         raise UsageError("one run: name two or more to compare")
-    if len(paths) > 2 and (by or per_query):
-        raise UsageError("segments and single queries are for two runs; compare two at a time")
+    if len(paths) > 2 and (by or per_query or bounds):
+        raise UsageError("segments, single queries and bounds are for two runs; compare two at a time")
     runs = read_evaluations(paths, measures, project=project, say=say)
     golden = runs.project.golden
     segments = segment_queries(golden, [by]) if by else None
@@ -48,5 +50,6 @@ def compare_runs(
         correction=correction,
         seed=seed,
         per_query=per_query,
+        bounds=bounds,
         progress=progress,
     )

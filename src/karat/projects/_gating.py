@@ -11,7 +11,17 @@ from pathlib import Path
 from karat.core import GoldenSet, InputError, Run, shorten
 from karat.evaluation import Evaluation, add_measures, default_measures, revise_evaluation, score_run
 from karat.files import read_toml, shorten_path
-from karat.gate import VERSION, Baseline, Decision, Policy, decide, find_caveats, read_baseline, read_policy
+from karat.gate import (
+    VERSION,
+    Baseline,
+    Decision,
+    Policy,
+    decide,
+    find_caveats,
+    hold_at_bounds,
+    read_baseline,
+    read_policy,
+)
 from karat.golden import digest_texts, fingerprint, identify, sample
 from karat.projects._project import Project, open_project
 
@@ -144,13 +154,21 @@ def gate_evaluation(
     """Return the decision on a scored run against a baseline, or without one."""
     if baseline is not None:
         baseline = revise_baseline(project, baseline, policy.measures)
-    decision = decide(evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
+    decision = apply_policy(project, evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
     return GateResult(
         project=project,
         decision=decision,
         baseline=baseline,
         caveats=tuple(find_caveats(decision, project.golden, unit=project.scoring["unit"])),
     )
+
+
+def apply_policy(
+    project: Project, candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *, seed: int = 0
+) -> Decision:
+    """Return the decision on a scored run, which holds whatever unjudged documents are worth if the policy says so."""
+    decision = decide(candidate, baseline, policy, seed=seed)
+    return hold_at_bounds(decision, project.golden, seed=seed) if policy.on_unjudged == "bounds" else decision
 
 
 def revise_baseline(project: Project, baseline: Baseline, measures: Iterable[str] = ()) -> Baseline:

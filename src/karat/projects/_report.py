@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import UNSET
 
 from karat.core import GoldenSet
-from karat.evaluation import Evaluation, system_changes
+from karat.evaluation import Evaluation, find_bounds, system_changes
 from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
 from karat.projects._query_rows import find_passages, query_rows
@@ -26,6 +26,7 @@ from karat.schema import (
     GoldenReport,
     Histogram,
     LatencyFacts,
+    MeasureBounds,
     MeasureRow,
     MoverRow,
     RunFacts,
@@ -59,6 +60,7 @@ def report_document(
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
     comparisons, movers = _compare(candidate, before), _movers(result)
+    bounds = {} if brief else find_bounds(candidate, golden, decision.policy.measures)
     document = DecisionDocument(
         karat="report",
         kind="eval.retrieval_report",
@@ -68,7 +70,7 @@ def report_document(
         run=_run(candidate, file),
         golden=_golden(candidate, golden),
         baseline=_baseline(result),
-        measures=tuple(_measure(result, name, comparisons.get(name)) for name in candidate.means),
+        measures=tuple(_measure(result, name, comparisons.get(name), bounds.get(name)) for name in candidate.means),
         checks=tuple(map(check_row, decision.checks)),
         caveats=tuple(result.caveats),
         movers=movers,
@@ -202,8 +204,11 @@ def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Comp
     return {comparison.measure: comparison for comparison in compare(candidate, before, shared)}
 
 
-def _measure(result: GateResult, name: str, comparison: Comparison | None) -> MeasureRow:
-    """Return a measure with what it is held against, and how it compares with the baseline."""
+def _measure(result: GateResult, name: str, comparison: Comparison | None, bounds: MeasureBounds | None) -> MeasureRow:
+    """Return a measure with what it is held against, and how it compares with the baseline.
+
+    Its bounds matter if a rule looks at it, and unjudged documents could move it.
+    """
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
     checks = [
         check for check in result.decision.checks if check.metric == name and check.where is None and not check.query
@@ -226,6 +231,7 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None) -> Me
         floor=next((check.limit for check in checks if check.kind == "min"), None),
         status=_status(checks, comparison),
         values=tuple([rounded[score] for score in scores]),
+        bounds=bounds if bounds and bounds.worst != bounds.best and checks else UNSET,
         **plain,
     )
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 from urllib.parse import quote
 
 from karat.core import shorten_digest
+from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
 from karat.reports._html_data import payload
 from karat.reports._verdict import (
     describe_operations,
@@ -262,6 +263,8 @@ def _about(document: DecisionDocument) -> str:
         facts["baseline"] = {key: getattr(baseline, key) or "no" for key in ("name", "recorded", "forced")}
         if changes := [(change.key, _value(change.was), _value(change.now)) for change in baseline.changes]:
             tables.append(_table("Changed since the baseline", ("Setting", "Baseline", "Candidate"), changes))
+    if bounds := [(name, *map(_text, cells)) for name, *cells in list_bounds(document)]:
+        tables.append(_table("Unjudged documents", BOUNDS, bounds) + f'<p class="caption">{_text(NOTE_BOUNDS)}</p>')
     parts = {
         "Run, golden set and baseline": facts,
         "System": run.system,

@@ -8,6 +8,7 @@ from karat.reports._sections import (
     cut,
     find_changed,
     fold,
+    format_bounds,
     format_checks,
     format_configuration,
     format_differences,
@@ -39,6 +40,7 @@ def render_markdown(document: DecisionDocument, *, limit: int | None = None) -> 
         "Metrics Summary": format_summary(document),
         "Checks that did not pass": format_checks(document),
         "Differences from the baseline": format_differences(document),
+        "Unjudged documents": format_bounds(document),
         "Distribution": format_distribution(document),
         "Segments": format_segments(document),
     }

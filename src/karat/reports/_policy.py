@@ -17,6 +17,8 @@ def describe_policy(policy: PolicyDocument, *, style: Style = PLAIN) -> str:
     rows += [("must pass", printable(str(must["query"]))) for must in policy.must_pass]
     rows += _describe_tolerance(policy)
     rows.append(("inconclusive", f"{policy.on_inconclusive} (on_inconclusive)"))
+    if policy.on_unjudged == "bounds":
+        rows.append(("unjudged", "nothing passes unless it does whatever their grades are (on_unjudged)"))
     rows += [("listed", f"{printable(name)} below {limit:g}") for name, limit in policy.list_below.items()]
     parts = [head, "\n".join(align(rows, left=2))]
     if policy.changes:

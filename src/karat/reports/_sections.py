@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from karat.core import format_ms
+from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
 from karat.reports._distribution import spread
 from karat.reports._failures import gains_by_query, query_limits
 from karat.reports._verdict import (
@@ -253,6 +254,14 @@ def _difference(measure: MeasureRow, comparison: MeasureComparison) -> list[str]
         "-" if p is None else f"{p:.3g}" + (" \\*" if comparison.significant else ""),
         *(f"{number:,}" for number in (comparison.wins, comparison.losses, comparison.ties)),
     ]
+
+
+def format_bounds(document: DecisionDocument) -> str:
+    """Return how far unjudged documents could move the means that rules look at; nothing if all are judged."""
+    rows = [[markdown(cell) for cell in row] for row in list_bounds(document)]
+    if not rows:
+        return ""
+    return f"{_table(BOUNDS, rows)}\n{NOTE_BOUNDS}\n"
 
 
 def format_distribution(document: DecisionDocument) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeGuard
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from karat.schema._scores import MeasureBounds
 from karat.schema._types import Count, Number, Score
 
 Outcome = Literal["pass", "fail", "inconclusive", "error"]
@@ -74,6 +75,13 @@ class MeasureRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ties: Count | UnsetType = UNSET
     losses: Count | UnsetType = UNSET
     significant: bool | UnsetType = UNSET
+    bounds: (
+        Annotated[
+            MeasureBounds,
+            Meta(description="Of the mean; set where a rule looks at it and unjudged documents could move it."),
+        ]
+        | UnsetType
+    ) = UNSET
 
     def __post_init__(self) -> None:
         if _is_number(self.compared) and self.n_compared is UNSET:

@@ -10,6 +10,19 @@ from msgspec import UNSET, Struct, UnsetType, field
 from karat.schema._types import SystemChange
 
 
+class DifferenceBounds(Struct, frozen=True, kw_only=True):
+    """How far the grades of unjudged documents could move a difference."""
+
+    worst: float | None
+    """The difference with the grades that are worst for the candidate and best for the baseline, each by itself; null
+    where there is no bound."""
+    best: float | None
+    decided: bool
+    """Whether the same run is better at both ends, or none is, so that no more judging can change that."""
+    unjudged: int
+    """How many pairs of query and document have no judgment, in the top k of queries whose lists differ."""
+
+
 class ComparedMeasure(Struct, frozen=True, kw_only=True):
     """One measure of two runs, on the queries that both have a value for."""
 
@@ -35,6 +48,8 @@ class ComparedMeasure(Struct, frozen=True, kw_only=True):
     ties: int
     losses: int
     significant: bool
+    bounds: DifferenceBounds | UnsetType = UNSET
+    """Of the difference; set with ``--bounds``, not for segments."""
 
 
 class ListSummary(Struct, frozen=True, kw_only=True):

@@ -152,6 +152,29 @@ class GoldenPool(Struct, frozen=True, kw_only=True):
     written: int
 
 
+class GoldenDecision(Struct, frozen=True, kw_only=True):
+    """Which of two runs is better as far as it is judged, and how much there is to judge."""
+
+    measure: str
+    runs: tuple[str, str]
+    better: str | None
+    """The run that is probably better; null if nothing tells them apart."""
+    difference: float
+    """The mean of the second run minus that of the first, with unjudged documents as good as those that were judged."""
+    sd: float
+    """The standard deviation of the difference, because of what nobody judged."""
+    confidence: float
+    """The probability that the better run is better on these queries; 0.5 if nothing tells them apart."""
+    judged: int
+    """How many pairs of query and document that the runs rank differently are judged."""
+    unjudged: int
+    """How many are not, and can be."""
+    lacking: int
+    """How many are not and cannot be, because the golden set lacks the document."""
+    written: int
+    """How many of them were written, those that matter most first."""
+
+
 class AnnotatorKappa(Struct, frozen=True, kw_only=True):
     """Cohen's kappa with quadratic weights of two annotators."""
 

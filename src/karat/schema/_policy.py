@@ -49,6 +49,8 @@ class PolicyDocument(Struct, frozen=True, kw_only=True):
     tolerance: PolicyTolerance | None
     """Null if no rule makes a test."""
     on_inconclusive: Literal["pass", "fail"]
+    on_unjudged: Literal["ignore", "bounds"]
+    """Whether unjudged documents count as not relevant, or no check passes unless it does whatever their grades are."""
     list_below: dict[str, float]
     documents_may_change: bool
     notes: tuple[str, ...]

@@ -23,6 +23,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "exported-run": ("_export", "ExportedRun"),
     "golden-check": ("_golden", "GoldenReport"),
     "golden-convert": ("_golden", "GoldenConversion"),
+    "golden-decision": ("_golden", "GoldenDecision"),
     "golden-diff": ("_golden", "GoldenDiff"),
     "golden-merge": ("_golden", "GoldenMerge"),
     "golden-outline": ("_golden", "GoldenOutline"),

@@ -5,6 +5,21 @@ from __future__ import annotations
 from msgspec import UNSET, Struct, UnsetType
 
 
+class MeasureBounds(Struct, frozen=True, kw_only=True):
+    """How far the grades of unjudged documents could move a measure."""
+
+    worst: float | None
+    """The mean, or the sum for counts, if every unjudged document in the top k has the worst grade for it. Null for a
+    measure without bounds, and where no query has a value."""
+    best: float | None
+    exact: bool
+    """Whether some grades reach both ends. If not, ``best`` is a bound: the truth may be lower."""
+    unjudged: int
+    """How many documents in the top k have no judgment."""
+    why: str | UnsetType = UNSET
+    """Why there are no bounds."""
+
+
 class MeasureScore(Struct, frozen=True, kw_only=True):
     """One measure of one run."""
 
@@ -20,6 +35,8 @@ class MeasureScore(Struct, frozen=True, kw_only=True):
     """For counts such as ``NumRel``."""
     definition: str | UnsetType = UNSET
     """What was computed, where conventions make it differ from what was asked for."""
+    bounds: MeasureBounds | UnsetType = UNSET
+    """Set with ``--bounds``."""
 
 
 class SegmentScores(Struct, frozen=True, kw_only=True):

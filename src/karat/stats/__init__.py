@@ -4,6 +4,7 @@ from karat.stats._agreement import cohen_kappa, krippendorff_alpha
 from karat.stats._bayes import Successes, probability_better
 from karat.stats._bootstrap import bootstrap
 from karat.stats._decision import Outcome, Verdict, decide, threshold
+from karat.stats._difference import DifferenceEstimate, estimate_difference
 from karat.stats._effect import effect_size, win_tie_loss
 from karat.stats._evidence import DropRule, PairedScores, Scale, evidence
 from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
@@ -13,6 +14,7 @@ from karat.stats._power import detectable, power, sample_size
 from karat.stats._step_down import westfall_young
 
 __all__ = [
+    "DifferenceEstimate",
     "DropRule",
     "Outcome",
     "PairedScores",
@@ -26,6 +28,7 @@ __all__ = [
     "decide",
     "detectable",
     "effect_size",
+    "estimate_difference",
     "evidence",
     "holm",
     "krippendorff_alpha",

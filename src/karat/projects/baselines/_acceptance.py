@@ -25,7 +25,7 @@ from karat.gate import (
     write_baseline,
     write_fit,
 )
-from karat.projects._gating import baseline_path, evaluate_run, gate_run, revise_baseline
+from karat.projects._gating import apply_policy, baseline_path, evaluate_run, gate_run, revise_baseline
 from karat.projects._project import Project
 from karat.projects.baselines._proposal import propose_rules
 from karat.schema import AcceptanceReport, RuleProposal
@@ -117,7 +117,7 @@ def _decide(
         require_comparable(decision.candidate, before)
     except InputError as error:
         return decision, InputError(error.what, source=str(path), hint="--force 'why' replaces the baseline")
-    decision = decide(decision.candidate, before, decision.policy)
+    decision = apply_policy(project, decision.candidate, before, decision.policy)
     return decision, _object(decision) or _object_unchecked(project, run, before, decision.policy)
 
 
