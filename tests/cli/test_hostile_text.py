@@ -31,7 +31,7 @@ COMMANDS = (
 ACTING = "\x1b[2J\x1b]0;title\x07\u202eevil\u2066\x9b31m\r::error::carriage"
 GITHUB = re.compile(r"##\[|^\s*::")
 OTHERS = re.compile(r"##\w*\[|section_(start|end):\d")
-NO_TEXT = {"measures", "export"}
+NO_TEXT = {"measures", "systems", "export"}
 """Verbs that print nothing from outside, or that need MLflow."""
 
 

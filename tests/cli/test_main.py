@@ -121,7 +121,7 @@ def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> Non
         "Evaluate": ("eval", "score", "fuse", "sweep"),
         "Decide": ("check", "gate", "baseline", "compare", "power"),
         "Look": ("report", "runs", "show", "trend", "experiments"),
-        "Toolbox": ("measures", "trec-eval", "export"),
+        "Toolbox": ("measures", "systems", "trec-eval", "export"),
     }
     assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1
 

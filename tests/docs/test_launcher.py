@@ -379,7 +379,10 @@ def test_a_folder_that_cannot_be_written_to_is_named(
 def test_setup_refuses_words_that_it_does_not_know(root: Path, environment: dict[str, str]) -> None:
     """A mistyped argument makes no environment, and is a usage error."""
     process = launch(root / "scripts" / "setup", "devel", env=environment)
-    assert (process.returncode, process.stderr) == (2, "usage: scripts/setup [dev | bench | fuzz | mlflow | torch]\n")
+    assert (process.returncode, process.stderr) == (
+        2,
+        "usage: scripts/setup [dev | bench | fuzz | mlflow | systems | torch]\n",
+    )
 
 
 def test_an_index_that_cannot_be_reached_is_infrastructure(

@@ -24,7 +24,9 @@ ELSEWHERE = {
     "_saved": "reads and writes the members of an archive that is open already",
     "_vector_file": "lets SQLite open a file that was opened before",
     "_mlflow": "lets SQLite open the store of MLflow",
+    "_sqlite": "lets SQLite read the database that a table names",
     "_table": "closes standard output",
+    "_tantivy": "lets tantivy read the index that a table names",
 }
 """The modules that open something themselves, and why."""
 

@@ -22,7 +22,7 @@ _SECTIONS = {
     "Evaluate": ("eval", "score", "fuse", "sweep"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
     "Look": ("report", "runs", "show", "trend", "experiments"),
-    "Toolbox": ("measures", "trec-eval", "export"),
+    "Toolbox": ("measures", "systems", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""
 _DECIDING = ("check", "gate", "baseline", "sweep")

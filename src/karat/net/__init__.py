@@ -1,6 +1,6 @@
 """Reaching outside of this process: one HTTP client, one event loop, and packages that may not be installed."""
 
-from karat.net._client import Client, Endpoint, NotAService, Unreachable, find_message, parse_retry_after
+from karat.net._client import Client, Endpoint, NotAService, Unreachable, find_message, parse_retry_after, read_variable
 from karat.net._loop import describe_error, resolve
 from karat.net._package import find_version, require_package
 from karat.net._secrets import (
@@ -30,6 +30,7 @@ __all__ = [
     "hide_secrets",
     "hide_settings",
     "parse_retry_after",
+    "read_variable",
     "require_package",
     "resolve",
     "show_setting",

@@ -8,9 +8,9 @@ import os
 import re
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from karat.core import SystemFailed, UsageError, shorten
@@ -104,30 +104,36 @@ class Endpoint:
 
         A variable that is not set raises UsageError.
         """
-        headers = {name: self._read_variable(variable, blanks=True) for name, variable in self.headers.items()}
+        headers = {name: read_variable(variable, self.name, blanks=True) for name, variable in self.headers.items()}
         if self.key_variable:
-            headers["Authorization"] = f"Bearer {self._read_variable(self.key_variable)}"
+            headers["Authorization"] = f"Bearer {read_variable(self.key_variable, self.name)}"
         return headers
 
-    def _read_variable(self, variable: str, *, blanks: bool = False) -> str:
-        """Return the value of a variable; with ``blanks`` it may have several words, such as ``ApiKey s3cret``."""
-        if not isinstance(variable, str):
-            raise UsageError(
-                f"a header of {self.name} is not text; write the name of the variable that holds its value"
-            )
-        if not _VARIABLE.fullmatch(variable) or any(map(_KEY_PART.fullmatch, variable.split("_"))):
-            raise UsageError(
-                f"{self.name} has a key where the name of an environment variable belongs; write the name of the "
-                "variable that holds the key, and change the key if the file was shared"
-            )
-        value = os.environ.get(variable, "").strip()
-        if not value:
-            raise UsageError(
-                f"the environment variable {shorten(variable)[1:-1]} is not set; it holds the key of {self.name}"
-            )
-        if not (value.isascii() and value.isprintable() and (blanks or " " not in value)):
-            raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
-        return value
+
+def read_variable(variable: str, owner: str, *, blanks: bool = False) -> str:
+    """Return the key of ``owner`` that an environment variable holds; UsageError if it is not set, or is no key.
+
+    With ``blanks`` it may have several words, such as ``ApiKey s3cret``.
+    """
+    if not isinstance(variable, str):
+        raise UsageError(f"a header of {owner} is not text; write the name of the variable that holds its value")
+    if not _VARIABLE.fullmatch(variable) or any(map(_KEY_PART.fullmatch, variable.split("_"))):
+        raise UsageError(
+            f"{owner} has a key where the name of an environment variable belongs; write the name of the "
+            "variable that holds the key, and change the key if the file was shared"
+        )
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise UsageError(f"the environment variable {shorten(variable)[1:-1]} is not set; it holds the key of {owner}")
+    if not (value.isascii() and value.isprintable() and (blanks or " " not in value)):
+        raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
+    return value
+
+
+class _Request(NamedTuple):
+    method: str
+    url: str
+    body: bytes
 
 
 class Client:
@@ -151,13 +157,20 @@ class Client:
         self._client.close()
 
     def post(self, body: Any) -> Any:
-        """Send JSON and return the JSON of the response.
+        """Send JSON to the address and return the JSON of the response; see :meth:`request`."""
+        return self.request("POST", "", (body,))
+
+    def request(self, method: str, path: str, values: Sequence[Any] = ()) -> Any:
+        """Send JSON values, each on a line, to a path below the address, and return the JSON of the response.
 
         Raises Unreachable if there is no connection, NotAService if nothing of the kind is at the address, and
         SystemFailed with the service's message for other failures.
         """
         # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
-        data = self._send_with_retries(json.dumps(body, allow_nan=False).encode())
+        lines = [json.dumps(value, allow_nan=False) for value in values]
+        body = "".join(f"{line}\n" for line in lines) if len(lines) > 1 else "".join(lines)
+        url = f"{self._endpoint.url.rstrip('/')}{path}" if path else self._endpoint.url
+        data = self._send_with_retries(_Request(method, url, body.encode()))
         try:
             return self.secrets.redact_value(json.loads(data))
         except (ValueError, RecursionError):
@@ -179,14 +192,14 @@ class Client:
         text = data[: 8 * _SHOWN].decode(json.detect_encoding(data), errors="replace")
         return _on_one_line(text.replace("\0", ""), self.secrets) or "nothing"
 
-    def _send_with_retries(self, body: bytes) -> bytes:
+    def _send_with_retries(self, request: _Request) -> bytes:
         """Send a request until it succeeds or the retries are used up, and return the response's body."""
         attempts = self._endpoint.retries + 1
         failure, kind = "", SystemFailed
         for attempt in range(attempts):
             pause = self._endpoint.backoff * 2**attempt
             try:
-                status, reason, requested, data = self._send(body)
+                status, reason, requested, data = self._send(request)
             except self._httpx.InvalidURL as error:
                 raise self.failed(f"is not a usable URL: {error}") from None
             except BadEncoding as error:
@@ -205,11 +218,11 @@ class Client:
                 time.sleep(min(pause, self._endpoint.longest_pause))
         raise self.failed(failure if attempts == 1 else f"{failure} (asked {attempts} times)", kind)
 
-    def _send(self, body: bytes) -> tuple[int, str, float, bytes]:
+    def _send(self, request: _Request) -> tuple[int, str, float, bytes]:
         """Return status, reason, the pause that the service asks for, and the body of one response."""
         self._deadline.start(self._endpoint.timeout)
         data = bytearray()
-        with self._client.stream("POST", self._endpoint.url, content=body) as response:
+        with self._client.stream(request.method, request.url, content=request.body) as response:
             for block in read_blocks(response.iter_raw(), response.headers.get("content-encoding", "")):
                 data += block
                 if len(data) > _MOST_BYTES:

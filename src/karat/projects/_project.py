@@ -18,7 +18,8 @@ from karat.evaluation import deepest_cutoff, score_run
 from karat.files import record_folder
 from karat.projects._soundness import require_scorable
 from karat.runs import describe_run, find_origin, make_header, make_run
-from karat.systems import HttpSystem, Pipeline, Stages, System, adapt, build, load_system
+from karat.systems import Pipeline, Stages, System, adapt, load_system
+from karat.systems.adapters import Surroundings, open_system
 
 _HITS = Settings().k
 
@@ -82,12 +83,15 @@ class Project:
                 f"[eval.parameters] {named}: they are for a retriever of your own; the stages of the built-in pipeline "
                 "are in [pipeline], and what a service is sent is in [system] body"
             )
+        stages = Stages.from_table(config.pipeline)
         if config.system:
-            return adapt(build(HttpSystem, config.system, "system"), tenant=tenant)
+            around = Surroundings(
+                folder=config.folder, golden=self.golden, stages=stages, cache=cache, say=say, progress=progress
+            )
+            return adapt(open_system(config.system, around), tenant=tenant)
         if tenant:
             raise UsageError("a tenant is for a system of your own; the built-in pipeline holds one set of documents")
-        kept = config.folder / ".karat" if cache else None
-        return adapt(Pipeline(Stages.from_table(config.pipeline), cache=kept, say=say, progress=progress))
+        return adapt(Pipeline(stages, cache=config.folder / ".karat" if cache else None, say=say, progress=progress))
 
 
 def open_project(folder: str | Path, **scoring: Any) -> Project:

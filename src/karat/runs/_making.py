@@ -223,15 +223,15 @@ def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> 
         _raise_if_fatal(response, () if number else at_first)
         if response.error and settings.fail_fast:
             raise SystemFailed(f"query {shorten(question.query)}: {response.error}") from response.failure
-        yield _make_trace(question, response)
+        yield _make_trace(question, response, timed=system.timed)
 
 
-def _make_trace(question: _Question, response: Response) -> Trace:
+def _make_trace(question: _Question, response: Response, *, timed: bool) -> Trace:
     return Trace(
         query=question.query,
         text=question.text,
         hits=response.hits,
-        timings={**response.stages, "total": response.milliseconds},
+        timings={**response.stages, "total": response.milliseconds} if timed else {},
         error=response.error,
         paraphrase=question.paraphrase,
         repeat=question.repeat,

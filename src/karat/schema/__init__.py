@@ -113,6 +113,7 @@ if TYPE_CHECKING:
         SweepReport,
         VariantResult,
     )
+    from karat.schema._systems import SystemKind, SystemListing
     from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSetChange, TrendSkippedFile
     from karat.schema._types import SystemChange
 
@@ -234,6 +235,8 @@ __all__ = [
     "SweepReport",
     "SweepTests",
     "SystemChange",
+    "SystemKind",
+    "SystemListing",
     "TrendHistory",
     "TrendOtherRun",
     "TrendReport",
@@ -369,6 +372,8 @@ _HOME = {
     "SweepReport": "_sweep",
     "SweepTests": "_experiment",
     "SystemChange": "_types",
+    "SystemKind": "_systems",
+    "SystemListing": "_systems",
     "TrendHistory": "_trend",
     "TrendOtherRun": "_trend",
     "TrendReport": "_trend",

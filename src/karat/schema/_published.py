@@ -42,6 +42,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "sweep": ("_sweep", "SweepReport"),
     "sweep-entry": ("_experiment", "SweepEntry"),
     "sweep-plan": ("_sweep", "SweepPlan"),
+    "systems": ("_systems", "SystemListing"),
     "trend": ("_trend", "TrendReport"),
 }
 """The module and the class of each published document, by the document's name."""

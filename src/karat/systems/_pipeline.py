@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-
-import numpy as np
+from typing import Any, NamedTuple, TypeVar
 
 from karat.core import Document, Hit, InputError, Place, UsageError, did_you_mean, shorten
 from karat.systems._chunk import Chunk
+from karat.systems._clock import Clock
+from karat.systems._embedding import Embedding, Progress
 from karat.systems._expand import QueryExpansion
 from karat.systems._fuse import Fusion, find_places, minmax
 from karat.systems._hits import Retrieved
@@ -23,16 +22,9 @@ from karat.systems.embed import ModelMissing, make_embedder
 from karat.systems.index import Dense, Lexical, LexicalIndex, VectorIndex, fingerprint
 from karat.systems.rerank import Reranking, make_reranking
 
-if TYPE_CHECKING:
-    from karat.systems.embed import Questions
-
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, how much of it is done, and how much there is to do."""
 Kept = TypeVar("Kept", Chunks, LexicalIndex, VectorIndex)
 _CHANNELS = ("lexical", "dense")
-_SLICE = 128  # texts that are embedded between two calls of progress: a few seconds
 _PER_HIT = 3  # candidates for each requested hit: further chunks of the same document are dropped
-_GIGABYTE = 1e9
 
 
 class _Candidate(NamedTuple):
@@ -66,7 +58,7 @@ class Pipeline:
     ) -> None:
         """With ``cache``, a folder, chunks and indexes are kept there, and embeddings in the user's own cache."""
         self.stages = stages or Stages()
-        self._cache, self._say = cache, _say_once(say or (lambda _: None))
+        self._cache, self._say = cache, say or (lambda _: None)
         self._progress = progress or (lambda *_: None)
         self._chunker = make_chunker(self.stages.chunk)
         self._fusion = build(Fusion, self.stages.fusion, "pipeline.fusion")
@@ -81,27 +73,28 @@ class Pipeline:
         self._dense = build_stage(Dense, True if self.stages.dense is None else self.stages.dense, "dense")
         self._variety = build_stage(Variety, self.stages.mmr, "mmr")
         self._reranking = self._make_reranking()
-        self._embedder: Any = self._make_embedder() if self._dense else None
+        self._embedding = self._make_embedding() if self._dense else None
         self._chunks: Sequence[Chunk] = ()
         self._documents: tuple[str, ...] = ()
         self._words: LexicalIndex | None = None
         self._vectors: VectorIndex | None = None
-        self._questions: Questions | None = None
 
     def _make_reranking(self) -> Reranking | None:
         if not isinstance(self.stages.rerank, Mapping):
             return None
         return make_reranking(self.stages.rerank, best_per_document=self.stages.per_document == 1)
 
-    def _make_embedder(self) -> Any:
+    def _make_embedding(self) -> Embedding | None:
         """Return the embedder; None, with a message, if its model is missing and nobody asked for the channel."""
+        cache = self.stages.embedding_cache if self._cache is not None else False
         try:
-            return make_embedder(self.stages.embedder)
+            embedder = make_embedder(self.stages.embedder)
         except ModelMissing as error:
             if self.stages.dense is not None or self._lexical is None or self._variety is not None:
                 raise
             self._say(f"lexical channel only: {error}; dense = false in [pipeline] turns the other one off for good")
             return None
+        return Embedding(embedder, cache=cache, say=self._say, progress=self._progress)
 
     def describe(self) -> dict[str, Any]:
         """Return everything that decides what is retrieved."""
@@ -110,8 +103,8 @@ class Pipeline:
             "chunk": self._chunker.describe(),
             "lexical": self._lexical and self._lexical.describe(),
             "expand": self._expand and self._expand.describe(),
-            "embedder": self._embedder and self._embedder.describe(),
-            "dense": self._dense.describe() if self._dense and self._embedder else None,
+            "embedder": self._embedding and self._embedding.embedder.describe(),
+            "dense": self._dense.describe() if self._dense and self._embedding else None,
             "fusion": self._fusion.describe(),
             "rerank": self._reranking and self._reranking.describe(),
             "mmr": self._variety and self._variety.describe(),
@@ -133,11 +126,13 @@ class Pipeline:
         if (lexical := self._lexical) is not None:
             how = fingerprint(lexical.describe(), texts)
             self._words = self._load_or_build("lexical", how, lexical.load, lambda: lexical.build(texts))
-        if (dense := self._dense) is not None and self._embedder is not None:
-            self._questions = self._make_questions()
-            how = fingerprint({"embedder": self._embedder.name, **dense.describe()}, texts)
+        if (dense := self._dense) is not None and (embedding := self._embedding) is not None:
+            how = fingerprint({"embedder": embedding.embedder.name, **dense.describe()}, texts)
             self._vectors = self._load_or_build(
-                "dense", how, lambda p, f: dense.load(p, f, size=len(texts)), lambda: dense.build(self._embed(texts))
+                "dense",
+                how,
+                lambda p, f: dense.load(p, f, size=len(texts)),
+                lambda: dense.build(embedding.embed_texts(texts)),
             )
 
     def _cut(self, documents: Sequence[Document]) -> Chunks:
@@ -163,72 +158,20 @@ class Pipeline:
             self._say(f"the {name} index is not kept: {error}")
         return value
 
-    def _embed(self, texts: Sequence[str]) -> Any:
-        model = self._embedder if self._cache is None else self._add_cache(self._embedder)
-        self._report_too_long(texts)
-        parts = []
-        for start in range(0, len(texts), _SLICE):
-            self._progress("embedding", start, len(texts))
-            parts.append(model(texts[start : start + _SLICE]))
-        self._progress("embedding", len(texts), len(texts))
-        if model is not self._embedder:
-            model.close()
-        return np.concatenate(parts)
-
-    def _add_cache(self, embedder: Any) -> Any:
-        """Return the embedder with the user's cache, unless that is off, or there is no place for it."""
-        from karat.systems.embed import with_cache
-
-        path, size = self._find_cache(), self.stages.embedding_cache
-        if path is None:
-            return embedder
-        limit = {} if size is True else {"limit": size * _GIGABYTE}
-        return with_cache(embedder, path, say=self._say, **limit)
-
-    def _find_cache(self) -> Path | None:
-        """Return the file of the user's cache, or None if that is off, or there is no place for it."""
-        from karat.systems.embed import find_cache
-
-        try:
-            return find_cache() if self._cache is not None and self.stages.embedding_cache is not False else None
-        except RuntimeError as error:  # without a home folder
-            self._say(f"embeddings are not cached: {error}")
-            return None
-
-    def _make_questions(self) -> Questions | None:
-        from karat.systems.embed import Questions
-
-        path = self._find_cache()
-        return None if path is None else Questions(self._embedder, path, self._say)
-
-    def _embed_question(self, query: str) -> tuple[Any, float | None]:
-        """Return the vector of a question, and the milliseconds that it took if it may come from the cache."""
-        if self._questions is None:
-            return self._embedder([query])[0], None
-        return self._questions(query)
-
-    def _report_too_long(self, texts: Sequence[str]) -> None:
-        count = getattr(self._embedder, "too_long", None)
-        if count is not None and (cut := count(texts)):
-            self._say(
-                f"{cut:,} of {len(texts):,} chunks are longer than the embedder reads, so that it does not see their "
-                "ends; choose a smaller size in [pipeline.chunk]"
-            )
-
     def document_ids(self) -> Iterable[str]:
         """Return the ids of the ingested documents."""
         return self._documents
 
     def retrieve(self, query: str, k: int) -> Retrieved:
         """Return the best chunks, with the channels that found them and the time that each stage took."""
-        clock = _Clock()
+        clock = Clock()
         depth = max(self.stages.depth, _PER_HIT * k)
         rankings: dict[str, list[tuple[int, float]]] = {}
         if self._words is not None:
             rankings["lexical"] = self._search_words(self._words, query, depth)
             clock.lap("lexical")
-        if self._vectors is not None:
-            vector, milliseconds = self._embed_question(query)
+        if self._vectors is not None and self._embedding is not None:
+            vector, milliseconds = self._embedding.embed_question(query)
             clock.lap("embed", milliseconds)
             rankings["dense"] = self._vectors.search(vector, depth)
             clock.lap("dense")
@@ -318,8 +261,8 @@ class Pipeline:
 
     def close(self) -> None:
         """Close the connections of the reranker, if it has any, and keep the vectors of the questions."""
-        if self._questions is not None:
-            self._questions.close()
+        if self._embedding is not None:
+            self._embedding.close()
         close = getattr(self._reranking and self._reranking.reranker, "close", None)
         if close is not None:
             close()
@@ -341,36 +284,3 @@ def _diversify(how: Variety, index: VectorIndex, candidates: Sequence[_Candidate
         )
         for rank, place in enumerate(order)
     ]
-
-
-def _say_once(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that passes each message on once: chunks and questions share a cache, and its troubles."""
-    messages: set[str] = set()
-
-    def say_once(message: str) -> None:
-        if message not in messages:
-            messages.add(message)
-            say(message)
-
-    return say_once
-
-
-class _Clock:
-    """Measures the milliseconds of each stage."""
-
-    def __init__(self) -> None:
-        self._start = self._last = time.perf_counter()
-        self._recalled = 0.0
-        self.laps: dict[str, float] = {}
-
-    def lap(self, name: str, milliseconds: float | None = None) -> None:
-        """End a stage, which counts as many milliseconds as it took, or took when it was done for the cache."""
-        now = time.perf_counter()
-        self.laps[name] = taken = (now - self._last) * 1000
-        if milliseconds is not None:
-            self.laps[name] = milliseconds
-            self._recalled += milliseconds - taken
-        self._last = now
-
-    def total(self) -> float:
-        return (time.perf_counter() - self._start) * 1000 + self._recalled

@@ -6,7 +6,8 @@ ids. Optional methods: ``retrieve_many(queries, k)`` for several questions in on
 first question, ``ready()``, which is called until it returns true, ``describe()`` for the fingerprint,
 ``document_ids()`` for what the index holds, and ``close()`` at the end. Any of them may be async. With a tenant,
 ``retrieve``, ``retrieve_many`` and ``ingest`` are called with ``company_id``. An ``ingest`` with a parameter
-``timestamp`` gets the time, in ISO 8601 and UTC. A document has ``source_id`` and ``source_hash``.
+``timestamp`` gets the time, in ISO 8601 and UTC. A document has ``source_id`` and ``source_hash``. A system whose
+answers were recorded says ``timed = False``, and has no latency.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class System:
     document_ids: Callable[[], Iterable[str]] | None = None
     tenant: str = ""
     close: Callable[[], None] | None = None
+    timed: bool = True
+    """Whether its time is that of retrieval; recorded answers have no latency."""
 
 
 def adapt(
@@ -102,6 +105,7 @@ def adapt(
         retrieve_many=None if many is None else _pass(many, passed),
         description=_describe(thing, label, module) | ({"parameters": dict(parameters)} if parameters else {}),
         tenant=tenant,
+        timed=getattr(thing, "timed", True) is not False,
         **{hook: _hook(thing, hook, label, tenant) for hook in _HOOKS},
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -36,7 +35,8 @@ from karat.net._client import find_message, parse_retry_after
 from karat.net._secrets import show_url, strip_logins, strip_secrets
 from karat.runs import check_label
 from karat.start._install import _parse_requirement, _parse_spec
-from karat.systems import HttpSystem, read_hits
+from karat.systems import read_hits
+from karat.systems.adapters._paths import HitReader
 from karat.systems.chunk import make_chunker
 from karat.systems.embed._response import read_vectors
 from karat.systems.rerank._http import HttpReranker
@@ -44,7 +44,6 @@ from karat.systems.rerank._http import HttpReranker
 KEY = "sk-7Hq2mZ0xW9"
 CHUNKERS = ("whole", "fixed", "sentence", "recursive", "heading", "blocks")
 CONFIG = Config(folder=Path(), golden=Path(), pipeline={"chunk": {"name": "fixed", "size": 512}, "lexical": True})
-SYSTEM = HttpSystem(url="http://localhost:1/x")
 RERANKER = HttpReranker(Endpoint(url="http://localhost:1/rerank"))
 DOCUMENT = """# Desk
 
@@ -135,10 +134,10 @@ def parse_json_text(text: str, _: str) -> None:
 
 def parse_answer(text: str, paths: str) -> None:
     """Hits of an HTTP answer, at paths that somebody wrote."""
-    system = copy(SYSTEM)  # to make one takes a tenth of a second, for its certificates
-    for name, path in zip(("hits", "id", "score"), paths.split("\n"), strict=False):
-        object.__setattr__(system, name, path)
-    read_hits(system.read(_json(text)), 5)
+    names = ("hits", "id", "score")
+    places = dict(zip(names, names, strict=True)) | dict(zip(names, paths.split("\n"), strict=False))
+    hits = places.pop("hits")
+    read_hits(HitReader(places, hits=hits).read(_json(text)), 5)
 
 
 def parse_hits(text: str, tenant: str) -> None:

@@ -1,5 +1,79 @@
-"""Adapters for systems that run elsewhere."""
+"""Adapters: vector stores, search engines, retrievers of other frameworks, services and run files as systems."""
 
-from karat.systems.adapters._http import HttpSystem
+from __future__ import annotations
 
-__all__ = ["HttpSystem"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from karat.systems.adapters._chroma import Chroma
+    from karat.systems.adapters._elasticsearch import Elasticsearch, OpenSearch
+    from karat.systems.adapters._http import HttpSystem
+    from karat.systems.adapters._kinds import ADAPTERS, Adapter, list_systems, open_system, register
+    from karat.systems.adapters._lancedb import LanceDb
+    from karat.systems.adapters._mcp import McpSettings, McpTool
+    from karat.systems.adapters._milvus import Milvus
+    from karat.systems.adapters._pgvector import PgVector
+    from karat.systems.adapters._qdrant import Qdrant
+    from karat.systems.adapters._retrievers import Haystack, LangChain, LlamaIndex
+    from karat.systems.adapters._runs import RunFolder
+    from karat.systems.adapters._sqlite import SqliteFts
+    from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+    from karat.systems.adapters._tantivy import Tantivy
+    from karat.systems.adapters._weaviate import Weaviate
+
+__all__ = [
+    "ADAPTERS",
+    "Adapter",
+    "Chroma",
+    "Elasticsearch",
+    "Haystack",
+    "HttpSystem",
+    "LanceDb",
+    "LangChain",
+    "LlamaIndex",
+    "Match",
+    "McpSettings",
+    "McpTool",
+    "Milvus",
+    "OpenSearch",
+    "PgVector",
+    "Qdrant",
+    "RunFolder",
+    "SqliteFts",
+    "Store",
+    "StoreOptions",
+    "StoreSettings",
+    "Surroundings",
+    "Tantivy",
+    "Weaviate",
+    "list_systems",
+    "open_system",
+    "register",
+]
+
+# Imported at first use: a project names one kind of system, or none.
+_HOME = {
+    "Chroma": "_chroma",
+    **dict.fromkeys(("Elasticsearch", "OpenSearch"), "_elasticsearch"),
+    "HttpSystem": "_http",
+    **dict.fromkeys(("ADAPTERS", "Adapter", "list_systems", "open_system", "register"), "_kinds"),
+    "LanceDb": "_lancedb",
+    **dict.fromkeys(("McpSettings", "McpTool"), "_mcp"),
+    "Milvus": "_milvus",
+    "PgVector": "_pgvector",
+    "Qdrant": "_qdrant",
+    **dict.fromkeys(("Haystack", "LangChain", "LlamaIndex"), "_retrievers"),
+    "RunFolder": "_runs",
+    "SqliteFts": "_sqlite",
+    **dict.fromkeys(("Match", "Store", "StoreOptions", "StoreSettings", "Surroundings"), "_store"),
+    "Tantivy": "_tantivy",
+    "Weaviate": "_weaviate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        from importlib import import_module
+
+        return getattr(import_module(f"karat.systems.adapters.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

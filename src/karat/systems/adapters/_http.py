@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from karat.core import SystemFailed, UsageError, shorten
-from karat.net import Client, Endpoint, find_message, strip_secrets
+from karat.core import UsageError
+from karat.net import Client, Endpoint, strip_secrets
+from karat.systems.adapters._paths import HitReader
 
 _PATHS = ("id", "score", "document", "content", "tenant")
-_PLACE = re.compile("[0-9]{1,9}")  # of an item in a list
-_MOST_KEYS = 20  # listed in a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +47,7 @@ class HttpSystem:
     backoff: float = 0.5
     name: str = field(init=False)
     client: Client = field(init=False, repr=False, compare=False)
-    worked: bool = field(init=False, repr=False, compare=False, default=False)
-    """Whether the paths led to a hit at least once."""
+    reader: HitReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         clash = {self.query_field, self.k_field, self.tenant_field} & self.body.keys()
@@ -66,6 +63,8 @@ class HttpSystem:
         )
         object.__setattr__(self, "name", endpoint.name)
         object.__setattr__(self, "client", Client(endpoint, "system"))
+        paths = {name: getattr(self, name) for name in _PATHS}
+        object.__setattr__(self, "reader", HitReader(paths, hits=self.hits, redact=self.client.secrets.redact))
 
     def describe(self) -> dict[str, Any]:
         """Return everything known here that decides the answers."""
@@ -84,73 +83,13 @@ class HttpSystem:
         return self.read(self.client.post(question | ({self.tenant_field: company_id} if company_id else {})))
 
     def read(self, response: Any) -> list[dict[str, Any]]:
-        """Return the hits of an answer as records.
+        """Return the hits of an answer as records; see :class:`HitReader`."""
+        return self.reader.read(response)
 
-        If ``hits`` or ``id`` leads nowhere, UsageError lists the keys that are there. Once an answer with hits was read
-        the paths are right, and such an answer is a failure of the service: SystemFailed.
-        """
-        hits = _follow(response, self.hits) if self.hits else response
-        if not isinstance(hits, list):
-            if message := find_message(response):
-                raise SystemFailed(self.client.secrets.redact(f"the service answered with an error: {message}"))
-            message = f"the answer has no list of hits at hits = {shorten(self.hits)}: {_missing(response, self.hits)}"
-            if isinstance(response, list):
-                message += ', which is the list of hits if you set hits = ""'
-            raise self._mistake(message)
-        records = [self._record(hit, rank) for rank, hit in enumerate(hits, 1)]
-        if records:
-            object.__setattr__(self, "worked", True)
-        return records
-
-    def _record(self, hit: Any, rank: int) -> dict[str, Any]:
-        if isinstance(hit, str | int) and not isinstance(hit, bool):
-            return {"id": hit}
-        record = {name: _follow(hit, path) for name in _PATHS if (path := getattr(self, name))}
-        if record.get("id") is None and record.get("document") is None:
-            raise self._mistake(f"hit {rank} has nothing at id = {shorten(self.id)}: {_missing(hit, self.id)}")
-        return {name: value for name, value in record.items() if value is not None}
-
-    def _mistake(self, message: str) -> UsageError | SystemFailed:
-        message = self.client.secrets.redact(message)
-        return SystemFailed(message) if self.worked else UsageError(f"[system] {message}; correct the path")
+    def connect(self, _: object) -> HttpSystem:
+        """Return the system itself: connections are made when the first question is sent."""
+        return self
 
     def close(self) -> None:
         """Close the connections."""
         self.client.close()
-
-
-def _follow(value: Any, path: str) -> Any:
-    """Return the value at a path of names and numbers, or None if the path leads nowhere."""
-    for part in path.split("."):
-        value = _step(value, part)
-    return value
-
-
-def _step(value: Any, part: str) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(part)
-    if isinstance(value, list) and _PLACE.fullmatch(part) and int(part) < len(value):
-        return value[int(part)]
-    return None
-
-
-def _missing(value: Any, path: str) -> str:
-    """Return what stands where a path ends, with its keys.
-
-    >>> _missing({"data": {"items": [], "took": 3}}, "data.results")
-    "'data' has the keys 'items', 'took'"
-    """
-    way: list[str] = []
-    for part in path.split(".") if path else ():
-        if (inner := _step(value, part)) is None:
-            break
-        value = inner
-        way.append(part)
-    place = shorten(".".join(way)) if way else "it"
-    if isinstance(value, Mapping):
-        keys = [shorten(key) for key in value]
-        more = f" and {len(keys) - _MOST_KEYS:,} more" if len(keys) > _MOST_KEYS else ""
-        return f"{place} has the keys {', '.join(keys[:_MOST_KEYS])}{more}" if keys else f"{place} is an empty object"
-    if isinstance(value, list):
-        return f"{place} is a list of {len(value):,}"
-    return f"{place} is {shorten(value)}"

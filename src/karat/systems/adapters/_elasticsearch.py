@@ -1,0 +1,131 @@
+"""Elasticsearch and OpenSearch over HTTP: by words (BM25), or by vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Unpack
+from urllib.parse import quote
+
+from karat.core import SystemFailed
+from karat.net import Client, Endpoint, find_message
+from karat.systems.adapters._paths import follow
+from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+
+_CANDIDATES = 100  # of each shard, among which the nearest are chosen, or k if that is more
+
+
+class Elasticsearch(Store):
+    """An index of Elasticsearch: searched by words, or by the vectors of a field."""
+
+    name = "elasticsearch"
+
+    def __init__(
+        self, client: Client, *, vector: str = "", search_in: Sequence[str] = (), **options: Unpack[StoreOptions]
+    ) -> None:
+        """``vector`` is the field of the vectors, if they are searched; ``search_in`` names the fields with words."""
+        super().__init__(embeds=bool(vector), **options)
+        self._client, self._vector, self._search_in = client, vector, list(search_in)
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything known here that decides what is found."""
+        return {**super().describe(), "vector": self._vector, "search_in": self._search_in}
+
+    def list_collections(self) -> Iterable[str]:
+        self._request("GET", "/_mapping")  # if there is no such index or alias, the service says so
+        return [self.collection]
+
+    def create(self, size: int) -> None:
+        properties: dict[str, Any] = {"body": {"type": "text"}}
+        if size:
+            properties[self._vector] = self._map_vector(size)
+        self._request("PUT", "", {**self._settings(), "mappings": {"properties": properties}})
+
+    def add(self, numbers: range, texts: Sequence[str], vectors: Any) -> None:
+        rows = [{"body": text} for text in texts]
+        if vectors is not None:
+            rows = [{**row, self._vector: vector} for row, vector in zip(rows, vectors.tolist(), strict=True)]
+        lines = [part for n, row in zip(numbers, rows, strict=True) for part in ({"index": {"_id": str(n)}}, row)]
+        answer = self._request("POST", "/_bulk?refresh=true", *lines)
+        if follow(answer, "errors") is not False:
+            raise SystemFailed(f"{self.name} did not take all chunks: {find_message(follow(answer, 'items.0.index'))}")
+
+    def search(self, question: Any, k: int) -> Iterable[Match]:
+        found = {"query": self._match(question)} if isinstance(question, str) else self._near(question.tolist(), k)
+        source = sorted({name for name in self._fields.values() if name})
+        answer = self._request("POST", "/_search", {"size": k, "_source": source or False, **found})
+        hits = follow(answer, "hits.hits")
+        if not isinstance(hits, list):
+            raise SystemFailed(f"{self.name} answered without hits: {find_message(answer) or 'is this the right url?'}")
+        return [Match(hit["_id"], hit["_score"], hit.get("_source", {})) for hit in hits]
+
+    def drop(self) -> None:
+        self._request("DELETE", "")
+
+    def _request(self, method: str, path: str, *values: Any) -> Any:
+        return self._client.request(method, f"/{quote(self.collection, safe='*,')}{path}", values)
+
+    def _match(self, text: str) -> Mapping[str, Any]:
+        return {"multi_match": {"query": text, **({"fields": self._search_in} if self._search_in else {})}}
+
+    def _settings(self) -> dict[str, Any]:
+        return {}
+
+    def _map_vector(self, size: int) -> Mapping[str, Any]:
+        return {"type": "dense_vector", "dims": size, "index": True, "similarity": "cosine"}
+
+    def _near(self, vector: list[float], k: int) -> Mapping[str, Any]:
+        candidates = max(k, _CANDIDATES)
+        return {"knn": {"field": self._vector, "query_vector": vector, "k": k, "num_candidates": candidates}}
+
+
+class OpenSearch(Elasticsearch):
+    """An index of OpenSearch, which has other words for vectors."""
+
+    name = "opensearch"
+
+    def _settings(self) -> dict[str, Any]:
+        return {"settings": {"index": {"knn": bool(self._vector)}}}
+
+    def _map_vector(self, size: int) -> Mapping[str, Any]:
+        method = {"name": "hnsw", "space_type": "cosinesimil", "engine": "lucene"}
+        return {"type": "knn_vector", "dimension": size, "method": method}
+
+    def _near(self, vector: list[float], k: int) -> Mapping[str, Any]:
+        return {"query": {"knn": {self._vector: {"vector": vector, "k": k}}}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElasticsearchSettings(StoreSettings):
+    """The table ``[system]`` with ``kind = "elasticsearch"``."""
+
+    kind: ClassVar[type[Elasticsearch]] = Elasticsearch
+    url: str
+    key_variable: str = ""
+    """The environment variable that holds the key, which is sent as a bearer token."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Other headers, each with the environment variable that holds its value, such as ``ApiKey ...``."""
+    vector: str = ""
+    search_in: list[str] = field(default_factory=list)
+    timeout: float = 30.0
+    retries: int = 3
+
+    def connect(self, around: Surroundings) -> Elasticsearch:
+        """Prepare the client, which connects at the first request."""
+        endpoint = Endpoint(
+            url=self.url,
+            key_variable=self.key_variable,
+            headers=self.headers,
+            timeout=self.timeout,
+            retries=self.retries,
+        )
+        client = Client(endpoint, "system")
+        options = self.options(around, endpoint.name, embeds=bool(self.vector), secrets=client.secrets)
+        store = self.kind(client, vector=self.vector, search_in=self.search_in, **options)
+        return store.closing(client.close)
+
+
+class OpenSearchSettings(ElasticsearchSettings):
+    """The table ``[system]`` with ``kind = "opensearch"``."""
+
+    kind = OpenSearch
