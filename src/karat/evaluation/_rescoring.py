@@ -24,7 +24,7 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
     with spans of another normaliser, which :func:`require_comparable` refuses. One that has no question of the set is
     an error.
 
-    >>> from karat.core import Judgment, Provenance, Query, Run, Target, Trace
+    >>> from karat.core import Hit, Judgment, Provenance, Query, Run, Target, Trace
     >>> from karat.evaluation import score_run
     >>> queries = Query(id="q1", text="Pool?"), Query(id="q2", text="Wifi?")
     >>> pool = Judgment(query="q1", target=Target(document="pool"), grade=3)
