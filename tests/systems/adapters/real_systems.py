@@ -488,4 +488,7 @@ if __name__ == "__main__":
     print(f"\n{said}", flush=True)
     for server in SERVERS:
         server.cleanup()
+    if "coverage" in sys.modules and (tracer := sys.modules["coverage"].Coverage.current()):
+        tracer.stop()
+        tracer.save()  # which it does at the end of the interpreter, that does not come
     os._exit(0)  # some of the packages have threads that do not end

@@ -26,6 +26,7 @@ def printed(
     environment: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
     worker_id: str,
+    pytestconfig: pytest.Config,
 ) -> dict[str, Any]:
     """What real_systems.py printed; of several workers the first one runs it."""
     folder = tmp_path_factory.getbasetemp()
@@ -34,17 +35,22 @@ def printed(
     with (folder / "real-systems.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not output.exists():
-            output.write_text(_run(python_of("systems"), environment, tmp_path_factory.mktemp("real")))
+            command = [str(python_of("systems")), *(_COVERAGE if pytestconfig.pluginmanager.hasplugin("_cov") else ())]
+            output.write_text(_run(command, environment, tmp_path_factory.mktemp("real")))
     document: dict[str, Any] = json.loads(output.read_text())
     for name, result in document.items():
         assert "failed" not in result, f"{name}: {result['failed']}"
     return document
 
 
-def _run(python: Path, environment: dict[str, str], folder: Path) -> str:
+_COVERAGE = ("-m", "coverage", "run", f"--rcfile={ROOT / 'pyproject.toml'}", f"--data-file={ROOT / '.coverage'}")
+"""What the process covers is a part of the coverage; pytest-cov combines all files of this name."""
+
+
+def _run(command: list[str], environment: dict[str, str], folder: Path) -> str:
     private = {"HAYSTACK_TELEMETRY_ENABLED": "False", "ANONYMIZED_TELEMETRY": "False", "HOME": str(folder / "home")}
     process = subprocess.run(
-        [python, Path(__file__).with_name("real_systems.py"), folder, ROOT / "docs" / "systems.md"],
+        [*command, Path(__file__).with_name("real_systems.py"), folder, ROOT / "docs" / "systems.md"],
         env=environment | private | {"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
