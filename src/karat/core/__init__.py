@@ -11,6 +11,7 @@ from karat.core._version import __version__
 
 if TYPE_CHECKING:
     from karat.core._bounds import Bounds
+    from karat.core._context import Context
     from karat.core._drafts import make_hits, make_judgment
     from karat.core._golden import (
         GRADES,
@@ -41,6 +42,7 @@ __all__ = [
     "SOURCES",
     "Bounds",
     "Citation",
+    "Context",
     "Definition",
     "Document",
     "Floats",
@@ -87,6 +89,7 @@ __all__ = [
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
     "Bounds": "_bounds",
+    "Context": "_context",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
     **dict.fromkeys(("check_id", "format_ms", "shorten", "shorten_digest", "unwrap"), "_values"),
     **dict.fromkeys(
