@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +20,8 @@ def read_stages(result: object) -> tuple[Stage, ...]:
     >>> [hit.document for hit in read_stages(Retrieved([], {}, stages=[stage]))[0].hits]
     ['wifi', 'pool']
     """
-    stages = result.stages if isinstance(result, Retrieved) else ()
-    if not isinstance(stages, Sequence) or not all(isinstance(stage, Stage) for stage in stages):
+    stages: object = result.stages if isinstance(result, Retrieved) else ()
+    if not isinstance(stages, list | tuple) or not all(isinstance(stage, Stage) for stage in stages):
         raise SystemFailed(f"the system reports {shorten(stages)} as its stages, not a list of Stage")
     return tuple(_check(stage) for stage in stages)
 
