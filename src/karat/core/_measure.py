@@ -124,6 +124,8 @@ class Definition:
     """How unjudged documents can move a value: ``monotone`` if a better grade of a document that was returned never
     moves it the other way, ``independent`` if judgments do not matter, ``counted`` if the measure counts unjudged
     documents itself, a ``Bound``, or None if nobody knows."""
+    traced: bool = False
+    """Whether it looks at traces, one question after the other; then no list of documents tells its value."""
 
     @property
     def doc(self) -> str:

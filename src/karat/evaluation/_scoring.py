@@ -69,12 +69,12 @@ def score_run(
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
     settings = run.provenance.settings
     success = f"Success@{max(1, settings.get('k', 0), *(len(trace.hits) for trace in traces))}"
-    failed = _failed_by_variant(traces)
+    failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
     tables = {
         variant: score_hits(
             asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY)),
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
-            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds,
+            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=by_variant[variant],
         )
         for variant, hits in _hits_by_variant(traces).items()
     }  # fmt: skip
@@ -226,6 +226,13 @@ def _hits_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, tuple[H
     variants: dict[Variant, dict[str, tuple[Hit, ...]]] = {}
     for trace in traces:
         variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = _keep_order(trace.hits)
+    return variants
+
+
+def _traces_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Trace]]:
+    variants: dict[Variant, dict[str, Trace]] = {}
+    for trace in traces:
+        variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = trace
     return variants
 
 
