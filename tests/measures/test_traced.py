@@ -1,14 +1,17 @@
-"""Measures of traces and sessions, each against values computed by hand, and missing with a reason without what they need."""
+"""Measures of traces and sessions, each by hand, and missing with a reason where something lacks."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from karat.core import (
+    MEASURES,
     Context,
     Document,
     GoldenSet,
@@ -105,7 +108,7 @@ TIERS = ("constitutional", "critical", "important", "normal", "temporary", "")
 MEMORY = GoldenSet(
     documents=tuple(Document(id=name, tier=tier) for name, tier in zip("abcdef", TIERS, strict=True)),
     queries=(
-        Query(id="q", text="?", must_show=("a", "b"), chain=("c", "d", "x"), session=Session(id="s"), intent="fix_bug"),
+        Query(id="q", text="?", must_show=("a", "b"), chain=("c", "d", "z"), session=Session(id="s"), intent="fix_bug"),
         Query(id="r", text="?", session=Session(id="s", turn=2)),
         Query(id="t", text="?", session=Session(id="s", turn=3)),
     ),
@@ -125,6 +128,7 @@ def ask(measure: str, hits: Mapping[str, str]) -> tuple[dict[str, float], dict[s
     ("measure", "expected"),
     [
         ("MustShow@5", 1 / 2),
+        ("MustShow@3", 1 / 2),
         ("MustShowAll@5", 0.0),
         ("Chain@5", 2 / 3),
         ("Chain@2", 0.0),
@@ -133,6 +137,7 @@ def ask(measure: str, hits: Mapping[str, str]) -> tuple[dict[str, float], dict[s
         ("TierP(tier='constitutional')@5", 1.0),
         ("TierP(tier='normal')@5", 0.0),  # d has grade 1
         ("ColdRR@5", 1 / 2),
+        ("nDCG_intent@1", 0.0),
         ("nDCG_intent@5", (15 / math.log2(4) + 3 / math.log2(3) + (2**0.5 - 1) / math.log2(5)) / (
             15 + 3 / math.log2(3) + 3 / math.log2(4) + 3 / math.log2(5) + (2**0.5 - 1) / math.log2(6))),
     ],
@@ -141,7 +146,7 @@ def test_measures_of_a_memory(measure: str, expected: float) -> None:
     """By hand, on the list x, a, c, d; relevant are a, c, e and f, and d has grade 1."""
     values, reasons = ask(measure, {"q": "xacd"})
     assert values["q"] == pytest.approx(expected, abs=1e-12)
-    if measure != "ImportanceR@5" and "ImportanceR" not in measure:
+    if "ImportanceR" not in measure:
         assert reasons["r"] is not None
 
 
@@ -149,6 +154,7 @@ def test_first_queries_are_held_against_later_ones() -> None:
     """RR of the first query is 1/2, of the later ones 1 and 1/4: the ratio of the means is 0.5 / 0.625."""
     hits = {"q": "xa", "r": "b", "t": "xyzb"}
     assert ask("WarmRR@5", hits)[0] == {"r": 1.0, "t": 0.25}
+    assert ask("WarmRR@3", hits)[0] == {"r": 1.0, "t": 0.0}
     assert ask("ColdRR@5", hits)[0] == {"q": 0.5}
     assert ask("ColdStart@5", hits)[0] == {"q": pytest.approx(0.5 / 0.625)}
     assert ask("ColdStart@5", hits)[1]["r"] == "not the first query of a session"
@@ -162,7 +168,7 @@ def test_more_must_show_documents_than_ranks_are_an_error() -> None:
 
 
 def test_saved_tokens_are_counted_by_session() -> None:
-    """The sum stands at the first query; a query outside a session stands for itself; what is not recorded is missing."""
+    """The sum stands at the first query of the session; where nothing is recorded, the value is missing."""
     saved: dict[str, Any] = {"q": {"tokens_saved": 10}, "r": {"tokensSaved": 5}, "t": {}}
     traces = {query: Trace(query=query, text="?", telemetry={"dedup": facts}) for query, facts in saved.items()}
     scores = score_hits(MEMORY, dict.fromkeys("qrt", ()), ["DedupTokens"], traces=traces)
@@ -188,6 +194,7 @@ def test_versions_that_are_out_of_date_or_contradict_each_other() -> None:
     assert of("ConflictFree@10", ["v1", "v3", "k1", "other"]) == 2 / 4  # v1 and v3 are one document
     assert of("ConflictFree@1", ["v1", "v3"]) == 1.0
     assert of("StaleFree@10", ["k2"]) == 1.0
+    assert str(Measure.parse("freshness.stale_free_rate@10")) == "StaleFree@10"
     assert of("StaleFree@10", []) == "nothing retrieved"
     assert value(Trace(query="q", text="?", hits=HITS), "StaleFree@5") == "no versions in the golden set"
 
@@ -212,10 +219,14 @@ def test_a_relevant_document_that_was_new(asked: str, expected: float | str) -> 
         assert value(trace, "NewFound@1", golden) == 0.0
 
 
+def test_every_measure_of_traces_is_computed_by_hand_twice() -> None:
+    """A measure cannot be added without two cases in this file."""
+    text = Path(__file__).read_text()
+    assert [row.name for row in MEASURES if row.traced and len(re.findall(f'"{row.name}[@("]', text)) < 2] == []
+
+
 def test_without_traces_every_measure_of_traces_is_missing_with_a_reason() -> None:
     """Whatever the conventions put where a measure is undefined: a plain ranking says nothing about a trace."""
-    from karat.core import MEASURES
-
     names = [f"{row.name}@5" if row.cutoff == "required" else row.name for row in MEASURES if row.traced]
     assert len(names) >= 18
     for undefined in ("exclude", "zero", "one"):
@@ -227,7 +238,7 @@ def test_without_traces_every_measure_of_traces_is_missing_with_a_reason() -> No
 
 
 def test_an_evaluation_scores_each_wording_with_its_own_traces() -> None:
-    """Channels of the paraphrase count for the paraphrase; a failed question is the worst where the gate looks at it."""
+    """Channels of the paraphrase count for the paraphrase; a failed question is the worst for the gate."""
     golden = GoldenSet(queries=(Query(id="q", text="?", paraphrases=("??",)),), judgments=judge("q", net__wifi=3))
     traces = (
         Trace(query="q", text="?", hits=HITS[:1]),

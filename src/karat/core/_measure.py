@@ -20,7 +20,8 @@ Kind = Literal["int", "float", "bool", "str", "gains"]
 LARGEST_NUMBER = 10**15  # in a parameter or a cut-off: sums with it are still exact, and fit into 64 bits
 
 _TEXT = re.compile(
-    r"\s*+(?P<name>[A-Za-z0-9_]++)\s*+(?:\((?P<params>.*)\))?\s*+(?:@\s*+(?P<cutoff>[^@\s()]++))?\s*+", re.DOTALL
+    r"\s*+(?P<name>(?:freshness\.)?+[A-Za-z0-9_]++)\s*+(?:\((?P<params>.*)\))?\s*+(?:@\s*+(?P<cutoff>[^@\s()]++))?\s*+",
+    re.DOTALL,
 )
 _LONGEST = 1000
 """Characters of a measure; the most that anybody needs are the gains of a dozen grades."""

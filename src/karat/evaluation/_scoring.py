@@ -27,6 +27,8 @@ UNANSWERABLE = ("TrueEmpty", "FalseHits@10")
 _AFFIXED = 100
 """How many returned ids are held against those of the gold if none of them matches."""
 _EMPTY = "TrueEmpty"
+COUNTS = ("NumRet", "NumRelRet", "RR", "P@1")
+"""What is kept of every query besides the measures that were asked for."""
 
 
 class UnknownDocuments(InputError):
@@ -72,7 +74,7 @@ def score_run(
     failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
     tables = {
         variant: score_hits(
-            asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY)),
+            asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
             name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=by_variant[variant],
         )
@@ -94,6 +96,7 @@ def score_run(
         repeats=_select_shared([table.only(requested) for table in repeats]),
         wordings=_split_wordings(tables, requested),
         variants=_fill_variants(tables, lost, requested),
+        counts=tables[min(tables)].only(COUNTS),
         means=scores.mean(),
         latency=latency_by_stage(traces),
         queries=scores.queries,

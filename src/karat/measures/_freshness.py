@@ -9,7 +9,7 @@ from karat.measures._evidence import Asked, share, trace_measure
 NO_VERSIONS = "no versions in the golden set"
 
 
-@trace_measure("StaleFree", aliases=("stale_free_rate",), undefined=NO_VERSIONS)
+@trace_measure("StaleFree", aliases=("stale_free_rate", "freshness.stale_free_rate"), undefined=NO_VERSIONS)
 def stale_free(asked: Asked, k: int) -> float | str:
     """Stale-free rate: the share of the results that no newer version replaces.
 
@@ -33,7 +33,7 @@ def stale_free(asked: Asked, k: int) -> float | str:
     return share(sum(name not in asked.evidence.stale for name in documents), documents)
 
 
-@trace_measure("ConflictFree", aliases=("conflict_free_rate",), undefined=NO_VERSIONS)
+@trace_measure("ConflictFree", aliases=("conflict_free_rate", "freshness.conflict_free_rate"), undefined=NO_VERSIONS)
 def conflict_free(asked: Asked, k: int) -> float | str:
     """Conflict-free rate: the share of the results that are not one of several versions of the same document.
 

@@ -303,8 +303,8 @@ def intent_ndcg(asked: Asked, k: int) -> float | str:
     >>> gold = [Judgment(query="q", target=Target(document=name), grade=grade) for name, grade in (("a", 3), ("b", 2))]
     >>> golden = GoldenSet(queries=(Query(id="q", text="?", intent="security_audit"),), judgments=tuple(gold))
     >>> trace = Trace(query="q", text="?", hits=(Hit("b", 1.0), Hit("a", 0.9)))
-    >>> round(score_hits(golden, {"q": trace.hits}, ["nDCG_intent@5"], traces={"q": trace}).mean()["nDCG_intent@5"], 6)
-    0.685829
+    >>> score_hits(golden, {"q": trace.hits}, ["nDCG_intent@5", "nDCG_intent@1"], traces={"q": trace}).mean()
+    {'nDCG_intent@5': 0.6858288052712634, 'nDCG_intent@1': 0.0967741935483871}
     """
     if not asked.gold.intent:
         return NO_INTENT
