@@ -45,8 +45,9 @@ class Evidence:
         A document that nothing replaces, and that replaces nothing, has none.
         """
         heirs = {document.id: document.superseded_by for document in self.golden.documents if document.superseded_by}
-        families = {name: _follow(heirs, name) for name in heirs}
-        families |= {family: family for family in families.values()}
+        families: dict[str, str] = {}
+        for name in heirs:
+            _follow(heirs, name, families)
         keys = {
             document.id: str(key) for document in self.golden.documents if (key := document.metadata.get("version_key"))
         }
@@ -85,13 +86,13 @@ class Evidence:
         return map(self.ask, self.traces)
 
 
-def _follow(heirs: Mapping[str, str], name: str) -> str:
-    """Return the last document of a chain of replacements; a circle ends where it began."""
-    seen = {name}
-    while (heir := heirs.get(name)) is not None and heir not in seen:
-        seen.add(heir)
-        name = heir
-    return name
+def _follow(heirs: Mapping[str, str], name: str, families: dict[str, str]) -> None:
+    """Enter a document and all that replace it, one after the other, as one family; a circle ends where it began."""
+    path: dict[str, None] = {}
+    while name not in families and name not in path:
+        path[name] = None
+        name = heirs.get(name, name)
+    families |= dict.fromkeys(path, families.get(name, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
