@@ -57,8 +57,13 @@ def superseded_judged_higher(subject: Subject) -> Iterator[Finding]:
     stale = []
     for (query, document), grade in grades.items():
         if grade >= golden.relevant and document in follows:
-            newer = [grades.get((query, successor), 0) for successor in _successors(document, follows)]
-            if max(newer) < grade:
+            asked = golden.query_by_id.get(query)
+            newer = [
+                grades.get((query, successor), 0)
+                for successor in _successors(document, follows)
+                if asked is None or golden.is_stored(successor, asked)
+            ]
+            if newer and max(newer) < grade:
                 stale.append(f"{query}: {document}")
     if stale:
         message = f"{counted(len(stale), 'pair')} in which a superseded document is graded higher than its successors"
