@@ -9,7 +9,7 @@ import time
 import pytest
 
 from karat.core import UsageError
-from karat.runs._ask import ask_all
+from karat.runs import _ask
 from karat.systems import adapt
 
 
