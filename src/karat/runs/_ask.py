@@ -153,9 +153,7 @@ def _ask(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int,
     return response
 
 
-def _ask_batch(
-    call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int, tenant: str
-) -> list[Response]:
+def _ask_batch(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int, tenant: str) -> list[Response]:
     """Ask several questions in one call; each response has an equal share of the time."""
     responses = [Response() for _ in asked]
     with _recording_failure(responses), _timing(responses):
@@ -231,7 +229,9 @@ def _read_timings(result: object) -> dict[str, float]:
 class _Workers:
     """Threads that work on jobs. A thread that exceeds the timeout is abandoned and replaced."""
 
-    def __init__(self, ask: Callable[[Sequence[Any]], Sequence[Response]], concurrency: int, timeout: float | None) -> None:
+    def __init__(
+        self, ask: Callable[[Sequence[Any]], Sequence[Response]], concurrency: int, timeout: float | None
+    ) -> None:
         self._ask, self._concurrency, self._timeout = ask, concurrency, timeout
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._settling = threading.Lock()

@@ -78,7 +78,7 @@ def make_run(
     total = sum(question.counted for question in questions)
     # The file is opened first, so that an unwritable one is reported before the documents are ingested.
     with _closing(subject), nullcontext() if output is None else RunWriter(output, provenance, resume=resume) as writer:
-        traces = list(writer.done) if writer else []
+        traces = list(writer.done[:total]) if writer else []
         remaining = resume_plan(questions, traces)
         if writer:
             provenance = replace(provenance, origin=writer.origin)
@@ -123,9 +123,10 @@ def _prepare(system: System, golden: GoldenSet, settings: Settings, say: Callabl
     memories = golden.memories
     if memories and system.remember is None:
         if say:
+            known = "it gets them with the others, before the first question" if system.ingest else "it may lack them"
             say(
-                f"{len(memories):,} documents are memories that sessions store between turns, but {system.name} has no "
-                "remember(documents, context); it is asked as if it had them from the start, or never"
+                f"sessions store {len(memories):,} of the documents between their turns, but {system.name} has no "
+                f"remember(documents, context): {known}"
             )
         memories = frozenset()
     if system.ingest is not None:
@@ -225,7 +226,9 @@ def _prepare_sessions(
     turns = [
         question
         for question in group
-        if question.context.session not in ("", *failures) and (question.memories or question.position == 0)
+        if question.context.session
+        and question.context.session not in failures
+        and (question.memories or question.position == 0)
     ]
     failed = {}
     preparations = ((turn.context, turn.memories, turn.position == 0) for turn in turns)

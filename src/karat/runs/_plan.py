@@ -47,13 +47,13 @@ def plan_questions(
         return questions
     order = {query.id: i for i, query in enumerate(golden.queries)}
     return sorted(
-        _order_turns(questions), key=lambda question: (question.repeat, question.position, order[question.query])
+        _order_turns(questions), key=lambda question: (question.position, question.repeat, order[question.query])
     )
 
 
 def split_rounds(questions: Sequence[Question]) -> Iterator[list[Question]]:
     """Yield the questions in groups without two of the same session; each group is asked after the one before it."""
-    for _, group in groupby(questions, key=lambda question: (question.repeat, question.position)):
+    for _, group in groupby(questions, key=lambda question: question.position):
         yield list(group)
 
 
@@ -100,7 +100,7 @@ def _list_questions(
                     paraphrase=i,
                     repeat=repeat,
                     judged="" if i or repeat or not own else digests[query.id].documents,
-                    context=_make_context(query, tenant, i, repeat),
+                    context=_make_context(query, tenant, i, repeat) if sessions else _NO_CONTEXT,
                     memories=memories,
                     counted=i < own,
                 )
