@@ -241,7 +241,7 @@ class Store(ABC):
         records = [{**match.fields, "_id": match.id or None, "_score": match.score} for match in matches]
         return read_hits(self._secrets.redact_value(self._reader.read(records)), k)
 
-    def _find_chunk(self, name: str) -> Chunk:
+    def _find_chunk(self, name: object) -> Chunk:
         """Return the chunk that was added under a number; SystemFailed if the store returns another id."""
         if isinstance(name, str) and _NUMBER.fullmatch(name) and int(name) < len(self._chunks):
             return self._chunks[int(name)]
