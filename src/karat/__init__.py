@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from karat.core import (
+        Context,
         Document,
         GateFailed,
         GoldenSet,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from karat.projects import GateResult, check, evaluate
 
 __all__ = [
+    "Context",
     "Document",
     "GateFailed",
     "GateResult",

@@ -11,6 +11,7 @@ from karat.core._version import __version__
 
 if TYPE_CHECKING:
     from karat.core._bounds import Bounds
+    from karat.core._context import Context
     from karat.core._drafts import make_hits, make_judgment
     from karat.core._golden import (
         GRADES,
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
         Unit,
     )
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
-    from karat.core._run import Origin, Provenance, Run, Trace
+    from karat.core._run import Origin, Provenance, Run
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
+    from karat.core._trace import Citation, Stage, Trace
     from karat.core._values import check_id, format_ms, shorten, shorten_digest, unwrap
 
 __all__ = [
@@ -39,6 +41,8 @@ __all__ = [
     "SCHEMES",
     "SOURCES",
     "Bounds",
+    "Citation",
+    "Context",
     "Definition",
     "Document",
     "Floats",
@@ -62,6 +66,7 @@ __all__ = [
     "Session",
     "Source",
     "Span",
+    "Stage",
     "SystemFailed",
     "Target",
     "Trace",
@@ -84,6 +89,7 @@ __all__ = [
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
     "Bounds": "_bounds",
+    "Context": "_context",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
     **dict.fromkeys(("check_id", "format_ms", "shorten", "shorten_digest", "unwrap"), "_values"),
     **dict.fromkeys(
@@ -105,7 +111,8 @@ _HOME = {
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
     **dict.fromkeys(("make_hits", "make_judgment"), "_drafts"),
-    **dict.fromkeys(("Origin", "Provenance", "Run", "Trace"), "_run"),
+    **dict.fromkeys(("Origin", "Provenance", "Run"), "_run"),
+    **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),
 }
 
 
