@@ -354,6 +354,12 @@ def mistakes(folder: Path) -> dict[str, Any]:
                 continue  # a column that is not there fails in the store itself
             system = open_system({**tables[kind], key: value}, place)
             results[f"{kind} {key}"] = mistake(lambda system=system: make_run(SMALL, system))
+    for kind in ("qdrant", "chroma", "lancedb"):
+        nowhere = {**tables[kind], "path": "nowhere"}
+        results[f"{kind} path"] = mistake(lambda nowhere=nowhere: open_system(nowhere, around(folder)))
+        assert not (folder / "nowhere").exists()
+    words = open_system({**tables["tantivy"], "search_in": ["bodi"]}, around(folder / "page-tantivy"))
+    results["tantivy search_in"] = mistake(lambda: make_run(SMALL, words))
     table = {**tables["mcp"], "command": [sys.executable, "server.py"], "tool": "serch"}
     results["mcp tool"] = mistake(lambda: make_run(SMALL, open_system(table, around(folder / "page-mcp"))))
     return results
