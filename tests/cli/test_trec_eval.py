@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import os
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
-from karat.cli import main
+from in_process import run_karat
 from public_data import DATA, skip_without
 
 NIST = DATA / "trec_eval"
@@ -39,18 +36,7 @@ def start(
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
     """Run ``karat trec-eval`` in this process."""
-    command = ["karat", "trec-eval", *map(str, arguments)]
-    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)]
-    with (
-        patch.object(sys, "argv", command),
-        redirect_stdout(streams[0]),
-        redirect_stderr(streams[1]),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main()
-    assert isinstance(ended.value.code, int)
-    out, err = (stream.buffer.getvalue() for stream in streams)  # type: ignore[attr-defined]
-    return subprocess.CompletedProcess(command, ended.value.code, out, err)
+    return run_karat("trec-eval", *arguments)
 
 
 def output(*arguments: str | Path, stdin: bytes | None = None) -> str:
