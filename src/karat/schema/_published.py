@@ -18,6 +18,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "experiment": ("_experiment", "ExperimentEntry"),
     "experiment-diff": ("_experiment", "ExperimentDiff"),
     "experiments": ("_experiment", "ExperimentLog"),
+    "explain": ("_explain", "ExplainDocument"),
     "export": ("_export", "ExportReport"),
     "exported-experiment": ("_export", "ExportedExperiment"),
     "exported-run": ("_export", "ExportedRun"),

@@ -64,6 +64,8 @@ class System:
     close: Callable[[], None] | None = None
     timed: bool = True
     """Whether its time is that of retrieval; recorded answers have no latency."""
+    subject: object = None
+    """The object itself, which may offer more than karat calls."""
 
 
 def adapt(
@@ -106,6 +108,7 @@ def adapt(
         description=_describe(thing, label, module) | ({"parameters": dict(parameters)} if parameters else {}),
         tenant=tenant,
         timed=getattr(thing, "timed", True) is not False,
+        subject=thing,
         **{hook: _hook(thing, hook, label, tenant) for hook in _HOOKS},
     )
 

@@ -1,0 +1,6 @@
+"""Diagnosis: why queries fail, and what each part of a system is worth."""
+
+from karat.diagnosis._cause import CAUSES, Cause, Evidence, cause
+from karat.diagnosis._explain import Diagnosis, diagnose
+
+__all__ = ["CAUSES", "Cause", "Diagnosis", "Evidence", "cause", "diagnose"]
