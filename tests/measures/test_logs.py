@@ -131,8 +131,8 @@ def test_a_damaged_run_is_refused_by_its_line(tmp_path: Path, line: str, message
 def test_a_run_of_another_format_is_refused(tmp_path: Path) -> None:
     """A later karat may write another format, which this one does not guess at."""
     path = write_run(tmp_path / "run.jsonl")
-    path.write_text(path.read_text().replace('"format":1', '"format":2'))
-    with pytest.raises(InputError, match="is a run of format 2; this karat reads 1"):
+    path.write_text(path.read_text().replace('"format":2', '"format":3'))
+    with pytest.raises(InputError, match="is a run of format 3; this karat reads 1 and 2"):
         karat.score(QRELS, path)
 
 

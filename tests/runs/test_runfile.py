@@ -5,21 +5,38 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.core import GoldenSet, Hit, InputError, Place, Provenance, Run, Span, SystemFailed, Trace
+from karat.core import (
+    Citation,
+    Context,
+    GoldenSet,
+    Hit,
+    InputError,
+    Place,
+    Provenance,
+    Run,
+    Span,
+    Stage,
+    SystemFailed,
+    Trace,
+)
+from karat.measures import read_run
 from karat.projects._project import run_path
 from karat.runs import RunWriter, Settings, make_run, read_run_file
+from karat.runs._hit_rows import LONGEST
 from karat.runs._making import describe_run
 from karat.runs._runfile import make_header, read_begun, trace_record
-from karat.runs._trace_rows import LONGEST
-from karat.systems import adapt, read_hits
+from karat.runs._trace_rows import decode_traces
+from karat.systems import Retrieved, adapt, read_hits
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TIMES = st.floats(-LONGEST, LONGEST)
@@ -34,9 +51,24 @@ HITS = st.builds(
     channels=st.dictionaries(TEXTS, st.builds(Place, st.integers(), NUMBERS), max_size=2),
     stages=st.dictionaries(TEXTS, NUMBERS, max_size=2),
 )
+FACTS = st.dictionaries(TEXTS, st.recursive(
+    st.none() | st.booleans() | st.integers() | NUMBERS | TEXTS,
+    lambda values: st.lists(values, max_size=2) | st.dictionaries(TEXTS, values, max_size=2), max_leaves=4,
+), max_size=2)  # fmt: skip
+STAGES = st.builds(
+    Stage, name=TEXTS, channel=TEXTS, inputs=st.none() | st.integers(0, 9), outputs=st.none() | st.integers(0, 9),
+    milliseconds=st.none() | TIMES, hits=st.lists(HITS, max_size=2).map(tuple),
+)  # fmt: skip
+CITATIONS = st.builds(
+    Citation, st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8),
+    span=st.none() | st.builds(Span, st.integers(0, 99), st.integers(0, 99)), section=TEXTS, block=TEXTS,
+)  # fmt: skip
 TRACES = st.builds(
     Trace, query=TEXTS, text=TEXTS, hits=st.lists(HITS, max_size=3).map(tuple), error=TEXTS,
     timings=st.dictionaries(TEXTS, TIMES, max_size=2), paraphrase=st.integers(0, 3), repeat=st.integers(0, 3),
+    stages=st.lists(STAGES, max_size=2).map(tuple), answer=TEXTS, citations=st.lists(CITATIONS, max_size=2).map(tuple),
+    context=st.builds(Context, session=TEXTS, turn=st.integers(0, 9), time=TEXTS, tenant=TEXTS, metadata=FACTS),
+    telemetry=FACTS, envelope=FACTS,
 ).map(lambda trace: replace(trace, hits=()) if trace.error else trace)  # fmt: skip
 EMPTY = Provenance(name="r")
 
@@ -57,7 +89,8 @@ def test_a_damaged_run_file_is_read_or_refused(tmp_path: Path, letters: GoldenSe
     """Never anything but a run or one clear message, whatever byte is changed, lost or doubled."""
     path = tmp_path / "run.jsonl"
     hit = {"id": "a:chunk:1", "score": 0.5, "span": [1, 2], "channels": {"x": [1, 0.5]}, "stages": {"y": 0.1}}
-    make_run(letters, lambda query, k: [hit], output=path)
+    stage = Stage(name="candidate", channel="x", inputs=9, outputs=1, milliseconds=0.5, hits=(Hit("a", 0.5),))
+    make_run(letters, lambda query, k: Retrieved([hit], {}, stages=[stage], telemetry={"mode": "deep"}), output=path)
     data, draw, refused = path.read_bytes(), random.Random(7), 0
     for _ in range(600):
         at, width = draw.randrange(len(data)), draw.choice((0, 1, 1, 1, 9))
@@ -209,7 +242,7 @@ def test_a_run_that_is_taken_up_was_begun_when_it_was(tmp_path: Path, letters: G
     [
         ('"total":', '"total":1e308,"x":', "1e\\+308 ms is longer than anything takes"),
         ('"score":', f'"span":[0,{10**20}],"score":', "no text has byte 100000000000000000000"),
-        ('"format":1', f'"format":"{"9" * 5000}"', "is a run of format '9{39}\\.\\.\\.', and this karat reads 1"),
+        ('"format":2', f'"format":"{"9" * 5000}"', "is a run of format '9{39}\\.\\.\\.', and this karat reads 1 and 2"),
     ],
 )
 def test_a_number_that_nothing_has_is_damage(
@@ -246,3 +279,52 @@ def test_when_a_run_was_begun_is_no_part_of_what_it_is(tmp_path: Path, letters: 
     with RunWriter(path, describe_run(letters, system, Settings())) as writer:
         assert len(writer.done) == 1
     assert _head(path)["begun"] == "2001-02-03T04:05:06Z"
+
+
+def test_a_run_keeps_the_stages_and_the_telemetry_that_a_system_records(tmp_path: Path, letters: GoldenSet) -> None:
+    """Their hits may be whatever hits may be, their times are among those of the trace, and the file has all of it."""
+    stages = [
+        Stage(name="candidate", channel="dense", outputs=2, milliseconds=1.5, hits=[("a", 0.9), "b"]),  # type: ignore[arg-type]
+        Stage(name="rerank", inputs=2, hits=({"id": "b", "score": 0.7},)),  # type: ignore[arg-type]
+    ]
+    path = tmp_path / "run.jsonl"
+    run = make_run(
+        letters, lambda query, k: Retrieved(["b"], {}, stages=stages, telemetry={"mode": "deep"}), output=path
+    )
+    trace = run.traces[0]
+    assert [(stage.label, [hit.id for hit in stage.hits]) for stage in trace.stages] == [
+        ("candidate.dense", ["a", "b"]), ("rerank", ["b"]),
+    ]  # fmt: skip
+    assert trace.timings["candidate.dense"] == 1.5
+    assert trace.telemetry == {"mode": "deep"}
+    assert read_run_file(path).traces == run.traces
+    assert decode_traces(b"\n".join(path.read_bytes().splitlines()[1:-1])) == run.traces  # the short way reads all
+
+
+@pytest.mark.parametrize(
+    ("recorded", "message"),
+    [
+        ({"stages": "fusion"}, "as its stages, not a list of Stage"),
+        ({"stages": [Stage(name="fusion", hits=(None,))]}, "stage 'fusion': hit 1 is None"),  # type: ignore[arg-type]
+        ({"stages": [Stage(name="fusion", milliseconds=-1.0)]}, "stage 'fusion': a count or a time is below 0"),
+        ({"stages": [Stage(name="fusion", outputs="many")]}, "stage 'fusion': invalid literal"),  # type: ignore[arg-type]
+        ({"telemetry": {"ratio": float("nan")}}, "as its telemetry: Out of range float values"),
+    ],
+)
+def test_stages_and_telemetry_that_no_file_could_hold_fail_the_question(
+    letters: GoldenSet, recorded: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SystemFailed, match=re.escape(message)):
+        make_run(letters, lambda query, k: Retrieved(["a"], {}, **recorded))
+
+
+def test_a_run_of_format_1_is_read(tmp_path: Path, letters: GoldenSet) -> None:
+    """A file that an earlier karat wrote has the same traces, and is scored the same."""
+    path = tmp_path / "run.jsonl"
+    run = make_run(letters, lambda query, k: ["a"], output=path)
+    path.write_text(path.read_text().replace('"format":2', '"format":1', 1))
+    assert read_run_file(path) == run
+    assert read_run(path).table() == {trace.query: {"a": 1.0} for trace in run.traces}
+    path.write_text(path.read_text().replace('"format":1', '"format":3', 1))
+    with pytest.raises(InputError, match="is a run of format 3, and this karat reads 1 and 2"):
+        read_run_file(path)

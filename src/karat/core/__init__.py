@@ -28,8 +28,9 @@ if TYPE_CHECKING:
         Unit,
     )
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
-    from karat.core._run import Origin, Provenance, Run, Trace
+    from karat.core._run import Origin, Provenance, Run
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
+    from karat.core._trace import Citation, Stage, Trace
     from karat.core._values import check_id, format_ms, shorten, shorten_digest, unwrap
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "SCHEMES",
     "SOURCES",
     "Bounds",
+    "Citation",
     "Context",
     "Definition",
     "Document",
@@ -64,6 +66,7 @@ __all__ = [
     "Session",
     "Source",
     "Span",
+    "Stage",
     "SystemFailed",
     "Target",
     "Trace",
@@ -108,7 +111,8 @@ _HOME = {
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
     **dict.fromkeys(("make_hits", "make_judgment"), "_drafts"),
-    **dict.fromkeys(("Origin", "Provenance", "Run", "Trace"), "_run"),
+    **dict.fromkeys(("Origin", "Provenance", "Run"), "_run"),
+    **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from karat.core._hit import Hit
+from karat.core._trace import Trace
 
 _SHORT = 7  # characters of a commit that people read
 
@@ -100,28 +100,6 @@ class Provenance:
             "+".join(word for stage, word in _STAGES.items() if self.system.get(stage) not in (None, False))
             or self.name
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
-    """What a system returned for one question."""
-
-    query: str
-    """The id of the query."""
-    text: str
-    """The question as it was asked."""
-    hits: tuple[Hit, ...] = ()
-    """Best first."""
-    timings: Mapping[str, float] = field(default_factory=dict)
-    """Milliseconds by stage; ``total`` is the time around the system."""
-    error: str = ""
-    """Why the question failed; then there are no hits."""
-    paraphrase: int = 0
-    """0 for the text of the query, otherwise the number of the paraphrase, from 1."""
-    repeat: int = 0
-    """The number of the repeat, from 0."""
-    judged: str = ""
-    """A digest of the judged documents as they were; "" if not known, and for paraphrases and repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,8 @@ from karat.measures._files import Source
 from karat.measures._text import Table
 from karat.measures._trace_fields import HIT_FIELDS, TRACE_EVENT, TRACE_FIELDS
 
-_FORMAT = 1
+_FORMATS = (1, 2)
+"""The formats of run files; their hits are the same."""
 _END = {"end": True}
 
 
@@ -76,10 +77,9 @@ def _read_run_file(text: str, source: str) -> dict[str, list[tuple[str, float]]]
         lines.pop()
     header = parse_json(lines[0], source, 1, strict=True)
     assert isinstance(header, dict)  # or it would not have been recognised
-    if header.get("format") != _FORMAT:
-        raise InputError(
-            f"is a run of format {shorten(header.get('format'))}; this karat reads {_FORMAT}", source=source
-        )
+    if header.get("format") not in _FORMATS:
+        known = " and ".join(map(str, _FORMATS))
+        raise InputError(f"is a run of format {shorten(header.get('format'))}; this karat reads {known}", source=source)
     if len(lines) < 2 or not _is_end(lines[-1]):
         hint = "run 'karat eval' again to finish it"
         raise InputError("the run is not finished", source=source, line=len(lines), hint=hint)

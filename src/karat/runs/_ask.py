@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from karat.core import Hit, SystemFailed, UsageError, shorten
+from karat.core import Hit, Stage, SystemFailed, UsageError, shorten
 from karat.net import describe_error, hide_secrets, resolve
-from karat.runs._trace_rows import LONGEST
-from karat.systems import Retrieved, System, read_hits
+from karat.runs._hit_rows import LONGEST
+from karat.systems import Retrieved, System, read_hits, read_stages, read_telemetry
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
@@ -28,8 +28,11 @@ class Response:
 
     hits: tuple[Hit, ...] = ()
     milliseconds: float = 0.0
-    stages: Mapping[str, float] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds by stage, if the system reports them."""
+    stages: tuple[Stage, ...] = ()
+    """The lists after each stage, if the system records them."""
+    telemetry: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     failure: BaseException | None = None
     """The exception behind the error."""
@@ -92,8 +95,7 @@ def _ask(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> Res
     with _recording_failure([response]):
         with _timing([response]):
             result = call(texts)
-            response.hits = read_hits(result, k, tenant)
-            response.stages = _read_timings(result)
+            _read(result, response, k, tenant)
         if isinstance(result, Retrieved) and result.milliseconds is not None:
             response.milliseconds = round(max(result.milliseconds, response.milliseconds), _DIGITS)
     return response
@@ -111,9 +113,24 @@ def _ask_batch(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) 
             raise SystemFailed(f"retrieve_many returned {answer} for {len(texts)} questions, not a list for each")
         for response, hits in zip(responses, lists, strict=True):
             with _recording_failure([response]):
-                response.hits = read_hits(hits, k, tenant)
-                response.stages = _read_timings(hits)
+                _read(hits, response, k, tenant)
     return responses
+
+
+def _read(result: object, response: Response, k: int, tenant: str) -> None:
+    """Read what the system returned for a question into the response."""
+    response.hits = read_hits(result, k, tenant)
+    response.stages = read_stages(result)
+    response.timings = {**_sum_times(response.stages), **_read_timings(result)}
+    response.telemetry = read_telemetry(result)
+
+
+def _sum_times(stages: Iterable[Stage]) -> dict[str, float]:
+    times: dict[str, float] = {}
+    for stage in stages:
+        if stage.milliseconds is not None:
+            times[stage.label] = times.get(stage.label, 0.0) + stage.milliseconds
+    return times
 
 
 @contextmanager

@@ -231,9 +231,11 @@ def _make_trace(question: _Question, response: Response, *, timed: bool) -> Trac
         query=question.query,
         text=question.text,
         hits=response.hits,
-        timings={**response.stages, "total": response.milliseconds} if timed else {},
+        timings={**response.timings, "total": response.milliseconds} if timed else {},
         error=response.error,
         paraphrase=question.paraphrase,
         repeat=question.repeat,
         judged=question.judged,
+        stages=response.stages,
+        telemetry=response.telemetry,
     )

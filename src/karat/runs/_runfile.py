@@ -34,7 +34,9 @@ except ImportError:  # Windows, where an open file cannot be replaced, so that t
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
+"""Format 2 has what format 1 has, and stages, context, answer, citations, telemetry and envelope."""
+_READABLE = (1, VERSION)
 _END = {"end": True}
 _LAST = b'{"end":true}\n'
 _BEGUN, _ORIGIN = "begun", "origin"
@@ -215,7 +217,8 @@ def _trace_line(trace: Trace) -> bytes:
     record = trace_record(trace)
     try:
         return msgspec.json.encode(record) + b"\n"  # in a tenth of the time
-    except (TypeError, UnicodeEncodeError):  # a subclass of a text or a number, or half of a surrogate pair
+    except (TypeError, UnicodeEncodeError, OverflowError):
+        # A subclass of a text or a number, half of a surrogate pair, or a number of more than 64 bits.
         return _line(record)
 
 
@@ -315,10 +318,9 @@ def _read_lines(data: bytes, name: str) -> tuple[dict[str, Any], tuple[Trace, ..
 def _require_head(head: object, name: str) -> dict[str, Any]:
     if not isinstance(head, dict) or head.get("karat") != "run":
         raise InputError("is not a run of karat", source=name, hint='its first line would be {"karat": "run", ...}')
-    if head.get("format") != VERSION:
-        raise InputError(
-            f"is a run of format {shorten(head.get('format'))}, and this karat reads {VERSION}", source=name
-        )
+    if head.get("format") not in _READABLE:
+        known = " and ".join(map(str, _READABLE))
+        raise InputError(f"is a run of format {shorten(head.get('format'))}, and this karat reads {known}", source=name)
     return head
 
 

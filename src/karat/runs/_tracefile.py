@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
 from karat.files import Reading
 from karat.measures import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS
+from karat.runs._hit_rows import LONGEST
 from karat.runs._parts import Part, Parts
-from karat.runs._trace_rows import LONGEST
 
 if TYPE_CHECKING:
     from karat.files import Row

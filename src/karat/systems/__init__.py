@@ -8,6 +8,7 @@ from karat.systems._code import hash_code
 from karat.systems._hits import Retrieved, TenantMixed, read_hits
 from karat.systems._loading import load, load_system
 from karat.systems._protocol import Retriever, System, adapt
+from karat.systems._recording import read_stages, read_telemetry
 
 if TYPE_CHECKING:
     from karat.systems._chunk import Chunk
@@ -39,6 +40,8 @@ __all__ = [
     "load",
     "load_system",
     "read_hits",
+    "read_stages",
+    "read_telemetry",
 ]
 
 # Imported at first use: evaluating a function of one's own needs neither an index nor an HTTP client.

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from operator import index
 from typing import Any
 
-from karat.core import Hit, KaratError, Place, Span, SystemFailed, check_id, document_of, make_hits, shorten
+from karat.core import Hit, KaratError, Place, Span, Stage, SystemFailed, check_id, document_of, make_hits, shorten
 from karat.net import describe_error, hide_secrets
 
-_FIELDS = tuple(field.name for field in fields(Hit))
+_FIELDS = tuple(entry.name for entry in fields(Hit))
 _TEXTS = ("document", "section", "block", "type", "content", "source_hash", "tenant", "locator")
 _TEXT = {str}
 _ID = ("id", "chunk_id", "doc_id")
@@ -33,6 +33,11 @@ class Retrieved:
     timings: Mapping[str, float]
     milliseconds: float | None = None
     """How long the answer takes, if that is not what the call took, because something came from a cache."""
+    stages: Sequence[Stage] = ()
+    """The lists after each stage, if the system records them; the candidates of each channel are a stage. Their hits
+    may be anything that a system may return."""
+    telemetry: Mapping[str, Any] = field(default_factory=dict)
+    """What else the system records about the answer, as JSON values, which karat keeps as they are."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
