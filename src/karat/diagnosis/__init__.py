@@ -2,5 +2,6 @@
 
 from karat.diagnosis._cause import CAUSES, Cause, Evidence, cause
 from karat.diagnosis._explain import Diagnosis, diagnose
+from karat.diagnosis._project import explain, make_document
 
-__all__ = ["CAUSES", "Cause", "Diagnosis", "Evidence", "cause", "diagnose"]
+__all__ = ["CAUSES", "Cause", "Diagnosis", "Evidence", "cause", "diagnose", "explain", "make_document"]

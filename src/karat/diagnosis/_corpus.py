@@ -22,6 +22,8 @@ class Corpus:
         self._contents: dict[str, frozenset[str]] = {}
         self._plain: dict[str, str] = {}
         self._bytes: dict[str, bytes] = {}
+        self._compared: dict[tuple[str, str, Span | None], tuple[float, float]] = {}
+        self._strange: dict[str, float] = {}
 
     def knows(self, document: str) -> bool:
         """Whether the golden set has the document; without documents, whether it judges it for any query."""
@@ -89,6 +91,12 @@ class Corpus:
 
         The text is compared at a few places, by words in a row, so that white space and punctuation do not count.
         """
+        key = (id, text, span)
+        if key not in self._compared:
+            self._compared[key] = self._compare(id, text, span)
+        return self._compared[key]
+
+    def _compare(self, id: str, text: str, span: Span | None) -> tuple[float, float]:
         spoken = words(text)
         if len(spoken) < _PROBE:
             return 1.0, 1.0
@@ -97,14 +105,18 @@ class Corpus:
         probes = [f" {' '.join(spoken[start : start + _PROBE])} " for start in sorted(steps)]
         # The first words may be a line of context, such as the title.
         probes = probes[1:] if len(probes) > 2 else probes
-        return sum(probe in here for probe in probes) / len(probes), sum(
-            probe in self.plain(id) for probe in probes
-        ) / len(probes)
+        anywhere = self.plain(id)
+        return sum(probe in here for probe in probes) / len(probes), sum(probe in anywhere for probe in probes) / len(
+            probes
+        )
 
     def strange_words(self, text: str) -> float:
         """Return the share of a text's words that no document has."""
-        spoken = [word for word in content(text) if not word.isdigit()]
-        return sum(not self.frequencies[word] for word in spoken) / len(spoken) if spoken else 0.0
+        if text not in self._strange:
+            spoken = [word for word in self.subject(text) if not word.isdigit()]
+            strange = sum(not self.frequencies[word] for word in spoken)
+            self._strange[text] = strange / len(spoken) if spoken else 0.0
+        return self._strange[text]
 
     def typed_blocks(self, id: str) -> Sequence[Block]:
         """Return the tables and code blocks of a document."""

@@ -45,6 +45,7 @@ class Lab:
         self.trials: dict[str, dict[str, Trial]] = {}
         self.failed = ""
         """Why the system could not be asked, if it failed."""
+        self._inspections: dict[str, Inspection] = {}
         self._answers: dict[tuple[str, int, int], tuple[Hit, ...]] = {}
 
     # What is known of the index
@@ -119,8 +120,31 @@ class Lab:
         )
 
     def inspect(self, case: Case) -> Inspection | None:
-        """Return the list of every channel and stage."""
-        return self.inspector.inspect(case.query.text, self.k) if self.inspector else None
+        """Return the list of every channel and stage of the built-in pipeline; None for another system."""
+        if self.inspector is None:
+            return None
+        if case.query.id not in self._inspections:
+            self._inspections[case.query.id] = self.inspector.inspect(case.query.text, self.k)
+        return self._inspections[case.query.id]
+
+    def stages(self, case: Case) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """Yield each channel and stage with its documents and their scores, as the pipeline or the trace has them."""
+        inspection = self.inspect(case)
+        if inspection is not None:
+            for name, ranking in inspection.lists.items():
+                yield name, _best((inspection.chunks[number].document, score) for number, score in ranking)
+            return
+        for stage in case.trace.stages:
+            yield stage.label, _best((hit.document, hit.score) for hit in stage.hits)
+        if not case.trace.stages:
+            yield from self._places_of_hits(case)
+        yield RESULT, _best((hit.document, hit.score) for hit in case.trace.hits)
+
+    def _places_of_hits(self, case: Case) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """Yield the channels as far as the hits tell their places there."""
+        for name in dict.fromkeys(name for hit in case.trace.hits for name in hit.channels):
+            having = [(hit.channels[name], hit.document) for hit in case.trace.hits if name in hit.channels]
+            yield name, _best((document, place.score) for place, document in sorted(having, key=lambda p: p[0].rank))
 
     # Changes
 
@@ -242,6 +266,14 @@ class Lab:
         pipeline = Pipeline(Stages(chunk=self.inspector.pipeline.stages.chunk if self.inspector else {}, dense=False))
         pipeline.ingest(self.golden.documents)
         return Inspector(pipeline)
+
+
+def _best(ranking: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return the documents of a list, each with the score of its first hit."""
+    first: dict[str, float] = {}
+    for document, score in ranking:
+        first.setdefault(document, score)
+    return list(first.items())
 
 
 def _founds(hits: Sequence[Hit], keep: Case | None = None) -> Iterator[Found]:

@@ -9,7 +9,6 @@ from karat.diagnosis._case import Case
 from karat.diagnosis._lab import Lab
 from karat.schema import DocumentStanding, ExpectedPassage, StagePlace
 from karat.schema import StandingState as State
-from karat.systems import RESULT
 
 _BEATEN = 3
 _LONGEST = 1200  # characters of a passage
@@ -44,34 +43,21 @@ def _state(case: Case, lab: Lab, document: str) -> State:
         return "wrong section" if rank <= case.cut else "below the cut"
     if lab.index is not None and document not in lab.index:
         return "not in the index"
-    inspection = lab.inspect(case)
-    if inspection is not None:
-        names = [name for name in inspection.lists if name != RESULT]
-        having = [name for name in names if document in inspection.documents(name)]
-        if "rerank" in names and having and "rerank" not in having:
-            return "dropped by the reranker"
-        return "cut by k" if having else "not retrieved"
-    deep = {hit.document for hit in lab.deep(case)}
-    return "cut by k" if document in deep else "not retrieved"
+    having = [name for name, ranking in lab.stages(case) if document in dict(ranking)]
+    names = [name for name, _ in lab.stages(case)]
+    if "rerank" in names and having and "rerank" not in having:
+        return "dropped by the reranker"
+    if having or document in {hit.document for hit in lab.deep(case)}:
+        return "cut by k"
+    return "not retrieved"
 
 
 def _places(case: Case, lab: Lab, document: str) -> Iterator[StagePlace]:
-    """Yield the place of a document in the list of each channel and stage; of a trace, what its hits tell."""
-    inspection = lab.inspect(case)
-    if inspection is not None:
-        for name, ranking in inspection.lists.items():
-            documents = inspection.documents(name)
-            score = next((score for number, score in ranking if inspection.chunks[number].document == document), None)
-            rank = documents.index(document) + 1 if document in documents else None
-            yield StagePlace(stage=name, rank=rank, score=score, size=len(documents))
-        return
-    hit = next((hit for hit in case.trace.hits if hit.document == document), None)
-    for name, place in (hit.channels if hit else {}).items():
-        yield StagePlace(stage=name, rank=place.rank or None, score=place.score, size=None)
-    for name, score in (hit.stages if hit else {}).items():
-        yield StagePlace(stage=name, rank=None, score=score, size=None)
-    documents = list(dict.fromkeys(hit.document for hit in case.trace.hits))
-    yield StagePlace(stage=RESULT, rank=case.rank_of(document), score=hit.score if hit else None, size=len(documents))
+    """Yield the place of a document in the list of each channel and stage."""
+    for name, ranking in lab.stages(case):
+        places = {other: (rank, score) for rank, (other, score) in enumerate(ranking, 1)}
+        rank, score = places.get(document, (None, None))
+        yield StagePlace(stage=name, rank=rank, score=score, size=len(ranking))
 
 
 def _beaten_by(case: Case, document: str) -> tuple[str, ...]:
