@@ -53,8 +53,7 @@ class Cause:
 
 
 CAUSES: dict[str, Cause] = {}
-"""The causes by name. Of two with the same strength the first one in this table is named: as long as the data are wrong,
-nothing else can be believed."""
+"""The causes by name."""
 
 
 def cause(name: str, title: str) -> Callable[[Check], Check]:

@@ -17,6 +17,8 @@ _STRANGE = 0.15
 """Recognised characters turn many words into words that no document has; a new version hardly does."""
 _CROWDED = 0.3
 _OUTSIDE = 0.6
+_REWORDED = 0.2
+"""If other words bring back a fifth of the loss, the corpus has the subject."""
 _ANSWERS = 0.9
 """An unjudged hit that has nine tenths of what the best relevant document has of question and answer is as good."""
 _PART = re.compile(r"(:chunk:\d+|#.*|\|r=.*|[:_@-]\d+)$")
@@ -78,6 +80,10 @@ def stale(case: Case, lab: Lab) -> Evidence | None:
         missing = lab.index is not None and document not in lab.index
         text = f"{shorten(hit.document)} is returned, which {shorten(document)} replaces"
         return prove(case.share(replaced), text + (", and the index does not have that" if missing else ""))
+    older = {document: old for document in case.lost if (old := _find_older(lab, document))}
+    if older:
+        document, old = next(iter(older.items()))
+        return prove(case.share(older), f"the index has {shorten(old)}, and not {shorten(document)}, which replaces it")
     hashes = [hit for hit in case.hits if _has_other_hash(lab, hit)]
     if hashes:
         text = f"{len(hashes)} of {len(case.hits)} hits have another source hash than the golden set"
@@ -103,13 +109,21 @@ def _replaces(lab: Lab, old: str, new: str) -> bool:
     return False
 
 
+def _find_older(lab: Lab, document: str) -> str:
+    """Return the predecessor of a document that the index lacks, if it has that; "" otherwise."""
+    if lab.index is None or document in lab.index:
+        return ""
+    olds = (old.id for old in lab.golden.documents if old.superseded_by and old.id in lab.index)
+    return next((old for old in olds if _replaces(lab, old, document)), "")
+
+
 def _has_other_hash(lab: Lab, hit: Hit) -> bool:
     document = lab.corpus.document(hit.document)
     return bool(document and document.text and hit.source_hash and hit.source_hash != document.source_hash)
 
 
 def _is_changed(lab: Lab, document: str) -> bool:
-    """Whether the prose of a document in the index differs from the golden set; tables may be written in another way."""
+    """Whether the prose of a document in the index differs from the golden set; tables have a cause of their own."""
     chunks = [chunk for chunk in lab.chunks.get(document, ()) if chunk.type in ("", "prose")]
     if not chunks or lab.corpus.document(document) is None or _has_typed_loss(lab, document):
         return False
@@ -153,7 +167,7 @@ def outside(case: Case, lab: Lab) -> Evidence | None:
     subject = lab.corpus.subject(case.query.text)
     unknown = frozenset(word for word in subject if not lab.corpus.frequencies[word])
     share = lab.corpus.weigh(unknown) / lab.corpus.weigh(subject) if documents and subject else 0.0
-    if share >= _OUTSIDE:
+    if share >= _OUTSIDE and lab.net("paraphrases", case) < _REWORDED:
         return prove(share, f"no document has {', '.join(map(shorten, sorted(unknown)[:4]))}")
     return None
 

@@ -30,7 +30,8 @@ ORDER = (
     "embedding",
     "wording",
 )
-"""Of two causes with the same strength the first one is named."""
+"""Of two causes with the same strength the first one is named: as long as the data are wrong, nothing else can be
+believed."""
 UNKNOWN = "unknown"
 ERROR = "error"
 _TITLES = {UNKNOWN: "no known cause", ERROR: "the system failed"}

@@ -53,6 +53,8 @@ class Lab:
     @cached_property
     def index(self) -> frozenset[str] | None:
         """The ids of the documents in the index; None if they are not known."""
+        if self.chunks:
+            return frozenset(self.chunks)
         if self.system is None or self.system.document_ids is None:
             return None
         try:

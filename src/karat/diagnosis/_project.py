@@ -18,7 +18,7 @@ from karat.files import shorten_path
 from karat.projects import Project, open_project, require_complete
 from karat.projects.saved_runs import choose_run, find_run
 from karat.runs import describe_run, read_any_run
-from karat.schema import ExplainDocument
+from karat.schema import CauseGroup, ExplainDocument
 from karat.systems import System
 
 Say = Callable[[str], None]
@@ -93,7 +93,7 @@ def make_document(
         cut=diagnosis.cases[0].cut if diagnosis.cases else 1,
         queries=len(diagnosis.cases),
         failed=len(diagnosis.causes),
-        summary=_summarise(diagnosis, groups, worse=against is not None, query=query),
+        summary=_summarise(groups, worse=against is not None, query=query),
         hints=tuple(find_hints(diagnosis)),
         groups=groups,
         what_if=diagnosis.what_if,
@@ -101,18 +101,15 @@ def make_document(
     )
 
 
-def _summarise(diagnosis: Diagnosis, groups: tuple[object, ...], *, worse: bool, query: str | None) -> str:
+def _summarise(groups: tuple[CauseGroup, ...], *, worse: bool, query: str | None) -> str:
     """Return the first line: what to fix."""
-    from karat.schema import CauseGroup
-
     which = "became worse" if worse else "lost something relevant"
     if not groups:
         return f"query {shorten(query)} lost nothing relevant" if query else f"no query {which}"
     first = groups[0]
-    assert isinstance(first, CauseGroup)
     if query is not None:
         return f"{first.title}: {first.fix}"
-    total = sum(len(group.queries) for group in groups if isinstance(group, CauseGroup))
+    total = sum(len(group.queries) for group in groups)
     return f"{first.title}: {len(first.queries):,} of the {total:,} queries that {which}; {first.fix}"
 
 

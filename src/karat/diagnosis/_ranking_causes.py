@@ -45,7 +45,8 @@ def cut(case: Case, lab: Lab) -> Evidence | None:
         return None
     crowded = len(case.expected) > case.cut
     rank = min(ranks[document] for document in near)
-    text = f"{len(near)} of {len(case.lost)} lost documents follow from rank {rank} on, and {precision:.0%} of those above are relevant"
+    text = f"{len(near)} of {len(case.lost)} lost documents follow from rank {rank} on"
+    text += f", and {precision:.0%} of those above are relevant"
     # Where everything above is relevant, nothing but room is missing.
     return Evidence(strength=case.share(near) * precision * (1.0 if crowded else _TRIED), text=text)
 
@@ -91,12 +92,12 @@ def tables(case: Case, lab: Lab) -> Evidence | None:
     gained = lab.trials.get("typed chunks", {}).get(case.query.id)
     if weight <= 0 or gained is None:
         return None
-    typed = [document for document in gained.gained if _answering_block(case, lab, document) is not None]
+    typed = [document for document in gained.gained if find_answering_block(case, lab, document) is not None]
     text = f"chunks that keep tables and code whole find {', '.join(map(shorten, sorted(typed)[:2]))}"
     return Evidence(strength=weight * case.share(typed), text=text) if typed else None
 
 
-def _answering_block(case: Case, lab: Lab, document: str) -> Block | None:
+def find_answering_block(case: Case, lab: Lab, document: str) -> Block | None:
     """Return the table or code block of a document that has most of question and answer, if no prose has more."""
     outline = lab.corpus.outline(document)
     blocks = lab.corpus.typed_blocks(document)
@@ -129,7 +130,7 @@ def _damaged(case: Case, lab: Lab, document: str) -> Block | None:
     texts = [chunk.text for chunk in chunks] if chunks else []
     if not texts:
         return None
-    block = _answering_block(case, lab, document)
+    block = find_answering_block(case, lab, document)
     if block is None:
         return None
     index = "\n".join(" ".join(line.split()) for text in texts for line in text.splitlines())
@@ -178,15 +179,20 @@ def embedding(case: Case, lab: Lab) -> Evidence | None:
     Evidence: the lexical channel alone has the lost document above the cut, and chunks by section do not help the
     vectors.
     Example: documents were embedded with a new model, and questions with the old one.
-    Fix: check that documents and questions use the same model, try another one, or give the lexical channel more weight.
+    Fix: check that documents and questions use the same model, try another, or give the lexical channel more weight.
     """
     weight = _TRIED * lab.weight("lexical alone", case)
     if weight <= 0:
         return None
     trial = lab.trials["lexical alone"][case.query.id]
+    cut_better = lab.trials.get("chunks by section", {}).get(case.query.id)
+    # What the same vectors find in better chunks they do not confuse.
+    confused = trial.gained - (cut_better.gained if cut_better else frozenset())
+    gain = sum(case.expected[document] for document in trial.gained)
+    weight *= sum(case.expected[document] for document in confused) / gain if gain else 0.0
     inspection = lab.inspect(case)
     ranks = inspection.documents("dense") if inspection else []
-    document = max(trial.gained, key=lambda id_: case.expected[id_], default="")
+    document = max(confused, key=lambda id_: case.expected[id_], default="")
     rank = f"at rank {ranks.index(document) + 1}" if document in ranks else "nowhere"
     text = f"words alone find {shorten(document)}, which the vectors have {rank}"
     return Evidence(strength=weight, text=text)

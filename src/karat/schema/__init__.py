@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from karat.schema._ablation import (
+        AblatedMeasure,
+        AblatedPart,
+        AblationDocument,
+        FloorRatio,
+        PartVerdict,
+    )
     from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
     from karat.schema._checks import CheckRow, MeasureComparison, MeasureRow, Outcome, Status
     from karat.schema._comparison import (
@@ -133,6 +140,9 @@ __all__ = [
     "DECISION_FORMAT",
     "DOCUMENTS",
     "FIELDS",
+    "AblatedMeasure",
+    "AblatedPart",
+    "AblationDocument",
     "AcceptanceReport",
     "AnnotatorAgreement",
     "AnnotatorKappa",
@@ -167,6 +177,7 @@ __all__ = [
     "ExportedRecord",
     "ExportedRun",
     "FailedQuestion",
+    "FloorRatio",
     "GatePower",
     "GateRate",
     "GoldenCeiling",
@@ -208,6 +219,7 @@ __all__ = [
     "Outcome",
     "OutlineBlock",
     "OutlineSection",
+    "PartVerdict",
     "Passage",
     "PlannedVariant",
     "PolicyDocument",
@@ -278,6 +290,9 @@ __all__ = [
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
 # fmt: off
 _HOME = {
+    **dict.fromkeys((
+        "AblatedMeasure", "AblatedPart", "AblationDocument", "FloorRatio", "PartVerdict",
+    ), "_ablation"),
     **dict.fromkeys((
         "BaselineRebase", "BaselineSummary", "RebasedQuestion", "RebasedValue",
     ), "_baseline"),

@@ -9,6 +9,7 @@ from typing import Any
 from karat.core import UsageError, did_you_mean
 
 DOCUMENTS: Mapping[str, tuple[str, str]] = {
+    "ablation": ("_ablation", "AblationDocument"),
     "acceptance": ("_policy", "AcceptanceReport"),
     "baseline": ("_baseline", "BaselineSummary"),
     "baseline-rebase": ("_baseline", "BaselineRebase"),
