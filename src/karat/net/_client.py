@@ -156,9 +156,33 @@ class Client:
         """Close the connections."""
         self._client.close()
 
+    @property
+    def name(self) -> str:
+        """The address, without anything in it that may be secret."""
+        return self._endpoint.name
+
     def post(self, body: Any) -> Any:
         """Send JSON to the address and return the JSON of the response; see :meth:`request`."""
         return self.request("POST", "", (body,))
+
+    def send(self, body: Any) -> None:
+        """Send JSON to the address; a response that is a success may hold anything, or nothing."""
+        self._send_with_retries(_Request("POST", self._endpoint.url, _encode((body,))))
+
+    def is_up(self) -> bool:
+        """Return whether the address answers a GET with success; False if it does not answer, or not yet (503 ...).
+
+        Any other status raises NotAService: waiting does not change it.
+        """
+        try:
+            status, reason, _, data = self._send(_Request("GET", self._endpoint.url, b""))
+        except self._httpx.InvalidURL as error:
+            raise self.failed(f"is not a usable URL: {error}") from None
+        except (self._httpx.RequestError, BadEncoding):
+            return False
+        if not 200 <= status < 300 and status not in _TRANSIENT:
+            raise self.failed(f"{status} {reason}: {self._find_message(data)}", NotAService)
+        return status not in _TRANSIENT
 
     def request(self, method: str, path: str, values: Sequence[Any] = ()) -> Any:
         """Send JSON values, each on a line, to a path below the address, and return the JSON of the response.
@@ -166,11 +190,8 @@ class Client:
         Raises Unreachable if there is no connection, NotAService if nothing of the kind is at the address, and
         SystemFailed with the service's message for other failures.
         """
-        # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
-        lines = [json.dumps(value, allow_nan=False) for value in values]
-        body = "".join(f"{line}\n" for line in lines) if len(lines) > 1 else "".join(lines)
         url = f"{self._endpoint.url.rstrip('/')}{path}" if path else self._endpoint.url
-        data = self._send_with_retries(_Request(method, url, body.encode()))
+        data = self._send_with_retries(_Request(method, url, _encode(values)))
         try:
             return self.secrets.redact_value(json.loads(data))
         except (ValueError, RecursionError):
@@ -230,6 +251,13 @@ class Client:
                     raise self.failed(f"an answer of more than {_MOST_BYTES:,} bytes; {hint}")
             pause = parse_retry_after(response.headers.get("retry-after", ""))
             return response.status_code, response.reason_phrase, pause, bytes(data)
+
+
+def _encode(values: Sequence[Any]) -> bytes:
+    """Return values as JSON, each on a line if there are several."""
+    # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
+    lines = [json.dumps(value, allow_nan=False) for value in values]
+    return ("".join(f"{line}\n" for line in lines) if len(lines) > 1 else "".join(lines)).encode()
 
 
 def find_message(response: Any, secrets: Secrets | None = None) -> str:

@@ -72,6 +72,7 @@ _PLACES = {
     "must-show": ("must-show document",),
     "chain": ("document of a chain", "documents of chains"),
     "session": ("document of a session", "documents of sessions"),
+    "memory": ("memory of a session", "memories of sessions"),
     "successor": ("successor of a document", "successors of documents"),
     "class": ("member of a class", "members of classes"),
 }
@@ -86,7 +87,9 @@ def _named(golden: GoldenSet) -> Iterator[tuple[str, str, str]]:
         yield from (("anchor", query.id, target.document) for target in query.anchors)
         yield from (("must-show", query.id, document) for document in query.must_show)
         yield from (("chain", query.id, document) for document in query.chain)
-        yield from (("session", query.id, document) for document in (query.session.documents if query.session else ()))
+        if query.session:
+            yield from (("session", query.id, document) for document in query.session.documents)
+            yield from (("memory", query.id, document) for document in query.session.remember)
     for old in golden.documents:
         if old.superseded_by:
             yield "successor", old.id, old.superseded_by
@@ -160,9 +163,9 @@ def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
     parts = [other for other in known if other.startswith(name) and other[len(name)] in _SEPARATORS]
     if parts:
         return min(parts), "the {place} holds parts of documents"
-    for end in range(len(name) - 1, 0, -1):
-        if name[end] in _SEPARATORS and name[:end] in known:
-            return name[:end], "the gold names parts of documents, or endings of files"
+    wholes = [other for other in known if other and name.startswith(other) and name[len(other)] in _SEPARATORS]
+    if wholes:
+        return max(wholes, key=len), "the gold names parts of documents, or endings of files"
     folded = _folded(name)
     alike = [other for other in known if _folded(other) == folded]
     return (min(alike), "they differ in case or punctuation only") if alike else None

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Unpack
 from urllib.parse import quote
 
 from karat.core import SystemFailed
-from karat.net import Client, Endpoint, find_message
+from karat.net import Client, find_message
 from karat.systems.adapters._paths import follow
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._service import ServiceSettings
+from karat.systems.adapters._store import Match, Store, StoreOptions, Surroundings
 
 _CANDIDATES = 100  # of each shard, among which the nearest are chosen, or k if that is more
 
@@ -96,31 +97,17 @@ class OpenSearch(Elasticsearch):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ElasticsearchSettings(StoreSettings):
+class ElasticsearchSettings(ServiceSettings):
     """The table ``[system]`` with ``kind = "elasticsearch"``."""
 
     kind: ClassVar[type[Elasticsearch]] = Elasticsearch
-    url: str
-    key_variable: str = ""
-    """The environment variable that holds the key, which is sent as a bearer token."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Other headers, each with the environment variable that holds its value, such as ``ApiKey ...``."""
     vector: str = ""
     search_in: list[str] = field(default_factory=list)
-    timeout: float = 30.0
-    retries: int = 3
 
     def connect(self, around: Surroundings) -> Elasticsearch:
         """Prepare the client, which connects at the first request."""
-        endpoint = Endpoint(
-            url=self.url,
-            key_variable=self.key_variable,
-            headers=self.headers,
-            timeout=self.timeout,
-            retries=self.retries,
-        )
-        client = Client(endpoint, "system")
-        options = self.options(around, endpoint.name, embeds=bool(self.vector), secrets=client.secrets)
+        client = self.make_client()
+        options = self.client_options(around, client, embeds=bool(self.vector))
         store = self.kind(client, vector=self.vector, search_in=self.search_in, **options)
         return store.closing(client.close)
 

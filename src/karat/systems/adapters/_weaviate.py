@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Unpack
 from uuid import UUID
 
 from karat.core import SystemFailed, UsageError, shorten
-from karat.net import Client, Endpoint, find_message
+from karat.net import Client, find_message
 from karat.systems.adapters._paths import follow
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._service import ServiceSettings
+from karat.systems.adapters._store import Match, Store, StoreOptions, Surroundings
 
 _MODES = ("vector", "near_text", "bm25")
 _NAME = re.compile(r"[_A-Za-z][_0-9A-Za-z]*")
@@ -95,27 +96,13 @@ class Weaviate(Store):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeaviateSettings(StoreSettings):
-    """The table ``[system]`` with ``kind = "weaviate"``."""
+class WeaviateSettings(ServiceSettings):
+    """The table ``[system]`` with ``kind = "weaviate"``; a header may have the key of its embedder."""
 
-    url: str
-    key_variable: str = ""
-    """The environment variable that holds the key, which is sent as a bearer token."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Other headers, such as the key of its embedder, each with the environment variable that holds its value."""
     mode: str = "vector"
-    timeout: float = 30.0
-    retries: int = 3
 
     def connect(self, around: Surroundings) -> Weaviate:
         """Prepare the client, which connects at the first request."""
-        endpoint = Endpoint(
-            url=self.url,
-            key_variable=self.key_variable,
-            headers=self.headers,
-            timeout=self.timeout,
-            retries=self.retries,
-        )
-        client = Client(endpoint, "system")
-        options = self.options(around, endpoint.name, embeds=self.mode == "vector", secrets=client.secrets)
+        client = self.make_client()
+        options = self.client_options(around, client, embeds=self.mode == "vector")
         return Weaviate(client, mode=self.mode, **options).closing(client.close)
