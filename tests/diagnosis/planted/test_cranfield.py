@@ -1,4 +1,4 @@
-"""The same faults in another collection, on which no threshold was chosen: abstracts about flight, without paraphrases."""
+"""The same faults in another collection, abstracts about flight without paraphrases: do the rules fit more than hotels?"""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-
-from karat.core import GoldenSet
-from karat.golden import read
 from tests.diagnosis.planted import data_faults, hotel, system_faults
 from tests.diagnosis.planted.hotel import Lsa, keep
 from tests.public_data import find_collection
+
+from karat.core import GoldenSet
+from karat.golden import read
 
 pytestmark = [pytest.mark.public_data, pytest.mark.slow]
 DOCUMENTS, QUERIES = 250, 20

@@ -164,6 +164,15 @@ def test_the_answer_of_a_tool_may_have_several_shapes(printed: dict[str, Any]) -
     assert "the tool failed: 'Error executing tool broken: no such shard'" in shapes["broken"]
 
 
+def test_a_server_of_mcp_that_misbehaves_leaks_nothing_and_is_not_waited_for(printed: dict[str, Any]) -> None:
+    """Whatever else it prints is not shown, its key is hidden, and one that never answers is ended."""
+    hostile = printed["mcp_hostile"]
+    assert hostile["ids"] == ["pool ***"]
+    assert hostile["ended"][:2] == ["SystemFailed", 3]
+    assert hostile["silent"] == ["SystemFailed", 3, "the server has not answered after 0.5 s"]
+    assert hostile["logged"] == ""
+
+
 @pytest.mark.parametrize("kind", ["qdrant", "chroma", "lancedb", "pgvector"])
 def test_a_collection_that_is_not_there_is_a_mistake(printed: dict[str, Any], kind: str) -> None:
     """Exit code 2, with the collections that there are."""
@@ -179,6 +188,21 @@ def test_a_field_that_is_not_there_is_a_mistake(printed: dict[str, Any], kind: s
     assert (error, code) == ("UsageError", 2)
     assert message.startswith("[system] hit 1 has nothing at document = 'sauce': it has the keys ")
     assert "'source'" in message
+
+
+@pytest.mark.parametrize("kind", ["qdrant", "chroma", "lancedb"])
+def test_a_folder_that_is_not_there_is_a_mistake(printed: dict[str, Any], kind: str) -> None:
+    """It is not made, as the packages would; an empty one has no collection."""
+    error, code, message = printed["mistakes"][f"{kind} path"]
+    assert (error, code) == ("InputError", 2)
+    assert message.endswith("nowhere: no such folder; correct path in [system]")
+
+
+def test_a_field_that_cannot_be_searched_is_a_mistake(printed: dict[str, Any]) -> None:
+    """The first question says so, and no other is asked."""
+    error, code, message = printed["mistakes"]["tantivy search_in"]
+    assert (error, code) == ("UsageError", 2)
+    assert message.startswith("[system] tantivy cannot search in ['bodi']: ")
 
 
 @pytest.mark.parametrize("kind", ["qdrant", "chroma", "pgvector"])

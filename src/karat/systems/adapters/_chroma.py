@@ -9,7 +9,14 @@ from urllib.parse import urlsplit
 
 from karat.core import UsageError
 from karat.net import Endpoint, collect_secrets, require_package
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._store import (
+    Match,
+    Store,
+    StoreOptions,
+    StoreSettings,
+    Surroundings,
+    refuse_login,
+)
 
 
 class Chroma(Store):
@@ -84,13 +91,14 @@ class ChromaSettings(StoreSettings):
         secrets, where = None, self.path
         if self.url:
             endpoint = Endpoint(url=self.url, key_variable=self.key_variable)
+            refuse_login(self.url, "chroma")
             where, headers = endpoint.name, endpoint.read_headers()
             secrets = collect_secrets(self.url, headers)
             parts = urlsplit(self.url)
             port, ssl = parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https"
             client = chromadb.HttpClient(host=parts.hostname, port=port, ssl=ssl, headers=headers, settings=quiet)
         elif self.path:
-            client = chromadb.PersistentClient(path=str(around.folder / self.path), settings=quiet)
+            client = chromadb.PersistentClient(path=str(self.find_folder(around, self.path)), settings=quiet)
         else:
             client = chromadb.EphemeralClient(settings=quiet)
         options = self.options(around, where, embeds=not self.own_embedder, secrets=secrets)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Unpack
 from urllib.parse import quote
 
-from karat.core import SystemFailed
+from karat.core import SystemFailed, UsageError
 from karat.net import Client, find_message
 from karat.systems.adapters._paths import follow
 from karat.systems.adapters._service import ServiceSettings
@@ -26,6 +26,8 @@ class Elasticsearch(Store):
     ) -> None:
         """``vector`` is the field of the vectors, if they are searched; ``search_in`` names the fields with words."""
         super().__init__(embeds=bool(vector), **options)
+        if self.collection in (".", ".."):
+            raise UsageError(f"[system] collection = {self.collection!r} is not the name of an index")
         self._client, self._vector, self._search_in = client, vector, list(search_in)
 
     def describe(self) -> dict[str, Any]:
@@ -58,7 +60,11 @@ class Elasticsearch(Store):
         hits = follow(answer, "hits.hits")
         if not isinstance(hits, list):
             raise SystemFailed(f"{self.name} answered without hits: {find_message(answer) or 'is this the right url?'}")
-        return [Match(hit["_id"], hit["_score"], hit.get("_source", {})) for hit in hits]
+        return [self._read_hit(hit) for hit in hits]
+
+    def _read_hit(self, hit: Any) -> Match:
+        source = follow(hit, "_source")
+        return Match(follow(hit, "_id"), follow(hit, "_score"), source if isinstance(source, Mapping) else {})
 
     def drop(self) -> None:
         self._request("DELETE", "")

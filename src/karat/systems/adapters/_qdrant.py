@@ -8,7 +8,14 @@ from typing import Any, Unpack
 
 from karat.core import UsageError
 from karat.net import Endpoint, collect_secrets, read_variable, require_package
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._store import (
+    Match,
+    Store,
+    StoreOptions,
+    StoreSettings,
+    Surroundings,
+    refuse_login,
+)
 
 
 class Qdrant(Store):
@@ -73,11 +80,12 @@ class QdrantSettings(StoreSettings):
         client, secrets, where = _require().QdrantClient, None, self.path
         if self.url:
             where = Endpoint(url=self.url).name
+            refuse_login(self.url, "qdrant")
             key = read_variable(self.key_variable, where) if self.key_variable else None
             secrets = collect_secrets(self.url, {"api-key": key or ""})
             opened = client(url=self.url, api_key=key, check_compatibility=False)
         else:
-            opened = client(path=str(around.folder / self.path)) if self.path else client(":memory:")
+            opened = client(path=str(self.find_folder(around, self.path))) if self.path else client(":memory:")
         options = self.options(around, where, secrets=secrets)
         return Qdrant(opened, vector=self.vector, exact=self.exact, **options).closing(opened.close)
 

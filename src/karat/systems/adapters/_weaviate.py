@@ -43,7 +43,7 @@ class Weaviate(Store):
 
     def list_collections(self) -> Iterable[str]:
         classes = follow(self._client.request("GET", "/v1/schema"), "classes") or ()
-        return [collection["class"] for collection in classes]
+        return [str(follow(collection, "class")) for collection in classes] if isinstance(classes, list) else []
 
     def create(self, size: int) -> None:  # noqa: ARG002 (Weaviate takes it from the first vector)
         schema = {
@@ -80,9 +80,16 @@ class Weaviate(Store):
         if not isinstance(hits, list):
             raise SystemFailed(f"weaviate answered without hits: {find_message(follow(answer, 'errors.0'))}")
         for hit in hits:
-            about = hit["_additional"]
-            score = float(about[wanted]) if wanted == "score" else -float(about[wanted])
-            yield Match(str(hit["number"]) if self.ingest else about["id"], score, hit)
+            yield self._read_hit(hit, wanted)
+
+    def _read_hit(self, hit: Any, wanted: str) -> Match:
+        value = follow(hit, f"_additional.{wanted}")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise SystemFailed(f"weaviate returned the {wanted} {shorten(value)}, which is not a number") from None
+        name = str(follow(hit, "number")) if self.ingest else follow(hit, "_additional.id")
+        return Match(name, number if wanted == "score" else -number, hit)
 
     def drop(self) -> None:
         self._client.request("DELETE", f"/v1/schema/{self.collection}")
