@@ -1,4 +1,4 @@
-"""The same faults in another collection, abstracts about flight without paraphrases: do the rules fit more than hotels?"""
+"""The same faults in another collection, of abstracts about flight: do the rules fit more than the hotel?"""
 
 from __future__ import annotations
 
