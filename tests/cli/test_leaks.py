@@ -311,6 +311,7 @@ def test_a_sweep_over_secrets_is_refused(folder: Path, capsys: pytest.CaptureFix
     assert find_leaks(printed) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ids and texts", "some failures"])
 def test_sweeps_and_exports_leak_nothing(
     server: Server, folder: Path, capsys: pytest.CaptureFixture[str], kind: str
