@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Unit,
     )
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
+    from karat.core._judgment_table import Grades, JudgmentTable
     from karat.core._run import Origin, Provenance, Run
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
     from karat.core._trace import Citation, Stage, Trace
@@ -48,10 +49,12 @@ __all__ = [
     "Floats",
     "GateFailed",
     "GoldenSet",
+    "Grades",
     "Hit",
     "Ids",
     "InputError",
     "Judgment",
+    "JudgmentTable",
     "KaratError",
     "Measure",
     "MeasureError",
@@ -110,6 +113,7 @@ _HOME = {
         "_golden",
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
+    **dict.fromkeys(("Grades", "JudgmentTable"), "_judgment_table"),
     **dict.fromkeys(("make_hits", "make_judgment"), "_drafts"),
     **dict.fromkeys(("Origin", "Provenance", "Run"), "_run"),
     **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),

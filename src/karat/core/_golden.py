@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from statistics import median_low
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from karat.core._judgment_table import Grades, JudgmentTable
 
 Source = Literal["validated", "manual", "implicit", "bootstrapped"]
 SOURCES: tuple[Source, ...] = get_args(Source)
@@ -182,6 +184,37 @@ class GoldenSet:
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What the reader noticed: unknown keys, rows that it left out."""
 
+    def __post_init__(self) -> None:
+        own = vars(self)
+        if type(self.judgments) is not tuple and hasattr(self.judgments, "judgments"):
+            own["_table"] = own.pop("judgments")  # the objects are made when somebody asks for them
+        else:
+            own["_table"] = None
+
+    if TYPE_CHECKING:
+        _table: JudgmentTable | None
+
+    @property
+    def held_judgments(self) -> Any:
+        """The judgments as they are held, in columns or as objects; ``GoldenSet`` and ``replace`` take either."""
+        return self.judgments if self._table is None else self._table
+
+    @property
+    def judgment_count(self) -> int:
+        """How many judgments there are."""
+        return len(self.held_judgments)
+
+    def restrict(self, queries: Set[str]) -> GoldenSet:
+        """Return the set with only some of its queries, and their judgments."""
+        table = self._table
+        return replace(
+            self,
+            queries=tuple(query for query in self.queries if query.id in queries),
+            judgments=tuple(judgment for judgment in self.judgments if judgment.query in queries)
+            if table is None
+            else table.select(queries),
+        )
+
     @cached_property
     def document_by_id(self) -> dict[str, Document]:
         """The documents by id; the first one, if several have the same id."""
@@ -209,20 +242,15 @@ class GoldenSet:
         >>> GoldenSet(judgments=tuple(votes)).decided[("q", wifi)]
         3
         """
-        if self._unique_grades is None or not self._is_grouped:
+        unique = self._unique_grades
+        if unique is None or not unique.grouped:
             return self._count_votes()
-        grades = self._unique_grades.items()
-        return {(query, target): grade for query, targets in grades for target, grade in targets.items()}
+        return {(query, target): grade for query, targets in unique.items() for target, grade in targets.items()}
 
-    @cached_property
-    def grades_by_query(self) -> Mapping[str, Mapping[Target, int]]:
+    @property
+    def grades_by_query(self) -> Grades:
         """The same for each query that has judgments; it takes a fraction of the time where there are very many."""
-        if self._unique_grades is not None:
-            return self._unique_grades
-        grades: dict[str, dict[Target, int]] = {}
-        for (query, target), grade in self.decided.items():
-            grades.setdefault(query, {})[target] = grade
-        return grades
+        return self._grades
 
     @property
     def repeats_pairs(self) -> bool:
@@ -230,25 +258,34 @@ class GoldenSet:
         return self._unique_grades is None
 
     @cached_property
-    def _unique_grades(self) -> dict[str, dict[Target, int]] | None:
-        """The grades by query and target; None if a pair was judged twice."""
+    def _grades(self) -> Grades:
+        if self._unique_grades is not None:
+            return self._unique_grades
+        from karat.core._judgment_table import Grades
+
         grades: dict[str, dict[Target, int]] = {}
-        query, own = "", grades.setdefault("", {})
+        for (query, target), grade in self.decided.items():
+            grades.setdefault(query, {})[target] = grade
+        return Grades.from_dict(grades, grouped=False)
+
+    @cached_property
+    def _unique_grades(self) -> Grades | None:
+        """The grades by query and target; None if a pair was judged twice."""
+        from karat.core._judgment_table import Grades
+
+        if self._table is not None:
+            return self._table.grades()
+        grades: dict[str, dict[Target, int]] = {}
+        query, own, groups = None, dict[Target, int](), 0
         for judgment in self.judgments:
             if judgment.query != query:
-                query = judgment.query
+                query, groups = judgment.query, groups + 1
                 own = grades.setdefault(query, {})
             size = len(own)
             own[judgment.target] = judgment.grade
             if len(own) == size:
                 return None
-        return grades if grades[""] else {query: own for query, own in grades.items() if query}
-
-    @cached_property
-    def _is_grouped(self) -> bool:
-        """Whether the judgments of each query stand together."""
-        ends = sum(judgment.query != following.query for judgment, following in pairwise(self.judgments))
-        return not self.judgments or ends + 1 == len(self.grades_by_query)
+        return Grades.from_dict(grades, grouped=groups == len(grades))
 
     def _count_votes(self) -> dict[tuple[str, Target], int]:
         votes: dict[tuple[str, Target], tuple[int, list[int]]] = {}
@@ -263,18 +300,15 @@ class GoldenSet:
 
     def relevant_targets(self) -> Iterator[tuple[str, list[Target]]]:
         """Yield queries with relevant targets, in the order of the judgments; a query comes again if they do."""
-        if self._unique_grades is None or not self._is_grouped:
+        if not self._grades.grouped:
             yield from ((query, [target]) for (query, target), grade in self.decided.items() if grade >= self.relevant)
             return
-        for query, grades in self.grades_by_query.items():
-            if targets := [target for target, grade in grades.items() if grade >= self.relevant]:
-                yield query, targets
+        yield from self._grades.at_least(self.relevant).targets_by_query()
 
     @cached_property
     def findable(self) -> frozenset[str]:
         """The ids of the queries that have a relevant target."""
-        grades = self.grades_by_query.items()
-        return frozenset(query for query, targets in grades if max(targets.values()) >= self.relevant)
+        return frozenset(query for query, _ in self._grades.at_least(self.relevant).targets_by_query())
 
     def qrels(self, unit: Unit = "document") -> dict[str, dict[str, int]]:
         """Return ``{query: {unit: grade}}``. A document has the best grade of its parts.
@@ -299,6 +333,21 @@ class GoldenSet:
     def class_of(self) -> dict[str, str]:
         """The class of each document that is in one."""
         return {member: name for name, members in self.classes.items() for member in members}
+
+
+class _Judgments:
+    """Makes the objects of judgments that are held in columns, at the first use, as a cached property would."""
+
+    def __get__(self, golden: GoldenSet | None, owner: type) -> tuple[Judgment, ...]:
+        if golden is None:
+            return ()  # the default of the field
+        table = golden._table
+        judgments: tuple[Judgment, ...] = table.judgments() if table is not None else ()
+        vars(golden)["judgments"] = judgments
+        return judgments
+
+
+GoldenSet.judgments = _Judgments()  # type: ignore[assignment]
 
 
 def _index_by_id(values: Iterable[Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from karat.config import SCORING
@@ -51,11 +50,7 @@ def score_lists(
     With ``bounds`` they have bounds over unjudged documents; with ``others``, the lists of another run, over those of
     both.
     """
-    subset = replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in lists),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in lists),
-    )
+    subset = golden.restrict(lists.keys())
     hits = {
         query: tuple(Hit(document, float(len(documents) - i), document) for i, document in enumerate(documents))
         for query, documents in lists.items()

@@ -118,11 +118,7 @@ def _restrict_golden(golden: GoldenSet, queries: Set[str]) -> GoldenSet:
     """Return a golden set with only the queries that were asked, and their judgments."""
     if golden.query_by_id.keys() <= queries and golden.grades_by_query.keys() <= queries:
         return golden
-    return replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in queries),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in queries),
-    )
+    return golden.restrict(queries)
 
 
 def _require_times(run: Run) -> None:
@@ -312,7 +308,7 @@ def _average_bounds(tables: Sequence[Scores]) -> Bounds | None:
 
 def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores: Scores) -> None:
     """Refuse a run without any document of the golden set: it uses other ids."""
-    if scores.judged_retrieved or not golden.judgments:
+    if scores.judged_retrieved or not golden.judgment_count:
         return
     returned = dict.fromkeys(hit.document for trace in traces for hit in trace.hits)
     # A run that returned only unjudged documents of the set is accepted: a score of 0 is true.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from hashlib import sha256
 from json.encoder import encode_basestring_ascii as quote
 from typing import Any
 
-from karat.core import GoldenSet, Judgment
+import numpy as np
+
+from karat.core import GoldenSet, Judgment, JudgmentTable
 
 _DESCRIPTION = frozenset({"name", "version", "description", "created", "notes", "gate"})
 """Fields that describe a set and are not part of its content."""
@@ -19,6 +21,7 @@ _NUMBERS = (int, float)
 _EMPTY = (str, tuple, dict, type(None))
 """The types whose empty values are left out."""
 _CACHE = "_digests"
+_SIZE = 32  # bytes of a digest
 _encode = json.JSONEncoder(sort_keys=True).encode
 
 
@@ -67,7 +70,7 @@ def _digests(golden: GoldenSet) -> dict[str, str]:
 
 
 def _digest(parts: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
+    digest = sha256()
     for part in parts:
         digest.update(part)
     return f"sha256:{digest.hexdigest()}"
@@ -81,17 +84,63 @@ def digest_texts(questions: Iterable[tuple[str, str]]) -> str:
 def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
     """Yield each field of the content with the digests of its rows."""
     for field in fields(golden):
-        if field.name == "judgments":
-            rows = _encode_judgments(golden.judgments)
-        elif field.name in _LISTS:
-            rows = (_encode_record(plain(row)) for row in getattr(golden, field.name))
-        elif field.name not in _DESCRIPTION:
-            rows = iter([_encode(plain(getattr(golden, field.name)))])
-        else:
+        if field.name in _DESCRIPTION:
             continue
-        # A digest for each row: sorting a million short digests takes less memory than sorting a million texts.
-        digests = sorted([hashlib.sha256(row.encode()).digest() for row in rows])
-        yield field.name, f"{field.name} {len(digests)}\n".encode() + b"".join(digests)
+        if field.name == "judgments":
+            digests = _digest_judgments(golden.held_judgments)
+        elif field.name in _LISTS:
+            digests = _digest_rows(_encode_record(plain(row)) for row in getattr(golden, field.name))
+        else:
+            digests = _digest_rows([_encode(plain(getattr(golden, field.name)))])
+        yield field.name, f"{field.name} {len(digests) // _SIZE}\n".encode() + digests
+
+
+def _digest_rows(rows: Iterable[str]) -> bytes:
+    """Return the digests of rows in their order, so that the order of the rows makes no difference.
+
+    Sorting a million short digests takes less memory than sorting a million texts.
+    """
+    return _sort([sha256(row.encode()).digest() for row in rows])
+
+
+def _sort(digests: list[bytes]) -> bytes:
+    """Return digests in their order, as one text."""
+    table = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, _SIZE)
+    keys = np.ascontiguousarray(table[:, :8]).view(">u8").ravel().astype(np.uint64)
+    order = np.argsort(keys)
+    keys = keys[order]
+    if (keys[1:] == keys[:-1]).any():  # the same row twice, or a coincidence
+        return b"".join(sorted(digests))
+    return table[order].tobytes()
+
+
+def _digest_judgments(judgments: JudgmentTable | tuple[Judgment, ...]) -> bytes:
+    """Return the digests of judgments, which for judgments in columns are computed from parts that many share."""
+    if isinstance(judgments, tuple):
+        return _digest_rows(_encode_judgments(judgments))
+    if not all(judgments.queries) or not all(target.document for target in judgments.targets):
+        return _digest_rows(_encode_judgments(judgments.judgments()))
+    grades, numbers = np.unique(judgments.grade, return_inverse=True)
+    heads = [
+        f'{others}"grade": {grade}, "query": '.encode() for others in map(_encode_origin, judgments.origins)
+        for grade in grades.tolist()
+    ]  # fmt: skip
+    queries = [quote(query).encode() for query in judgments.queries]
+    sources = [f', "source": {quote(source)}, "target": '.encode() for source, _, _ in judgments.origins]
+    targets = [_encode(plain(target)).encode() + b"}" for target in judgments.targets]
+    head = (judgments.origin * len(grades) + numbers).tolist()
+    columns = (heads, head), (queries, judgments.query.tolist()), (targets, judgments.target.tolist())
+    first, second, fourth = (map(parts.__getitem__, column) for parts, column in columns)
+    third = map(sources.__getitem__, judgments.origin.tolist())
+    join = b"".join
+    return _sort([sha256(join(parts)).digest() for parts in zip(first, second, third, fourth, strict=True)])
+
+
+def _encode_origin(origin: tuple[str, str, str]) -> str:
+    """Return the beginning of a judgment: the fields that come before its grade."""
+    _, annotator, date = origin
+    others = f'"annotator": {quote(annotator)}, ' if annotator else ""
+    return "{" + others + (f'"date": {quote(date)}, ' if date else "")
 
 
 def _encode_judgments(judgments: Iterable[Judgment]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from random import Random
 
 from karat.core import GoldenSet, Query, UsageError
@@ -32,11 +31,7 @@ def sample(golden: GoldenSet, n: int, *, stratify: str | None = None, seed: int 
     drawn: set[str] = set()
     for name, places in _places({name: len(group) for name, group in groups.items()}, n).items():
         drawn |= _draw([query.id for query in groups[name]], places, f"{seed} {name}")
-    return replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in drawn),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in drawn),
-    )
+    return golden.restrict(drawn)
 
 
 def _places(sizes: Mapping[str, int], n: int) -> dict[str, int]:

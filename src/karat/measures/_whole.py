@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.core import Hit, Target
+from karat.core import Grades, Hit
 from karat.measures._alignment import Bools, Chunks, Ints
 
 _UNKNOWN = -1
@@ -42,12 +42,14 @@ class _Ranking:
 
 
 def align_whole(
-    judged: Sequence[Mapping[Target, int]], lists: Sequence[Sequence[Any]], size_of: Callable[[str], int | None]
+    grades: Grades, queries: Sequence[str], lists: Sequence[Sequence[Any]], size_of: Callable[[str], int | None]
 ) -> AlignedRows | None:
-    """Return the alignment of lists of hits with the grades of each query, or None if some are not whole documents."""
-    targets = list(chain.from_iterable(judged))
-    distinct = {id(target): target for target in targets}  # readers keep equal targets once, and hashing takes long
-    ranking = _rank(lists) if all(target.whole for target in distinct.values()) else None
+    """Return the alignment of each query's list of hits with its grades, or None if some are not whole documents."""
+    rows, lengths = _take_rows(grades, queries)
+    target = grades.target[rows]
+    used = np.unique(target)
+    judged = [grades.targets[number] for number in used.tolist()]
+    ranking = _rank(lists) if all(target.whole for target in judged) else None
     if ranking is None:
         return None
     key = ranking.query * len(ranking.numbers) + ranking.document
@@ -55,19 +57,29 @@ def align_whole(
     is_first = np.zeros(len(key), np.bool_)
     is_first[first] = True
     ranks = _count_within(is_first, ranking)
-    known = {name: ranking.numbers.get(target.document, _UNKNOWN) for name, target in distinct.items()}
-    document = np.fromiter(map(known.__getitem__, map(id, targets)), np.int64, len(targets))
-    query = np.repeat(np.arange(len(judged)), _lengths(judged))
+    number_of = np.full(len(grades.targets), _UNKNOWN, np.int64)
+    number_of[used] = [ranking.numbers.get(target.document, _UNKNOWN) for target in judged]
+    document = number_of[target]
+    query = np.repeat(np.arange(len(queries)), lengths)
     wanted = np.where(document == _UNKNOWN, _UNKNOWN, query * len(ranking.numbers) + document)
     place = np.searchsorted(keys, wanted)
     found = np.append(keys, _UNKNOWN - 1)[place] == wanted
     return AlignedRows(
-        starts=np.concatenate([[0], np.cumsum(_lengths(judged))]).astype(np.int64),
-        grades=np.fromiter(chain.from_iterable(grades.values() for grades in judged), np.int64, len(targets)),
+        starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        grades=grades.grade[rows],
         ranks=np.where(found, np.append(ranks[first], 0)[place], 0),
-        retrieved=np.bincount(ranking.query[is_first], minlength=len(judged)),
+        retrieved=np.bincount(ranking.query[is_first], minlength=len(queries)),
         chunks=_chunks(ranking, ~is_first, size_of),
     )
+
+
+def _take_rows(grades: Grades, queries: Sequence[str]) -> tuple[Ints, Ints]:
+    """Return the rows of the grades of some queries, one query after the other, and how many each of them has."""
+    own = np.fromiter((grades.rows.get(query, len(grades)) for query in queries), np.int64, len(queries))
+    counts, starts = np.append(np.diff(grades.starts), 0), grades.starts
+    lengths: Ints = counts[own]
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts[own] - before, lengths) + np.arange(int(lengths.sum())), lengths
 
 
 def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
@@ -93,7 +105,7 @@ def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
     )
 
 
-def _lengths(rows: Iterable[Sequence[Any] | Mapping[Target, int]]) -> Ints:
+def _lengths(rows: Iterable[Sequence[Any]]) -> Ints:
     return np.array([len(row) for row in rows], np.int64)
 
 

@@ -160,7 +160,7 @@ def _golden(candidate: Evaluation, golden: GoldenSet) -> GoldenFacts:
         **facts,
         documents=len(golden.documents),
         queries=len(golden.queries),
-        judgments=len(golden.judgments),
+        judgments=golden.judgment_count,
     )
 
 

@@ -55,7 +55,8 @@ def _read_queries(path: Path, reading: Reading) -> tuple[Query, ...]:
     return tuple(_read_records(path, reading, _read_query)) if plain is None else plain
 
 
-def _read_judgments(path: Path, reading: Reading) -> tuple[Judgment, ...]:
+def _read_judgments(path: Path, reading: Reading) -> Any:
+    """Return the judgments as a golden set takes them: in columns, or as objects."""
     plain = decode_judgments(read_bytes(path))
     return tuple(_read_records(path, reading, read_judgment)) if plain is None else plain
 
