@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat.core import Document, GoldenSet, Hit, Judgment, Measure, Provenance, Query, Run, Target, Trace
-from karat.evaluation import Evaluation, count_unjudged, find_ends, score_run
+from karat.evaluation import Evaluation, count_unjudged, find_bounds, find_ends, score_run
 
 MEASURES = ("R@2", "P@2", "RR@3", "nDCG@2", "AP@3", "DCG@2", "F1@2", "DupRate@2", "Bpref")
 QUERIES = ("q1", "q2")
@@ -118,6 +118,29 @@ def test_a_list_by_itself_by_hand() -> None:
     assert now.values("R@2") == {"q1": 0.0, "q2": 1.0}
     assert now.values("nDCG@2")["q2"] == pytest.approx(1.0)
     assert count_unjudged(run, None, golden, "R@2") == 3
+
+
+def test_bounds_of_means_by_hand() -> None:
+    """P@2 is 0.25: z is one of four places. Of b, c and a nobody knows anything, so that it could be up to 1.
+
+    Chunks count as their document; lists without the run, as a baseline file has them, and runs whose scores contradict
+    their order tell the same; a list that is too short tells nothing.
+    """
+    golden = make_set({})
+    lists = {"q1": "bca", "q2": "zab"}
+    run = evaluate(golden, lists, "P@2", "R@4", "DupRate@2")
+    chunks = tuple(
+        replace(trace, hits=tuple(Hit(f"{d}:chunk:{n}", n * 1.0) for d in lists[trace.query] for n in range(2)))
+        for trace in run.traces
+    )
+    bare = replace(run, traces=())
+    for evaluation in (run, bare, replace(run, traces=chunks)):
+        bounds = find_bounds(evaluation, golden, ["P@2", "DupRate@2", "latency.p95"])
+        assert list(bounds) == ["P@2"]
+        assert (bounds["P@2"].worst, bounds["P@2"].best, bounds["P@2"].unjudged) == (0.25, 1.0, 3)
+    short = replace(bare, depth=1, lists={query: documents[:1] for query, documents in run.lists.items()})
+    assert find_bounds(short, golden, ["P@2"]) == {}
+    assert list(find_bounds(replace(bare, depth=3), golden, ["P@2", "R@4"])) == ["P@2"]
 
 
 def test_what_only_the_baseline_returned_may_be_relevant_and_missed() -> None:

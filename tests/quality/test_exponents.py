@@ -9,17 +9,20 @@ from __future__ import annotations
 import cProfile
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from karat.cli._main import _run
 from karat.config import Config
-from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
+from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Span, Target, Trace
 from karat.evaluation import score_run
 from karat.gate import Baseline, Must, Policy, Rule, compare_document, decide
+from karat.golden.lint import check
 from karat.projects import GateResult, Project, report_document
 from karat.reports import render_html, render_junit, render_markdown, render_text
 
@@ -185,4 +188,74 @@ def test_ids_are_looked_up_and_never_looked_for(axis: str) -> None:
         count_comparisons(lambda factor=factor: decide_and_render(**sizes | {axis: sizes[axis] * factor}))
         for factor in (1, 4, 16)
     ]
+    assert exponent(counts) < STEEPEST
+
+
+def words(number: int) -> str:
+    """Return eight words that hardly any other number has."""
+    return " ".join(f"w{(number * 31 + i * 7919) % 99_991}" for i in range(8))
+
+
+def make_set(
+    queries: tuple[Query, ...], targets: Iterable[Target], documents: Iterable[Document] = (), **more: Any
+) -> GoldenSet:
+    """Return a set in which some targets are relevant to the first query."""
+    judged = tuple(Judgment(query=queries[0].id, target=target, grade=3) for target in targets)
+    return GoldenSet(documents=tuple(documents), queries=queries, judgments=judged, **more)
+
+
+def make_documents(count: int) -> list[Document]:
+    return [Document(id=f"d{i}", text=words(i).replace("w", "t")) for i in range(count)]
+
+
+def make_paraphrases(n: int) -> GoldenSet:
+    """Each paraphrase of one query has the words of another query."""
+    others = tuple(Query(id=f"q{i}", text=words(i)) for i in range(n))
+    own = Query(id="own", text="alpha beta", paraphrases=tuple(f"{query.text} again" for query in others))
+    return make_set((own, *others), ())
+
+
+def make_paraphrases_and_answers(n: int) -> GoldenSet:
+    """One query has many paraphrases and many relevant documents."""
+    query = Query(id="q", text="alpha beta", paraphrases=tuple(words(i) for i in range(n)))
+    return make_set((query,), (Target(document=f"d{i}") for i in range(n)), make_documents(n))
+
+
+def make_negatives(n: int) -> GoldenSet:
+    """One query has many relevant parts of a document, and as many hard negatives in it."""
+    negatives = tuple(Target(document="d0", span=Span(4 * i, 4 * i + 2)) for i in range(n))
+    good = (Target(document="d0", span=Span(4 * i + 2, 4 * i + 4)) for i in range(n))
+    return make_set((Query(id="q", text="a", negatives=negatives),), good, [Document(id="d0", text="text " * n)])
+
+
+def make_versions(n: int) -> GoldenSet:
+    """Each document supersedes the one before."""
+    documents = (Document(id=f"d{i}", superseded_by=f"d{i + 1}") for i in range(n))
+    queries = tuple(Query(id=f"q{i}", text=words(i)) for i in range(n))
+    judged = tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=3) for i in range(n))
+    return GoldenSet(documents=tuple(documents), queries=queries, judgments=judged)
+
+
+def make_unknown_parts(n: int) -> GoldenSet:
+    """Judgments name blocks that the document does not have."""
+    text = "\n\n".join(f"# Part {i}\n\nText." for i in range(n))
+    targets = (Target(document="d0", block=f"S.0.p.Bk{i:03}") for i in range(n))
+    return make_set((Query(id="q", text="a"),), targets, [Document(id="d0", text=text)])
+
+
+def make_floors(n: int) -> GoldenSet:
+    """The gate of the set has very many floors."""
+    floors = {f"P@{i + 1}": 0.001 for i in range(n)}
+    return make_set((Query(id="q", text="a"),), [Target(document="d0")], make_documents(9), gate=floors)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [make_paraphrases, make_paraphrases_and_answers, make_negatives, make_versions, make_unknown_parts, make_floors],
+)
+def test_no_rule_compares_everything_with_everything(make: Callable[[int], GoldenSet]) -> None:
+    """Of four times the paraphrases, negatives, versions, parts or floors, the linter makes four times the calls."""
+    check(make(10))  # the first time, modules are imported
+    counts = [count_calls(partial(check, make(n))) for n in (40, 160, 640)]
     assert exponent(counts) < STEEPEST

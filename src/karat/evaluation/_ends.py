@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from karat.core import GoldenSet, Measure, MeasureError
+from karat.core import GoldenSet, Hit, Measure, MeasureError, Scores
 from karat.evaluation._evaluation import Evaluation
-from karat.evaluation._lists import find_depth, is_complete, score_lists, stored_lists, suffices
+from karat.evaluation._lists import find_depth, is_complete, make_hits, score_ranked, stored_lists
+from karat.evaluation._returned import keep_order
 from karat.measures import measure_bounds
 from karat.schema import MeasureBounds
 
@@ -42,9 +43,10 @@ def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: G
     """
     mine = _Lists(evaluation=candidate, golden=golden)
     theirs = None if baseline is None else _Lists(evaluation=baseline, golden=golden)
+    others = _tops(theirs, measure)
     count = 0
-    for query in candidate.queries:
-        own, other = mine.top(query, measure), _top(theirs, query, measure)
+    for query, own in mine.tops(measure).items():
+        other = others.get(query, ())  # a query that was not asked has none
         if own != other:
             count += len({*(own or ()), *(other or ())} - mine.judged(query))
     return count
@@ -53,16 +55,18 @@ def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: G
 def find_bounds(evaluation: Evaluation, golden: GoldenSet, measures: Iterable[str]) -> dict[str, MeasureBounds]:
     """Return the bounds of means over the unjudged documents of a run, of each measure for which its lists tell."""
     lists = _Lists(evaluation=evaluation, golden=golden)
+    if len(lists.documents) < len(evaluation.queries):
+        return {}
     names = [
         name
         for name in measures
-        if name in evaluation.scores.columns
-        and not _is_settled(name)
-        and all(lists.top(query, name) is not None for query in evaluation.queries)
+        if name in evaluation.scores.columns and not _is_settled(name) and lists.all_tell(name)
     ]
-    if not names:
-        return {}
-    return measure_bounds(score_lists(golden, lists.documents, names, evaluation, bounds=True))
+    return measure_bounds(lists.score(names)) if names else {}
+
+
+_Top = tuple[str, ...] | None
+"""The documents that a measure looks at, or their classes, the best first; None if the lists do not tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,29 +80,55 @@ class _Lists:
     def documents(self) -> Mapping[str, Sequence[str]]:
         return stored_lists(self.evaluation, self.evaluation.queries)
 
-    def top(self, query: str, measure: str) -> tuple[str, ...] | None:
-        """Return the documents that a measure looks at, or their classes; None if the lists do not tell.
+    def tops(self, measure: str) -> Mapping[str, _Top]:
+        """Return what a measure looks at, by query. Measures of the same depth share it."""
+        depth = find_depth(measure)
+        if depth not in self._tops:
+            self._tops[depth] = {query: self._top(query, depth) for query in self.evaluation.queries}
+        return self._tops[depth]
 
-        A query that was not asked has none.
-        """
-        if query not in self.evaluation.query_set:
-            return ()
-        depth, documents = find_depth(measure), self.documents.get(query)
-        if depth is None or documents is None:
-            return None
-        if not suffices(measure, self.golden, documents, is_complete(self.evaluation, query)):
-            return None
-        return tuple(dict.fromkeys(map(self._unit, documents)))[: depth or None]
+    def all_tell(self, measure: str) -> bool:
+        """Return whether the lists of all queries are long enough for a measure."""
+        return None not in self.tops(measure).values()
+
+    def score(self, measures: Sequence[str], others: Mapping[str, Sequence[str]] | None = None) -> Scores:
+        """Return the scores of the lists, with bounds over their unjudged documents, and those of other lists."""
+        return score_ranked(self.golden, self._hits, measures, self.evaluation, bounds=True, others=others)
 
     def judged(self, query: str) -> set[str]:
-        return {self._unit(target.document) for target in self.golden.grades_by_query.get(query, {})}
+        return {self._unit(target.document) for target, _ in self.golden.grades_by_query.pairs(query)}
+
+    @cached_property
+    def _tops(self) -> dict[int | None, Mapping[str, _Top]]:
+        return {}
+
+    def _top(self, query: str, depth: int | None) -> _Top:
+        units = self._units.get(query)
+        if depth is None or units is None:
+            return None
+        if not is_complete(self.evaluation, query) and not 0 < depth <= len(units):
+            return None
+        return units[: depth or None]
+
+    @cached_property
+    def _units(self) -> Mapping[str, tuple[str, ...]]:
+        lists = self.documents.items()
+        if not self.golden.class_of:
+            return {query: tuple(dict.fromkeys(documents)) for query, documents in lists}
+        return {query: tuple(dict.fromkeys(map(self._unit, documents))) for query, documents in lists}
+
+    @cached_property
+    def _hits(self) -> Mapping[str, Sequence[Hit]]:
+        """The hits of the run, if the evaluation has it: making them anew from the lists takes longer."""
+        traces = (trace for trace in self.evaluation.traces if trace.query in self.documents)
+        return {trace.query: keep_order(trace.hits) for trace in traces} or make_hits(self.documents)
 
     def _unit(self, document: str) -> str:
         return self.golden.class_of.get(document, document)
 
 
-def _top(lists: _Lists | None, query: str, measure: str) -> tuple[str, ...] | None:
-    return () if lists is None else lists.top(query, measure)
+def _tops(lists: _Lists | None, measure: str) -> Mapping[str, _Top]:
+    return {} if lists is None else lists.tops(measure)
 
 
 def _move(mine: _Lists, theirs: _Lists | None, *, best: bool) -> Evaluation:
@@ -131,13 +161,13 @@ def _find_changes(mine: _Lists, theirs: _Lists | None, *, best: bool) -> Iterato
     ends: dict[str, dict[str, float]] = {}
     if mine.documents and scored:
         others = {} if theirs is None else theirs.documents
-        table = score_lists(mine.golden, mine.documents, scored, evaluation, bounds=True, others=others)
+        table = mine.score(scored, others)
         ends = {name: (table.at_best() if best else table.at_worst()).column(name) for name in scored}
     for name in names:
-        extreme = _find_extreme(name, best=best)
+        extreme, tops, theirs_tops = _find_extreme(name, best=best), mine.tops(name), _tops(theirs, name)
         changes = {}
         for row, query in enumerate(evaluation.scores.queries):
-            own, other = mine.top(query, name), _top(theirs, query, name)
+            own, other = tops.get(query, ()), theirs_tops.get(query, ())
             if query in evaluation.failures or (own == other and own is not None):
                 continue
             known = own is not None and other is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from karat.config import SCORING
@@ -37,30 +37,47 @@ def stored_lists(evaluation: Evaluation, queries: Iterable[str]) -> dict[str, tu
 
 
 def score_lists(
+    golden: GoldenSet, lists: Mapping[str, Sequence[str]], measures: Collection[str], evaluation: Evaluation
+) -> Scores:
+    """Return the scores of lists of documents by query, the best first, computed as those of an evaluation were."""
+    return score_ranked(golden, make_hits(lists), measures, evaluation)
+
+
+def make_hits(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[Hit, ...]]:
+    """Return lists of documents as hits with falling scores."""
+    return {
+        query: tuple(Hit(document, float(len(documents) - i), document) for i, document in enumerate(documents))
+        for query, documents in lists.items()
+    }
+
+
+def score_ranked(
     golden: GoldenSet,
-    lists: Mapping[str, Sequence[str]],
+    hits: Mapping[str, Sequence[Hit]],
     measures: Collection[str],
     evaluation: Evaluation,
     *,
     bounds: bool = False,
     others: Mapping[str, Sequence[str]] | None = None,
 ) -> Scores:
-    """Return the scores of lists of documents by query, the best first, computed as those of an evaluation were.
+    """Return the scores of hits by query, computed as those of an evaluation were.
 
     With ``bounds`` they have bounds over unjudged documents; with ``others``, the lists of another run, over those of
     both.
     """
-    subset = golden.restrict(lists.keys())
-    hits = {
-        query: tuple(Hit(document, float(len(documents) - i), document) for i, document in enumerate(documents))
-        for query, documents in lists.items()
-    }
     undefined = evaluation.provenance.settings.get("undefined") or SCORING["undefined"]
     return score_hits(
-        subset, hits, measures,
+        restrict_golden(golden, hits.keys()), hits, measures,
         unit=unit_of(evaluation), resolve=resolver(golden), name=evaluation.name, undefined=undefined,
         bounds=bounds, others=others,
     )  # fmt: skip
+
+
+def restrict_golden(golden: GoldenSet, queries: Set[str]) -> GoldenSet:
+    """Return a golden set with only the queries that were asked, and their judgments."""
+    if golden.query_by_id.keys() <= queries and golden.grades_by_query.keys() <= queries:
+        return golden
+    return golden.restrict(queries)
 
 
 def unit_of(evaluation: Evaluation) -> Unit:

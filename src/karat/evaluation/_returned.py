@@ -51,6 +51,13 @@ def is_sorted(hits: Iterable[Hit]) -> bool:
     return all(map(ge, scores, scores[1:]))
 
 
+def keep_order(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Return the hits with scores that keep the system's order, in case its own scores do not."""
+    if is_sorted(hits):
+        return hits
+    return tuple(replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits))
+
+
 def describe_order(traces: Iterable[Trace]) -> list[str]:
     """Return a note if the scores of some lists contradict their order, which is the one that counts.
 

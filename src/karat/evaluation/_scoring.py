@@ -14,7 +14,8 @@ from karat.config import SCORING, Scoring, choose_scoring
 from karat.core import Bounds, GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, shorten
 from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
-from karat.evaluation._returned import is_sorted, read_returned
+from karat.evaluation._lists import restrict_golden
+from karat.evaluation._returned import keep_order, read_returned
 from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import segment_queries
 from karat.evaluation._worst import fill_worst
@@ -63,7 +64,7 @@ def score_run(
     run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
     traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
-    asked_golden = _restrict_golden(golden, {trace.query for trace in traces})
+    asked_golden = restrict_golden(golden, {trace.query for trace in traces})
     # Named by the canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5
     # because the golden set counts grades from 2 as relevant.
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
@@ -112,13 +113,6 @@ def score_run(
         questions=describe_asked(golden, scores.queries, revision, settings, traces),
         revision=revision,
     )
-
-
-def _restrict_golden(golden: GoldenSet, queries: Set[str]) -> GoldenSet:
-    """Return a golden set with only the queries that were asked, and their judgments."""
-    if golden.query_by_id.keys() <= queries and golden.grades_by_query.keys() <= queries:
-        return golden
-    return golden.restrict(queries)
 
 
 def _require_times(run: Run) -> None:
@@ -221,15 +215,8 @@ def average_variants(variants: Mapping[Variant, Scores]) -> tuple[Scores, tuple[
 def _hits_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, tuple[Hit, ...]]]:
     variants: dict[Variant, dict[str, tuple[Hit, ...]]] = {}
     for trace in traces:
-        variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = _keep_order(trace.hits)
+        variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = keep_order(trace.hits)
     return variants
-
-
-def _keep_order(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return the hits with scores that keep the system's order, in case its own scores do not."""
-    if is_sorted(hits):
-        return hits
-    return tuple(replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits))
 
 
 def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:

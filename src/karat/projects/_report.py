@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -60,7 +60,7 @@ def report_document(
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
     comparisons, movers = _compare(candidate, before), _movers(result)
-    bounds = {} if brief else find_bounds(candidate, golden, decision.policy.measures)
+    bounds = {} if brief else find_bounds(candidate, golden, _find_checked(decision.checks))
     document = DecisionDocument(
         karat="report",
         kind="eval.retrieval_report",
@@ -83,6 +83,11 @@ def report_document(
         lint=UNSET if lint is None else lint,
     )
     return document if brief else add_conclusions(document)
+
+
+def _find_checked(checks: Iterable[Check]) -> list[str]:
+    """Return the measures that rules look at over all queries: of others, no report shows the bounds."""
+    return list(dict.fromkeys(check.metric for check in checks if check.where is None and not check.query))
 
 
 def _find_notable(result: GateResult, movers: Sequence[MoverRow]) -> set[str]:

@@ -93,13 +93,13 @@ class Outline:
     def section(self, id: str) -> Section:
         """Return the section of that id, or raise an error that names near misses."""
         if id not in self._sections:
-            raise _unknown("section", id, self._sections)
+            raise self._section_names.unknown("section", id)
         return self._sections[id]
 
     def block(self, id: str) -> Block:
         """Return the block of that id, or raise an error that names near misses."""
         if id not in self._blocks:
-            raise _unknown("block", id, self._blocks)
+            raise self._block_names.unknown("block", id)
         return self._blocks[id]
 
     def at(self, span: Span) -> tuple[Block, ...]:
@@ -158,6 +158,14 @@ class Outline:
         return {block.id: block for block in self.blocks}
 
     @cached_property
+    def _section_names(self) -> _Names:
+        return _Names(self._sections)
+
+    @cached_property
+    def _block_names(self) -> _Names:
+        return _Names(self._blocks)
+
+    @cached_property
     def _starts(self) -> list[int]:
         return [block.span.start for block in self.blocks]
 
@@ -175,15 +183,26 @@ def _pair(span: Span) -> tuple[int, int]:
     return span.start, span.end
 
 
-def _unknown(kind: str, id: str, known: Iterable[str]) -> InputError:
-    # Comparing with every id of a long text would take seconds, so only those that share a part are compared.
-    above, _, last = id.rpartition(".")
-    alike = [other for other in known if other.endswith(f".{last}") or other.startswith(f"{above}.")]
-    alike.sort(key=lambda other: not other.endswith(f".{last}"))
-    near = did_you_mean(id, alike[:_COMPARED])
-    return InputError(
-        f"there is no {kind} {shorten(id)}{near}", hint="" if near else "karat golden outline shows all ids"
-    )
+class _Names:
+    """The ids of a text, so that near misses are found without a look at all of them."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._sorted = sorted(ids)
+        self._by_last: dict[str, list[str]] = {}
+        for id_ in ids:
+            alike = self._by_last.setdefault(id_.rpartition(".")[2], [])
+            if len(alike) < _COMPARED:
+                alike.append(id_)
+
+    def unknown(self, kind: str, id: str) -> InputError:
+        """Return the error for an id that is not there, which names those that share its last part or its beginning."""
+        above, _, last = id.rpartition(".")
+        first = bisect_left(self._sorted, f"{above}.")
+        below = [other for other in self._sorted[first : first + _COMPARED] if other.startswith(f"{above}.")]
+        near = did_you_mean(id, dict.fromkeys([*self._by_last.get(last, ()), *below]))
+        return InputError(
+            f"there is no {kind} {shorten(id)}{near}", hint="" if near else "karat golden outline shows all ids"
+        )
 
 
 def outline(text: str) -> Outline:

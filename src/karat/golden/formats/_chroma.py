@@ -51,7 +51,8 @@ class _Corpora:
                 if _is_inside(file, place):
                     return self.load(file, place)
         raise row.error(
-            f"corpus {shorten(corpus)} is not beside the questions", f"put {corpus}.md or .txt into {self.folder}"
+            f"corpus {shorten(corpus)} is not beside the questions",
+            f"put a file of that name with the ending .md or .txt into {self.folder}",
         )
 
     def load(self, file: Path, place: Path) -> str:

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from karat.core import Floats, GoldenSet, Measure, Scores, UsageError
+from karat.core import Floats, GoldenSet, Measure, UsageError
 from karat.measures import score
 
 _BINARY = ("P", "R", "R_cap", "F1", "AP", "GMAP", "RR", "Success", "Rprec", "IPrec", "IPrec11", "SetR", "RBP")
@@ -79,7 +79,11 @@ def ceiling(golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit 
     counting = {measure: Measure.of("NumRel", None, {"rel": _rel(measure)}) for measure in wanted.values()}
     # The judgments are their own best run, with the grades as scores.
     scores = score(qrels, qrels, [*wanted.values(), *counting.values()], classes=golden.class_of or None)
-    return tuple(_best(name, measure, scores, str(counting[measure])) for name, measure in wanted.items())
+    means, columns = scores.mean(), dict(zip(scores.measures, scores.values.T, strict=True))
+    return tuple(
+        _best(name, measure, columns[str(measure)], columns[str(counting[measure])], means[str(measure)])
+        for name, measure in wanted.items()
+    )
 
 
 def measure_for(golden: GoldenSet, text: str | Measure) -> Measure:
@@ -129,19 +133,19 @@ def _rel(measure: Measure) -> int:
     return rel if isinstance(rel, int) else 1
 
 
-def _best(name: str, measure: Measure, scores: Scores, counting: str) -> Ceiling:
-    values, counts = (scores.values[:, scores.measures.index(key)] for key in (str(measure), counting))
+def _best(name: str, measure: Measure, values: Floats, counts: Floats, mean: float) -> Ceiling:
+    """Return the ceiling from the best value of each query, and how many relevant documents each has."""
     scored = ~np.isnan(values)
     below: dict[str, int] = {}
     if measure.name != "DCG":  # which has no top
         below = _reasons(measure, counts[scored & (np.nan_to_num(values) < _BELOW)])
-    best = scores.mean()[str(measure)] if scored.any() else None
+    best = mean if scored.any() else None
     return Ceiling(
         measure=name,
         computed=str(measure),
         best=best,
         scored=int(scored.sum()),
-        total=scores.total,
+        total=len(values),
         below=below,
         because=_because(measure, counts[scored], below) if best is not None else "no query has a relevant document",
     )

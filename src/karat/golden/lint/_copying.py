@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 
+from karat.core import Query
 from karat.golden.lint._sequences import Sequences
 from karat.text import STOP_WORDS, UNSPACED, words
 
@@ -17,6 +18,10 @@ WHOLE = 5
 _WHOLE_CONTENT = 3
 SHARE = 0.8
 """The share of a query's three-word runs in the document from which on all of it counts as copied."""
+_COMPARED = 1_000_000
+"""Characters of a query's texts that are compared, counted once for each relevant document: without a limit the time
+would grow with the product of paraphrases and documents."""
+_LEAST = 1_000  # characters of a query's texts that are compared with each document, however many there are
 
 
 class Source:
@@ -57,6 +62,21 @@ class Source:
             length >= RUN * scale and content[end] - content[end - length] >= _RUN_CONTENT * scale
             for end, length in enumerate(self._sequences.longest(query_words), 1)
         )
+
+
+def choose_texts(query: Query, documents: int) -> Iterator[str]:
+    """Yield the texts of a query that are compared with each of its relevant documents: the first ones, if it has many.
+
+    >>> query = Query(id="q", text="x" * 900, paraphrases=("y" * 900, "z" * 900))
+    >>> [len(text) for text in choose_texts(query, 10)], [len(text) for text in choose_texts(query, 10_000)]
+    ([900, 900, 900], [900, 100])
+    """
+    left = max(_COMPARED // documents, _LEAST)
+    for text in (query.text, *query.paraphrases):
+        if left <= 0:
+            return
+        yield text[:left]
+        left -= len(text)
 
 
 def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:

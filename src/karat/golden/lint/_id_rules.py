@@ -160,9 +160,9 @@ def _twin(name: str, known: Collection[str]) -> tuple[str, str] | None:
     parts = [other for other in known if other.startswith(name) and other[len(name)] in _SEPARATORS]
     if parts:
         return min(parts), "the {place} holds parts of documents"
-    for end in range(len(name) - 1, 0, -1):
-        if name[end] in _SEPARATORS and name[:end] in known:
-            return name[:end], "the gold names parts of documents, or endings of files"
+    wholes = [other for other in known if other and name.startswith(other) and name[len(other)] in _SEPARATORS]
+    if wholes:
+        return max(wholes, key=len), "the gold names parts of documents, or endings of files"
     folded = _folded(name)
     alike = [other for other in known if _folded(other) == folded]
     return (min(alike), "they differ in case or punctuation only") if alike else None

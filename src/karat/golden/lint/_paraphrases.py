@@ -23,6 +23,7 @@ ALIKE = 0.5
 """Where two texts share this part of their other words, another number makes another question."""
 _RARE = 50  # words in more queries than this are not used to find similar queries
 _TRIED = 5  # queries compared with a paraphrase: those with the most words of it
+_SIBLINGS = 50  # other wordings of its own query that are compared with a paraphrase: those with the most words of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,8 @@ class _Wordings:
 
     def __init__(self, queries: Sequence[Query], relevant: Relevant) -> None:
         self._queries, self._relevant = queries, relevant
+        self._siblings: dict[int, _Siblings] = {}
+        self._disjoint: dict[tuple[int, int], bool] = {}
 
     @cached_property
     def _contents(self) -> list[list[frozenset[str]]]:
@@ -126,18 +129,44 @@ class _Wordings:
         return ""
 
     def _at_home(self, own: int, words: frozenset[str]) -> float:
-        return max((_share(words, other) for other in self._siblings(own, words)), default=0.0)
-
-    def _siblings(self, own: int, words: frozenset[str]) -> Iterator[frozenset[str]]:
-        yield self._contents[own][0]
-        yield from (other for other in self._contents[own][1:] if other != words)
+        """Return the largest share of words with the own query, or with another wording of it."""
+        if own not in self._siblings:
+            self._siblings[own] = _Siblings(self._contents[own][1:])
+        shares = [_share(words, other) for other in self._siblings[own].find(words)]
+        return max(_share(words, self._contents[own][0]), *shares, 0.0)
 
     def _apart(self, own: int, place: int) -> bool:
         """Return whether two queries have no relevant document in common."""
-        first, second = (self._relevant.get(self._queries[at].id, frozenset()) for at in (own, place))
-        return own != place and not first & second
+        if own == place:
+            return False
+        if (own, place) not in self._disjoint:
+            first, second = (self._relevant.get(self._queries[at].id, frozenset()) for at in (own, place))
+            self._disjoint[own, place] = first.isdisjoint(second)
+        return self._disjoint[own, place]
+
+
+class _Siblings:
+    """The paraphrases of one query, by their words, so that thousands need not be compared each with each."""
+
+    def __init__(self, contents: Sequence[frozenset[str]]) -> None:
+        # Of those with a certain word the shortest come first: it is the largest share of their words.
+        self._distinct = sorted(dict.fromkeys(contents), key=len)
+        self._places: dict[str, list[int]] = defaultdict(list)
+        for place, words in enumerate(self._distinct) if len(self._distinct) > _SIBLINGS else ():
+            for word in words:
+                if len(self._places[word]) <= _SIBLINGS:  # one of them may be the paraphrase itself
+                    self._places[word].append(place)
+
+    def find(self, words: frozenset[str]) -> Iterator[frozenset[str]]:
+        """Yield the paraphrases in other words; of very many, those that share the most with these."""
+        likely = self._distinct
+        if self._places:
+            shared = Counter(place for word in words for place in self._places.get(word, ()))
+            likely = [self._distinct[place] for place, _ in shared.most_common(_SIBLINGS + 1)]
+        return (other for other in likely if other != words)
 
 
 def _share(first: frozenset[str], second: frozenset[str]) -> float:
     """Return the Jaccard similarity of two sets; two empty sets are equal."""
-    return len(first & second) / len(first | second) if first | second else 1.0
+    both = len(first & second)
+    return both / (len(first) + len(second) - both) if first or second else 1.0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from karat.core import GoldenSet, Query, Target
+from karat.core import Query, Target
 from karat.golden.lint._id_rules import counted
+from karat.golden.lint._negatives import Relevants
 from karat.golden.lint._rule import Finding, Subject, flag, rule
 
 MUST_SHOW = 5
@@ -250,35 +251,13 @@ def relevant_negative(subject: Subject) -> Iterator[Finding]:
     Fix: remove it from the negatives, or correct the grade.
     """
     golden = subject.golden
-    good: dict[str, list[Target]] = {query.id: [] for query in golden.queries if query.negatives}
-    for query in good:
-        grades = golden.grades_by_query.get(query, {})
-        good[query] = [target for target, grade in grades.items() if grade >= golden.relevant]
-    wrong = [
-        f"{query.id}: {negative}"
-        for query in golden.queries
-        for negative in query.negatives
-        if any(_contradict(golden, negative, target) for target in good[query.id])
-    ]
+    wrong = []
+    for query in golden.queries:
+        grades = golden.grades_by_query.get(query.id, {}) if query.negatives else {}
+        good = Relevants((target for target, grade in grades.items() if grade >= golden.relevant), golden.class_of)
+        wrong += [f"{query.id}: {negative}" for negative in query.negatives if good.hold(negative)]
     if wrong:
         yield flag("relevant-negative", f"{counted(len(wrong), 'hard negative')} also relevant", wrong)
-
-
-def _contradict(golden: GoldenSet, negative: Target, good: Target) -> bool:
-    """Return whether a target cannot be bad while another is good."""
-    if negative.document != good.document:
-        mate = golden.class_of.get(negative.document)
-        return negative.whole and mate is not None and mate == golden.class_of.get(good.document)
-    if negative.whole or negative == good:
-        return True
-    if negative.span and good.span:
-        return negative.span.overlap(good.span) > 0
-    if negative.span:
-        return False
-    if negative.block:
-        return negative.block == good.block
-    part = good.block or good.section
-    return part == negative.section or part.startswith(f"{negative.section}.")
 
 
 @rule("label-contradiction", "error")

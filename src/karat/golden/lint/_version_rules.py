@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from karat.golden.lint._id_rules import counted
@@ -48,26 +49,70 @@ def superseded_judged_higher(subject: Subject) -> Iterator[Finding]:
     """
     golden = subject.golden
     follows = {document.id: document.superseded_by for document in golden.documents if document.superseded_by}
-    involved = follows.keys() | set(follows.values())
-    grades: dict[tuple[str, str], int] = {}
+    lines = _Lines(follows)
+    grades: dict[str, dict[str, int]] = defaultdict(dict)
     for (query, target), grade in golden.decided.items() if follows else ():
-        if target.document in involved:
-            pair = (query, target.document)
-            grades[pair] = max(grade, grades.get(pair, grade))
-    stale = []
-    for (query, document), grade in grades.items():
-        if grade >= golden.relevant and document in follows:
-            newer = [grades.get((query, successor), 0) for successor in _successors(document, follows)]
-            if max(newer) < grade:
-                stale.append(f"{query}: {document}")
+        if target.document in lines:
+            own = grades[query]
+            own[target.document] = max(grade, own.get(target.document, grade))
+    stale = [
+        f"{query}: {document}"
+        for query, own in grades.items()
+        for document in lines.find_stale(own)
+        if own[document] >= golden.relevant
+    ]
     if stale:
         message = f"{counted(len(stale), 'pair')} in which a superseded document is graded higher than its successors"
         yield flag("superseded-judged-higher", message, stale)
 
 
-def _successors(document: str, follows: Mapping[str, str]) -> list[str]:
-    successors: dict[str, None] = {}
-    while document in follows and follows[document] not in successors:
-        document = follows[document]
-        successors[document] = None
-    return list(successors)
+class _Lines:
+    """Documents and what replaced them, numbered so that the successors of one are found without walking to them.
+
+    Each document has a range of numbers that lies within those of its successors. The members of a circle, each of
+    which follows itself, share one.
+    """
+
+    def __init__(self, follows: Mapping[str, str]) -> None:
+        self._follows, self._ranges = follows, dict[str, tuple[int, int]]()
+        self._circles = [cycle[:-1] for cycle in _cycles(follows)]
+        self._circular = {document for circle in self._circles for document in circle}
+        older: dict[str, list[str]] = defaultdict(list)
+        for document, newer in follows.items():
+            if document not in self._circular:
+                older[newer].append(document)
+        newest = dict.fromkeys(newer for newer in follows.values() if newer not in follows)
+        for members in (*self._circles, *([document] for document in newest)):
+            self._number(members, older)
+
+    def _number(self, members: list[str], older: Mapping[str, list[str]]) -> None:
+        """Number the members, which come last, and all that they follow."""
+        first = len(self._ranges)
+        stack = [child for member in members for child in older.get(member, ())]
+        for member in members:
+            self._ranges[member] = (first, first)
+        while stack:
+            document = stack.pop()
+            if document in self._ranges:  # all that it follows has been numbered
+                self._ranges[document] = (self._ranges[document][0], len(self._ranges))
+                continue
+            self._ranges[document] = (len(self._ranges), 0)
+            stack += [document, *older.get(document, ())]
+        for member in members:
+            self._ranges[member] = (first, len(self._ranges))
+
+    def __contains__(self, document: object) -> bool:
+        return document in self._ranges
+
+    def find_stale(self, grades: Mapping[str, int]) -> list[str]:
+        """Return the graded documents that were replaced, and have a higher grade than all that replaced them."""
+        stale, newer = set[str](), list[tuple[int, int]]()
+        for document in sorted(grades, key=lambda document: self._ranges[document][0]):
+            first, end = self._ranges[document]
+            while newer and newer[-1][0] <= first:
+                newer.pop()
+            best = newer[-1][1] if newer else 0
+            if document in self._follows and document not in self._circular and grades[document] > best:
+                stale.add(document)
+            newer.append((end, max(best, grades[document])))
+        return [document for document in grades if document in stale]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from karat.core import GoldenSet, shorten
 from karat.golden.lint._asking import Relevant, repeats
-from karat.golden.lint._copying import Source
+from karat.golden.lint._copying import Source, choose_texts
 from karat.golden.lint._frames import frames
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._paraphrases import idle, strays
@@ -27,6 +27,7 @@ NUMBERED = 0.5
 """The same for ids that are numbers, which are equal by chance now and then."""
 
 _LETTER, _DIGIT, _MARK = re.compile(r"[^\W\d_]"), re.compile(r"\d"), re.compile(r"[_/:]")
+_LONGEST_NAME = 200  # characters of an id that another id may repeat: a longer one is no name
 _PUNCTUATION = ".,;:!?()[]{}<>\"'`"
 
 
@@ -56,7 +57,8 @@ def copied_query(subject: Subject) -> Iterator[Finding]:
     """A query, or a paraphrase of it, is copied from a document that is relevant to it.
 
     It has eight words in a row from the document, five of them not mere grammar; or it has at least five words, and
-    four fifths of its three-word runs are in the document. Short keyword queries never count: they have to match.
+    four fifths of its three-word runs are in the document. Short keyword queries never count: they have to match. Of a
+    query with very many paraphrases and relevant documents, only the first paraphrases are compared.
 
     Why: people who search do not have the text. A copied query is found by matching words, so that the set tests the
         index against itself, and favours keyword search over everything else.
@@ -65,7 +67,8 @@ def copied_query(subject: Subject) -> Iterator[Finding]:
     """
     golden = subject.golden
     queries_of: dict[str, list[str]] = defaultdict(list)
-    for query, documents in _relevant(golden).items():
+    relevant = _relevant(golden)
+    for query, documents in relevant.items():
         for name in documents if query in golden.query_by_id else ():
             queries_of[name].append(query)
     copied: dict[str, str] = {}
@@ -74,7 +77,7 @@ def copied_query(subject: Subject) -> Iterator[Finding]:
         source = Source(f"{document.title}\n{document.text}") if queries else None
         for query in queries:
             asking = golden.query_by_id[query]
-            if source and any(source.gave(text) for text in (asking.text, *asking.paraphrases)):
+            if source and any(map(source.gave, choose_texts(asking, len(relevant[query])))):
                 copied[query] = document.id
     if copied:
         query = next(iter(copied))
@@ -230,7 +233,7 @@ def telling_id(subject: Subject) -> Iterator[Finding]:
 def _names(query: str, document: str) -> bool:
     """Return whether one id is part of the other, not in the middle of a word or a number."""
     short, long = sorted((query.casefold(), document.casefold()), key=len)
-    at = long.find(short)
+    at = long.find(short) if len(short) <= _LONGEST_NAME else -1
     while at >= 0:
         end = at + len(short)
         if not _joined(long[max(0, at - 1) : at + 1]) and not _joined(long[end - 1 : end + 1]):
