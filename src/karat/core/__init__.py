@@ -28,10 +28,12 @@ if TYPE_CHECKING:
         Unit,
     )
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
+    from karat.core._hit_list import HitList, list_documents, list_scores
     from karat.core._judgment_table import Grades, JudgmentTable
     from karat.core._run import Origin, Provenance, Run
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
     from karat.core._trace import Citation, Stage, Trace
+    from karat.core._trace_draft import make_trace
     from karat.core._values import check_id, format_ms, shorten, shorten_digest, unwrap
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "GoldenSet",
     "Grades",
     "Hit",
+    "HitList",
     "Ids",
     "InputError",
     "Judgment",
@@ -82,8 +85,11 @@ __all__ = [
     "did_you_mean",
     "document_of",
     "format_ms",
+    "list_documents",
+    "list_scores",
     "make_hits",
     "make_judgment",
+    "make_trace",
     "shorten",
     "shorten_digest",
     "unwrap",
@@ -114,7 +120,9 @@ _HOME = {
     ),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
     **dict.fromkeys(("Grades", "JudgmentTable"), "_judgment_table"),
+    **dict.fromkeys(("HitList", "list_documents", "list_scores"), "_hit_list"),
     **dict.fromkeys(("make_hits", "make_judgment"), "_drafts"),
+    "make_trace": "_trace_draft",
     **dict.fromkeys(("Origin", "Provenance", "Run"), "_run"),
     **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),
 }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from operator import attrgetter, eq
+from operator import eq
 from typing import Any
 
 import numpy as np
 
-from karat.core import Grades, Hit
+from karat.core import Grades, Hit, HitList
 from karat.measures._alignment import Bools, Chunks, Ints
 
 _UNKNOWN = -1
@@ -84,25 +83,43 @@ def _take_rows(grades: Grades, queries: Sequence[str]) -> tuple[Ints, Ints]:
 
 def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
     """Return the hits in the order of their scores; None if one is not a whole document, or has to be looked at."""
-    hits = list(chain.from_iterable(lists))
-    if set(map(type, hits)) - {Hit}:
+    columns = _take_columns(lists)
+    if columns is None:
         return None
-    ids, documents, scores = (list(map(attrgetter(name), hits)) for name in ("id", "document", "score"))
+    ids, documents, scores = columns
     if set(map(type, ids)) - {str} or set(map(type, scores)) - {float}:
         return None
     score = np.array(scores, np.float64)
-    if not np.isfinite(score).all() or any(hit.span is not None or hit.section or hit.block for hit in hits):
+    if not np.isfinite(score).all():
         return None
     numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
     query = np.repeat(np.arange(len(lists)), _lengths(lists))
     order = np.lexsort((-score, query))  # equal scores keep their order
     return _Ranking(
         query=query,
-        document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(hits))[order],
-        named=np.fromiter(map(eq, ids, documents), np.bool_, len(hits))[order],
+        document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(ids))[order],
+        named=np.fromiter(map(eq, ids, documents), np.bool_, len(ids))[order],
         numbers=numbers,
         queries=len(lists),
     )
+
+
+def _take_columns(lists: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """Return the ids, documents and scores of all hits; None if one of them is more or less than a plain hit."""
+    ids, documents, scores = list[Any](), list[Any](), list[Any]()
+    for hits in lists:
+        if isinstance(hits, HitList):
+            ids += hits.ids
+            documents += hits.documents
+            scores += hits.scores
+            continue
+        for hit in hits:
+            if type(hit) is not Hit or hit.span is not None or hit.section or hit.block:
+                return None
+            ids.append(hit.id)
+            documents.append(hit.document)
+            scores.append(hit.score)
+    return ids, documents, scores
 
 
 def _lengths(rows: Iterable[Sequence[Any]]) -> Ints:

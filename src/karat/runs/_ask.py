@@ -16,7 +16,7 @@ from typing import Any
 from karat.core import Hit, Stage, SystemFailed, UsageError, shorten
 from karat.net import describe_error, hide_secrets, resolve
 from karat.runs._hit_rows import LONGEST
-from karat.systems import Retrieved, System, read_hits, read_stages, read_telemetry
+from karat.systems import Retrieved, System, list_hits, read_stages, read_telemetry
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
@@ -26,7 +26,7 @@ _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not ch
 class Response:
     """What a system returned for a question, and how long it took."""
 
-    hits: tuple[Hit, ...] = ()
+    hits: Sequence[Hit] = ()
     milliseconds: float = 0.0
     timings: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds by stage, if the system reports them."""
@@ -119,7 +119,7 @@ def _ask_batch(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) 
 
 def _read(result: object, response: Response, k: int, tenant: str) -> None:
     """Read what the system returned for a question into the response."""
-    response.hits = read_hits(result, k, tenant)
+    response.hits = list_hits(result, k, tenant)
     response.stages = read_stages(result)
     response.timings = {**_sum_times(response.stages), **_read_timings(result)}
     response.telemetry = read_telemetry(result)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
+from typing import Any
 
 from karat.config import Settings
 from karat.core import (
@@ -24,6 +25,7 @@ from karat.core import (
     Trace,
     UsageError,
     __version__,
+    make_trace,
     shorten,
 )
 from karat.golden import describe_questions, identify, sample
@@ -227,11 +229,15 @@ def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> 
 
 
 def _make_trace(question: _Question, response: Response, *, timed: bool) -> Trace:
+    timings = {**response.timings, "total": response.milliseconds} if timed else {}
+    hits: Any = response.hits  # a list of hits is taken as it is, and makes its objects when they are needed
+    if not (question.paraphrase or question.repeat or response.stages or response.telemetry):
+        return make_trace(question.query, question.text, hits, timings, response.error, question.judged)
     return Trace(
         query=question.query,
         text=question.text,
-        hits=response.hits,
-        timings={**response.timings, "total": response.milliseconds} if timed else {},
+        hits=hits,
+        timings=timings,
         error=response.error,
         paraphrase=question.paraphrase,
         repeat=question.repeat,
