@@ -22,6 +22,7 @@ Unit = Literal["document", "target"]
 GRADES = ("not relevant", "tangential", "answers part", "answers directly")
 """The meaning of the grades 0 to 3, unless a golden set declares its own."""
 
+_COLUMNS = "_judgment_table"
 NORMALISER = "karat-1"
 """The version of the rules for canonical text (see :mod:`karat.text`), in which the bytes of a span are counted."""
 
@@ -185,14 +186,13 @@ class GoldenSet:
     """What the reader noticed: unknown keys, rows that it left out."""
 
     def __post_init__(self) -> None:
-        own = vars(self)
-        if type(self.judgments) is not tuple and hasattr(self.judgments, "judgments"):
-            own["_table"] = own.pop("judgments")  # the objects are made when somebody asks for them
-        else:
-            own["_table"] = None
+        held: Any = self.judgments
+        if hasattr(held, "grades"):  # a JudgmentTable, whose module is not imported without need
+            vars(self)[_COLUMNS] = vars(self).pop("judgments")  # the objects are made when somebody asks for them
 
-    if TYPE_CHECKING:
-        _table: JudgmentTable | None
+    @property
+    def _table(self) -> JudgmentTable | None:
+        return vars(self).get(_COLUMNS)
 
     @property
     def held_judgments(self) -> Any:
@@ -204,16 +204,26 @@ class GoldenSet:
         """How many judgments there are."""
         return len(self.held_judgments)
 
+    @cached_property
+    def judged_targets(self) -> tuple[Target, ...]:
+        """Every target that has a judgment, in the order of the first ones; equal ones may come again."""
+        if self._table is not None:
+            return self._table.used_targets()
+        return tuple({id(judgment.target): judgment.target for judgment in self.judgments}.values())
+
+    @cached_property
+    def used_grades(self) -> frozenset[int]:
+        """Every grade that a judgment has."""
+        if self._table is not None:
+            return frozenset(self._table.grade.tolist())
+        return frozenset(judgment.grade for judgment in self.judgments)
+
     def restrict(self, queries: Set[str]) -> GoldenSet:
         """Return the set with only some of its queries, and their judgments."""
-        table = self._table
-        return replace(
-            self,
-            queries=tuple(query for query in self.queries if query.id in queries),
-            judgments=tuple(judgment for judgment in self.judgments if judgment.query in queries)
-            if table is None
-            else table.select(queries),
-        )
+        held: Any = None if self._table is None else self._table.select(queries)
+        if held is None:
+            held = tuple(judgment for judgment in self.judgments if judgment.query in queries)
+        return replace(self, queries=tuple(query for query in self.queries if query.id in queries), judgments=held)
 
     @cached_property
     def document_by_id(self) -> dict[str, Document]:
@@ -322,9 +332,9 @@ class GoldenSet:
         ({'q': {'wifi': 3}}, {'q': {'wifi#S.2': 3}})
         """
         qrels: dict[str, dict[str, int]] = {query.id: {} for query in self.queries}
-        for query, targets in self.grades_by_query.items():
+        for query in self._grades.queries:
             grades = qrels.setdefault(query, {})
-            for target, grade in targets.items():
+            for target, grade in self._grades.pairs(query):
                 key = target.document if unit == "document" else str(target)
                 grades[key] = max(grade, grades.get(key, grade))
         return qrels

@@ -27,7 +27,7 @@ class JudgmentTable:
     queries: tuple[str, ...]
     """Each query once, in the order of their first judgments."""
     targets: tuple[Target, ...]
-    """Each target once."""
+    """Each target once, in the order of their first judgments."""
     origins: tuple[tuple[Source, str, str], ...]
     """Each combination of source, annotator and date once."""
     query: Ints
@@ -49,6 +49,10 @@ class JudgmentTable:
             make_judgment(queries[query], targets[target], grade, *origins[origin])
             for query, target, grade, origin in zip(*(column.tolist() for column in columns), strict=True)
         )
+
+    def used_targets(self) -> tuple[Target, ...]:
+        """Return the targets that have a judgment, which after a selection are not all."""
+        return tuple(self.targets[number] for number in np.unique(self.target).tolist())
 
     def select(self, queries: Iterable[str]) -> JudgmentTable:
         """Return the judgments of some queries."""

@@ -110,7 +110,7 @@ class Trace:
         return listed
 
 
-_held_hits: Any = Trace.hits
+_held_hits: Any = vars(Trace)["hits"]
 """The slot of the hits, which has a ``HitList`` until somebody asks for the objects."""
 
 
@@ -123,4 +123,4 @@ def _make_hits(trace: Trace) -> tuple[Hit, ...]:
     return hits
 
 
-Trace.hits = property(_make_hits, _held_hits.__set__)  # type: ignore[assignment,misc]
+setattr(Trace, "hits", property(_make_hits, _held_hits.__set__))  # noqa: B010 (a type checker takes it for a field)

@@ -70,10 +70,13 @@ def _values(golden: GoldenSet, field: str) -> dict[str, set[str]]:
                 values.setdefault(query, set()).update(own)
         return values
     relevant = grades.at_least(golden.relevant)
-    own = [values_of.get(_key(target, field), ()) for target in relevant.targets]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(own)))}
-    counts = np.array([len(names) for names in own], np.int64)
-    starts, value = np.cumsum(counts) - counts, np.array([numbers[name] for names in own for name in names], np.int64)
+    of_target = [values_of.get(_key(target, field), ()) for target in relevant.targets]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(of_target)))}
+    counts = np.array([len(names) for names in of_target], np.int64)
+    starts, value = (
+        np.cumsum(counts) - counts,
+        np.array([numbers[name] for names in of_target for name in names], np.int64),
+    )
     # A row for each value that a relevant target has, and then each query and value once.
     repeats = counts[relevant.target]
     first = np.repeat(starts[relevant.target] - (np.cumsum(repeats) - repeats), repeats)
