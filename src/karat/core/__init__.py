@@ -12,7 +12,7 @@ from karat.core._version import __version__
 if TYPE_CHECKING:
     from karat.core._bounds import Bounds
     from karat.core._context import Context
-    from karat.core._drafts import make_hits, make_judgment
+    from karat.core._drafts import make_hits, make_judgment, make_query
     from karat.core._golden import (
         GRADES,
         NORMALISER,
@@ -89,6 +89,7 @@ __all__ = [
     "list_scores",
     "make_hits",
     "make_judgment",
+    "make_query",
     "make_trace",
     "shorten",
     "shorten_digest",
@@ -121,7 +122,7 @@ _HOME = {
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
     **dict.fromkeys(("Grades", "JudgmentTable"), "_judgment_table"),
     **dict.fromkeys(("HitList", "list_documents", "list_scores"), "_hit_list"),
-    **dict.fromkeys(("make_hits", "make_judgment"), "_drafts"),
+    **dict.fromkeys(("make_hits", "make_judgment", "make_query"), "_drafts"),
     "make_trace": "_trace_draft",
     **dict.fromkeys(("Origin", "Provenance", "Run"), "_run"),
     **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from karat.core._golden import Judgment, Source, Target
+from karat.core._golden import Judgment, Query, Source, Target
 from karat.core._hit import Hit
 
 _EMPTY: dict[str, Any] = {}
-"""The channels and stages of all hits that have none; nobody changes those of a value."""
+"""The channels and stages of hits, and the metadata of queries, that have none; nobody changes those of a value."""
 
 
 class _JudgmentDraft:
     __slots__ = Judgment.__slots__
+
+
+class _QueryDraft:
+    __slots__ = Query.__slots__
 
 
 class _HitDraft:
@@ -45,6 +49,28 @@ def make_judgment(
     draft.__class__ = Judgment
     judgment: Judgment = draft
     return judgment
+
+
+def make_query(id_: str, text: str, category: str = "", type_: str = "", intent: str = "") -> Query:
+    """Return ``Query(id=id_, text=text, ...)``, in a quarter of the time.
+
+    >>> make_query("q", "When?", "pool") == Query(id="q", text="When?", category="pool")
+    True
+    """
+    draft: Any = _QueryDraft()
+    draft.id = id_
+    draft.text = text
+    draft.category = category
+    draft.type = type_
+    draft.intent = intent
+    draft.answer = draft.top_chunk = draft.harvested = ""
+    draft.paraphrases = draft.negatives = draft.anchors = draft.must_show = draft.chain = ()
+    draft.session = None
+    draft.answerable = True
+    draft.metadata = _EMPTY
+    draft.__class__ = Query
+    query: Query = draft
+    return query
 
 
 def make_hits(ids: Iterable[str], scores: Iterable[float], documents: Iterable[str]) -> tuple[Hit, ...]:

@@ -112,6 +112,10 @@ def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
 
 
 def _read_question(row: Mapping[str, Any]) -> Question:
+    texts = [row.get(name, "") for name in QUESTION]
+    if set(map(type, texts)) == {str}:
+        text, judgments, documents, wordings = texts
+        return Question(text=text, judgments=judgments, documents=documents, wordings=wordings)
     return Question(**{name: _typed(row[name], str, name) for name in QUESTION if name in row})
 
 

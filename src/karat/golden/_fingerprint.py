@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as quote
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from karat.core import GoldenSet, Judgment, JudgmentTable
+from karat.core import Document, GoldenSet, Judgment, JudgmentTable, Query
 
 _DESCRIPTION = frozenset({"name", "version", "description", "created", "notes", "gate"})
 """Fields that describe a set and are not part of its content."""
@@ -89,7 +90,7 @@ def _parts(golden: GoldenSet) -> Iterator[tuple[str, bytes]]:
         if field.name == "judgments":
             digests = _digest_judgments(golden.held_judgments)
         elif field.name in _LISTS:
-            digests = _digest_rows(_encode_record(plain(row)) for row in getattr(golden, field.name))
+            digests = _digest_rows(map(_encode_row, getattr(golden, field.name)))
         else:
             digests = _digest_rows([_encode(plain(getattr(golden, field.name)))])
         yield field.name, f"{field.name} {len(digests) // _SIZE}\n".encode() + digests
@@ -163,6 +164,31 @@ def _encode_judgments(judgments: Iterable[Judgment]) -> Iterator[str]:
             others += f'"date": {quote(judgment.date)}, ' if judgment.date else ""
         source = quote(judgment.source)
         yield f'{{{others}"grade": {judgment.grade}, "query": {query}, "source": {source}, "target": {target}}}'
+
+
+_TEXTS = {
+    kind: sorted(field.name for field in fields(kind) if field.type == "str" and field.name != "path")
+    for kind in (Query, Document)
+}
+_get_texts = {kind: attrgetter(*names) for kind, names in _TEXTS.items()}
+_OTHERS = {
+    kind: {field.name: field for field in fields(kind) if field.name not in (*_TEXTS[kind], "path")}
+    for kind in (Query, Document)
+}
+_get_others = {kind: attrgetter(*names) for kind, names in _OTHERS.items()}
+_DEFAULTS = {kind: _get_others[kind](kind(id="", text="")) for kind in (Query, Document)}
+_STR = {str}
+
+
+def _encode_row(row: Query | Document) -> str:
+    """Return ``_encode(plain(row))``, in less time for a row of texts, as most queries and documents are."""
+    kind = type(row)
+    if kind in _TEXTS and _get_others[kind](row) == _DEFAULTS[kind]:
+        texts = _get_texts[kind](row)
+        if set(map(type, texts)) == _STR:
+            named = zip(_TEXTS[kind], texts, strict=True)
+            return "{" + ", ".join([f'"{name}": {quote(text)}' for name, text in named if text]) + "}"
+    return _encode_record(plain(row))
 
 
 def _encode_record(record: dict[str, Any]) -> str:

@@ -68,7 +68,7 @@ def align_whole(
         grades=grades.grade[rows],
         ranks=np.where(found, np.append(ranks[first], 0)[place], 0),
         retrieved=np.bincount(ranking.query[is_first], minlength=len(queries)),
-        chunks=_chunks(ranking, ~is_first, size_of),
+        chunks=_WholeChunks(ranking, ~is_first, size_of),
     )
 
 
@@ -135,26 +135,34 @@ def _count_within(mask: Bools, ranking: _Ranking) -> Ints:
     return within
 
 
-def _chunks(ranking: _Ranking, repeats: Bools, size_of: Callable[[str], int | None]) -> Chunks:
+class _WholeChunks(Chunks):
+    """The chunks of a ranking. Sizes are found when a measure asks for them, since few do, and every text is read."""
+
+    def __init__(self, ranking: _Ranking, repeats: Bools, size_of: Callable[[str], int | None]) -> None:
+        none, queries = np.zeros(0, np.int64), np.zeros(ranking.queries, np.int64)
+        rank = _count_within(np.ones(len(ranking.query), np.bool_), ranking)
+        vars(self).update(query=ranking.query, rank=rank, repeats=repeats, unplaced=queries)
+        vars(self).update(gold_query=none, gold_size=none, gold_grade=none, gold_rank=none)
+        vars(self)["_find_sizes"] = lambda: _find_sizes(ranking, rank, size_of)
+
+    def __getattr__(self, name: str) -> Ints:
+        """Return ``size`` or ``unsized``, the fields that are not there at first."""
+        if name not in ("size", "unsized"):
+            raise AttributeError(name)
+        vars(self).update(zip(("size", "unsized"), vars(self)["_find_sizes"](), strict=True))
+        sizes: Ints = vars(self)[name]
+        return sizes
+
+
+def _find_sizes(ranking: _Ranking, rank: Ints, size_of: Callable[[str], int | None]) -> tuple[Ints, Ints]:
+    """Return the size of each chunk, and for each query the rank of the first one whose size is not known."""
     names = list(ranking.numbers)
     sizes = np.full(len(names), _UNKNOWN, np.int64)
     for number in np.unique(ranking.document[ranking.named]).tolist():
         length = size_of(names[number])
         sizes[number] = _UNKNOWN if length is None else length
     size = np.where(ranking.named, sizes[ranking.document], _UNKNOWN)
-    rank = _count_within(np.ones(len(size), np.bool_), ranking)
-    unsized, none = np.zeros(ranking.queries, np.int64), np.zeros(0, np.int64)
+    unsized = np.zeros(ranking.queries, np.int64)
     queries, first = np.unique(ranking.query[size == _UNKNOWN], return_index=True)
     unsized[queries] = rank[size == _UNKNOWN][first]
-    return Chunks(
-        query=ranking.query,
-        rank=rank,
-        size=np.maximum(size, 0),
-        repeats=repeats,
-        gold_query=none,
-        gold_size=none,
-        gold_grade=none,
-        gold_rank=none,
-        unsized=unsized,
-        unplaced=np.zeros(ranking.queries, np.int64),
-    )
+    return np.maximum(size, 0), unsized

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import repeat
+from operator import attrgetter
 from typing import Annotated, Any
 
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 from numpy.typing import NDArray
 
-from karat.core import JudgmentTable, Query, Source, Target
+from karat.core import Document, JudgmentTable, Query, Source, Target, make_query
 from karat.files import decode_plain, take_plain
 
 _Id = Annotated[str, Meta(min_length=1)]
@@ -51,12 +52,53 @@ class _PlainQuery(Struct, forbid_unknown_fields=True):
     harvested: str | UnsetType = UNSET
 
 
+class _PlainDocument(Struct, forbid_unknown_fields=True):
+    """A document that has its text in its row, and no metadata."""
+
+    id: _Id
+    text: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    format: str | UnsetType = UNSET
+    domain: str | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    tier: str | UnsetType = UNSET
+    version: str | UnsetType = UNSET
+    superseded_by: _Id | UnsetType = UNSET
+
+
+def decode_documents(data: bytes) -> tuple[Document, ...] | None:
+    """Return the documents of a file if all are plain, or None: then each field has to be asked for."""
+    return decode_plain(data, _PlainDocument, _build_document)
+
+
+def _build_document(row: _PlainDocument) -> Document:
+    return Document(
+        id=row.id,
+        text=row.text or "",
+        title=row.title or "",
+        type=row.type or "",
+        format=row.format or "",
+        domain=row.domain or "",
+        tags=row.tags or (),
+        tier=row.tier or "",
+        version=row.version or "",
+        superseded_by=row.superseded_by or "",
+    )
+
+
+_RARE = ("paraphrases", "answer", "must_show", "answerable", "harvested")
+_get_rare, _NOTHING_RARE = attrgetter(*_RARE), (UNSET,) * len(_RARE)
+
+
 def decode_queries(data: bytes) -> tuple[Query, ...] | None:
     """Return the queries of a file if all are plain, or None: then each field has to be asked for."""
     return decode_plain(data, _PlainQuery, _build_query)
 
 
 def _build_query(row: _PlainQuery) -> Query:
+    if _get_rare(row) == _NOTHING_RARE:
+        return make_query(row.id, row.text, row.category or "", row.type or "", row.intent or "")
     return Query(
         id=row.id,
         text=row.text,
