@@ -129,12 +129,15 @@ def _digest_judgments(judgments: JudgmentTable | tuple[Judgment, ...]) -> bytes:
     queries = [quote(query).encode() for query in judgments.queries]
     sources = [f', "source": {quote(source)}, "target": '.encode() for source, _, _ in judgments.origins]
     targets = [_encode(plain(target)).encode() + b"}" for target in judgments.targets]
+    if len(sources) == 1:  # as in most sets; three parts are joined in less time than four
+        queries, sources = [query + sources[0] for query in queries], [b""]
     head = (judgments.origin * len(grades) + numbers).tolist()
     columns = (heads, head), (queries, judgments.query.tolist()), (targets, judgments.target.tolist())
     first, second, fourth = (map(parts.__getitem__, column) for parts, column in columns)
     third = map(sources.__getitem__, judgments.origin.tolist())
-    join = b"".join
-    return _sort([sha256(join(parts)).digest() for parts in zip(first, second, third, fourth, strict=True)])
+    if len(sources) == 1:
+        return _sort([sha256(a + b + c).digest() for a, b, c in zip(first, second, fourth, strict=True)])
+    return _sort([sha256(a + b + c + d).digest() for a, b, c, d in zip(first, second, third, fourth, strict=True)])
 
 
 def _encode_origin(origin: tuple[str, str, str]) -> str:

@@ -9,6 +9,7 @@ from functools import cached_property
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as quote
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,10 @@ class Question:
     """A digest of the texts of the judged documents."""
     wordings: str = ""
     """A digest of the paraphrases, on which scores depend if they are asked, too."""
+
+
+class _QuestionDraft:
+    __slots__ = Question.__slots__
 
 
 def describe_questions(golden: GoldenSet) -> Mapping[str, Question]:
@@ -80,13 +85,16 @@ class _Questions(Mapping[str, Question]):
         return id_ in self._golden.query_by_id
 
     def _describe(self, query: Query) -> Question:
-        head, tail = self._rules, _scored_fields(query)
-        return Question(
-            text=query.text,
-            judgments=_digest(b"[%b, [%b], %b]" % (head, self._judgments.join(query.id), tail)),
-            documents=_digest(b"[%b]" % self._documents.join(query.id)) if self._documents.pieces else "",
-            wordings=_digest(json.dumps(query.paraphrases).encode()) if query.paraphrases else _NO_WORDINGS,
+        draft: Any = _QuestionDraft()  # a frozen value sets each field with a call, and there are very many
+        draft.text = query.text
+        draft.judgments = _digest(
+            b"[%b, [%b], %b]" % (self._rules, self._judgments.join(query.id), _scored_fields(query))
         )
+        draft.documents = _digest(b"[%b]" % self._documents.join(query.id)) if self._documents.pieces else ""
+        draft.wordings = _digest(json.dumps(query.paraphrases).encode()) if query.paraphrases else _NO_WORDINGS
+        draft.__class__ = Question
+        question: Question = draft
+        return question
 
     @cached_property
     def _judgments(self) -> _Pieces:
