@@ -18,6 +18,8 @@ from karat.core import Document, GoldenSet, Grades, Query
 from karat.golden._fingerprint import plain
 
 Ints = NDArray[np.int64]
+LISTED = "relevant_entities"
+"""The key of a query's metadata that holds a list which the grades contradict."""
 _DIGITS = 12
 _CACHE = "_questions"
 _UNSCORED = frozenset(
