@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from karat.core._golden import Judgment, Query, Source, Target
+from karat.core._golden import Query
 from karat.core._hit import Hit
 
 _EMPTY: dict[str, Any] = {}
 """The channels and stages of hits, and the metadata of queries, that have none; nobody changes those of a value."""
-
-
-class _JudgmentDraft:
-    __slots__ = Judgment.__slots__
 
 
 class _QueryDraft:
@@ -26,29 +22,6 @@ class _QueryDraft:
 
 class _HitDraft:
     __slots__ = Hit.__slots__
-
-
-def make_judgment(
-    query: str, target: Target, grade: int, source: Source = "manual", annotator: str = "", date: str = ""
-) -> Judgment:
-    """Return ``Judgment(query=query, target=target, ...)``, in a quarter of the time.
-
-    >>> wifi = Target(document="wifi")
-    >>> make_judgment("q", wifi, 3) == Judgment(query="q", target=wifi, grade=3)
-    True
-    """
-    draft: Any = _JudgmentDraft()
-    draft.query = query
-    draft.target = target
-    draft.grade = grade
-    draft.source = source
-    draft.annotator = annotator
-    draft.confidence = None
-    draft.date = date
-    draft.channels = ()
-    draft.__class__ = Judgment
-    judgment: Judgment = draft
-    return judgment
 
 
 def make_query(id_: str, text: str, category: str = "", type_: str = "", intent: str = "") -> Query:

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median_low
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
+
+from karat.core._judgment import SOURCES, Judgment, Target
 
 if TYPE_CHECKING:
     from karat.core._judgment_table import Grades, JudgmentTable
-
-Source = Literal["validated", "manual", "implicit", "bootstrapped"]
-SOURCES: tuple[Source, ...] = get_args(Source)
-"""Where a judgment comes from, the most trusted source first: confirmed by a second person, made by one person,
-derived from behaviour such as clicks, made by a machine. The most trusted source that has judged a pair decides."""
 
 Unit = Literal["document", "target"]
 
@@ -25,49 +22,6 @@ GRADES = ("not relevant", "tangential", "answers part", "answers directly")
 _COLUMNS = "_judgment_table"
 NORMALISER = "karat-1"
 """The version of the rules for canonical text (see :mod:`karat.text`), in which the bytes of a span are counted."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """A range of bytes in a document's canonical text, the end excluded.
-
-    >>> Span(0, 10).overlap(Span(4, 20))
-    6
-    """
-
-    start: int
-    end: int
-
-    def __len__(self) -> int:
-        return max(0, self.end - self.start)
-
-    def overlap(self, other: Span) -> int:
-        """Return the number of bytes that both spans cover."""
-        return max(0, min(self.end, other.end) - max(self.start, other.start))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """What a judgment is about: a document, or a section, a block or a span of it.
-
-    >>> str(Target(document="wifi", section="S.2"))
-    'wifi#S.2'
-    """
-
-    document: str
-    section: str = ""
-    block: str = ""
-    span: Span | None = None
-
-    def __str__(self) -> str:
-        part = self.block or self.section
-        bytes_ = f"@{self.span.start}-{self.span.end}" if self.span is not None else ""
-        return f"{self.document}{'#' + part if part else ''}{bytes_}"
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is the whole document."""
-        return not self.section and not self.block and self.span is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,21 +99,6 @@ class Query:
     harvested: str = ""
     """When the query was taken from live traffic; empty for a query that was written for the set."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgment:
-    """How well a target answers a query, and who judged it."""
-
-    query: str
-    target: Target
-    grade: int
-    source: Source = "manual"
-    annotator: str = ""
-    confidence: float | None = None
-    date: str = ""
-    channels: tuple[str, ...] = ()
-    """The retrieval channels that found the document for judging."""
 
 
 @dataclass(frozen=True, kw_only=True)

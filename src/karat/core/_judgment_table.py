@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from karat.core._golden import Judgment, Source, Target
+from karat.core._judgment import Judgment, Source, Target, make_judgment
 
 Ints = NDArray[np.int64]
 
@@ -41,8 +39,6 @@ class JudgmentTable:
 
     def judgments(self) -> tuple[Judgment, ...]:
         """Return an object for each judgment."""
-        from karat.core._drafts import make_judgment
-
         columns = (self.query, self.target, self.grade, self.origin)
         queries, targets, origins = self.queries, self.targets, self.origins
         return tuple(
@@ -90,7 +86,7 @@ class JudgmentTable:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Grades(Mapping[str, "Mapping[Target, int]"]):
+class Grades(Mapping[str, Mapping[Target, int]]):
     """The grade of each judged target by query, in columns. As a mapping it makes the dict of a query on demand."""
 
     queries: tuple[str, ...]

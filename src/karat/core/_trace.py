@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karat.core._context import Context
-from karat.core._golden import Span
 from karat.core._hit import Hit, document_of
 from karat.core._hit_list import HitList
+from karat.core._judgment import Span
 
 _NO_CONTEXT = Context()
 _EMPTY: Mapping[str, Any] = {}
