@@ -16,9 +16,9 @@ from karat.core import UsageError
 from karat.schema import DOCUMENTS, PowerPlan, SystemChange, json_schema, to_json
 
 
-def test_the_door_names_the_home_of_every_name_in_order() -> None:
-    """``__all__`` and the table of homes list the same names."""
-    assert list(karat.schema._HOME) == karat.schema.__all__
+def test_the_door_names_the_home_of_every_name() -> None:
+    """``__all__`` and the table of modules have the same names."""
+    assert set(karat.schema._HOME) == set(karat.schema.__all__)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
