@@ -136,6 +136,12 @@ class Asked:
         """Return the documents that are relevant to the query."""
         return [name for name, grade in self.evidence.grades.get(self.query, {}).items() if grade >= max(rel, 0)]
 
+    def is_stale(self, name: str) -> bool:
+        """Return whether a document is out of date when the question is asked; its successor may be stored later."""
+        successor = self.document(name).superseded_by
+        known = not successor or self.evidence.golden.is_stored(successor, self.gold)
+        return known and name in self.evidence.stale
+
     def reciprocal_rank(self, k: int | None, rel: int) -> float:
         """Return 1 / the rank of the first relevant document, 0 if there is none."""
         relevant = set(self.relevant(rel))

@@ -16,7 +16,8 @@ def stale_free(asked: Asked, k: int) -> float | str:
     Formula: StaleFree@k = 1 - |out-of-date documents in the top k| / min(k, documents returned)
     Range: 0 to 1
     Convention: a document is out of date if it is superseded, or if a document with the same ``version_key`` in its
-        metadata has a later ``effective_timestamp``; undefined if the golden set has no versions
+        metadata has a later ``effective_timestamp``; a memory that the session stores only later does not replace
+        anything yet; undefined if the golden set has no versions
     Citation: rig, freshness.stale_free_rate
 
     >>> from karat.core import Document, GoldenSet, Hit, Query, Trace
@@ -30,7 +31,7 @@ def stale_free(asked: Asked, k: int) -> float | str:
     if not asked.evidence.newest:
         return NO_VERSIONS
     documents = asked.documents(k)
-    return share(sum(name not in asked.evidence.stale for name in documents), documents)
+    return share(sum(not asked.is_stale(name) for name in documents), documents)
 
 
 @trace_measure("ConflictFree", aliases=("conflict_free_rate", "freshness.conflict_free_rate"), undefined=NO_VERSIONS)

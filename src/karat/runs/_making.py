@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
+from typing import Any
 
 from karat.config import Settings
 from karat.core import (
@@ -25,6 +27,7 @@ from karat.core import (
     Trace,
     UsageError,
     __version__,
+    make_trace,
     shorten,
 )
 from karat.golden import identify, sample
@@ -168,13 +171,19 @@ def describe_run(golden: GoldenSet, system: System, settings: Settings) -> Prove
 
 
 def _list_versions() -> dict[str, str]:
-    versions = {"karat": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:  # not installed, so the run does not depend on it
-            continue
-    return versions
+    versions = {package: _find_version(package) for package in _PACKAGES}
+    return {"karat": __version__, "python": platform.python_version()} | {
+        package: number for package, number in versions.items() if number
+    }
+
+
+@cache
+def _find_version(package: str) -> str:
+    """Return the version of a package; empty if it is not installed, so that the run does not depend on it."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _warm_up(system: System, questions: Sequence[Question], settings: Settings) -> None:
@@ -269,11 +278,15 @@ def _leave_session(context: Context) -> Context:
 def _make_trace(question: Question, response: Response, *, timed: bool, in_context: bool) -> Trace:
     # The golden set has the metadata and the working memory; every run would repeat them.
     context = replace(question.context, documents=(), metadata={}) if in_context else Context()
+    timings = {**response.timings, "total": response.milliseconds} if timed else {}
+    hits: Any = response.hits  # a list of hits is taken as it is, and makes its objects when they are needed
+    if not (in_context or question.paraphrase or question.repeat or response.stages or response.telemetry):
+        return make_trace(question.query, question.text, hits, timings, response.error, question.judged)
     return Trace(
         query=question.query,
         text=question.text,
-        hits=response.hits,
-        timings={**response.timings, "total": response.milliseconds} if timed else {},
+        hits=hits,
+        timings=timings,
         error=response.error,
         paraphrase=question.paraphrase,
         repeat=question.repeat,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from karat.schema._ablation import AblatedMeasure, AblatedPart, AblationDocument, FloorRatio, PartVerdict
     from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
     from karat.schema._checks import CheckRow, MeasureComparison, MeasureRow, Outcome, Status
     from karat.schema._comparison import (
@@ -53,6 +54,18 @@ if TYPE_CHECKING:
         SweepEntry,
         SweepTests,
         ValueDifference,
+    )
+    from karat.schema._explain import (
+        CauseFinding,
+        CauseGroup,
+        DocumentStanding,
+        ExpectedPassage,
+        ExplainDocument,
+        ExplainedQuery,
+        StageMove,
+        StagePlace,
+        StandingState,
+        WhatIf,
     )
     from karat.schema._export import ExportedExperiment, ExportedRecord, ExportedRun, ExportReport
     from karat.schema._golden import (
@@ -129,6 +142,9 @@ __all__ = [
     "DECISION_FORMAT",
     "DOCUMENTS",
     "FIELDS",
+    "AblatedMeasure",
+    "AblatedPart",
+    "AblationDocument",
     "AcceptanceReport",
     "AnnotatorAgreement",
     "AnnotatorKappa",
@@ -137,6 +153,8 @@ __all__ = [
     "BaselineSummary",
     "Bump",
     "Bytes",
+    "CauseFinding",
+    "CauseGroup",
     "CheckRow",
     "ComparedMeasure",
     "ComparedPair",
@@ -146,17 +164,22 @@ __all__ = [
     "DifferenceBounds",
     "DisputedPair",
     "Document",
+    "DocumentStanding",
     "EvaluatedRun",
     "EvaluationReport",
+    "ExpectedPassage",
     "ExpectedRow",
     "ExperimentDiff",
     "ExperimentEntry",
     "ExperimentLog",
+    "ExplainDocument",
+    "ExplainedQuery",
     "ExportReport",
     "ExportedExperiment",
     "ExportedRecord",
     "ExportedRun",
     "FailedQuestion",
+    "FloorRatio",
     "GatePower",
     "GateRate",
     "GoldenCeiling",
@@ -198,6 +221,7 @@ __all__ = [
     "Outcome",
     "OutlineBlock",
     "OutlineSection",
+    "PartVerdict",
     "Passage",
     "PlannedVariant",
     "PolicyDocument",
@@ -234,7 +258,10 @@ __all__ = [
     "ShownDocument",
     "ShownHit",
     "ShownQuery",
+    "StageMove",
+    "StagePlace",
     "StageTimes",
+    "StandingState",
     "Status",
     "SuccessRates",
     "SweepBaseline",
@@ -258,6 +285,7 @@ __all__ = [
     "VariantResult",
     "Verdict",
     "VerdictFailure",
+    "WhatIf",
     "from_plain",
     "json_schema",
     "to_json",
@@ -266,6 +294,9 @@ __all__ = [
 
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
 _MODULES = {
+    "_ablation": "AblatedMeasure AblatedPart AblationDocument FloorRatio PartVerdict",
+    "_explain": """CauseFinding CauseGroup DocumentStanding ExpectedPassage ExplainDocument ExplainedQuery
+        StageMove StagePlace StandingState WhatIf""",
     "_baseline": "BaselineRebase BaselineSummary RebasedQuestion RebasedValue",
     "_checks": "CheckRow MeasureComparison MeasureRow Outcome Status",
     "_comparison": (
