@@ -96,7 +96,9 @@ def _read_otlp(groups: Any) -> Iterator[Span]:
 
 def _any_value(value: Mapping[str, Any]) -> Any:
     """Return an AnyValue of OTLP as a plain value."""
-    ((kind, item),) = value.items() if value else (("", None),)
+    if not value:
+        return None
+    kind, item = next(iter(value.items()))
     match kind:
         case "intValue" | "int_value":
             return int(item)
