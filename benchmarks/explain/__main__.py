@@ -1,8 +1,8 @@
 """What ``karat explain`` and ``karat ablate`` cost beside a plain evaluation of the hotel: CPU seconds.
 
-``./scripts/bench explain`` runs each once to fill the caches of chunks, indexes and vectors, then three times, and takes
-the least. Explaining all 120 queries with every counterfactual has to take less than three evaluations. ``--quick`` does
-without the dense channel, and needs no model.
+``./scripts/bench explain`` runs each once to fill the caches of chunks, indexes and vectors, then three times, and
+takes the least. Explaining all 120 queries with every counterfactual has to take less than three evaluations.
+``--quick`` does without the dense channel, and needs no model.
 """
 
 from __future__ import annotations
