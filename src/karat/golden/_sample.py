@@ -38,11 +38,7 @@ def sample(golden: GoldenSet, n: int, *, stratify: str | None = None, seed: int 
 
 def restrict_queries(golden: GoldenSet, ids: Set[str]) -> GoldenSet:
     """Return a set with only some of the queries, and their judgments; see :func:`sample` about memories."""
-    chosen = replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in ids),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in ids),
-    )
+    chosen = golden.restrict(ids)
     return _keep_memories(golden, chosen) if golden.memories else chosen
 
 
