@@ -79,11 +79,23 @@ def test_one_channel_keeps_its_own_scores() -> None:
 
 def test_two_channels_are_fused_by_reciprocal_ranks() -> None:
     """Each hit's score is the sum of 1 / (60 + rank) over the channels that say they have it."""
-    hits = ask({}, "When can I swim in the pool?", 4)
+    hits = ask({"fusion": {"method": "rrf"}}, "When can I swim in the pool?", 4)
     assert hits[0].document == "pool"
     for hit in hits:
         assert hit.score == pytest.approx(sum(1 / (60 + place.rank) for place in hit.channels.values()), abs=1e-15)
     assert set(hits[0].channels) == {"lexical", "dense"}
+
+
+def test_by_default_two_channels_are_fused_by_scores() -> None:
+    """Each hit's score is the sum of its scores in the channels, each on a scale from the lowest to the highest."""
+    hits = ask({"per_document": 0}, "When can I swim in the pool?", 100)
+    expected = dict.fromkeys((hit.id for hit in hits), 0.0)
+    for channel in ("lexical", "dense"):
+        scores = {hit.id: hit.channels[channel].score for hit in hits if channel in hit.channels}
+        low, high = min(scores.values()), max(scores.values())
+        for id_, score in scores.items():
+            expected[id_] += (score - low) / (high - low) if high > low else 1.0
+    assert {hit.id: hit.score for hit in hits} == pytest.approx(expected)
 
 
 def test_the_dense_channel_ranks_by_cosine() -> None:
@@ -305,7 +317,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         {"dense": False},
         {"dense": {"method": "exact"}},
         {"expand": True},
-        {"fusion": {"k": 10}},
+        {"fusion": {"method": "rrf", "k": 10}},
         {"mmr": True},
         {"mmr": {"balance": 0.2}},
         {"rerank": {"kind": "http", "url": url}},
@@ -327,6 +339,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         ({"fusion": {"weights": [1, 2]}}, r"\[pipeline.fusion\] weights = \[1, 2\] is of the wrong type"),
         ({"fusion": {"weights": {"lexcal": 2.0}}}, "did you mean 'lexical'"),
         ({"lexical": 3}, "lexical = 3 is of the wrong type"),
+        ({"fusion": {"k": 10}}, r'has k, which belongs to rrf, but no method; write method = "rrf", too'),
         ({"fusion": {"methods": "rrf"}}, r"\[pipeline.fusion\] has no key 'methods', did you mean 'method'"),
         ({"dense": {"method": "faiss"}}, "unknown method 'faiss'"),
         ({"rerank": True}, "with a kind"),

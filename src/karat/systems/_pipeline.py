@@ -16,7 +16,7 @@ from karat.systems._fuse import Fusion, find_places, minmax
 from karat.systems._hits import Retrieved
 from karat.systems._kept_chunks import Chunks, fingerprint_chunks
 from karat.systems._mmr import Variety, mmr
-from karat.systems._stages import Stages, build, build_stage
+from karat.systems._stages import FUSION, Stages, build, build_stage
 from karat.systems.chunk import make_chunker
 from karat.systems.embed import ModelMissing, make_embedder
 from karat.systems.index import Dense, Lexical, LexicalIndex, VectorIndex, fingerprint
@@ -61,7 +61,7 @@ class Pipeline:
         self._cache, self._say = cache, say or (lambda _: None)
         self._progress = progress or (lambda *_: None)
         self._chunker = make_chunker(self.stages.chunk)
-        self._fusion = build(Fusion, self.stages.fusion, "pipeline.fusion")
+        self._fusion = build(Fusion, {**FUSION, **self.stages.fusion}, "pipeline.fusion")
         for channel in self._fusion.weights:
             if channel not in _CHANNELS:
                 raise UsageError(

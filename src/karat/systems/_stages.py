@@ -18,6 +18,9 @@ Choice = bool | Mapping[str, Any]
 CHUNK: Mapping[str, Any] = {"name": "sentence", "size": 384, "overlap": 50, "context": "title"}
 """384 words and punctuation marks are about 512 tokens of an embedding model, which is what most models read."""
 
+FUSION: Mapping[str, Any] = {"method": "weighted", "norm": "minmax"}
+"""Better than rrf on three public collections: docs/decisions/0017-fusion-by-scores.md."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
@@ -35,7 +38,7 @@ class Stages:
     embedding_cache: bool | float = True
     """Gigabytes of the user's cache of embeddings, which all projects share; True for the default, False for none."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
-    """method, k, weights, norm."""
+    """method, k, weights, norm; what it does not say is as in :data:`FUSION`."""
     rerank: Choice = False
     """A table with kind, its options, depth, weight and threshold."""
     mmr: Choice = False
@@ -54,6 +57,8 @@ class Stages:
         ):
             if channel is False and getattr(self, name) is not False:
                 raise UsageError(f"[pipeline] {name} is on, but {why}")
+        if "k" in self.fusion and "method" not in self.fusion:
+            raise UsageError('[pipeline.fusion] has k, which belongs to rrf, but no method; write method = "rrf", too')
         if self.rerank is True:
             raise UsageError("[pipeline] rerank = true; write a table [pipeline.rerank] with a kind")
         for name, least in (("depth", 1), ("per_document", 0)):
