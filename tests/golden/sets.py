@@ -56,7 +56,7 @@ def golden_sets(
     names = draw(st.lists(ids, min_size=1, max_size=4, unique=True))
     known = st.sampled_from(names)
     targets = built(Target, keeps, {**_target(texts), "document": known}, others)
-    rows = _rows(ids, texts, known, targets)
+    rows = _rows(ids, texts, known, targets, keeps)
     declared = {"set.grades", "set.relevant"} <= keeps
     grades, relevant = draw(st.sampled_from(scales)) if declared else (GRADES, 2)
     questions = draw(st.lists(built(Query, keeps, rows["query"], others), max_size=3, unique_by=lambda query: query.id))
@@ -72,7 +72,14 @@ def golden_sets(
     return draw(built(GoldenSet, keeps, own, others))
 
 
-PARTS = {GoldenSet: "set", Document: "document", Query: "query", Judgment: "judgment", Target: "target"}
+PARTS = {
+    GoldenSet: "set",
+    Document: "document",
+    Query: "query",
+    Session: "session",
+    Judgment: "judgment",
+    Target: "target",
+}
 
 
 def built(
@@ -94,13 +101,15 @@ def _rows(
     texts: st.SearchStrategy[str],
     known: st.SearchStrategy[str],
     targets: st.SearchStrategy[Target],
+    keeps: frozenset[str],
 ) -> dict[str, dict[str, st.SearchStrategy[Any]]]:
     """Return a strategy for each field of the model that does not depend on the others."""
 
     def some(of: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
         return st.lists(of, max_size=3).map(tuple)
 
-    sessions = st.builds(Session, id=ids, documents=some(known), turn=st.integers(1, 9))
+    parts = {"id": ids, "documents": some(known), "turn": st.integers(1, 9), "remember": some(known)}
+    sessions = built(Session, keeps | {"session.id"}, parts, {})
     description = dict.fromkeys(("name", "version", "description", "created", "normaliser"), texts)
     wording = dict.fromkeys(("text", "category", "type", "intent", "answer", "top_chunk", "harvested"), texts)
     words = dict.fromkeys(("text", "title", "type", "tier", "version"), texts)

@@ -96,6 +96,7 @@ WHOLE = Target(document="gym")
         (query(must_show=("gym",)), "1 must-show document", "q1: gym"),
         (query(chain=("wifi", "gym")), "1 document of a chain", "q1: gym"),
         (query(session=Session(id="s", documents=("gym",))), "1 document of a session", "q1: gym"),
+        (query(session=Session(id="s", remember=("gym",))), "1 memory of a session", "q1: gym"),
         (superseded(spa="gym"), "1 successor of a document", "spa: gym"),
         (replace(SOUND, classes={"sport": ("pool", "gym")}), "1 member of a class", "sport: gym"),
     ],

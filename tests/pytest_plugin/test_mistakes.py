@@ -9,8 +9,8 @@ from pathlib import Path
 from plugin_suites import Pytest, search
 
 NAMES = (
-    "golden, baseline, policy, seed, k, paraphrases, repeat, sample, concurrency, batch, timeout, warm_up, fail_fast, "
-    "ready_timeout"
+    "golden, baseline, policy, seed, k, paraphrases, repeat, sample, concurrency, batch, timeout, warm_up, "
+    "without_sessions, fail_fast, ready_timeout"
 )
 WRONG = {
     "golden=3": "golden=3; name a file or folder",

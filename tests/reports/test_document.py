@@ -18,8 +18,9 @@ from karat.core import InputError
 from karat.projects import gate_run, open_project, report_document
 from karat.reports import read_document, render_json
 from karat.runs import read_any_run
-from karat.schema import DecisionDocument, Mismatch, from_plain
+from karat.schema import DecisionDocument, Mismatch, from_plain, to_plain
 from reports.documents import attacked, conclude, make_check, make_document, typed, without_baseline
+from reports.report_samples import sample
 
 SCHEMA: dict[str, Any] = json.loads(reports.decision_schema())
 DRAFT = jsonschema.Draft202012Validator(SCHEMA)
@@ -83,6 +84,13 @@ def test_a_decision_of_an_older_karat_is_read(tmp_path: Path) -> None:
     overall = "FAIL by policy default (4 of 6 checks failed: RR@10, RR@10 category=prices, q01, q02 RR@10; observed,"
     assert overall in reports.render_markdown(document)
     assert all(render(document) for render in RENDERERS)
+
+
+@pytest.mark.parametrize("queries", [1, 3, 12])
+def test_json_written_in_pieces_is_that_of_the_whole(queries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.reports._json._ROWS", 3)
+    document = typed(sample() | {"queries": sample()["queries"][:queries]})
+    assert render_json(document) == json.dumps(to_plain(document), allow_nan=False) + "\n"
 
 
 def test_a_decision_without_what_was_added_later_is_read(tmp_path: Path) -> None:

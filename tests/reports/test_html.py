@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.reports import render_html
-from reports.documents import make_check, make_document, make_measure, typed
+from reports.documents import conclude, make_check, make_document, make_measure, typed
 from reports.report_samples import ATTACK, sample, without_baseline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -279,6 +279,47 @@ def test_snippets_are_whole_where_there_is_room() -> None:
         for document in (many, cut)
         for _, text in Page(render_html(typed(document))).data["passages"]
     )
+
+
+@pytest.mark.slow
+def test_of_very_many_queries_the_notable_ones_have_rankings() -> None:
+    """Of 5,020 queries 5,000 have their rankings: failures, links, and the greatest losses and gains among them.
+
+    The others are there with text, scores and why they failed, and the page knows the command that shows the rest.
+    """
+    document = sample(5_020, hits=1, snippet=8)
+    for query in document["queries"][4:]:
+        query["scores"] = query["baseline"] = {"nDCG@5": 0.5, "RR@10": 0.5}
+        query["hits"][0]["grade"] = 3
+    moved = [f"q{number}" for number in range(4_990, 5_020)]
+    document["movers"] = [
+        {"query": id_, "measure": "RR@10", "baseline": 0.5, "candidate": 0.1 + place / 20, "moved": []}
+        for place, id_ in enumerate(moved)
+    ]
+    document["run"]["file"] = "run-1.jsonl"
+    document["queries"][4_000]["text"] = ATTACK * 10
+    data = Page(render_html(typed(conclude(document)))).data
+    brief = {row[0]: row for row in data["queries"] if isinstance(row, list)}
+    assert len(data["queries"]) == 5_020
+    assert (len(brief), data["ranked"], data["run"], data["relevant"]) == (20, 5_000, "run-1.jsonl", 3)
+    assert not brief.keys() & {"q0000", "q0001", "q0002", "q0003", *moved}
+    assert list(brief) == [f"q{number}" for number in range(4_970, 4_990)]
+    assert brief["q4970"][1:5] == [
+        "what is the price of breakfast number 4970", [["category", "easy"]], [0.5, 0.5], [0.5, 0.5],
+    ]  # fmt: skip
+    shown = {hit[0] for row in data["queries"] if isinstance(row, dict) for hit in row["hits"]}
+    assert shown == set(range(len(data["passages"]))) == set(range(4_999))  # one query got an error
+    assert data["passages"][-1][0] == "d5019-1:chunk:0"
+
+
+def test_a_query_without_rankings_says_why_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.reports._html_data._RANKED", 3)
+    document = sample()
+    for query in document["queries"]:
+        query |= {"error": "TimeoutError: no answer", "hits": [], "scores": {}}
+    data = Page(render_html(typed(conclude(document)))).data
+    assert data["queries"][-1][6:] == [["failed: TimeoutError: no answer"], "TimeoutError: no answer", True]
+    assert data["run"] == "RUN"
 
 
 def test_same_document_same_bytes() -> None:

@@ -379,8 +379,13 @@ def test_phone_width_needs_no_sideways_scrolling(opened: Opened) -> None:
 
 
 def test_ten_thousand_queries_are_usable(opened: Opened) -> None:
-    """The page holds a screenful of rows and a few paths; dots that are near each other are one."""
-    page = opened(sample(10_000, hits=3, snippet=40))
+    """The page holds a screenful of rows and a few paths; dots that are near each other are one.
+
+    A query whose rankings are left out says how to see them, in a command that a shell takes as it is.
+    """
+    document = sample(10_000, hits=3, snippet=40)
+    document["queries"][9_998]["id"] = odd = "it's $(odd) </code>"
+    page = opened(document)
     assert page.locator("#queries tbody tr").count() == 25
     assert page.locator("*").count() < 3000
     assert _status(page) == "1 to 25 of 10,000 queries"
@@ -391,6 +396,14 @@ def test_ten_thousand_queries_are_usable(opened: Opened) -> None:
     assert 300 < drawn < 2500
     page.get_by_role("button", name="Next page").click()
     assert _status(page) == "26 to 50 of 10,000 queries"
+    ends = page.locator(".plot .tick").evaluate_all("(all) => all.map((one) => one.getBBox().x)")
+    assert min(ends) >= 0  # no number of an axis is cut off
+    assert "The page holds the rankings of 5,000 queries" in page.locator("#queries .caption").inner_text()
+    page.locator("#search").fill(odd)
+    page.locator("#queries tbody button").first.click()
+    assert page.locator("#query-title").inner_text() == document["queries"][9_998]["text"]
+    assert page.locator("#query code").inner_text() == "karat show RUN 'it'\\''s $(odd) </code>'"
+    assert page.locator("#query h3").count() == 0
 
 
 def test_first_run_shows_what_it_can(opened: Opened) -> None:

@@ -8,9 +8,14 @@ import time
 
 import pytest
 
-from karat.core import UsageError
-from karat.runs._ask import ask_all
+from karat.core import Context, UsageError
+from karat.runs import _ask
 from karat.systems import adapt
+
+
+def ask_all(system, texts, k, **options):
+    """Ask questions that belong to no session."""
+    return _ask.ask_all(system, ((text, Context()) for text in texts), k, **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"timeout": 5}, {"concurrency": 4}, {"concurrency": 4, "timeout": 5}])

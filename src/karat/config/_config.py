@@ -23,7 +23,7 @@ _EVAL: Mapping[str, type] = {
     **_SETTINGS, "measures": list, "system": str, "tenant": str, "parameters": dict,
     "unit": str, "undefined": str, "ids": str, "min_score": float,
 }  # fmt: skip
-RESERVED = ("query", "queries", "k", "company_id")
+RESERVED = ("query", "queries", "k", "company_id", "context", "contexts")
 """The arguments that karat itself passes to a retriever."""
 ALIASES: Mapping[str, str] = {
     "chunking.max_tokens": "pipeline.chunk.size",

@@ -34,6 +34,7 @@ class Settings:
     batch: int = _setting("Pass this many questions at a time to your retrieve_many.", default=1, least=1)
     timeout: float | None = _setting("Seconds after which a query has failed; 0 for no limit.", default=60.0)
     warm_up: int = _setting("How many questions to ask first without counting them.", default=1, least=0)
+    without_sessions: bool = _setting("Do not tell the system which session a question belongs to.", default=False)
     fail_fast: bool = _setting("Stop at the first query that fails.", default=False)
     ready_timeout: float = _setting("Seconds to wait until the system is ready.", default=60.0)
 
@@ -48,7 +49,9 @@ class Settings:
 
     def identity(self) -> dict[str, Any]:
         """Return the settings that are part of the identity of a run."""
-        return {name: getattr(self, name) for name in IDENTIFYING}
+        identity = {name: getattr(self, name) for name in IDENTIFYING}
+        # Left out by default, so that runs keep the identity that they had before there was this setting.
+        return {**identity, "without_sessions": True} if self.without_sessions else identity
 
 
 def setting_types() -> dict[str, type]:

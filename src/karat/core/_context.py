@@ -22,10 +22,14 @@ class Context:
     time: str = ""
     """When the question was asked, as the golden set writes it; "" if it does not say."""
     tenant: str = ""
+    """Whose documents are searched; "" if there is only one owner."""
+    documents: tuple[str, ...] = ()
+    """The ids of the documents that the golden set has in the session's working memory."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """The metadata of the query."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is known, as plain values."""
-        known = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name)}
-        return known | ({"metadata": dict(self.metadata)} if self.metadata else {})
+        known = {name: value for name in self.__slots__ if (value := getattr(self, name))}
+        lists = {"documents": list(self.documents)} if self.documents else {}
+        return known | lists | ({"metadata": dict(self.metadata)} if self.metadata else {})

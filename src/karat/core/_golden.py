@@ -102,11 +102,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The session that a query belongs to: its id, the documents in working memory, and the turn."""
+    """The session that a query belongs to, and what the agent knows at that turn."""
 
     id: str
     documents: tuple[str, ...] = ()
+    """The documents in working memory."""
     turn: int = 1
+    remember: tuple[str, ...] = ()
+    """The documents that the agent stores as memories before this turn. Before that, a live system has not got them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +194,39 @@ class GoldenSet:
     def query_by_id(self) -> dict[str, Query]:
         """The queries by id; the first one, if several have the same id."""
         return _index_by_id(self.queries)
+
+    @cached_property
+    def memories(self) -> frozenset[str]:
+        """The ids of the documents that agents store in the course of a session; the others are there from the start.
+
+        >>> session = Session(id="s", turn=2, remember=("allergy",))
+        >>> sorted(GoldenSet(queries=(Query(id="q", text="dinner?", session=session),)).memories)
+        ['allergy']
+        """
+        return frozenset(document for _, document in self._stored)
+
+    def is_stored(self, document: str, query: Query) -> bool:
+        """Return whether a document is there when a query is asked: from the start, or as a memory of its session.
+
+        >>> told = Query(id="q2", text="dinner?", session=Session(id="s", turn=2, remember=("allergy",)))
+        >>> golden = GoldenSet(queries=(told,))
+        >>> golden.is_stored("allergy", told), golden.is_stored("allergy", Query(id="q", text="dinner?"))
+        (True, False)
+        """
+        if document not in self.memories:
+            return True
+        session = query.session
+        return session is not None and self._stored.get((session.id, document), session.turn + 1) <= session.turn
+
+    @cached_property
+    def _stored(self) -> dict[tuple[str, str], int]:
+        """The first turn before which a session stores a memory, by the ids of both."""
+        stored: dict[tuple[str, str], int] = {}
+        for session in [query.session for query in self.queries if query.session]:
+            for document in session.remember:
+                pair = (session.id, document)
+                stored[pair] = min(session.turn, stored.get(pair, session.turn))
+        return stored
 
     @cached_property
     def unanswerable(self) -> frozenset[str]:

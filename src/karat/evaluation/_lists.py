@@ -69,8 +69,8 @@ def score_ranked(
     undefined = evaluation.provenance.settings.get("undefined") or SCORING["undefined"]
     return score_hits(
         restrict_golden(golden, hits.keys()), hits, measures,
-        unit=unit_of(evaluation), resolve=resolver(golden), name=evaluation.name, undefined=undefined,
-        bounds=bounds, others=others,
+        unit=unit_of(evaluation), resolve=None if bounds else resolver(golden), name=evaluation.name,
+        undefined=undefined, bounds=bounds, others=others,
     )  # fmt: skip
 
 

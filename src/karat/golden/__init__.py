@@ -12,7 +12,7 @@ from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import merge, merge_in_place
 from karat.golden._passages import RankedRuns, read_runs
 from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
-from karat.golden._questions import Question, describe_questions
+from karat.golden._questions import LISTED, Question, describe_questions
 from karat.golden._release import propose_tag
 from karat.golden._sample import sample
 from karat.golden._source import open_set
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "LISTED",
     "LONGEST_QUERY",
     "SHORTEST_QUERY",
     "Format",

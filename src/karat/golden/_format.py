@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Target, UsageError
+from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Session, Target, UsageError
 from karat.files import Mistakes, Reading, new_folder
 from karat.golden._documents import read_documents
 from karat.golden._losses import describe_losses
@@ -38,6 +38,7 @@ _PARTS: dict[str, Any] = {
     "set": GoldenSet,
     "document": Document,
     "query": Query,
+    "session": Session,
     "judgment": Judgment,
     "target": Target,
 }

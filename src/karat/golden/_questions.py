@@ -12,6 +12,8 @@ from json.encoder import encode_basestring_ascii as quote
 from karat.core import GoldenSet, Query
 from karat.golden._fingerprint import plain
 
+LISTED = "relevant_entities"
+"""The key of a query's metadata that holds a list which the grades contradict."""
 _DIGITS = 12
 _CACHE = "_questions"
 _UNSCORED = frozenset(

@@ -6,6 +6,7 @@ from karat.net._package import find_version, require_package
 from karat.net._secrets import (
     Secrets,
     collect_secrets,
+    hide_options,
     hide_secrets,
     hide_settings,
     show_setting,
@@ -27,6 +28,7 @@ __all__ = [
     "find_version",
     "format_extras",
     "format_pip_line",
+    "hide_options",
     "hide_secrets",
     "hide_settings",
     "parse_retry_after",

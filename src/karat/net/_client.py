@@ -110,10 +110,10 @@ class Endpoint:
         return headers
 
 
-def read_variable(variable: str, owner: str, *, blanks: bool = False) -> str:
+def read_variable(variable: str, owner: str, *, blanks: bool = False, any_text: bool = False) -> str:
     """Return the key of ``owner`` that an environment variable holds; UsageError if it is not set, or is no key.
 
-    With ``blanks`` it may have several words, such as ``ApiKey s3cret``.
+    With ``blanks`` it may have several words, such as ``ApiKey s3cret``, and with ``any_text`` any characters.
     """
     if not isinstance(variable, str):
         raise UsageError(f"a header of {owner} is not text; write the name of the variable that holds its value")
@@ -125,7 +125,7 @@ def read_variable(variable: str, owner: str, *, blanks: bool = False) -> str:
     value = os.environ.get(variable, "").strip()
     if not value:
         raise UsageError(f"the environment variable {shorten(variable)[1:-1]} is not set; it holds the key of {owner}")
-    if not (value.isascii() and value.isprintable() and (blanks or " " not in value)):
+    if not (any_text or (value.isascii() and value.isprintable() and (blanks or " " not in value))):
         raise UsageError(f"the environment variable {variable} holds a character that cannot be part of a key")
     return value
 
@@ -156,9 +156,33 @@ class Client:
         """Close the connections."""
         self._client.close()
 
+    @property
+    def name(self) -> str:
+        """The address, without anything in it that may be secret."""
+        return self._endpoint.name
+
     def post(self, body: Any) -> Any:
         """Send JSON to the address and return the JSON of the response; see :meth:`request`."""
         return self.request("POST", "", (body,))
+
+    def send(self, body: Any) -> None:
+        """Send JSON to the address; a response that is a success may hold anything, or nothing."""
+        self._send_with_retries(_Request("POST", self._endpoint.url, _encode((body,))))
+
+    def is_up(self) -> bool:
+        """Return whether the address answers a GET with success; False if it does not answer, or not yet (503 ...).
+
+        Any other status raises NotAService: waiting does not change it.
+        """
+        try:
+            status, reason, _, data = self._send(_Request("GET", self._endpoint.url, b""))
+        except self._httpx.InvalidURL as error:
+            raise self.failed(f"is not a usable URL: {error}") from None
+        except (self._httpx.RequestError, BadEncoding):
+            return False
+        if not 200 <= status < 300 and status not in _TRANSIENT:
+            raise self.failed(f"{status} {reason}: {self._find_message(data)}", NotAService)
+        return status not in _TRANSIENT
 
     def request(self, method: str, path: str, values: Sequence[Any] = ()) -> Any:
         """Send JSON values, each on a line, to a path below the address, and return the JSON of the response.
@@ -166,11 +190,8 @@ class Client:
         Raises Unreachable if there is no connection, NotAService if nothing of the kind is at the address, and
         SystemFailed with the service's message for other failures.
         """
-        # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
-        lines = [json.dumps(value, allow_nan=False) for value in values]
-        body = "".join(f"{line}\n" for line in lines) if len(lines) > 1 else "".join(lines)
-        url = f"{self._endpoint.url.rstrip('/')}{path}" if path else self._endpoint.url
-        data = self._send_with_retries(_Request(method, url, body.encode()))
+        url = _join(self._endpoint.url, path) if path else self._endpoint.url
+        data = self._send_with_retries(_Request(method, url, _encode(values)))
         try:
             return self.secrets.redact_value(json.loads(data))
         except (ValueError, RecursionError):
@@ -232,6 +253,24 @@ class Client:
             return response.status_code, response.reason_phrase, pause, bytes(data)
 
 
+def _join(url: str, path: str) -> str:
+    """Return the address of a path below an address, with the parameters of both.
+
+    >>> _join("https://host/base/?api_key=s3cret", "/docs/_bulk?refresh=true")
+    'https://host/base/docs/_bulk?api_key=s3cret&refresh=true'
+    """
+    parts, more = urlsplit(url), urlsplit(path)
+    query = "&".join(filter(None, (parts.query, more.query)))
+    return parts._replace(path=parts.path.rstrip("/") + more.path, query=query, fragment="").geturl()
+
+
+def _encode(values: Sequence[Any]) -> bytes:
+    """Return values as JSON, each on a line if there are several."""
+    # In ASCII: half of a surrogate pair, which a text may hold, cannot be sent otherwise.
+    lines = [json.dumps(value, allow_nan=False) for value in values]
+    return ("".join(f"{line}\n" for line in lines) if len(lines) > 1 else "".join(lines)).encode()
+
+
 def find_message(response: Any, secrets: Secrets | None = None) -> str:
     """Return the error message in a service's JSON, on one line, or an empty string if there is none.
 
@@ -239,7 +278,9 @@ def find_message(response: Any, secrets: Secrets | None = None) -> str:
     'no such model'
     """
     while isinstance(response, dict):
-        response = next((response[name] for name in ("error", "message", "detail") if response.get(name)), None)
+        response = next(
+            (response[name] for name in ("error", "message", "detail", "reason") if response.get(name)), None
+        )
     return _on_one_line(response, secrets) if isinstance(response, str) else ""
 
 

@@ -40,7 +40,7 @@ _SECRET_VARIABLE = re.compile(
     r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PASSPHRASE|PAT)(_|$)|(TOKEN|SECRET|PASSWORD)$"
 )
 _PARAMETER = re.compile(r"(?<=[?&])([\w.%~-]+)=([^&\s\"'<>#]+)")
-_PRIVATE = ("url", "headers", "key_variable")
+_PRIVATE = ("url", "headers", "key_variable", "url_variable", "variables")
 """Settings of a service whose value may hold a secret, if somebody wrote it in the wrong place."""
 
 
@@ -302,6 +302,28 @@ def hide_settings(settings: Any) -> Any:
     {'api_key': '***', 'max_tokens': 100, 'store': 'redis://localhost/1'}
     """
     return _hide_settings(settings, secret=False)
+
+
+def _is_secret_option(name: str) -> bool:
+    variable = name.lstrip("-").upper().replace("-", "_")
+    return _is_secret_parameter(name) or _SECRET_VARIABLE.search(variable) is not None
+
+
+def hide_options(arguments: Iterable[str]) -> list[str]:
+    """Return the arguments of a program without the values of options and variables such as ``--api-key``.
+
+    >>> hide_options(["env", "DB_PASSWORD=s3cret", "server", "--index", "docs", "--api-key", "s3cret"])
+    ['env', 'DB_PASSWORD=***', 'server', '--index', 'docs', '--api-key', '***']
+    """
+    shown: list[str] = []
+    follows = False
+    for argument in arguments:
+        name, equals, _ = argument.partition("=")
+        is_option = argument.startswith("-")
+        is_secret = (is_option or bool(equals)) and _is_secret_option(name)
+        shown.append(f"{name}={MARK}" if is_secret and equals else MARK if follows and not is_option else argument)
+        follows = is_secret and not equals
+    return shown
 
 
 def _hide_settings(value: Any, *, secret: bool) -> Any:

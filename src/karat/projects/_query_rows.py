@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import compress
 
+import numpy as np
 from msgspec import UNSET
 
-from karat.core import GoldenSet, Hit, Trace
+from karat.core import GoldenSet, Hit, Scores, Trace
 from karat.evaluation import Evaluation
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
 
@@ -23,12 +25,15 @@ def query_rows(
     """
     first = {trace.query: trace for trace in reversed(candidate.traces) if not trace.paraphrase and not trace.repeat}
     queries, rows = set(candidate.queries if only is None else only).intersection(candidate.queries), []
-    now = {name: candidate.values(name, queries) for name in candidate.scores.measures}
-    then = {name: before.values(name, queries) for name in before.scores.measures} if before else {}
+    now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
     for query in golden.queries:
         if query.id in queries:
-            trace, of_query = first.get(query.id), _grade_documents(golden, query.id)
-            ranking = before.lists.get(query.id, ()) if before else ()
+            trace, grades = first.get(query.id), _grade_documents(golden, query.id)
+            hits = trace.hits if trace else ()
+            found = [hit.document for hit in hits]
+            listed = before.lists.get(query.id, ()) if before else ()
+            ranks = rank_documents(found)
+            places = ranks if found == list(listed) else rank_documents(listed)  # most lists stay as they were
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -36,19 +41,30 @@ def query_rows(
                     category=query.category or UNSET,
                     type=query.type or UNSET,
                     intent=query.intent or UNSET,
-                    scores={name: column[query.id] for name, column in now.items() if query.id in column},
-                    baseline={name: column[query.id] for name, column in then.items() if query.id in column},
+                    scores=now.get(query.id, {}),
+                    baseline=then.get(query.id, {}),
                     error=candidate.failures.get(query.id, ""),
                     unfound=query.id in candidate.unfound,
                     unanswerable=not query.answerable or UNSET,
                     false_answer=query.id in candidate.false_answers or UNSET,
                     ms=None if trace is None else trace.timings.get("total"),
-                    hits=_hits(trace, of_query, ranking),
-                    left=_left(golden, trace, of_query, ranking),
-                    expected=_expected(golden, trace, of_query),
+                    hits=_hits(hits, grades, places),
+                    left=() if places is ranks else _left(golden, listed, ranks, grades),
+                    expected=_expected(golden, ranks, grades),
                 )
             )
     return tuple(rows)
+
+
+def _score_queries(scores: Scores, queries: Set[str]) -> dict[str, dict[str, float]]:
+    """Return the values of each query by measure, without the missing ones."""
+    names, has_value = scores.measures, scores.codes == 0
+    rows = zip(scores.queries, scores.values.tolist(), strict=True)
+    table = {query: dict(zip(names, values, strict=True)) for query, values in rows if query in queries}
+    for row in np.flatnonzero(~has_value.all(axis=1)).tolist():
+        if (query := scores.queries[row]) in table:
+            table[query] = dict(compress(table[query].items(), has_value[row].tolist()))
+    return table
 
 
 def _grade_documents(golden: GoldenSet, query: str) -> dict[str, int]:
@@ -66,33 +82,32 @@ def rank_documents(documents: Iterable[str]) -> dict[str, int]:
     return dict(zip(reversed(names), range(len(names), 0, -1), strict=True))  # a dict keeps the last rank of a key
 
 
-def _hits(trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]) -> tuple[HitRow, ...]:
-    places = rank_documents(before)
+def _hits(hits: Iterable[Hit], grades: Mapping[str, int], places: Mapping[str, int]) -> tuple[HitRow, ...]:
+    """Return the hits; ``places`` has the ranks of documents in the baseline."""
     return tuple(
         [
             HitRow(
                 rank=rank,
                 id=hit.id,
                 document=hit.document,
-                score=round(hit.score, 6),
+                score=score if (score := hit.score) == (short := round(score, 6)) else short,  # which shares the number
                 grade=grades.get(hit.document),
                 was=places.get(hit.document),
                 channels={name: place.rank for name, place in hit.channels.items()} if hit.channels else _NONE,
             )
-            for rank, hit in enumerate(trace.hits if trace else (), 1)
+            for rank, hit in enumerate(hits, 1)
         ]
     )
 
 
 def _left(
-    golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int], before: Sequence[str]
+    golden: GoldenSet, before: Sequence[str], ranks: Mapping[str, int], grades: Mapping[str, int]
 ) -> tuple[LeftRow, ...]:
     """Return the documents that were among the first of the baseline and are no longer found."""
-    retrieved = {hit.document for hit in trace.hits} if trace else set()
     return tuple(
         LeftRow(document=id_, title=_title(golden, id_), was=rank, grade=grades.get(id_))
         for rank, id_ in enumerate(before, 1)
-        if id_ not in retrieved
+        if id_ not in ranks
     )
 
 
@@ -127,12 +142,12 @@ def _snippet(golden: GoldenSet, hit: Hit, texts: dict[str, bytes]) -> str:
     return " ".join(text[: 2 * _SNIPPET].split())[:_SNIPPET]
 
 
-def _expected(golden: GoldenSet, trace: Trace | None, grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
+def _expected(golden: GoldenSet, ranks: Mapping[str, int], grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
     """Return the relevant documents, the best first, with the rank at which each was found."""
-    ranks = rank_documents([hit.document for hit in trace.hits]) if trace else {}
-    relevant = sorted(
-        (id_ for id_, grade in grades.items() if grade >= golden.relevant), key=lambda id_: (-grades[id_], id_)
-    )
+    relevant = sorted([(-grade, id_) for id_, grade in grades.items() if grade >= golden.relevant])
     return tuple(
-        ExpectedRow(document=id_, title=_title(golden, id_), grade=grades[id_], rank=ranks.get(id_)) for id_ in relevant
+        [
+            ExpectedRow(document=id_, title=_title(golden, id_), grade=-negative, rank=ranks.get(id_))
+            for negative, id_ in relevant
+        ]
     )

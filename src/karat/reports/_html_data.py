@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain, islice
 
 from msgspec import UNSET
 
@@ -11,7 +12,6 @@ from karat.schema import (
     CheckRow,
     DecisionDocument,
     ExpectedRow,
-    HitRow,
     LeftRow,
     MeasureRow,
     Passage,
@@ -21,7 +21,10 @@ from karat.schema import (
     to_plain,
 )
 
+_RANKED = 5_000  # queries with their rankings, which take most of a page; the others have texts and scores
 _HITS = 20  # of a query; an expected document carries its rank, however deep it was found
+_FIRST = 500  # failures, as far as anybody reads on in their list
+_LINKED = 20  # queries of an advice
 _SNIPPETS = 1_000_000  # bytes for all of them: a report of 300 queries stays below 2 MB
 _LONGEST, _SHORTEST, _STEP = 300, 80, 20  # characters of a snippet
 
@@ -29,17 +32,21 @@ _LONGEST, _SHORTEST, _STEP = 300, 80, 20  # characters of a snippet
 def payload(document: DecisionDocument) -> dict[str, object]:
     """Return the document as the page reads it: with lists where the document has mappings by a name that others chose.
 
-    In a list ``__proto__`` is a name like any other; as the key of a JavaScript object it is not.
+    In a list ``__proto__`` is a name like any other; as the key of a JavaScript object it is not. Of more than 5,000
+    queries only those that people look at first have their rankings.
     """
-    queries, passages, latency = document.queries, document.passages, document.latency
+    latency, ranked = document.latency, _choose_ranked(document)
+    queries = [query for query in document.queries if query.id in ranked]
+    passages = _passages(document, queries)
     names = [measure.name for measure in document.measures]
-    documents = _titles(document)
-    channels = sorted({name for hit in _shown_hits(document) for name in hit.channels})
+    documents = _titles(queries, document.passages)
+    channels = sorted({name for query in queries for hit in query.hits[:_HITS] for name in hit.channels})
     places = {id_: place for place, id_ in enumerate(documents)}
     numbers = {id_: number for number, id_ in enumerate(passages)}
-    index = {query.id: place for place, query in enumerate(queries)}
+    index = {query.id: place for place, query in enumerate(document.queries)}
     reasons = {failure.query: failure.reasons for failure in document.failures}
-    missed = {check.query for check in document.checks if check.query and check.outcome == "fail"}
+    grave = _find_grave(document)
+    rounded = _Rounded()
     return {
         "baseline": document.baseline is not None,
         "measures": [_measure(measure, document) for measure in document.measures],
@@ -57,11 +64,47 @@ def payload(document: DecisionDocument) -> dict[str, object]:
         "documents": list(documents.items()),
         "passages": list(zip(passages, _shorten(passages.values()), strict=True)),
         "queries": [
-            _query(query, names, channels, places, numbers)
-            | {"failure": reasons.get(query.id, ()), "grave": bool(query.error) or query.id in missed}
-            for query in queries
+            _query(query, names, channels, places, numbers, rounded)
+            | {"failure": reasons.get(query.id, ()), "grave": query.id in grave}
+            if query.id in ranked
+            else _brief(query, names, reasons.get(query.id, ()), query.id in grave, rounded)
+            for query in document.queries
         ],
+        **(_describe_rest(document, len(ranked)) if len(queries) < len(document.queries) else {}),
     }
+
+
+def _choose_ranked(document: DecisionDocument) -> Set[str]:
+    """Return the queries whose rankings the page has: all, or of very many those that people look at first.
+
+    They are those that the page links to, the first failures, and the greatest losses and gains.
+    """
+    ids = dict.fromkeys(query.id for query in document.queries)
+    if len(ids) <= _RANKED:
+        return ids.keys()
+    movers, failures = document.movers, [failure.query for failure in document.failures]
+    order = chain(
+        (check.query for check in document.checks if check.query and check.outcome != "pass"),
+        chain.from_iterable(advice.queries[:_LINKED] for advice in document.recommendations),
+        _find_grave(document),
+        failures[:_FIRST],
+        (mover.query for pair in zip(movers, reversed(movers), strict=True) for mover in pair),
+        failures,
+        ids,
+    )
+    return set(islice(dict.fromkeys(id_ for id_ in order if id_ in ids), _RANKED))
+
+
+def _find_grave(document: DecisionDocument) -> dict[str, None]:
+    """Return the queries that got an error or missed what they must reach, in the order of the document."""
+    missed = {check.query for check in document.checks if check.query and check.outcome == "fail"}
+    return dict.fromkeys(query.id for query in document.queries if query.error or query.id in missed)
+
+
+def _describe_rest(document: DecisionDocument, ranked: int) -> dict[str, object]:
+    """Return what the page says of queries without rankings, and the least grade that counts as relevant."""
+    grades = {row.grade for query in document.queries for row in query.expected}
+    return {"ranked": ranked, "run": document.run.file or "RUN", "relevant": min(grades, default=None)}
 
 
 def _measure(measure: MeasureRow, document: DecisionDocument) -> dict[str, object]:
@@ -140,16 +183,24 @@ def _segment(segment: SegmentRow, names: Sequence[str]) -> dict[str, object]:
     }
 
 
+class _Rounded(dict[float | None, float | None]):
+    """Rounded scores: most queries share theirs with others."""
+
+    def __missing__(self, value: float | None) -> float | None:
+        rounded = self[value] = _round(value)
+        return rounded
+
+
 def _query(
     query: QueryRow, names: Sequence[str], channels: Sequence[str],
-    places: Mapping[str, int], numbers: Mapping[str, int],
+    places: Mapping[str, int], numbers: Mapping[str, int], rounded: _Rounded,
 ) -> dict[str, object]:  # fmt: skip
     return {
         "id": query.id,
         "text": query.text,
         "tags": list(query.fields.items()),
-        "scores": [_round(query.scores.get(name)) for name in names],
-        "baseline": [_round(query.baseline.get(name)) for name in names],
+        "scores": [rounded[query.scores.get(name)] for name in names],
+        "baseline": [rounded[query.baseline.get(name)] for name in names],
         "error": query.error,
         "ms": _round(query.ms),
         "found": len(query.hits),
@@ -166,17 +217,36 @@ def _query(
     }
 
 
-def _shown_hits(document: DecisionDocument) -> Iterator[HitRow]:
-    return (hit for query in document.queries for hit in query.hits[:_HITS])
+def _brief(
+    query: QueryRow, names: Sequence[str], failure: Sequence[str], grave: bool, rounded: _Rounded
+) -> list[object]:
+    """Return a query without its rankings, as a list: there are very many."""
+    return [
+        query.id,
+        _cut(query.text, _LONGEST),
+        list(query.fields.items()),
+        [rounded[query.scores.get(name)] for name in names],
+        [rounded[query.baseline.get(name)] for name in names],
+        _round(query.ms),
+        *((failure, query.error, grave) if failure or grave else ()),
+    ]
 
 
-def _titles(document: DecisionDocument) -> dict[str, str]:
+def _passages(document: DecisionDocument, queries: Iterable[QueryRow]) -> Mapping[str, Passage]:
+    """Return the passages that rankings show, in the order of the document."""
+    if len(document.queries) <= _RANKED:
+        return document.passages
+    shown = {hit.id for query in queries for hit in query.hits[:_HITS]}
+    return {id_: passage for id_, passage in document.passages.items() if id_ in shown}
+
+
+def _titles(queries: Iterable[QueryRow], passages: Mapping[str, Passage]) -> dict[str, str]:
     """Return the title of every document that a query found, expected or lost, by its id."""
     titles: dict[str, str] = {}
-    for query in document.queries:
+    for query in queries:
         for hit in query.hits[:_HITS]:
             if hit.document not in titles:
-                passage = document.passages.get(hit.id)
+                passage = passages.get(hit.id)
                 titles[hit.document] = passage.title if passage else ""
         rows: tuple[ExpectedRow | LeftRow, ...] = (*query.expected, *query.left)
         for row in rows:

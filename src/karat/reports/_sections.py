@@ -32,6 +32,11 @@ from karat.reports._words import (
 from karat.schema import DecisionDocument, MeasureComparison, MeasureRow, QueryRow, SegmentRow
 
 _ICONS = {"PASS": "✅", "DEGRADED": "⚠️", "FAIL": "❌", "INCONCLUSIVE": "⚠️", "ERROR": "❌", "UNCHECKED": "⬜"}
+_MARKUP = re.compile(r"([\\`*_\[\]|~#$])")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)|@(?=[\w-]+\.\w)|\\#(?=\d)|\b[Gg][Hh]-(?=\d)|:(?=[\w+-]+:)")
+_ADDRESS = re.compile(r"(?i)\b(https?|ftp)://|\bwww\.")
+_SPECIAL = re.compile(r"[&<>\\`*_\[\]|~#$@:.-]")
+"""A character without which none of these finds anything: a text without them is as it should be."""
 _SHOWN = 10
 _MOST = 100  # rows of a table
 _LEAST_MS = 1  # a percentage of less would be one of rounding errors
@@ -52,12 +57,15 @@ def markdown(value: object, width: int | None = None) -> str:
     >>> markdown("a|b <script> *c*")
     'a\\|b &lt;script&gt; \\*c\\*'
     """
-    text = clean(value, width).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    text = re.sub(r"([\\`*_\[\]|~#$])", r"\\\1", text)
+    text = clean(value, width)
+    if not _SPECIAL.search(text):
+        return text
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = _MARKUP.sub(r"\\\1", text)
     # GitHub notifies people who are mentioned, and turns addresses, numbers and names between colons into links and
     # pictures; a space without width prevents it.
-    text = re.sub(r"(?<!\w)@(?=\w)|@(?=[\w-]+\.\w)|\\#(?=\d)|\b[Gg][Hh]-(?=\d)|:(?=[\w+-]+:)", r"\g<0>&#8203;", text)
-    return re.sub(r"(?i)\b(https?|ftp)://|\bwww\.", lambda match: match[0][:-1] + "&#8203;" + match[0][-1], text)
+    text = _MENTION.sub(r"\g<0>&#8203;", text)
+    return _ADDRESS.sub(lambda match: match[0][:-1] + "&#8203;" + match[0][-1], text)
 
 
 def name_golden(document: DecisionDocument) -> str:

@@ -34,8 +34,9 @@ def clean(value: object, width: int | None = None) -> str:
     >>> clean("a long sentence", 9)
     'a long...'
     """
-    line = " ".join(str(value).split())
-    safe = "".join("\ufffd" if unicodedata.category(c) in _UNSAFE or c in _DIRECTION else c for c in line)
+    line = safe = " ".join(str(value).split())
+    if not line.isprintable():  # which is quick, and true of nearly every text
+        safe = "".join("\ufffd" if unicodedata.category(c) in _UNSAFE or c in _DIRECTION else c for c in line)
     return safe if width is None or len(safe) <= width else f"{safe[: width - 3].rstrip()}..."
 
 

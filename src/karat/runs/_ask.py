@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from karat.core import Hit, Stage, SystemFailed, UsageError, shorten
+from karat.core import Context, Document, Hit, Stage, SystemFailed, UsageError, shorten
 from karat.net import describe_error, hide_secrets, resolve
 from karat.runs._hit_rows import LONGEST
 from karat.systems import Retrieved, System, read_hits, read_stages, read_telemetry
@@ -38,13 +38,16 @@ class Response:
     """The exception behind the error."""
 
 
-Texts = tuple[str, ...]
-"""The questions of one call: a single question, or a batch."""
+Asked = tuple[str, Context]
+"""The text of a question, and its context."""
+Preparation = tuple[Context, Sequence[Document], bool]
+"""A turn of a session, the memories that are stored before it, and whether the session starts with it."""
 
 
 @dataclass(slots=True)
 class _Job:
-    texts: Texts
+    items: Sequence[Any]
+    """What is asked or stored in one call: a single question, or a batch."""
     responses: Sequence[Response] = ()
     done: threading.Event = field(default_factory=threading.Event)
     started: float = 0.0
@@ -52,65 +55,114 @@ class _Job:
 
 def ask_all(
     system: System,
-    texts: Iterable[str],
+    questions: Iterable[Asked],
     k: int,
     *,
     concurrency: int = 1,
     timeout: float | None = None,
     batch: int = 1,
 ) -> Iterator[Response]:
-    """Ask a system every text, at most ``concurrency`` at a time, and yield the responses in the order of the texts.
+    """Ask a system every question, at most ``concurrency`` at a time, and yield the responses in the same order.
 
     A question that fails has a response with an error, and so has one that takes longer than ``timeout`` seconds: its
     coroutine is cancelled; its thread is abandoned and replaced. With ``batch`` the system gets that many questions in
     one call of ``retrieve_many``; they share its time, and its error if it fails.
     """
-    if batch > 1 and system.retrieve_many is None:
-        raise UsageError(f"batch={batch}, but {system.name} has no retrieve_many(queries, k)")
-    many: Any = system.retrieve_many
+    call = _call_many(system, k, batch, timeout) if batch > 1 else _call_one(system, k, timeout)
 
-    def call(texts: Texts) -> Any:
-        return resolve(many(list(texts), k) if batch > 1 else system.retrieve(texts[0], k), timeout)
+    def ask(asked: Sequence[Asked]) -> Sequence[Response]:
+        return _ask_batch(call, asked, k, system.tenant) if batch > 1 else (_ask(call, asked, k, system.tenant),)
 
-    def ask(texts: Texts) -> Sequence[Response]:
-        return _ask_batch(call, texts, k, system.tenant) if batch > 1 else (_ask(call, texts, k, system.tenant),)
+    yield from _work_off(ask, _split(questions, batch), concurrency, timeout)
 
-    calls = _split(texts, batch)
+
+def prepare_all(
+    system: System, turns: Iterable[Preparation], *, concurrency: int = 1, timeout: float | None = None
+) -> Iterator[Response]:
+    """Start sessions and store memories, as many at a time and as long as questions are asked.
+
+    The responses are in the order of the turns, and have nothing but an error where that failed.
+    """
+
+    def prepare(items: Sequence[Preparation]) -> Sequence[Response]:
+        context, memories, starts = items[0]
+        response = Response()
+        with _recording_failure([response]), _timing([response]):
+            if starts and system.start_session is not None:
+                system.start_session(context)
+            if memories and system.remember is not None:
+                system.remember(memories, context)
+        return (response,)
+
+    yield from _work_off(prepare, ((turn,) for turn in turns), concurrency, timeout)
+
+
+def _work_off(
+    ask: Callable[[Sequence[Any]], Sequence[Response]],
+    calls: Iterable[Sequence[Any]],
+    concurrency: int,
+    timeout: float | None,
+) -> Iterator[Response]:
     if concurrency <= 1 and timeout is None:
-        for batch_texts in calls:
-            yield from ask(batch_texts)
+        for items in calls:
+            yield from ask(items)
         return
     yield from _Workers(ask, max(1, concurrency), timeout).run(calls)
 
 
-def _split(texts: Iterable[str], size: int) -> Iterator[Texts]:
-    remaining = iter(texts)
+def _call_one(system: System, k: int, timeout: float | None) -> Callable[[Sequence[Asked]], Any]:
+    def call(asked: Sequence[Asked]) -> Any:
+        text, context = asked[0]
+        return resolve(system.retrieve(text, k, **({"context": context} if system.takes_context else {})), timeout)
+
+    return call
+
+
+def _call_many(system: System, k: int, batch: int, timeout: float | None) -> Callable[[Sequence[Asked]], Any]:
+    many = system.retrieve_many
+    if many is None:
+        raise UsageError(f"batch={batch}, but {system.name} has no retrieve_many(queries, k)")
+    if system.takes_context and not system.takes_contexts:
+        raise UsageError(
+            f"batch={batch}, but retrieve_many of {system.name} has no parameter contexts, while its retrieve takes a "
+            "context; add it, or ask without --batch"
+        )
+
+    def call(asked: Sequence[Asked]) -> Any:
+        contexts = {"contexts": [context for _, context in asked]} if system.takes_contexts else {}
+        return resolve(many([text for text, _ in asked], k, **contexts), timeout)
+
+    return call
+
+
+def _split(questions: Iterable[Asked], size: int) -> Iterator[Sequence[Asked]]:
+    remaining = iter(questions)
     while batch := tuple(islice(remaining, size)):
         yield batch
 
 
-def _ask(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> Response:
+def _ask(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int, tenant: str) -> Response:
     """Ask one question."""
     response = Response()
     with _recording_failure([response]):
         with _timing([response]):
-            result = call(texts)
+            result = call(asked)
             _read(result, response, k, tenant)
         if isinstance(result, Retrieved) and result.milliseconds is not None:
             response.milliseconds = round(max(result.milliseconds, response.milliseconds), _DIGITS)
     return response
 
 
-def _ask_batch(call: Callable[[Texts], Any], texts: Texts, k: int, tenant: str) -> list[Response]:
+def _ask_batch(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int, tenant: str) -> list[Response]:
     """Ask several questions in one call; each response has an equal share of the time."""
-    responses = [Response() for _ in texts]
+    responses = [Response() for _ in asked]
     with _recording_failure(responses), _timing(responses):
-        result = call(texts)
+        result = call(asked)
         is_list = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping)
-        lists = list(islice(result, len(texts) + 1)) if is_list else None
-        if lists is None or len(lists) != len(texts):
+        lists = list(islice(result, len(asked) + 1)) if is_list else None
+        if lists is None or len(lists) != len(asked):
             answer = shorten(result if lists is None else lists)
-            raise SystemFailed(f"retrieve_many returned {answer} for {len(texts)} questions, not a list for each")
+            raise SystemFailed(f"retrieve_many returned {answer} for {len(asked)} questions, not a list for each")
         for response, hits in zip(responses, lists, strict=True):
             with _recording_failure([response]):
                 _read(hits, response, k, tenant)
@@ -177,13 +229,15 @@ def _read_timings(result: object) -> dict[str, float]:
 class _Workers:
     """Threads that work on jobs. A thread that exceeds the timeout is abandoned and replaced."""
 
-    def __init__(self, ask: Callable[[Texts], Sequence[Response]], concurrency: int, timeout: float | None) -> None:
+    def __init__(
+        self, ask: Callable[[Sequence[Any]], Sequence[Response]], concurrency: int, timeout: float | None
+    ) -> None:
         self._ask, self._concurrency, self._timeout = ask, concurrency, timeout
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._settling = threading.Lock()
         self._stopped = False
 
-    def run(self, calls: Iterable[Texts]) -> Iterator[Response]:
+    def run(self, calls: Iterable[Sequence[Any]]) -> Iterator[Response]:
         remaining = iter(calls)
         for _ in range(self._concurrency):
             self._start()
@@ -200,9 +254,9 @@ class _Workers:
             for _ in range(self._concurrency):
                 self._jobs.put(None)
 
-    def _fill(self, window: deque[_Job], remaining: Iterator[Texts], count: int) -> None:
-        for texts in islice(remaining, count):
-            job = _Job(texts)
+    def _fill(self, window: deque[_Job], remaining: Iterator[Sequence[Any]], count: int) -> None:
+        for items in islice(remaining, count):
+            job = _Job(items)
             window.append(job)
             self._jobs.put(job)
 
@@ -213,7 +267,7 @@ class _Workers:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None and not self._stopped:
             job.started = time.perf_counter()
-            responses = self._ask(job.texts)
+            responses = self._ask(job.items)
             total = sum(response.milliseconds for response in responses)
             late = self._timeout is not None and total > self._timeout * 1000
             if not self._settle(job, self._make_timeouts(job) if late else responses):
@@ -242,5 +296,5 @@ class _Workers:
 
     def _make_timeouts(self, job: _Job) -> list[Response]:
         assert self._timeout is not None
-        share = self._timeout * 1000 / len(job.texts)
-        return [Response(milliseconds=share, error=f"no answer within {self._timeout:g} s") for _ in job.texts]
+        share = self._timeout * 1000 / len(job.items)
+        return [Response(milliseconds=share, error=f"no answer within {self._timeout:g} s") for _ in job.items]

@@ -6,15 +6,16 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
 
 from karat.config import Settings
 from karat.core import (
+    Context,
     GoldenSet,
     InputError,
     Origin,
@@ -26,9 +27,10 @@ from karat.core import (
     __version__,
     shorten,
 )
-from karat.golden import describe_questions, identify, sample
+from karat.golden import identify, sample
 from karat.net import NotAService, Unreachable, hide_settings
-from karat.runs._ask import Response, ask_all
+from karat.runs._ask import Response, ask_all, prepare_all
+from karat.runs._plan import Question, plan_questions, resume_plan, split_rounds
 from karat.runs._runfile import RunWriter, timestamp
 from karat.systems import System, TenantMixed, adapt
 
@@ -38,16 +40,6 @@ _FATAL = TenantMixed | UsageError
 """Errors that end the run: a hit of another tenant voids it, and a configuration mistake fails every question."""
 _HOPELESS = NotAService | Unreachable
 """Errors that end the run if the first question gets one, because every other question would get it too."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    query: str
-    text: str
-    paraphrase: int
-    repeat: int
-    judged: str = ""
-    """A digest of the judged documents, so that a later change of them is noticed; only for the first asking."""
 
 
 def make_run(
@@ -79,25 +71,28 @@ def make_run(
     sampled = golden if settings.sample is None else sample(golden, settings.sample, seed=settings.seed)
     origin = replace(origin, begun=origin.begun or timestamp())
     provenance = replace(describe_run(golden, subject, settings), origin=origin)
-    questions = list(_list_questions(sampled, settings))
+    asked = {query.id for query in sampled.queries}
+    questions = plan_questions(golden, asked, settings, tenant=subject.tenant, sessions=subject.has_sessions)
     if not questions:
         raise InputError(f"golden set {shorten(golden.name)} has no queries")
+    total = sum(question.counted for question in questions)
     # The file is opened first, so that an unwritable one is reported before the documents are ingested.
     with _closing(subject), nullcontext() if output is None else RunWriter(output, provenance, resume=resume) as writer:
-        traces = _match(writer.done, questions) if writer else []
+        traces = list(writer.done[:total]) if writer else []
+        remaining = resume_plan(questions, traces)
         if writer:
             provenance = replace(provenance, origin=writer.origin)
             if traces and say:
-                say(_describe_resumption(len(traces), len(questions), writer.origin, origin))
-        if len(traces) < len(questions):
-            _prepare(subject, golden, settings)
+                say(_describe_resumption(len(traces), total, writer.origin, origin))
+        if remaining:
+            _prepare(subject, golden, settings, say)
             _warm_up(subject, questions, settings)
-        for trace in _ask(subject, questions[len(traces) :], settings):
+        for trace in _ask(subject, remaining, settings):
             traces.append(trace)
             if writer:
                 writer.write(trace)
             if progress:
-                progress(len(traces), len(questions))
+                progress(len(traces), total)
         if all(trace.error for trace in traces):
             if writer:
                 writer.forget()
@@ -123,17 +118,26 @@ def _closing(system: System) -> Iterator[None]:
             system.close()
 
 
-def _prepare(system: System, golden: GoldenSet, settings: Settings) -> None:
-    """Let the system ingest the documents, and wait until it is ready."""
+def _prepare(system: System, golden: GoldenSet, settings: Settings, say: Callable[[str], None] | None) -> None:
+    """Let the system ingest the documents, except those that sessions store later, and wait until it is ready."""
+    memories = golden.memories
+    if memories and system.remember is None:
+        if say:
+            known = "it gets them with the others, before the first question" if system.ingest else "it may lack them"
+            say(
+                f"sessions store {len(memories):,} of the documents between their turns, but {system.name} has no "
+                f"remember(documents, context): {known}"
+            )
+        memories = frozenset()
     if system.ingest is not None:
-        system.ingest(golden.documents)
+        system.ingest(tuple(document for document in golden.documents if document.id not in memories))
     deadline = time.monotonic() + settings.ready_timeout
     while system.ready is not None and not system.ready():
         if time.monotonic() > deadline:
             raise SystemFailed(f"{system.name} is not ready after {settings.ready_timeout:g} s")
         time.sleep(_READY_POLL)
     if system.document_ids is not None:
-        _check_ids(golden, set(system.document_ids()))
+        _check_ids(golden, set(system.document_ids()) | memories)
 
 
 def _check_ids(golden: GoldenSet, indexed: set[str]) -> None:
@@ -173,33 +177,13 @@ def _list_versions() -> dict[str, str]:
     return versions
 
 
-def _list_questions(golden: GoldenSet, settings: Settings) -> Iterator[_Question]:
-    """Yield the questions in the order of the set, each query before its paraphrases, once for each repeat."""
-    digests = describe_questions(golden)
-    for repeat in range(settings.repeat):
-        for query in golden.queries:
-            texts = (query.text, *query.paraphrases) if settings.paraphrases else (query.text,)
-            for i, text in enumerate(texts):
-                judged = "" if i or repeat else digests[query.id].documents
-                yield _Question(query.id, text, i, repeat, judged)
+def _warm_up(system: System, questions: Sequence[Question], settings: Settings) -> None:
+    """Ask the first questions without counting them, and stop if no later question can be answered either.
 
-
-def _match(done: Sequence[Trace], questions: Sequence[_Question]) -> list[Trace]:
-    """Return the traces of an unfinished run; refuse a run whose questions are not the first of these."""
-    traces = []
-    for trace, question in zip(done, questions, strict=False):
-        if (trace.query, trace.text, trace.paraphrase, trace.repeat) != (
-            question.query, question.text, question.paraphrase, question.repeat,
-        ):  # fmt: skip
-            raise InputError("the unfinished run asked other questions", hint="remove its .part file to start again")
-        traces.append(trace)
-    return traces
-
-
-def _warm_up(system: System, questions: Sequence[_Question], settings: Settings) -> None:
-    """Ask the first questions without counting them, and stop if no later question can be answered either."""
-    texts = [question.text for question in questions[: settings.warm_up]]
-    for number, response in enumerate(ask_all(system, texts, settings.k, timeout=settings.timeout)):
+    They are asked outside their session, which would otherwise remember them.
+    """
+    first = [(question.text, _leave_session(question.context)) for question in questions[: settings.warm_up]]
+    for number, response in enumerate(ask_all(system, first, settings.k, timeout=settings.timeout)):
         _raise_if_fatal(response, _HOPELESS if number == 0 else Unreachable)
 
 
@@ -213,20 +197,78 @@ def _raise_if_fatal(response: Response, hopeless: type | UnionType | tuple[()]) 
         raise type(failure)(f"{failure}; {advice}") from None
 
 
-def _ask(system: System, questions: Sequence[_Question], settings: Settings) -> Iterator[Trace]:
-    texts = (question.text for question in questions)
-    responses = ask_all(
-        system, texts, settings.k, concurrency=settings.concurrency, timeout=settings.timeout, batch=settings.batch
-    )
+def _ask(system: System, questions: Sequence[Question], settings: Settings) -> Iterator[Trace]:
+    if settings.without_sessions:
+        told = [replace(question, context=_leave_session(question.context)) for question in questions]
+    else:
+        told = list(questions)
     at_first = Unreachable if settings.warm_up else _HOPELESS  # the warm-up has shown that it is the service
-    for number, (question, response) in enumerate(zip(questions, responses, strict=True)):
-        _raise_if_fatal(response, () if number else at_first)
-        if response.error and settings.fail_fast:
-            raise SystemFailed(f"query {shorten(question.query)}: {response.error}") from response.failure
-        yield _make_trace(question, response, timed=system.timed)
+    failures: dict[str, str] = {}
+    number = 0
+    for group in split_rounds(questions):
+        failures |= _prepare_sessions(system, group, settings, failures)
+        asking = told[number : number + len(group)]
+        for question, response in _ask_group(system, group, asking, settings, failures):
+            _raise_if_fatal(response, () if number else at_first)
+            number += 1
+            if response.error and settings.fail_fast:
+                raise SystemFailed(f"query {shorten(question.query)}: {response.error}") from response.failure
+            if question.counted:
+                yield _make_trace(question, response, timed=system.timed, in_context=system.has_sessions)
 
 
-def _make_trace(question: _Question, response: Response, *, timed: bool) -> Trace:
+def _prepare_sessions(
+    system: System, group: Sequence[Question], settings: Settings, failures: Mapping[str, str]
+) -> dict[str, str]:
+    """Start the sessions of a group, store the memories before its questions, and return what failed, by session."""
+    if system.start_session is None:
+        return {}
+    turns = [
+        question
+        for question in group
+        if question.context.session
+        and question.context.session not in failures
+        and (question.memories or question.position == 0)
+    ]
+    failed = {}
+    preparations = ((turn.context, turn.memories, turn.position == 0) for turn in turns)
+    responses = prepare_all(system, preparations, concurrency=settings.concurrency, timeout=settings.timeout)
+    for question, response in zip(turns, responses, strict=True):
+        _raise_if_fatal(response, ())
+        if response.error:
+            before = f"before turn {question.context.turn} of session {shorten(question.context.session)}"
+            failed[question.context.session] = f"{before}: {response.error}"
+    return failed
+
+
+def _ask_group(
+    system: System,
+    group: Sequence[Question],
+    told: Sequence[Question],
+    settings: Settings,
+    failures: Mapping[str, str],
+) -> Iterator[tuple[Question, Response]]:
+    """Yield each question, as the system was told of it, with its response; one of a failed session is not asked."""
+    sound = [question.context.session not in failures for question in group]
+    responses = ask_all(
+        system,
+        ((question.text, question.context) for question, is_sound in zip(told, sound, strict=True) if is_sound),
+        settings.k,
+        concurrency=settings.concurrency,
+        timeout=settings.timeout,
+        batch=settings.batch,
+    )
+    for original, question, is_sound in zip(group, told, sound, strict=True):
+        yield question, next(responses) if is_sound else Response(error=failures[original.context.session])
+
+
+def _leave_session(context: Context) -> Context:
+    return replace(context, session="", turn=0, documents=())
+
+
+def _make_trace(question: Question, response: Response, *, timed: bool, in_context: bool) -> Trace:
+    # The golden set has the metadata and the working memory; every run would repeat them.
+    context = replace(question.context, documents=(), metadata={}) if in_context else Context()
     return Trace(
         query=question.query,
         text=question.text,
@@ -236,6 +278,7 @@ def _make_trace(question: _Question, response: Response, *, timed: bool) -> Trac
         paraphrase=question.paraphrase,
         repeat=question.repeat,
         judged=question.judged,
+        context=context,
         stages=response.stages,
         telemetry=response.telemetry,
     )

@@ -78,6 +78,7 @@ class PlainContext(Struct, forbid_unknown_fields=True, kw_only=True):
     turn: Natural | UnsetType = UNSET
     time: str | UnsetType = UNSET
     tenant: str | UnsetType = UNSET
+    documents: tuple[str, ...] | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
@@ -144,6 +145,7 @@ def _build_context(row: PlainContext) -> Context:
         turn=row.turn or 0,
         time=row.time or "",
         tenant=row.tenant or "",
+        documents=row.documents or (),
         metadata=row.metadata or {},
     )
 
@@ -184,10 +186,14 @@ def _read_natural(value: object) -> int:
 
 
 def _read_context(record: Mapping[str, Any]) -> Context:
+    texts = {name: require(str, record.get(name, "")) for name in _CONTEXT_TEXTS}
     return Context(
+        session=texts["session"],
         turn=_read_natural(record.get("turn", 0)),
+        time=texts["time"],
+        tenant=texts["tenant"],
+        documents=tuple(require(str, name) for name in require(list, record.get("documents", []))),
         metadata=require(dict, record.get("metadata", {})),
-        **{name: require(str, record.get(name, "")) for name in _CONTEXT_TEXTS},
     )
 
 

@@ -8,6 +8,11 @@ first question, ``ready()``, which is called until it returns true, ``describe()
 ``retrieve``, ``retrieve_many`` and ``ingest`` are called with ``company_id``. An ``ingest`` with a parameter
 ``timestamp`` gets the time, in ISO 8601 and UTC. A document has ``source_id`` and ``source_hash``. A system whose
 answers were recorded says ``timed = False``, and has no latency.
+
+A ``retrieve`` with a parameter ``context`` gets a :class:`karat.Context`, and a ``retrieve_many`` with ``contexts`` one
+for each question. The questions of a session are then asked in the order of their turns. An agent memory has
+``start_session(context)``, which forgets what an earlier run stored in the session, and
+``remember(documents, context)``, which stores memories before a turn.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from karat.core import Document, KaratError, SystemFailed, UsageError, check_id, shorten
+from karat.core import Context, Document, KaratError, SystemFailed, UsageError, check_id, shorten
 from karat.net import describe_error, hide_secrets, resolve
 from karat.systems._code import hash_code
 
@@ -43,7 +48,15 @@ _HOOKS = {
     "ready": "failed in ready()",
     "document_ids": "failed in document_ids()",
     "close": "failed to close",
+    "start_session": "failed to start the session",
+    "remember": "failed to store the memories",
 }
+_ARGUMENTS: Mapping[str, Mapping[str, object]] = {
+    "ingest": {"documents": ()},
+    "start_session": {"context": Context()},
+    "remember": {"documents": (), "context": Context()},
+}
+"""The arguments of the methods that get any, by which their signatures are checked."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -62,8 +75,21 @@ class System:
     document_ids: Callable[[], Iterable[str]] | None = None
     tenant: str = ""
     close: Callable[[], None] | None = None
+    start_session: Callable[[Context], Any] | None = None
+    """Forgets what is stored in a session."""
+    remember: Callable[[Sequence[Document], Context], Any] | None = None
+    """Stores memories in a session."""
+    takes_context: bool = False
+    """Whether ``retrieve`` has a parameter ``context``."""
+    takes_contexts: bool = False
+    """Whether ``retrieve_many`` has a parameter ``contexts``, with one for each question."""
     timed: bool = True
     """Whether its time is that of retrieval; recorded answers have no latency."""
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether the questions of a session have to be asked one after the other."""
+        return self.takes_context or self.takes_contexts or self.start_session is not None
 
 
 def adapt(
@@ -87,15 +113,19 @@ def adapt(
     if isinstance(thing, System):
         return thing
     many = getattr(thing, "retrieve_many", None)
-    retrieve = getattr(thing, "retrieve", None) or (thing if many is None else _retrieve_by(many))
+    wants_context = getattr(thing, "takes_context", True) is not False
+    many_contexts = many is not None and wants_context and _has_parameter(many, "contexts")
+    retrieve = getattr(thing, "retrieve", None) or (thing if many is None else _retrieve_by(many, many_contexts))
     if not callable(retrieve):
         raise UsageError(
             f"{shorten(thing)} is not a system; pass an object with retrieve(query, k), or such a function"
         )
-    passed = {**(parameters or {}), **({"company_id": tenant} if tenant else {})}
-    _check_signature(retrieve, {"query": "", "k": 10}, passed)
+    takes_context = wants_context and _has_parameter(retrieve, "context")
+    passed = {**(parameters or {}), **_name_tenant(retrieve, tenant, takes_context)}
+    _check_signature(partial(retrieve, context=None) if takes_context else retrieve, {"query": "", "k": 10}, passed)
     own = str(getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__)
     label = name or hide_secrets(own)
+    _require_session_start(thing, label)
     return System(
         name=label,
         retrieve=_pass(retrieve, passed),
@@ -103,6 +133,8 @@ def adapt(
         # The code of a callable object is in its class.
         or inspect.iscoroutinefunction(vars(type(retrieve)).get("__call__")),
         retrieve_many=None if many is None else _pass(many, passed),
+        takes_context=takes_context,
+        takes_contexts=many_contexts,
         description=_describe(thing, label, module) | ({"parameters": dict(parameters)} if parameters else {}),
         tenant=tenant,
         timed=getattr(thing, "timed", True) is not False,
@@ -110,14 +142,32 @@ def adapt(
     )
 
 
-def _retrieve_by(many: Callable[..., Any]) -> Retrieve:
+def _retrieve_by(many: Callable[..., Any], takes_contexts: bool) -> Retrieve:
     """Return a ``retrieve`` that calls ``retrieve_many`` with one question."""
 
     def retrieve(query: str, k: int, **passed: Any) -> Any:
         lists = list(resolve(many([query], k, **passed)))
         return lists[0] if lists else ()
 
-    return retrieve
+    def retrieve_in(query: str, k: int, context: Context, **passed: Any) -> Any:
+        return retrieve(query, k, contexts=[context], **passed)
+
+    return retrieve_in if takes_contexts else retrieve
+
+
+def _name_tenant(retrieve: Retrieve, tenant: str, takes_context: bool) -> dict[str, str]:
+    """Return the tenant as an argument, which a system may leave out that has it in the context."""
+    known = not takes_context or _has_parameter(retrieve, "company_id") or _has_keywords(retrieve)
+    return {"company_id": tenant} if tenant and known else {}
+
+
+def _require_session_start(thing: object, label: str) -> None:
+    """Refuse a memory that cannot forget: a second run would find what the first has stored."""
+    if getattr(thing, "remember", None) is not None and getattr(thing, "start_session", None) is None:
+        raise UsageError(
+            f"{label} has remember(documents, context), but no start_session(context) that forgets what an earlier run "
+            "has stored in the session; add it, so that no run finds the memories of another"
+        )
 
 
 def _describe(thing: object, label: str, module: str) -> dict[str, Any]:
@@ -147,10 +197,10 @@ def _hook(thing: object, hook: str, label: str, tenant: str) -> Callable[..., An
         return None
     if not callable(function):
         raise UsageError(f"{label}: {hook} is {shorten(function)}, not a method")
-    timed = hook == "ingest" and _has_parameter(function, "timestamp")
-    if hook == "ingest":
-        passed = {"company_id": tenant} if tenant else {}
-        _check_signature(partial(function, timestamp="") if timed else function, {"documents": ()}, passed)
+    timed = hook in ("ingest", "remember") and _has_parameter(function, "timestamp")
+    if hook in _ARGUMENTS:
+        passed = {"company_id": tenant} if tenant and hook == "ingest" else {}
+        _check_signature(partial(function, timestamp="") if timed else function, _ARGUMENTS[hook], passed)
         function = _pass(function, passed)
 
     def call(*arguments: Any) -> Any:
@@ -167,6 +217,11 @@ def _has_parameter(function: Callable[..., Any], name: str) -> bool:
         return name in inspect.signature(function).parameters
     except (TypeError, ValueError):  # written in C, without a signature
         return False
+
+
+def _has_keywords(function: Callable[..., Any]) -> bool:
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    return inspect.Parameter.VAR_KEYWORD in kinds
 
 
 @contextmanager

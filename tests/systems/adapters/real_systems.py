@@ -410,6 +410,52 @@ def mcp_shapes(folder: Path) -> dict[str, Any]:
     return results
 
 
+NOISE = """
+import json, os, sys
+key = os.environ["STORE_KEY"]
+print("::stop-commands::x", key, flush=True)
+print("::stop-commands::y", key, file=sys.stderr, flush=True)
+answers = {
+    "initialize": {
+        "protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}
+    },
+    "tools/list": {"tools": [{"name": "search", "inputSchema": {"type": "object"}}]},
+    "tools/call": {"content": [{"type": "text", "text": json.dumps([{"id": f"pool {key}"}])}]},
+}
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        result = answers.get(request["method"])
+        reply = {"result": result} if result else {"error": {"code": -32601, "message": "unknown"}}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
+"""
+
+
+@check
+def mcp_hostile(folder: Path) -> dict[str, Any]:
+    """Servers that print what is not of the protocol, never answer, or end at once; what is logged is printed, too."""
+    import contextlib
+    import io
+
+    from karat.systems.adapters import _mcp
+
+    os.environ["STORE_KEY"] = "sk-7Hq2mZ0xW9"
+    (folder / "noise.py").write_text(NOISE)
+    (folder / "noise").write_text(f"#!/bin/sh\nexec {sys.executable} noise.py\n")
+    (folder / "noise").chmod(0o755)
+    table = {"kind": "mcp", "tool": "search", "variables": ["STORE_KEY"]}
+    results: dict[str, Any] = {}
+    with contextlib.redirect_stderr(io.StringIO()) as logged:
+        run = make_run(SMALL, open_system({**table, "command": ["./noise"]}, around(folder)))
+        results["ids"] = sorted({hit.id for trace in run.traces for hit in trace.hits})
+        results["ended"] = mistake(lambda: make_run(SMALL, open_system({**table, "command": ["true"]}, around(folder))))
+        _mcp._LONGEST_START = 0.5
+        silent = {**table, "command": ["sleep", "600"]}
+        results["silent"] = mistake(lambda: make_run(SMALL, open_system(silent, around(folder))))
+        _mcp._LONGEST_START = 60.0
+    return {**results, "logged": logged.getvalue()}
+
+
 @check
 def own_ways(_: Path) -> dict[str, Any]:
     """A vector store of LangChain is asked for k, Haystack gets karat's vectors, and Chroma makes its own."""

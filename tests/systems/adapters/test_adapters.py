@@ -119,6 +119,7 @@ def test_a_missing_extra_is_exit_code_2_with_the_line_that_adds_it(
     adapter: Adapter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For the kind that karat.toml names, and in the list."""
+    monkeypatch.setenv("NOWHERE", "postgresql://")
     for package in ("qdrant_client", "chromadb", "lancedb", "pymilvus", "tantivy", "psycopg", "langchain_core",
                     "llama_index", "haystack", "mcp"):  # fmt: skip
         monkeypatch.setitem(sys.modules, package, None)

@@ -164,6 +164,15 @@ def test_the_answer_of_a_tool_may_have_several_shapes(printed: dict[str, Any]) -
     assert "the tool failed: 'Error executing tool broken: no such shard'" in shapes["broken"]
 
 
+def test_a_server_of_mcp_that_misbehaves_leaks_nothing_and_is_not_waited_for(printed: dict[str, Any]) -> None:
+    """Whatever else it prints is not shown, its key is hidden, and one that never answers is ended."""
+    hostile = printed["mcp_hostile"]
+    assert hostile["ids"] == ["pool ***"]
+    assert hostile["ended"][:2] == ["SystemFailed", 3]
+    assert hostile["silent"] == ["SystemFailed", 3, "the server has not answered after 0.5 s"]
+    assert hostile["logged"] == ""
+
+
 @pytest.mark.parametrize("kind", ["qdrant", "chroma", "lancedb", "pgvector"])
 def test_a_collection_that_is_not_there_is_a_mistake(printed: dict[str, Any], kind: str) -> None:
     """Exit code 2, with the collections that there are."""

@@ -246,7 +246,7 @@ FORMATS.add(
             {
                 *("set.queries", "set.judgments", "set.grades", "set.relevant"),
                 *("query.id", "query.text", "query.intent", "query.category", "query.session", "query.harvested"),
-                "query.answerable",
+                *("query.answerable", "session.id", "session.documents", "session.turn"),
                 *("judgment.query", "judgment.target", "judgment.grade", "judgment.source", "judgment.annotator"),
                 *("judgment.confidence", "judgment.channels", "target.document"),
             }

@@ -28,10 +28,10 @@ from typing import Any
 from karat.core import GRADES, Document, GoldenSet, Query, check_id, shorten
 from karat.files import Reading, Row
 from karat.golden._format import FORMATS, Format
+from karat.golden._questions import LISTED
 from karat.golden.formats._head import read_head
 from karat.golden.formats._json import Named, read_object, required_rows, write_object
 from karat.golden.formats._listing import (
-    LISTED,
     Draft,
     choose_list,
     contradicted_list,

@@ -190,7 +190,12 @@ def _read_query(row: Row) -> Query:
 
 
 def _read_session(row: Row) -> Session:
-    session = Session(id=row.id("id"), documents=row.ids("documents"), turn=row.integer("turn", default=1))
+    session = Session(
+        id=row.id("id"),
+        documents=row.ids("documents"),
+        turn=row.integer("turn", default=1),
+        remember=row.ids("remember"),
+    )
     row.close()
     return session
 
@@ -284,7 +289,12 @@ def _encode_query(query: Query) -> dict[str, Any]:
     record["anchors"] = [_encode_target(target) for target in query.anchors]
     record["answerable"] = None if query.answerable else False
     record["session"] = session and _without_empty(
-        {"id": session.id, "documents": list(session.documents), "turn": session.turn}
+        {
+            "id": session.id,
+            "documents": list(session.documents),
+            "turn": session.turn,
+            "remember": list(session.remember),
+        }
     )
     return {"id": query.id, "text": query.text, **_without_empty(record)}
 

@@ -13,12 +13,10 @@ from typing import Any, TypeVar
 
 from karat.core import GoldenSet, InputError, Judgment, Query, Target, check_id, shorten
 from karat.files import Reading, Row
+from karat.golden._questions import LISTED
 from karat.golden.formats._json import Named, Record
 from karat.golden.formats._karat import lowest_relevant
 from karat.golden.formats._scale import Scale
-
-LISTED = "relevant_entities"
-"""The key of a query's metadata that holds a list which the grades contradict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,7 @@ _PLACES = {
     "must-show": ("must-show document",),
     "chain": ("document of a chain", "documents of chains"),
     "session": ("document of a session", "documents of sessions"),
+    "memory": ("memory of a session", "memories of sessions"),
     "successor": ("successor of a document", "successors of documents"),
     "class": ("member of a class", "members of classes"),
 }
@@ -86,7 +87,9 @@ def _named(golden: GoldenSet) -> Iterator[tuple[str, str, str]]:
         yield from (("anchor", query.id, target.document) for target in query.anchors)
         yield from (("must-show", query.id, document) for document in query.must_show)
         yield from (("chain", query.id, document) for document in query.chain)
-        yield from (("session", query.id, document) for document in (query.session.documents if query.session else ()))
+        if query.session:
+            yield from (("session", query.id, document) for document in query.session.documents)
+            yield from (("memory", query.id, document) for document in query.session.remember)
     for old in golden.documents:
         if old.superseded_by:
             yield "successor", old.id, old.superseded_by

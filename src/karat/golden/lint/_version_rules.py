@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from karat.core import GoldenSet
 from karat.golden.lint._id_rules import counted
 from karat.golden.lint._rule import Finding, Subject, flag, rule
 
@@ -59,11 +60,17 @@ def superseded_judged_higher(subject: Subject) -> Iterator[Finding]:
         f"{query}: {document}"
         for query, own in grades.items()
         for document in lines.find_stale(own)
-        if own[document] >= golden.relevant
+        if own[document] >= golden.relevant and _is_replaced(golden, document, follows, query)
     ]
     if stale:
         message = f"{counted(len(stale), 'pair')} in which a superseded document is graded higher than its successors"
         yield flag("superseded-judged-higher", message, stale)
+
+
+def _is_replaced(golden: GoldenSet, document: str, follows: Mapping[str, str], query: str) -> bool:
+    """Return whether the successor of a document is there when the query is asked; a session may store it later."""
+    asked = golden.query_by_id.get(query)
+    return asked is None or golden.is_stored(follows[document], asked)
 
 
 class _Lines:

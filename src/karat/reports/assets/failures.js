@@ -28,7 +28,7 @@ function failureItem(data, index, open) {
     el("h3", {}, el("button", { type: "button", class: "link", onclick: () => open(index) },
       el("span", { class: "small quiet" }, bdi(query.id)), el("span", { class: "text", dir: "auto" }, query.text))),
     el("p", { class: "failure small" }, `✗ ${query.failure.join("; ")}`),
-    el("div", { class: "pair small" },
+    query.brief ? elsewhere(data, query) : el("div", { class: "pair small" },
       el("div", {}, el("h4", {}, "Expected"), expectedList(data, query)),
       el("div", {}, el("h4", {}, "Came first"), cameList(data, query))));
 }

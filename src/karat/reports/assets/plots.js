@@ -3,7 +3,7 @@
 /** How many queries have which value: bars for the candidate, an outline for the baseline. */
 function distribution(now, was, name, width) {
   const bins = 20, height = Math.round(Math.min(300, width * 0.7));
-  const [left, right, bottom] = [40, width - 12, height - 44];
+  const [right, bottom] = [width - 12, height - 44];
   const range = domain([...now, ...was]);
   const bin = scale(range, [0, bins]);
   const count = (values) => {
@@ -12,7 +12,7 @@ function distribution(now, was, name, width) {
     return counts;
   };
   const [after, before] = [count(now), count(was)];
-  const most = Math.max(1, ...after, ...before);
+  const most = Math.max(1, ...after, ...before), left = countRoom(most);
   const x = scale([0, bins], [left, right]), y = scale([0, most], [bottom, 26]);
   const outline = before.map((value, i) => `${i ? "L" : "M"}${x(i)} ${y(value)}H${x(i + 1)}`).join("");
   return drawing(width, height, spreadWords(now, name),
@@ -116,9 +116,9 @@ function timeTicks({ wide, low, high }) {
 
 /** How long the queries took, with the percentiles as lines. */
 function latencyPlot(times, percentiles, width) {
-  const height = 270, [left, right, bottom] = [40, width - 16, 270 - 44];
+  const height = 270, [right, bottom] = [width - 16, 270 - 44];
   const found = timeBins(times);
-  const most = Math.max(1, ...found.counts);
+  const most = Math.max(1, ...found.counts), left = countRoom(most);
   const bar = scale([0, found.counts.length], [left, right]);
   const x = (time) => Math.min(right, Math.max(left, bar(found.place(time)))), y = scale([0, most], [bottom, 76]);
   const said = percentiles.map(([name, value]) => `${name} ${duration(value)}`);

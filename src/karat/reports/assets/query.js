@@ -1,5 +1,25 @@
 // One query: what it scored, what was expected, where its results were and are, and what came.
 
+/** A query as an object. Of very many, most are lists in the page's data, and have no rankings. */
+function queryOf(row) {
+  if (!Array.isArray(row)) return row;
+  const [id, text, tags, scores, baseline, ms, failure = [], error = "", grave = false] = row;
+  return { id, text, tags, scores, baseline, ms, failure, error, grave, brief: true };
+}
+
+/** What is left out of a page of very many queries; nothing is left out of others. */
+function restWords(data) {
+  return data.ranked ? ` The page holds the rankings of ${queryCount(data.ranked)}, those that failed, lost or gained `
+    + "most; it has the scores of all, and karat show prints the rankings of any." : "";
+}
+
+/** Where to see the rankings of a query that this page leaves out. */
+function elsewhere(data, { id }) {
+  const word = (text) => (/^[\w.:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+  return el("div", { class: "note elsewhere" }, "With its rankings this page would become too large. This prints them: ",
+    el("code", {}, `karat show ${word(data.run)} ${word(id)}`));
+}
+
 /** What it scored, measure by measure. */
 function scoreList(data, query) {
   return el("ul", { class: "scores" }, data.measures.map(({ name, lower }, i) => {
@@ -51,9 +71,6 @@ function queryBar(dialog, at, count, go) {
 
 /** The parts of a query that there is something to say in. */
 function queryParts(data, query) {
-  const hits = query.hits.map((hit, index) => hitOf(data, hit, index));
-  const wanted = terms(query.text);
-  const compared = data.baseline && (hits.length || query.left.length);
   const facts = [query.id, ...query.tags.map(([name, value]) => `${name} ${value}`)];
   if (known(query.ms)) facts.push(duration(query.ms));
   return [
@@ -61,6 +78,16 @@ function queryParts(data, query) {
     el("p", { class: "quiet" }, facts.join(" · ")),
     el("ul", { class: "plain failure" }, query.failure.map((why) => el("li", {}, `✗ ${why}`))),
     scoreList(data, query),
+    ...(query.brief ? [elsewhere(data, query)] : rankingParts(data, query)),
+  ];
+}
+
+/** What was expected, both rankings, and what came. */
+function rankingParts(data, query) {
+  const hits = query.hits.map((hit, index) => hitOf(data, hit, index));
+  const wanted = terms(query.text);
+  const compared = data.baseline && (hits.length || query.left.length);
+  return [
     el("h3", {}, "Expected"), expectedTable(data, query, hits),
     compared ? el("h3", {}, "Ranking") : null,
     compared ? el("p", { class: "caption" },

@@ -53,7 +53,7 @@ function titleOf(data, place) {
 /** The least grade that counts as relevant, as what is expected tells. */
 function leastRelevant(queries) {
   let least = Infinity;
-  for (const { expected } of queries) for (const [, grade] of expected) least = Math.min(least, grade);
+  for (const { expected = [] } of queries) for (const [, grade] of expected) least = Math.min(least, grade);
   return least;
 }
 

@@ -1,7 +1,8 @@
 // The page: reads the data, makes the sections and connects them.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-data.relevant = leastRelevant(data.queries);
+data.queries = data.queries.map(queryOf);
+data.relevant ??= leastRelevant(data.queries);
 const dialog = document.getElementById("query");
 const indexOf = new Map(data.queries.map(({ id }, index) => [wellFormed(id), index]));
 const queries = queryTable(data, openQuery);
@@ -103,7 +104,7 @@ function start() {
       ...recommendationList(data, openQuery, showOnly)) : null,
     comparison(),
     data.segments.length && data.measures.length ? segments() : null,
-    section("queries", "Queries", "Choose a query to see its rankings, what was expected and what came.",
+    section("queries", "Queries", `Choose a query to see its rankings, what was expected and what came.${restWords(data)}`,
       queries.element),
     failureList(data, openQuery),
     latency(),

@@ -41,6 +41,11 @@ function across(found, x, y, right) {
     : label(x(value), y, text, "middle")));
 }
 
+/** The room to the left of an axis for its longest number. */
+function countRoom(most) {
+  return Math.max(40, 12 + 7 * Math.max(...ticks([0, most], 4, 1).map(([, text]) => text.length)));
+}
+
 /** The axis of a count of queries: grid lines, numbers, and what is counted. */
 function countAxis(most, y, left, right) {
   return [

@@ -9,7 +9,14 @@ from urllib.parse import urlsplit
 
 from karat.core import UsageError
 from karat.net import Endpoint, collect_secrets, require_package
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._store import (
+    Match,
+    Store,
+    StoreOptions,
+    StoreSettings,
+    Surroundings,
+    refuse_login,
+)
 
 
 class Chroma(Store):
@@ -84,6 +91,7 @@ class ChromaSettings(StoreSettings):
         secrets, where = None, self.path
         if self.url:
             endpoint = Endpoint(url=self.url, key_variable=self.key_variable)
+            refuse_login(self.url, "chroma")
             where, headers = endpoint.name, endpoint.read_headers()
             secrets = collect_secrets(self.url, headers)
             parts = urlsplit(self.url)

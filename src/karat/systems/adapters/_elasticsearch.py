@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Unpack
 from urllib.parse import quote
 
-from karat.core import SystemFailed
-from karat.net import Client, Endpoint, find_message
+from karat.core import SystemFailed, UsageError
+from karat.net import Client, find_message
 from karat.systems.adapters._paths import follow
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._service import ServiceSettings
+from karat.systems.adapters._store import Match, Store, StoreOptions, Surroundings
 
 _CANDIDATES = 100  # of each shard, among which the nearest are chosen, or k if that is more
 
@@ -25,6 +26,8 @@ class Elasticsearch(Store):
     ) -> None:
         """``vector`` is the field of the vectors, if they are searched; ``search_in`` names the fields with words."""
         super().__init__(embeds=bool(vector), **options)
+        if self.collection in (".", ".."):
+            raise UsageError(f"[system] collection = {self.collection!r} is not the name of an index")
         self._client, self._vector, self._search_in = client, vector, list(search_in)
 
     def describe(self) -> dict[str, Any]:
@@ -57,7 +60,11 @@ class Elasticsearch(Store):
         hits = follow(answer, "hits.hits")
         if not isinstance(hits, list):
             raise SystemFailed(f"{self.name} answered without hits: {find_message(answer) or 'is this the right url?'}")
-        return [Match(hit["_id"], hit["_score"], hit.get("_source", {})) for hit in hits]
+        return [self._read_hit(hit) for hit in hits]
+
+    def _read_hit(self, hit: Any) -> Match:
+        source = follow(hit, "_source")
+        return Match(follow(hit, "_id"), follow(hit, "_score"), source if isinstance(source, Mapping) else {})
 
     def drop(self) -> None:
         self._request("DELETE", "")
@@ -96,31 +103,17 @@ class OpenSearch(Elasticsearch):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ElasticsearchSettings(StoreSettings):
+class ElasticsearchSettings(ServiceSettings):
     """The table ``[system]`` with ``kind = "elasticsearch"``."""
 
     kind: ClassVar[type[Elasticsearch]] = Elasticsearch
-    url: str
-    key_variable: str = ""
-    """The environment variable that holds the key, which is sent as a bearer token."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Other headers, each with the environment variable that holds its value, such as ``ApiKey ...``."""
     vector: str = ""
     search_in: list[str] = field(default_factory=list)
-    timeout: float = 30.0
-    retries: int = 3
 
     def connect(self, around: Surroundings) -> Elasticsearch:
         """Prepare the client, which connects at the first request."""
-        endpoint = Endpoint(
-            url=self.url,
-            key_variable=self.key_variable,
-            headers=self.headers,
-            timeout=self.timeout,
-            retries=self.retries,
-        )
-        client = Client(endpoint, "system")
-        options = self.options(around, endpoint.name, embeds=bool(self.vector), secrets=client.secrets)
+        client = self.make_client()
+        options = self.client_options(around, client, embeds=bool(self.vector))
         store = self.kind(client, vector=self.vector, search_in=self.search_in, **options)
         return store.closing(client.close)
 

@@ -1,4 +1,7 @@
-"""A retriever behind HTTP: one POST with JSON for each question, and JSON with hits in return."""
+"""A retriever behind HTTP: one POST with JSON for each question, and JSON with hits in return.
+
+It may also take in the documents, say when it is ready, and store the memories of sessions.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from karat.core import UsageError
-from karat.net import Client, Endpoint, strip_secrets
+from karat.core import Context, UsageError
+from karat.net import strip_secrets
+from karat.systems.adapters._http_intake import HttpIntake
 from karat.systems.adapters._paths import HitReader
 
 _PATHS = ("id", "score", "document", "content", "tenant")
 
 
 @dataclass(frozen=True, kw_only=True)
-class HttpSystem:
+class HttpSystem(HttpIntake):
     """Sends each question to a service as JSON such as ``{"query": ..., "k": ...}``, and reads the hits it returns.
 
     Paths are names and numbers with dots between them: ``hits`` leads into the answer, ``id``, ``score`` and the others
@@ -26,11 +30,8 @@ class HttpSystem:
     [{'id': 'wifi:chunk:0', 'score': 0.5}]
     """
 
-    url: str
     query_field: str = "query"
     k_field: str = "k"
-    tenant_field: str = ""
-    """What the service calls the tenant; empty if it has no tenants."""
     body: Mapping[str, Any] = field(default_factory=dict)
     """Other fields of every question, such as the name of an index."""
     hits: str = "hits"
@@ -39,30 +40,13 @@ class HttpSystem:
     document: str = ""
     content: str = ""
     tenant: str = ""
-    key_variable: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Other headers, each with the environment variable that holds its value."""
-    timeout: float = 30.0
-    retries: int = 3
-    backoff: float = 0.5
-    name: str = field(init=False)
-    client: Client = field(init=False, repr=False, compare=False)
     reader: HitReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        clash = {self.query_field, self.k_field, self.tenant_field} & self.body.keys()
-        if clash:
+        names = {self.query_field, self.k_field, self.tenant_field, *self.context_names().values()}
+        if clash := names & self.body.keys():
             raise UsageError(f"body sets {min(clash)!r}, which is part of the question; rename one of them")
-        endpoint = Endpoint(
-            url=self.url,
-            key_variable=self.key_variable,
-            headers=self.headers,
-            timeout=self.timeout,
-            retries=self.retries,
-            backoff=self.backoff,
-        )
-        object.__setattr__(self, "name", endpoint.name)
-        object.__setattr__(self, "client", Client(endpoint, "system"))
+        super().__post_init__()
         paths = {name: getattr(self, name) for name in _PATHS}
         object.__setattr__(self, "reader", HitReader(paths, hits=self.hits, redact=self.client.secrets.redact))
 
@@ -73,14 +57,16 @@ class HttpSystem:
         # a key there is no hash either, by which a weak one could be guessed.
         public = strip_secrets(self.url)
         url = {} if public == self.name else {"url_hash": hashlib.sha256(public.encode()).hexdigest()[:16]}
-        return {"kind": "http", "url": self.name, **url, "body": dict(self.body), **paths}
+        fields = {f"{part}_field": name for part, name in self.context_names().items()}
+        others = {name: client.name for name, client in self.clients.items()}
+        return {"kind": "http", "url": self.name, **url, "body": dict(self.body), **paths, **fields, **others}
 
-    def retrieve(self, query: str, k: int, company_id: str = "") -> list[dict[str, Any]]:
+    def retrieve(
+        self, query: str, k: int, company_id: str = "", context: Context | None = None
+    ) -> list[dict[str, Any]]:
         """Send a question, and return the hits as records."""
-        if company_id and not self.tenant_field:
-            raise UsageError("a tenant was chosen; set tenant_field to what the service calls it")
         question = {**self.body, self.query_field: query, self.k_field: k}
-        return self.read(self.client.post(question | ({self.tenant_field: company_id} if company_id else {})))
+        return self.read(self.client.post(question | self.name_tenant(company_id) | self.name_context(context)))
 
     def read(self, response: Any) -> list[dict[str, Any]]:
         """Return the hits of an answer as records; see :class:`HitReader`."""
@@ -89,7 +75,3 @@ class HttpSystem:
     def connect(self, _: object) -> HttpSystem:
         """Return the system itself: connections are made when the first question is sent."""
         return self
-
-    def close(self) -> None:
-        """Close the connections."""
-        self.client.close()

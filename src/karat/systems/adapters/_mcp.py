@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from karat.core import SystemFailed, UsageError, did_you_mean, shorten
-from karat.net import Secrets, collect_secrets, read_variable, require_package
+from karat.net import Secrets, collect_secrets, hide_options, read_variable, require_package
 from karat.systems.adapters._paths import HitReader
 from karat.systems.adapters._store import Surroundings
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import asyncio
 
 _PATHS = ("id", "score", "document", "content")
+_LONGEST_START = 60.0  # seconds until a server has to answer, which may import much on a busy machine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,15 +46,17 @@ class McpSettings:
     def connect(self, around: Surroundings) -> McpTool:
         """Prepare the server, which starts with the first question."""
         mcp = require_package("mcp.client.stdio", purpose="the system mcp", extra="mcp")
-        if not self.command or shutil.which(self.command[0], path=os.environ.get("PATH", "")) is None:
-            program = self.command[0] if self.command else ""
+        program = self.command[0] if self.command else ""
+        # A path is relative to the folder in which the program is started; a mere name is looked up in PATH.
+        place = str(around.folder / program) if os.path.dirname(program) else program  # noqa: PTH120
+        if not program or shutil.which(place, path=os.environ.get("PATH", "")) is None:
             raise UsageError(f"[system] command: there is no program {shorten(program)}")
         values = {name: read_variable(name, "the system mcp", blanks=True) for name in self.variables}
-        started = mcp.StdioServerParameters(
-            command=self.command[0], args=self.command[1:], env=values, cwd=around.folder
-        )
+        started = mcp.StdioServerParameters(command=place, args=self.command[1:], env=values, cwd=around.folder)
         from asyncio.subprocess import DEVNULL  # what the server logs is neither a result nor free of secrets
 
+        # Nor is a line of its output that is not of the protocol, which the SDK would log with a traceback.
+        logging.getLogger("mcp").addHandler(logging.NullHandler())
         server = mcp.stdio_client(started, errlog=DEVNULL)
         return McpTool(server, self, secrets=collect_secrets("", values))
 
@@ -70,6 +74,7 @@ class McpTool:
         self._client: asyncio.Future[Any] | None = None
         self._session: asyncio.Task[None] | None = None
         self._ended: asyncio.Event | None = None
+        self._opening: Any = None
 
     def describe(self) -> dict[str, Any]:
         """Return everything known here that decides the answers."""
@@ -79,15 +84,23 @@ class McpTool:
             "kind": self.name,
             "arguments": dict(settings.arguments),
             **{name: getattr(settings, name) for name in names},
+            "command": hide_options(settings.command),
         }
 
     async def ready(self) -> bool:
         """Return True; UsageError is raised if the server has no such tool."""
-        client = await self._connect()
-        names = [tool.name for tool in (await client.list_tools()).tools]
+        import asyncio
+
+        try:
+            client = await asyncio.wait_for(self._connect(), _LONGEST_START)
+            listing = await asyncio.wait_for(client.list_tools(), _LONGEST_START)
+        except TimeoutError:
+            raise SystemFailed(f"the server has not answered after {_LONGEST_START:g} s") from None
+        names = [tool.name for tool in listing.tools]
         if self._settings.tool not in names:
             others = did_you_mean(self._settings.tool, names) or f"; it has {', '.join(map(shorten, names)) or 'none'}"
-            raise UsageError(f"[system] the server has no tool {shorten(self._settings.tool)}{others}")
+            message = f"[system] the server has no tool {shorten(self._settings.tool)}{others}"
+            raise UsageError(self._secrets.redact(message))
         return True
 
     async def retrieve(self, query: str, k: int) -> list[dict[str, Any]]:
@@ -100,6 +113,8 @@ class McpTool:
         if result.is_error:
             raise SystemFailed(self._secrets.redact(f"the tool failed: {shorten(' '.join(texts))}"))
         answer = result.structured_content
+        if answer is None and result.content and not texts:
+            raise SystemFailed("the tool answered with neither text nor structured content")
         answer = self._parse(texts) if answer is None else answer
         if isinstance(answer, Mapping) and not settings.hits and answer.keys() == {"result"}:
             answer = answer["result"]  # as the protocol wraps a list, which has to be an object
@@ -125,22 +140,36 @@ class McpTool:
 
         if self._client is None:
             self._client, self._ended = asyncio.get_running_loop().create_future(), asyncio.Event()
+            # A scope of anyio, by which the SDK waits for the end of the server even if it is cancelled.
+            self._opening = require_package("anyio", purpose="the system mcp", extra="mcp").CancelScope()
             self._session = asyncio.create_task(self._hold(self._client, self._ended))
         return await asyncio.shield(self._client)
 
     async def _hold(self, opened: asyncio.Future[Any], ended: asyncio.Event) -> None:
         """Keep the connection open in one task, since the task that opened it has to close it."""
         try:
-            async with self._mcp.Client(self._server) as client:
-                opened.set_result(client)
-                await ended.wait()
+            with self._opening:
+                async with self._mcp.Client(self._server) as client:
+                    opened.set_result(client)
+                    await ended.wait()
         except BaseException as error:
             if opened.done():
                 raise
-            opened.set_exception(error)
+            opened.set_exception(_find_cause(error))
+        finally:
+            opened.cancel()  # if it was neither opened nor failed
 
     async def close(self) -> None:
-        """End the server."""
-        if self._session is not None and self._ended is not None:
+        """End the server, also one that has not answered yet."""
+        if self._session is not None and self._ended is not None and self._client is not None:
             self._ended.set()
+            if not self._client.done():
+                self._opening.cancel()
             await self._session
+
+
+def _find_cause(error: BaseException) -> BaseException:
+    """Return the first error of a group, which is what went wrong; the group itself says nothing."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

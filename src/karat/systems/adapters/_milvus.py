@@ -75,7 +75,7 @@ class MilvusSettings(StoreSettings):
             raise UsageError("[system] has both url and path; remove one of them")
         client = require_package("pymilvus", purpose="the system milvus", extra="milvus").MilvusClient
         if self.url:
-            where = Endpoint(url=self.url).name
+            where = Endpoint(url=self.url, key_variable=self.key_variable).name
             token = read_variable(self.key_variable, where) if self.key_variable else ""
             secrets = collect_secrets(self.url, {"token": token})
             opened = client(uri=self.url, token=token)

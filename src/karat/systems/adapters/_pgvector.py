@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
 from karat.core import SystemFailed, UsageError
-from karat.net import collect_secrets, describe_error, require_package
+from karat.net import collect_secrets, describe_error, read_variable, require_package
 from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
 
 _OPERATORS = {"cosine": "<=>", "l2": "<->", "inner": "<#>"}
@@ -56,7 +55,11 @@ class PgVector(Store):
     def search(self, question: Any, k: int) -> Iterable[Match]:
         names = ["number"] if self.ingest else sorted({name for name in self._fields.values() if name})
         columns = self._sql.SQL(", ").join(map(self._sql.Identifier, names))
-        statement = "SELECT {vector} {operator} %s::vector AS distance, {columns} FROM {table} ORDER BY 1 LIMIT %s"
+        # A row without a vector has no distance.
+        statement = (
+            "SELECT {vector} {operator} %s::vector AS distance, {columns} FROM {table} "
+            "WHERE {vector} IS NOT NULL ORDER BY 1 LIMIT %s"
+        )
         rows = self._execute(statement, _write(question), k, columns=columns).fetchall()
         for distance, *values in rows:
             fields = dict(zip(names, values, strict=True))
@@ -87,14 +90,14 @@ class PgVectorSettings(StoreSettings):
 
     def connect(self, around: Surroundings) -> PgVector:
         """Connect to the server."""
-        psycopg, text = _require("psycopg"), os.environ.get(self.url_variable, "")
-        if not text:
-            raise UsageError(f"the environment variable {self.url_variable} is not set; it holds the connection string")
+        text = read_variable(self.url_variable, "the system pgvector", any_text=True)
+        psycopg = _require("psycopg")
         try:
             parts = psycopg.conninfo.conninfo_to_dict(text)
         except psycopg.ProgrammingError:  # its message may repeat the password
             raise UsageError(f"the environment variable {self.url_variable} holds no connection string") from None
-        secrets = collect_secrets("", {"password": str(parts.get("password") or "")})
+        passwords = {name: str(parts.get(name) or "") for name in ("password", "sslpassword")}
+        secrets = collect_secrets("", passwords)
         try:
             connection = psycopg.connect(text, autocommit=True)
         except psycopg.OperationalError as error:

@@ -8,7 +8,14 @@ from typing import Any, Unpack
 
 from karat.core import UsageError
 from karat.net import Endpoint, collect_secrets, read_variable, require_package
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._store import (
+    Match,
+    Store,
+    StoreOptions,
+    StoreSettings,
+    Surroundings,
+    refuse_login,
+)
 
 
 class Qdrant(Store):
@@ -73,6 +80,7 @@ class QdrantSettings(StoreSettings):
         client, secrets, where = _require().QdrantClient, None, self.path
         if self.url:
             where = Endpoint(url=self.url).name
+            refuse_login(self.url, "qdrant")
             key = read_variable(self.key_variable, where) if self.key_variable else None
             secrets = collect_secrets(self.url, {"api-key": key or ""})
             opened = client(url=self.url, api_key=key, check_compatibility=False)

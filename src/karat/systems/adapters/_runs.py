@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from karat.core import GoldenSet, InputError, SystemFailed, shorten
+from karat.core import GoldenSet, InputError, SystemFailed, UsageError, shorten
 from karat.files import read_bytes
 from karat.measures import read_run
 from karat.systems.adapters._store import Surroundings
@@ -35,11 +35,12 @@ class RunFolder:
 
     def __init__(self, folder: str | Path, golden: GoldenSet, *, pattern: str = "*", where: str = "") -> None:
         """``pattern`` chooses the files, such as ``*.trec``. The queries of the golden set are looked up by text."""
-        paths = sorted(path for path in Path(folder).glob(pattern) if path.is_file() and path.name[0] != ".")
+        paths = _find_files(Path(folder), pattern)
         if not paths:
             raise InputError(f"no run file matches {pattern!r}", source=str(folder), hint="correct [system] path")
         self._where, self._pattern, self._digest = where, pattern, hashlib.sha256()
         self._rankings: dict[str, list[tuple[str, float]]] = {}
+        self._answers: dict[str, list[tuple[str, float]] | str] = {}
         for path in paths:
             self._add(path)
         self._queries: dict[str, set[str]] = {}
@@ -66,14 +67,34 @@ class RunFolder:
 
     def retrieve(self, query: str, k: int) -> list[tuple[str, float]]:
         """Return the ids and scores that the files hold for the query with this text."""
+        if query not in self._answers:
+            self._answers[query] = self._find_answer(query)
+        answer = self._answers[query]
+        if isinstance(answer, str):
+            raise SystemFailed(answer)
+        return answer[:k]
+
+    def _find_answer(self, query: str) -> list[tuple[str, float]] | str:
+        """Return the ranking for a text, or why there is none; it is kept, as many queries may have one text."""
         answered = [name for name in sorted(self._queries.get(query, ())) if name in self._rankings]
         if not answered:
-            raise SystemFailed("not in the run files")
-        rankings = [self._rankings[name] for name in answered]
-        if any(ranking != rankings[0] for ranking in rankings):
-            queries = " and ".join(map(shorten, answered))
-            raise SystemFailed(f"the queries {queries} have the same text, and other answers in the run files")
-        return rankings[0][:k]
+            return "not in the run files"
+        first = self._rankings[answered[0]]
+        other = next((name for name in answered if self._rankings[name] != first), None)
+        if other is None:
+            return first
+        queries = f"{shorten(answered[0])} and {shorten(other)}"
+        return f"the queries {queries} have the same text, and other answers in the run files"
+
+
+def _find_files(folder: Path, pattern: str) -> list[Path]:
+    """Return the files that match, sorted; a pattern cannot lead out of the folder."""
+    try:
+        if ".." in Path(pattern).parts:
+            raise ValueError("it leads out of the folder")
+        return sorted(path for path in folder.glob(pattern) if path.is_file() and path.name[0] != ".")
+    except (ValueError, NotImplementedError, IndexError) as error:
+        raise UsageError(f"[system] pattern = {shorten(pattern)}: {error}; write one such as *.trec") from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,7 +95,15 @@ class SqliteSettings(StoreSettings):
         path = around.folder / self.path
         if not path.is_file():
             raise InputError("no such database", source=str(path), hint="correct path in [system]")
-        return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        # Views and triggers of a stranger's file may call no function that does more than compute.
+        database.execute("PRAGMA trusted_schema = OFF")
+        try:
+            database.execute("SELECT name FROM sqlite_schema LIMIT 1").fetchall()
+        except sqlite3.DatabaseError as error:
+            database.close()
+            raise InputError(f"cannot be read: {error}", source=str(path), hint="correct path in [system]") from None
+        return database
 
 
 def _quote(name: str) -> str:

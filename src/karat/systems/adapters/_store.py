@@ -5,14 +5,16 @@ An adapter of a store says how to create a collection, add to it, search it and 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
+from urllib.parse import urlsplit
 from uuid import uuid4
 
-from karat.core import Document, GoldenSet, Hit, InputError, UsageError, did_you_mean, shorten
+from karat.core import Document, GoldenSet, Hit, InputError, SystemFailed, UsageError, did_you_mean, shorten
 from karat.net import Secrets, find_version
 from karat.systems._chunk import Chunk
 from karat.systems._clock import Clock
@@ -27,6 +29,7 @@ _BATCH = 500  # chunks that are added in one call
 _PER_HIT = 3  # candidates for each requested hit: further chunks of the same document are dropped
 _SHOWN = 20  # collections in a message
 _FIELDS = ("id", "document", "content")
+_NUMBER = re.compile("[0-9]{1,12}")
 
 
 class Match(NamedTuple):
@@ -173,7 +176,8 @@ class Store(ABC):
         if self.ingest is None and self.collection not in (names := sorted(self.list_collections())):
             shown = ", ".join(map(shorten, names[:_SHOWN])) or "none"
             others = did_you_mean(self.collection, names) or f"; there are {shown}"
-            raise UsageError(f"[system] {self.name} has no collection {shorten(self.collection)}{others}")
+            message = f"[system] {self.name} has no collection {shorten(self.collection)}{others}"
+            raise UsageError(self._secrets.redact(message))
         return True
 
     def describe(self) -> dict[str, Any]:
@@ -237,15 +241,29 @@ class Store(ABC):
         records = [{**match.fields, "_id": match.id or None, "_score": match.score} for match in matches]
         return read_hits(self._secrets.redact_value(self._reader.read(records)), k)
 
+    def _find_chunk(self, name: object) -> Chunk:
+        """Return the chunk that was added under a number; SystemFailed if the store returns another id."""
+        if isinstance(name, str) and _NUMBER.fullmatch(name) and int(name) < len(self._chunks):
+            return self._chunks[int(name)]
+        message = f"{self.name} returned the id {shorten(name)}, which is not among the {len(self._chunks):,} added"
+        raise SystemFailed(self._secrets.redact(message))
+
     def _limit_per_document(self, matches: Sequence[Match], k: int) -> list[Hit]:
         """Return the first k hits, with no more chunks of one document than the built-in pipeline returns."""
         limit, counts, hits = self._stages.per_document, dict[str, int](), list[Hit]()
         for match in matches:
-            chunk = self._chunks[int(match.id)]
+            chunk = self._find_chunk(match.id)
             counts[chunk.document] = counts.get(chunk.document, 0) + 1
             if not limit or counts[chunk.document] <= limit:
                 hits.append(Hit(chunk.id, match.score, chunk.document, chunk.span, section=chunk.section))
         return hits[:k]
+
+
+def refuse_login(url: str, kind: str) -> None:
+    """Raise UsageError if an address has a user or a password, where the client of a store would leave them out."""
+    parts = urlsplit(url)
+    if parts.username or parts.password:
+        raise UsageError(f"[system] url has a login, which {kind} is not sent; remove it, and name a key_variable")
 
 
 def _make_embedding(choice: str | Mapping[str, Any] | Embedder | Embedding) -> Embedding:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Unpack
 from uuid import UUID
 
 from karat.core import SystemFailed, UsageError, shorten
-from karat.net import Client, Endpoint, find_message
+from karat.net import Client, find_message
 from karat.systems.adapters._paths import follow
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._service import ServiceSettings
+from karat.systems.adapters._store import Match, Store, StoreOptions, Surroundings
 
 _MODES = ("vector", "near_text", "bm25")
 _NAME = re.compile(r"[_A-Za-z][_0-9A-Za-z]*")
@@ -42,7 +43,7 @@ class Weaviate(Store):
 
     def list_collections(self) -> Iterable[str]:
         classes = follow(self._client.request("GET", "/v1/schema"), "classes") or ()
-        return [collection["class"] for collection in classes]
+        return [str(follow(collection, "class")) for collection in classes] if isinstance(classes, list) else []
 
     def create(self, size: int) -> None:  # noqa: ARG002 (Weaviate takes it from the first vector)
         schema = {
@@ -79,9 +80,16 @@ class Weaviate(Store):
         if not isinstance(hits, list):
             raise SystemFailed(f"weaviate answered without hits: {find_message(follow(answer, 'errors.0'))}")
         for hit in hits:
-            about = hit["_additional"]
-            score = float(about[wanted]) if wanted == "score" else -float(about[wanted])
-            yield Match(str(hit["number"]) if self.ingest else about["id"], score, hit)
+            yield self._read_hit(hit, wanted)
+
+    def _read_hit(self, hit: Any, wanted: str) -> Match:
+        value = follow(hit, f"_additional.{wanted}")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise SystemFailed(f"weaviate returned the {wanted} {shorten(value)}, which is not a number") from None
+        name = str(follow(hit, "number")) if self.ingest else follow(hit, "_additional.id")
+        return Match(name, number if wanted == "score" else -number, hit)
 
     def drop(self) -> None:
         self._client.request("DELETE", f"/v1/schema/{self.collection}")
@@ -95,27 +103,13 @@ class Weaviate(Store):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeaviateSettings(StoreSettings):
-    """The table ``[system]`` with ``kind = "weaviate"``."""
+class WeaviateSettings(ServiceSettings):
+    """The table ``[system]`` with ``kind = "weaviate"``; a header may have the key of its embedder."""
 
-    url: str
-    key_variable: str = ""
-    """The environment variable that holds the key, which is sent as a bearer token."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Other headers, such as the key of its embedder, each with the environment variable that holds its value."""
     mode: str = "vector"
-    timeout: float = 30.0
-    retries: int = 3
 
     def connect(self, around: Surroundings) -> Weaviate:
         """Prepare the client, which connects at the first request."""
-        endpoint = Endpoint(
-            url=self.url,
-            key_variable=self.key_variable,
-            headers=self.headers,
-            timeout=self.timeout,
-            retries=self.retries,
-        )
-        client = Client(endpoint, "system")
-        options = self.options(around, endpoint.name, embeds=self.mode == "vector", secrets=client.secrets)
+        client = self.make_client()
+        options = self.client_options(around, client, embeds=self.mode == "vector")
         return Weaviate(client, mode=self.mode, **options).closing(client.close)
