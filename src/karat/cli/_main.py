@@ -19,9 +19,9 @@ from karat.files import record_reads
 
 _SECTIONS = {
     "Start": ("init", "golden"),
-    "Evaluate": ("eval", "score", "fuse", "sweep"),
+    "Evaluate": ("eval", "score", "fuse", "sweep", "ablate"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
-    "Look": ("report", "runs", "show", "trend", "experiments"),
+    "Look": ("explain", "report", "runs", "show", "trend", "experiments"),
     "Toolbox": ("measures", "systems", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""

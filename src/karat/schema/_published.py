@@ -9,6 +9,7 @@ from typing import Any
 from karat.core import UsageError, did_you_mean
 
 DOCUMENTS: Mapping[str, tuple[str, str]] = {
+    "ablation": ("_ablation", "AblationDocument"),
     "acceptance": ("_policy", "AcceptanceReport"),
     "baseline": ("_baseline", "BaselineSummary"),
     "baseline-rebase": ("_baseline", "BaselineRebase"),
@@ -18,6 +19,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "experiment": ("_experiment", "ExperimentEntry"),
     "experiment-diff": ("_experiment", "ExperimentDiff"),
     "experiments": ("_experiment", "ExperimentLog"),
+    "explain": ("_explain", "ExplainDocument"),
     "export": ("_export", "ExportReport"),
     "exported-experiment": ("_export", "ExportedExperiment"),
     "exported-run": ("_export", "ExportedRun"),

@@ -11,15 +11,21 @@ from karat.systems._protocol import Retriever, System, adapt
 from karat.systems._recording import read_stages, read_telemetry
 
 if TYPE_CHECKING:
+    from karat.systems._chunk import Chunk
     from karat.systems._fuse import Fused, Fusion, format_trec, fuse
+    from karat.systems._inspector import RESULT, Inspection, Inspector
     from karat.systems._pipeline import Pipeline
     from karat.systems._stages import Stages, build
     from karat.systems.adapters import HttpSystem
 
 __all__ = [
+    "RESULT",
+    "Chunk",
     "Fused",
     "Fusion",
     "HttpSystem",
+    "Inspection",
+    "Inspector",
     "Pipeline",
     "Retrieved",
     "Retriever",
@@ -41,7 +47,9 @@ __all__ = [
 # Imported at first use: evaluating a function of one's own needs neither an index nor an HTTP client.
 _HOME = {
     **dict.fromkeys(("Fused", "Fusion", "format_trec", "fuse"), "_fuse"),
+    **dict.fromkeys(("RESULT", "Inspection", "Inspector"), "_inspector"),
     "Pipeline": "_pipeline",
+    "Chunk": "_chunk",
     **dict.fromkeys(("Stages", "build"), "_stages"),
     "HttpSystem": "adapters",
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from karat.core import Document, Hit, InputError, Place, UsageError, did_you_mean, shorten
 from karat.systems._chunk import Chunk
@@ -24,10 +26,17 @@ from karat.systems.rerank import Reranking, make_reranking
 
 Kept = TypeVar("Kept", Chunks, LexicalIndex, VectorIndex)
 _CHANNELS = ("lexical", "dense")
-_PER_HIT = 3  # candidates for each requested hit: further chunks of the same document are dropped
+PER_HIT = 3  # candidates for each requested hit: further chunks of the same document are dropped
 
 
-class _Candidate(NamedTuple):
+class Indexes(TypedDict):
+    """The index of each channel; None for one that is off."""
+
+    lexical: LexicalIndex | None
+    dense: VectorIndex | None
+
+
+class Candidate(NamedTuple):
     """A chunk on its way through the stages. There are hundreds for a query, and a tuple is made quickly."""
 
     number: int
@@ -71,8 +80,8 @@ class Pipeline:
         self._lexical = build_stage(Lexical, self.stages.lexical, "lexical")
         self._expand = build_stage(QueryExpansion, self.stages.expand, "expand")
         self._dense = build_stage(Dense, True if self.stages.dense is None else self.stages.dense, "dense")
-        self._variety = build_stage(Variety, self.stages.mmr, "mmr")
-        self._reranking = self._make_reranking()
+        self.variety = build_stage(Variety, self.stages.mmr, "mmr")
+        self.reranking = self._make_reranking()
         self._embedding = self._make_embedding() if self._dense else None
         self._chunks: Sequence[Chunk] = ()
         self._documents: tuple[str, ...] = ()
@@ -90,7 +99,7 @@ class Pipeline:
         try:
             embedder = make_embedder(self.stages.embedder)
         except ModelMissing as error:
-            if self.stages.dense is not None or self._lexical is None or self._variety is not None:
+            if self.stages.dense is not None or self._lexical is None or self.variety is not None:
                 raise
             self._say(f"lexical channel only: {error}; dense = false in [pipeline] turns the other one off for good")
             return None
@@ -106,8 +115,8 @@ class Pipeline:
             "embedder": self._embedding and self._embedding.embedder.describe(),
             "dense": self._dense.describe() if self._dense and self._embedding else None,
             "fusion": self._fusion.describe(),
-            "rerank": self._reranking and self._reranking.describe(),
-            "mmr": self._variety and self._variety.describe(),
+            "rerank": self.reranking and self.reranking.describe(),
+            "mmr": self.variety and self.variety.describe(),
             "depth": self.stages.depth,
             "per_document": self.stages.per_document,
         }
@@ -165,43 +174,68 @@ class Pipeline:
     def retrieve(self, query: str, k: int) -> Retrieved:
         """Return the best chunks, with the channels that found them and the time that each stage took."""
         clock = Clock()
-        depth = max(self.stages.depth, _PER_HIT * k)
+        depth = max(self.stages.depth, PER_HIT * k)
         rankings: dict[str, list[tuple[int, float]]] = {}
         if self._words is not None:
-            rankings["lexical"] = self._search_words(self._words, query, depth)
+            rankings["lexical"] = self.search_words(self._words, query, depth)
             clock.lap("lexical")
         if self._vectors is not None and self._embedding is not None:
             vector, milliseconds = self._embedding.embed_question(query)
             clock.lap("embed", milliseconds)
             rankings["dense"] = self._vectors.search(vector, depth)
             clock.lap("dense")
-        candidates = self._fuse(rankings)
+        candidates = self.fuse(rankings)
         clock.lap("fusion")
-        if self._reranking is not None:
-            candidates = self._rerank(self._reranking, query, candidates, k)
+        if self.reranking is not None:
+            candidates = self.rerank(self.reranking, query, candidates, k)
             clock.lap("rerank")
-        if self._vectors is not None and self._variety is not None:
-            depth = self._depth(candidates, self._variety.depth, k)
-            candidates = _diversify(self._variety, self._vectors, candidates[:depth])
+        if self._vectors is not None and self.variety is not None:
+            depth = self.find_depth(candidates, self.variety.depth, k)
+            candidates = diversify(self.variety, self._vectors, candidates[:depth])
             clock.lap("mmr")
-        candidates = self._limit_per_document(candidates, k)
+        candidates = self.limit_per_document(candidates, k)
         places = find_places(rankings, [candidate.number for candidate in candidates])
         hits = [self._hit(candidate, places[candidate.number]) for candidate in candidates]
         return Retrieved(hits, clock.laps, clock.total())
 
-    def _search_words(self, index: LexicalIndex, query: str, depth: int) -> list[tuple[int, float]]:
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        """The chunks of the ingested documents."""
+        return self._chunks
+
+    @property
+    def indexes(self) -> Indexes:
+        """The index of each channel; None for one that is off."""
+        return Indexes(lexical=self._words, dense=self._vectors)
+
+    def derive(self, name: str, **changes: Any) -> Pipeline:
+        """Return a pipeline with other stages, and the same embedder; its indexes are kept in a folder of the cache."""
+        other = copy(self)
+        other.stages = replace(self.stages, **changes)
+        other._cache = None if self._cache is None else self._cache / name
+        other._chunker = make_chunker(other.stages.chunk)
+        other._chunks, other._documents, other._words, other._vectors = (), (), None, None
+        return other
+
+    def embed_question(self, query: str) -> Any:
+        """Return the vector of a question."""
+        assert self._embedding is not None
+        return self._embedding.embed_question(query)[0]
+
+    def search_words(self, index: LexicalIndex, query: str, depth: int) -> list[tuple[int, float]]:
+        """Search the lexical index, with query expansion if that is on."""
         if self._expand is None:
             return index.search(query, depth)
         return self._expand.search(index, lambda number: self._chunks[number].text, query, depth)
 
-    def _fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[_Candidate]:
+    def fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[Candidate]:
         """Return the fused channels as candidates; a single channel keeps its own scores."""
         (ranking, *others) = rankings.values()
-        return [_Candidate(number, score) for number, score in (self._fusion.rank(rankings) if others else ranking)]
+        return [Candidate(number, score) for number, score in (self._fusion.rank(rankings) if others else ranking)]
 
-    def _rerank(self, how: Reranking, query: str, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
+    def rerank(self, how: Reranking, query: str, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
         """Let the reranker read the first candidates, and drop the others."""
-        read = candidates[: self._depth(candidates, how.depth, k)]
+        read = candidates[: self.find_depth(candidates, how.depth, k)]
         if not read:
             return []
         chunks = [self._chunks[candidate.number] for candidate in read]
@@ -219,7 +253,7 @@ class Pipeline:
             for hit in mixed
         ]
 
-    def _depth(self, candidates: Sequence[_Candidate], depth: int, k: int) -> int:
+    def find_depth(self, candidates: Sequence[Candidate], depth: int, k: int) -> int:
         """Return how many candidates to look at: ``depth``, or more if k hits need more."""
         limit = self.stages.per_document or len(candidates)
         counts: dict[str, int] = {}
@@ -232,11 +266,11 @@ class Pipeline:
             hits += counts[document] <= limit
         return len(candidates)
 
-    def _limit_per_document(self, candidates: Sequence[_Candidate], k: int) -> list[_Candidate]:
+    def limit_per_document(self, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
         """Return the first k candidates, with no more chunks of one document than configured."""
         limit = self.stages.per_document
         counts: dict[str, int] = {}
-        best: list[_Candidate] = []
+        best: list[Candidate] = []
         for candidate in candidates:
             document = self._chunks[candidate.number].document
             counts[document] = counts.get(document, 0) + 1
@@ -246,7 +280,7 @@ class Pipeline:
                 break
         return best
 
-    def _hit(self, candidate: _Candidate, channels: Mapping[str, Place]) -> Hit:
+    def _hit(self, candidate: Candidate, channels: Mapping[str, Place]) -> Hit:
         chunk = self._chunks[candidate.number]
         return Hit(
             chunk.id,
@@ -263,12 +297,12 @@ class Pipeline:
         """Close the connections of the reranker, if it has any, and keep the vectors of the questions."""
         if self._embedding is not None:
             self._embedding.close()
-        close = getattr(self._reranking and self._reranking.reranker, "close", None)
+        close = getattr(self.reranking and self.reranking.reranker, "close", None)
         if close is not None:
             close()
 
 
-def _diversify(how: Variety, index: VectorIndex, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+def diversify(how: Variety, index: VectorIndex, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Order candidates so that each adds something to those before it.
 
     The new scores count down the places, since the criterion depends on the hits before and is not a score of one hit.

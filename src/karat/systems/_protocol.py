@@ -85,6 +85,8 @@ class System:
     """Whether ``retrieve_many`` has a parameter ``contexts``, with one for each question."""
     timed: bool = True
     """Whether its time is that of retrieval; recorded answers have no latency."""
+    subject: object = None
+    """The object itself, which may offer more than karat calls."""
 
     @property
     def has_sessions(self) -> bool:
@@ -138,6 +140,7 @@ def adapt(
         description=_describe(thing, label, module) | ({"parameters": dict(parameters)} if parameters else {}),
         tenant=tenant,
         timed=getattr(thing, "timed", True) is not False,
+        subject=thing,
         **{hook: _hook(thing, hook, label, tenant) for hook in _HOOKS},
     )
 

@@ -1,0 +1,43 @@
+"""An ablation as a terminal shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from karat.cli._table import bold, escaped, number, printable, render
+
+if TYPE_CHECKING:
+    from karat.schema import AblationDocument
+
+
+def ablation_text(document: AblationDocument) -> str:
+    """Return what to do, every part with its measures, and the lexical floor."""
+    head = [bold(escaped(document.summary))]
+    head.append(f"{printable(document.system, 80)}, {document.queries:,} queries, k = {document.k}")
+    if document.note:
+        head.append(escaped(document.note))
+    parts = ["\n".join(head), _parts(document), _floor(document)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _parts(document: AblationDocument) -> str:
+    if not document.parts:
+        return ""
+    rows = [["without", "verdict", "measure", "full", "without it", "95 % of the change", "p", "better", "worse"]]
+    for part in document.parts:
+        for i, row in enumerate(part.measures):
+            interval = "-" if row.low is None else f"{row.low:+.4f} to {row.high:+.4f}"
+            p = "-" if row.p_corrected is None else f"{row.p_corrected:.4f}"
+            shown = [number(row.full), number(row.without), interval, p, str(row.better), str(row.worse)]
+            rows.append([part.part if not i else "", row.verdict, row.measure, *shown])
+    return render(rows, left=3) + "\np is corrected for all parts and measures; better and worse count queries"
+
+
+def _floor(document: AblationDocument) -> str:
+    if not document.floor:
+        return ""
+    rows = [["lexical floor", "words alone", "full", "ratio", "advice"]]
+    for row in document.floor:
+        ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
+        rows.append([row.measure, number(row.floor), number(row.full), ratio, row.advice or "-"])
+    return render(rows)

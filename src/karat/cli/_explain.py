@@ -1,0 +1,52 @@
+"""``karat explain``: why queries fail."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from typing import Any
+
+import click
+
+from karat.cli._asking import importable
+from karat.cli._choosing import choose_run
+from karat.cli._progress import Progress
+from karat.cli._table import emit
+
+
+@click.command("explain", short_help="Find out why queries fail, and what to fix first.")
+@click.argument("run", metavar="RUN|DIR")
+@click.option("--query", metavar="ID", help="Explain one query: where each relevant document stands, and why.")
+@click.option("--against", metavar="RUN", help="Explain what became worse than in another run, and which stage did it.")
+@click.option("--golden", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]")
+@click.option("--system", metavar="MODULE:NAME", help="The retriever that made the run, if it is your own.")
+@click.option("--no-ask", is_flag=True, help="Only read the run; do not ask the system again.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run: str, no_ask: bool, as_json: bool, **options: Any) -> None:
+    """Explain why the queries of RUN lost relevant documents, grouped by cause: the first line says what to fix.
+
+    RUN is a file, or the label, title or commit of a run of the project in the current folder; of a project DIR it is
+    the newest complete run. The system that made it is asked again with one thing changed, such as ten times as many
+    hits, one channel alone, or the paraphrases of a query.
+
+    Example: karat explain examples/hotel --query q002
+    """
+    from karat.cli._explain_text import explain_text
+    from karat.diagnosis import explain
+    from karat.schema import to_json
+
+    chosen = choose_run(run, options["golden"])
+    importable(chosen.project)
+    # What a system prints is not part of the results.
+    with Progress() as progress, redirect_stdout(sys.stderr):
+        document = explain(
+            chosen.path,
+            query=options["query"],
+            against=options["against"],
+            golden=chosen.project,
+            system=options["system"],
+            ask=not no_ask,
+            say=progress.say,
+            progress=progress,
+        )
+    emit(to_json(document) if as_json else explain_text(document, single=options["query"] is not None))

@@ -1,0 +1,109 @@
+"""Why queries fail, as a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from karat.cli._table import bold, escaped, printable, render
+
+if TYPE_CHECKING:
+    from karat.schema import DocumentStanding, ExplainDocument, ExplainedQuery
+
+_NONE = "-"
+_QUERIES = 6
+_WIDTH = 40
+
+
+def explain_text(document: ExplainDocument, *, single: bool) -> str:
+    """Return the summary, then the groups and what would help, or all about one query."""
+    head = [bold(escaped(document.summary)), f"run  {printable(document.run, 80)} ({escaped(document.file)})"]
+    if document.against is not None:
+        head.append(f"against  {printable(document.against, 80)}")
+    if document.note:
+        head.append(escaped(document.note))
+    parts = ["\n".join(head)]
+    if single:
+        parts += [part for query in document.explained for part in _query(query)]
+    else:
+        parts += [_groups(document), _what_if(document), "\n".join(f"- {escaped(hint)}" for hint in document.hints)]
+        if document.against is not None:
+            parts += [_moves(query) for query in document.explained[:_QUERIES]]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _groups(document: ExplainDocument) -> str:
+    if not document.groups:
+        return ""
+    rows = [["cause", "queries", "lost", "such as"]]
+    for group in document.groups:
+        some = ", ".join(printable(query, 20) for query in group.queries[:_QUERIES])
+        more = " ..." if len(group.queries) > _QUERIES else ""
+        rows.append([group.title, str(len(group.queries)), f"{group.lost:.2f}", some + more])
+    lines = render([[row[0], row[3], row[1], row[2]] for row in rows], left=2)
+    kept = f"lost: the sum over queries of the share of relevant grades that is not among the first {document.cut}"
+    return f"{lines}\n{kept}; {document.failed:,} of {document.queries:,} queries lost something"
+
+
+def _what_if(document: ExplainDocument) -> str:
+    if not document.what_if:
+        return ""
+    rows = [["what if", "found", "lost", "balance"]]
+    rows += [[row.change, f"+{row.found}", f"-{row.lost}", f"{row.net:+.0%}"] for row in document.what_if]
+    return render(rows) + "\nfound and lost are relevant documents; the balance is in shares of all that is lost now"
+
+
+def _query(query: ExplainedQuery) -> Iterator[str]:
+    yield bold(f"{printable(query.query)}  {escaped(query.text)}")
+    if query.error:
+        yield f"the system failed: {escaped(query.error)[:400]}"
+    for place, finding in enumerate(query.causes, 1):
+        yield (
+            f"{place}. {finding.title} ({finding.strength:.2f})\n   {escaped(finding.evidence)}\n   fix: {finding.fix}"
+        )
+    if not query.causes and query.lost and not query.error:
+        yield "no known cause"
+    if query.expected:
+        yield _standings(query)
+    lost = [standing for standing in query.expected if standing.state != "found"]
+    yield from (_passage(standing) for standing in lost[:_QUERIES])
+    yield _moves(query)
+
+
+def _standings(query: ExplainedQuery) -> str:
+    stages = list(dict.fromkeys(place.stage for standing in query.expected for place in standing.places))
+    rows = [["expected", "state", "grade", *stages]]
+    for standing in query.expected:
+        ranks = {place.stage: _NONE if place.rank is None else str(place.rank) for place in standing.places}
+        state = [printable(standing.document, _WIDTH), standing.state, str(standing.grade)]
+        rows.append([*state, *(ranks.get(stage, "") for stage in stages)])
+    return render(rows, left=2)
+
+
+def _passage(standing: DocumentStanding) -> str:
+    lines = [bold(f"{printable(standing.document, 80)}: {standing.state}")]
+    if standing.beaten_by:
+        lines.append(f"beaten by {', '.join(printable(other, _WIDTH) for other in standing.beaten_by)}")
+    if standing.matched or standing.unmatched:
+        lines.append(f"matched: {_words(standing.matched)}; not matched: {_words(standing.unmatched)}")
+    if standing.passage is not None:
+        start, end = standing.passage.span
+        lines.append(f"should have matched: {printable(standing.passage.id, 60)}, bytes {start} to {end}:")
+        lines.append(f"  {printable(' '.join(standing.passage.text.split()), 300)}")
+    return "\n".join(lines)
+
+
+def _words(words: tuple[str, ...]) -> str:
+    return ", ".join(printable(word, 30) for word in words) or _NONE
+
+
+def _moves(query: ExplainedQuery) -> str:
+    if not query.moved:
+        return ""
+    rows = [[f"{printable(query.query)}: moved", "by", "grade", "was", "rank", "there was", "there"]]
+    for move in query.moved:
+        places = [move.was, move.rank, move.stage_was, move.stage_rank]
+        grade = "?" if move.grade is None else str(move.grade)
+        shown = [_NONE if place is None else str(place) for place in places]
+        rows.append([printable(move.document, _WIDTH), printable(move.stage or "not recorded", 30), grade, *shown])
+    return render(rows, left=2)

@@ -1,0 +1,137 @@
+"""A query under diagnosis: what was expected, what came back, and what was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from karat.core import GoldenSet, Hit, Query, Run, Span, Trace, Unit
+from karat.measures import Overlap
+from karat.text import resolver
+
+_HOLDS = Overlap()
+
+
+class Found(NamedTuple):
+    """A document, or a part of one, in the list of a system, a channel or a stage."""
+
+    document: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One query of a run."""
+
+    query: Query
+    trace: Trace
+    """The answer to the query's own text, in the first repeat."""
+    others: tuple[Trace, ...]
+    """The answers to its paraphrases, and those of further repeats."""
+    cut: int
+    """What stands below this rank is lost."""
+    expected: Mapping[str, int]
+    """The grades of the relevant documents."""
+    grades: Mapping[str, int]
+    """The grades of all judged documents."""
+    parts: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
+    """The judged parts of each document, if a hit has to hold one of them."""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The hits above the cut; of further chunks of a document only the first counts."""
+        return _first(self.trace.hits, self.cut)
+
+    @property
+    def found(self) -> frozenset[str]:
+        """The relevant documents among the hits."""
+        return self.find(Found(hit.document, hit.span) for hit in self.trace.hits)
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """The grades of the relevant documents that are not among the hits."""
+        found = self.found
+        return {document: grade for document, grade in self.expected.items() if document not in found}
+
+    @property
+    def loss(self) -> float:
+        """The share of the expected grades that is lost; 1 if there are hits where none is right."""
+        if not self.expected:
+            return float(bool(self.trace.hits))
+        return sum(self.lost.values()) / sum(self.expected.values())
+
+    def find(self, ranking: Iterable[Found]) -> frozenset[str]:
+        """Return the relevant documents in a list, above the cut, by any hit that holds what was judged."""
+        ranks: dict[str, int] = {}
+        found = set()
+        for document, span in ranking:
+            if ranks.setdefault(document, len(ranks) + 1) <= self.cut and self.holds(document, span):
+                found.add(document)
+        return frozenset(found & self.expected.keys())
+
+    def holds(self, document: str, span: Span | None) -> bool:
+        """Whether a hit holds a judged part of its document, or no part is asked for."""
+        parts = self.parts.get(document)
+        return not parts or span is None or any(_HOLDS.holds(span, part) for part in parts)
+
+    def rank_of(self, document: str) -> int | None:
+        """Return the rank of a document in the answer."""
+        documents = list(dict.fromkeys(hit.document for hit in self.trace.hits))
+        return documents.index(document) + 1 if document in documents else None
+
+    def share(self, documents: Iterable[str]) -> float:
+        """Return the share of the loss that some of the lost documents make up.
+
+        >>> from karat.core import Query, Trace
+        >>> case = Case(query=Query(id="q", text="?"), trace=Trace(query="q", text="?"), others=(), cut=5,
+        ...             expected={"a": 3, "b": 1}, grades={})
+        >>> case.share(["a", "x"])
+        0.75
+        """
+        lost = self.lost
+        total = sum(lost.values())
+        return sum(lost.get(document, 0) for document in {*documents}) / total if total else 0.0
+
+
+def _first(hits: Sequence[Hit], cut: int) -> tuple[Hit, ...]:
+    seen: dict[str, None] = {}
+    first = []
+    for hit in hits:
+        seen.setdefault(hit.document)
+        if len(seen) > cut:
+            break
+        first.append(hit)
+    return tuple(first)
+
+
+def make_cases(golden: GoldenSet, run: Run, *, cut: int, unit: Unit = "document") -> list[Case]:
+    """Return the queries of a run that the golden set has, in its order."""
+    traces: dict[str, list[Trace]] = {}
+    for trace in run.traces:
+        traces.setdefault(trace.query, []).append(trace)
+    place = resolver(golden)
+    cases = []
+    for query in golden.queries:
+        own = sorted(traces.get(query.id, ()), key=lambda trace: (trace.paraphrase, trace.repeat))
+        if not own or own[0].paraphrase:
+            continue
+        grades: dict[str, int] = {}
+        parts: dict[str, tuple[Span, ...]] = {}
+        for target, grade in golden.grades_by_query.get(query.id, {}).items():
+            grades[target.document] = max(grade, grades.get(target.document, grade))
+            if unit == "target" and not target.whole and grade >= golden.relevant and (span := place(target)):
+                parts[target.document] = (*parts.get(target.document, ()), span)
+        relevant = {id_: grade for id_, grade in grades.items() if grade >= golden.relevant}
+        cases.append(
+            Case(
+                query=query,
+                trace=own[0],
+                others=tuple(own[1:]),
+                cut=cut,
+                expected=relevant if query.answerable else {},
+                grades=grades,
+                parts=parts,
+            )
+        )
+    return cases

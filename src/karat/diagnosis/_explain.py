@@ -1,0 +1,151 @@
+"""Why queries fail: the causes of each, queries grouped by cause, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from karat.core import GoldenSet, Run, Unit
+from karat.diagnosis import _data_causes, _ranking_causes
+from karat.diagnosis._case import Case, make_cases
+from karat.diagnosis._cause import CAUSES
+from karat.diagnosis._lab import Lab
+from karat.diagnosis._standing import stand
+from karat.schema import CauseFinding, CauseGroup, ExplainedQuery, WhatIf
+from karat.systems import System
+
+GROUPS = (_data_causes, _ranking_causes)
+"""The modules of the causes, in the order of the reference."""
+ORDER = (
+    "ids",
+    "stale",
+    "outside",
+    "offsets",
+    "flips",
+    "tables",
+    "copies",
+    "gold",
+    "cut",
+    "mixed",
+    "embedding",
+    "wording",
+)
+"""Of two causes with the same strength the first one is named: as long as the data are wrong, nothing else can be
+believed."""
+UNKNOWN = "unknown"
+ERROR = "error"
+_TITLES = {UNKNOWN: "no known cause", ERROR: "the system failed"}
+_FIXES = {
+    UNKNOWN: "look at single queries: karat explain RUN --query ID",
+    ERROR: "mend this first: a query that failed counts as 0 in every mean",
+}
+_WEAK = 0.05
+"""A cause that explains less than a twentieth of the loss is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """A run with the causes of what its queries lost."""
+
+    cases: Sequence[Case]
+    lab: Lab = field(repr=False)
+    causes: dict[str, tuple[CauseFinding, ...]]
+    """By query, the most likely cause first; () where none is known. Queries that lost nothing are left out."""
+
+    @property
+    def groups(self) -> tuple[CauseGroup, ...]:
+        """The queries by their first cause, the one that costs most first."""
+        members: dict[str, list[Case]] = {}
+        for case in self.cases:
+            if case.query.id in self.causes:
+                members.setdefault(self.first(case), []).append(case)
+        groups = [
+            CauseGroup(
+                cause=name,
+                title=CAUSES[name].title if name in CAUSES else _TITLES[name],
+                fix=CAUSES[name].fix if name in CAUSES else _FIXES[name],
+                lost=round(sum(case.loss if case.expected else 1.0 for case in cases), 4),
+                queries=tuple(case.query.id for case in sorted(cases, key=lambda case: -case.loss)),
+            )
+            for name, cases in members.items()
+        ]
+        return tuple(sorted(groups, key=lambda group: (group.cause == UNKNOWN, -group.lost, group.cause)))
+
+    def first(self, case: Case) -> str:
+        """Return the name of a query's first cause."""
+        if case.trace.error:
+            return ERROR
+        findings = self.causes[case.query.id]
+        return findings[0].cause if findings else UNKNOWN
+
+    @property
+    def what_if(self) -> tuple[WhatIf, ...]:
+        """What every change would bring back over all queries, the best first."""
+        rows = [
+            WhatIf(
+                change=name,
+                found=sum(len(trial.gained) for trial in trials.values()),
+                lost=sum(len(trial.missed) for trial in trials.values()),
+                queries=len(trials),
+                net=round(self.lab.total(name), 4),
+            )
+            for name, trials in self.lab.trials.items()
+            if trials
+        ]
+        return tuple(sorted(rows, key=lambda row: (-row.net, row.change)))
+
+    def explain(self, case: Case, *, full: bool = False) -> ExplainedQuery:
+        """Return a query with its causes; with ``full`` all its relevant documents, and the passages of each."""
+        documents = case.expected if full else case.lost
+        ranked = sorted(documents, key=lambda id_: (-case.expected[id_], id_))
+        return ExplainedQuery(
+            query=case.query.id,
+            text=case.query.text,
+            lost=round(case.loss, 4),
+            error=case.trace.error,
+            expected=tuple(stand(case, self.lab, document, full=full) for document in ranked),
+            causes=self.causes.get(case.query.id, ()),
+        )
+
+
+def diagnose(
+    golden: GoldenSet,
+    run: Run,
+    *,
+    cut: int | None = None,
+    unit: Unit = "document",
+    system: System | None = None,
+) -> Diagnosis:
+    """Return why the queries of a run lost relevant documents.
+
+    What stands below rank ``cut`` is lost, by default below the k of the run. With ``system``, the one that made the
+    run, it is asked again with one thing changed; it has to have its documents already. Without it, the run is read.
+    """
+    asked = run.provenance.settings.get("k")
+    longest = max((len(trace.hits) for trace in run.traces), default=1)
+    k = asked if isinstance(asked, int) and asked > 0 else max(1, longest)
+    cases = make_cases(golden, run, cut=min(cut or k, k), unit=unit)
+    lab = Lab(golden, cases, k=k, system=system)
+    lab.run()
+    failed = [case for case in cases if case.trace.error or case.loss > 0]
+    return Diagnosis(cases=cases, lab=lab, causes={case.query.id: find_causes(case, lab) for case in failed})
+
+
+def find_causes(case: Case, lab: Lab) -> tuple[CauseFinding, ...]:
+    """Return the causes of what a query lost, the most likely first."""
+    if case.trace.error:
+        return ()
+    findings = []
+    for name in ORDER:
+        evidence = CAUSES[name].check(case, lab)
+        if evidence is not None and evidence.strength >= _WEAK:
+            findings.append(
+                CauseFinding(
+                    cause=name,
+                    title=CAUSES[name].title,
+                    strength=round(min(1.0, evidence.strength), 4),
+                    evidence=evidence.text,
+                    fix=CAUSES[name].fix,
+                )
+            )
+    return tuple(sorted(findings, key=lambda finding: -finding.strength))  # stable: equal ones stay in order

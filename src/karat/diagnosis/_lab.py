@@ -1,0 +1,309 @@
+"""Counterfactuals: the system is asked again with one thing changed, and what comes back is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from karat.core import GoldenSet, Hit, KaratError, SystemFailed
+from karat.diagnosis._case import Case, Found
+from karat.diagnosis._copies import Copies
+from karat.diagnosis._corpus import Corpus
+from karat.net import describe_error, resolve
+from karat.systems import RESULT, Chunk, Inspection, Inspector, Pipeline, System, read_hits
+
+DEEPER = 10
+"""How many times as many hits are asked for."""
+_TOKENS = 384  # of a chunk, where the chunker's size is not known
+_SMALLEST = 64
+_FULL_TRUST = 0.2  # a change that brings back a fifth of all that the run lost, on balance, is no coincidence
+_ASKED_AGAIN = 2
+_SAMPLE = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a change did to one query."""
+
+    gained: frozenset[str]
+    missed: frozenset[str]
+    balance: float
+    """The grades that are gained, less those that are missed; the mean of several lists."""
+    net: float
+    """The same as a share of what the query lost; 0 for a query that lost nothing."""
+
+
+class Lab:
+    """The system under test, as far as it is at hand, and everything that was tried with it."""
+
+    def __init__(self, golden: GoldenSet, cases: Sequence[Case], *, k: int, system: System | None = None) -> None:
+        self.golden, self.cases, self.k, self.system = golden, cases, k, system
+        self.corpus = Corpus(golden)
+        self.copies = Copies(self.corpus)
+        self.inspector = Inspector(system.subject) if system and isinstance(system.subject, Pipeline) else None
+        self.trials: dict[str, dict[str, Trial]] = {}
+        self.failed = ""
+        """Why the system could not be asked, if it failed."""
+        self._inspections: dict[str, Inspection] = {}
+        self._answers: dict[tuple[str, int, int], tuple[Hit, ...]] = {}
+
+    # What is known of the index
+
+    @cached_property
+    def index(self) -> frozenset[str] | None:
+        """The ids of the documents in the index; None if they are not known."""
+        if self.chunks:
+            return frozenset(self.chunks)
+        if self.system is None or self.system.document_ids is None:
+            return None
+        try:
+            return frozenset(self.system.document_ids())
+        except KaratError:
+            return None
+
+    @cached_property
+    def chunks(self) -> Mapping[str, list[Chunk]]:
+        """The chunks of each document in the index; {} if the index is not at hand."""
+        chunks: dict[str, list[Chunk]] = {}
+        for chunk in self.inspector.chunks if self.inspector else ():
+            chunks.setdefault(chunk.document, []).append(chunk)
+        return chunks
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The text of each chunk in the index, by its id."""
+        return {chunk.id: chunk.text for chunks in self.chunks.values() for chunk in chunks}
+
+    def text_of(self, hit: Hit) -> str:
+        """Return the text of a hit: its own, that of its chunk in the index, or that of the golden set at its place."""
+        return hit.content or self.texts.get(hit.id, "") or self.corpus.text_at(hit.document, hit.span)
+
+    def own_text(self, hit: Hit) -> str:
+        """Return the text of a hit as the system has it; "" if that is not known."""
+        return hit.content or self.texts.get(hit.id, "")
+
+    # Asking
+
+    def ask(self, text: str, k: int, number: int = 0) -> tuple[Hit, ...]:
+        """Ask the system; each question once for the same ``number``. A failure is remembered, and finds nothing."""
+        key = (text, k, number)
+        if key not in self._answers:
+            assert self.system is not None
+            try:
+                self._answers[key] = read_hits(resolve(self.system.retrieve(text, k)), k, self.system.tenant)
+            except (Exception, SystemExit) as error:
+                self.failed = str(error) if isinstance(error, SystemFailed) else describe_error(error)
+                self._answers[key] = ()
+        return self._answers[key]
+
+    def deep(self, case: Case) -> tuple[Hit, ...]:
+        """Return ten times as many hits; without the system, those of the run."""
+        return self.ask(case.query.text, self.k * DEEPER) if self.system else case.trace.hits
+
+    def repeats(self, case: Case) -> list[tuple[Hit, ...]]:
+        """Return the answers to the same question: of the run, of its repeats, and of the system asked again.
+
+        A steady system is not asked everything again: a sample of the queries comes first.
+        """
+        recorded = [trace.hits for trace in case.others if not trace.paraphrase and not trace.error]
+        if self.system is None or recorded:
+            return [case.trace.hits, *recorded] if recorded else []
+        if not self._is_unsteady:
+            return [case.trace.hits]
+        return [case.trace.hits, *(self.ask(case.query.text, self.k, number) for number in range(1, 1 + _ASKED_AGAIN))]
+
+    @cached_property
+    def _is_unsteady(self) -> bool:
+        sample = [case for case in self.cases if case.lost and not case.trace.error][:_SAMPLE]
+        return any(
+            [hit.id for hit in self.ask(case.query.text, self.k, 1)] != [hit.id for hit in case.trace.hits]
+            for case in sample
+        )
+
+    def inspect(self, case: Case) -> Inspection | None:
+        """Return the list of every channel and stage of the built-in pipeline; None for another system."""
+        if self.inspector is None:
+            return None
+        if case.query.id not in self._inspections:
+            self._inspections[case.query.id] = self.inspector.inspect(case.query.text, self.k)
+        return self._inspections[case.query.id]
+
+    def stages(self, case: Case) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """Yield each channel and stage with its documents and their scores, as the pipeline or the trace has them."""
+        inspection = self.inspect(case)
+        if inspection is not None:
+            for name, ranking in inspection.lists.items():
+                yield name, _best((inspection.chunks[number].document, score) for number, score in ranking)
+            return
+        for stage in case.trace.stages:
+            yield stage.label, _best((hit.document, hit.score) for hit in stage.hits)
+        if not case.trace.stages:
+            yield from self._places_of_hits(case)
+        yield RESULT, _best((hit.document, hit.score) for hit in case.trace.hits)
+
+    def _places_of_hits(self, case: Case) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+        """Yield the channels as far as the hits tell their places there."""
+        for name in dict.fromkeys(name for hit in case.trace.hits for name in hit.channels):
+            having = [(hit.channels[name], hit.document) for hit in case.trace.hits if name in hit.channels]
+            yield name, _best((document, place.score) for place, document in sorted(having, key=lambda p: p[0].rank))
+
+    # Changes
+
+    @cached_property
+    def changes(self) -> dict[str, Callable[[Case], list[Iterable[Found]]]]:
+        """The things that can be changed, each with the lists that a query then has: one, or one for each wording."""
+        changes: dict[str, Callable[[Case], list[Iterable[Found]]]] = {"paraphrases": self._paraphrases}
+        if self.system is not None:
+            changes["k x 10"] = lambda case: [self._deeper(case)]
+        changes["without copies"] = lambda case: [self._without_copies(case)]
+        if (inspector := self.inspector) is None:
+            return changes
+        for part in inspector.parts:
+            name = {"lexical": "dense alone", "dense": "lexical alone"}.get(part, f"without {part}")
+            changes[name] = lambda case, part=part: [self._look(inspector, case, off=(part,))]  # type: ignore[misc]
+        if inspector.is_approximate:
+            changes["exact search"] = lambda case: [self._look(inspector, case, exact=True)]
+        changes["perfect reranker"] = lambda case: [self._oracle(inspector, case)]
+        if inspector.channels == ("dense",):
+            changes["lexical alone"] = lambda case: [self._look(self._words, case)]
+        for name, attribute in {"chunks by section": "_sections", "larger chunks": "_larger"}.items():
+            changes[name] = lambda case, attribute=attribute: [self._look(getattr(self, attribute), case)]  # type: ignore[misc]
+        if any(self.corpus.typed_blocks(document.id) for document in self.golden.documents):
+            changes["typed chunks"] = lambda case: [self._look(self._typed, case)]
+        return changes
+
+    def run(self) -> None:
+        """Try every change on every query."""
+        for name, change in self.changes.items():
+            self.trials[name] = {}
+            for case in self.cases:
+                lists = change(case) if case.expected and not case.trace.error else []
+                if lists:
+                    self.trials[name][case.query.id] = _compare(case, lists)
+
+    def net(self, name: str, case: Case) -> float:
+        """Return what a change brings back of a query's loss; 0 if it costs as much, or was not tried."""
+        trial = self.trials.get(name, {}).get(case.query.id)
+        return 0.0 if trial is None else max(0.0, trial.net)
+
+    def total(self, name: str) -> float:
+        """Return what a change brings back of all that the run lost, less what it costs."""
+        lost = self._lost
+        return sum(trial.balance for trial in self.trials.get(name, {}).values()) / lost if lost else 0.0
+
+    @cached_property
+    def _lost(self) -> int:
+        return sum(sum(case.lost.values()) for case in self.cases)
+
+    def trust(self, name: str) -> float:
+        """Return how far a change is believed: one that helps a query and harms as many others is a coincidence."""
+        return min(1.0, max(0.25, 0.5 + 0.5 * self.total(name) / _FULL_TRUST))
+
+    def weight(self, name: str, case: Case) -> float:
+        """Return what a change brings back of a query's loss, as far as it is believed."""
+        return self.net(name, case) * self.trust(name) if name in self.trials else 0.0
+
+    # How the lists are made
+
+    def _look(self, inspector: Inspector, case: Case, **how: object) -> Iterable[Found]:
+        inspection = inspector.inspect(case.query.text, self.k, **how)  # type: ignore[arg-type]
+        return _results(inspection)
+
+    def _oracle(self, inspector: Inspector, case: Case) -> Iterable[Found]:
+        """Return the candidates of the last list before the reranker, the relevant ones first."""
+        inspection = inspector.inspect(case.query.text, self.k, off=("rerank", "mmr"))
+        name = "fusion" if "fusion" in inspection.lists else inspection.channels[0]
+        ranking = [Found(c.document, c.span) for c in (inspection.chunks[n] for n, _ in inspection.lists[name])]
+        return sorted(ranking, key=lambda one: not (one.document in case.expected and case.holds(*one)))
+
+    def _paraphrases(self, case: Case) -> list[Iterable[Found]]:
+        recorded = [trace.hits for trace in case.others if trace.paraphrase and not trace.repeat and not trace.error]
+        if recorded:
+            return [_founds(hits) for hits in recorded]
+        if self.inspector is not None:
+            looks = (self.inspector.inspect(text, self.k) for text in case.query.paraphrases)
+            return [_results(inspection) for inspection in looks]
+        if self.system is None:
+            return []
+        return [_founds(self.ask(text, self.k)) for text in case.query.paraphrases[:1]]
+
+    def _deeper(self, case: Case) -> Iterable[Found]:
+        return _founds(self.deep(case), keep=case)
+
+    def _without_copies(self, case: Case) -> Iterable[Found]:
+        hits = self.deep(case)
+        marks = self.copies.mark(hits, self.own_text, case.cut)
+        return _founds([hit for hit, is_copy in zip(hits, marks, strict=False) if not is_copy])
+
+    @cached_property
+    def _size(self) -> int:
+        assert self.inspector is not None
+        described = self.inspector.pipeline.describe()["chunk"]
+        size = described.get("size", _TOKENS)
+        return size if isinstance(size, int) else _TOKENS
+
+    @cached_property
+    def _sections(self) -> Inspector:
+        size = max(_SMALLEST, min(self._size, _TOKENS) // 2)
+        return self._rebuild("sections", {"name": "heading", "size": size, "least": size // 4, "context": "title"})
+
+    @cached_property
+    def _larger(self) -> Inspector:
+        return self._rebuild("larger", {"name": "sentence", "size": 2 * self._size, "context": "title"})
+
+    @cached_property
+    def _typed(self) -> Inspector:
+        return self._rebuild("typed", {"name": "blocks", "size": min(self._size, _TOKENS), "context": "title"})
+
+    def _rebuild(self, name: str, chunk: dict[str, object]) -> Inspector:
+        assert self.inspector is not None
+        return self.inspector.rebuild(self.golden.documents, f"explain-{name}", chunk=chunk)
+
+    @cached_property
+    def _words(self) -> Inspector:
+        """The documents in a lexical index, for a pipeline that has none."""
+        from karat.systems import Stages
+
+        pipeline = Pipeline(Stages(chunk=self.inspector.pipeline.stages.chunk if self.inspector else {}, dense=False))
+        pipeline.ingest(self.golden.documents)
+        return Inspector(pipeline)
+
+
+def _best(ranking: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return the documents of a list, each with the score of its first hit."""
+    first: dict[str, float] = {}
+    for document, score in ranking:
+        first.setdefault(document, score)
+    return list(first.items())
+
+
+def _founds(hits: Sequence[Hit], keep: Case | None = None) -> Iterator[Found]:
+    """Yield hits; for ``keep``, as if every one of them were above the cut."""
+    if keep is None:
+        yield from (Found(hit.document, hit.span) for hit in hits)
+        return
+    expected = keep.expected
+    yield from (Found(hit.document, hit.span) for hit in hits if hit.document in expected)
+
+
+def _results(inspection: Inspection) -> list[Found]:
+    chunks = inspection.chunks
+    return [Found(chunks[number].document, chunks[number].span) for number, _ in inspection.lists[RESULT]]
+
+
+def _compare(case: Case, lists: Sequence[Iterable[Found]]) -> Trial:
+    """Return what lists gain and miss, in the mean if there are several; a document counts if any list has it."""
+    before, lost = case.found, sum(case.lost.values())
+    gained: set[str] = set()
+    missed: set[str] = set(before)
+    balance = 0.0
+    for ranking in lists:
+        now = case.find(ranking)
+        gained |= now - before
+        missed &= before - now
+        balance += sum(case.expected[d] for d in now - before) - sum(case.expected[d] for d in before - now)
+    balance /= len(lists)
+    return Trial(
+        gained=frozenset(gained), missed=frozenset(missed), balance=balance, net=balance / lost if lost else 0.0
+    )

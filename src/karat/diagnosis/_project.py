@@ -1,0 +1,150 @@
+"""Explaining a run of a project: the run and its system are found, and the result is a document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import structs
+
+from karat.core import InputError, KaratError, Run, did_you_mean, shorten
+from karat.diagnosis._against import find_moves
+from karat.diagnosis._case import Case
+from karat.diagnosis._explain import Diagnosis, diagnose
+from karat.diagnosis._hints import find_hints
+from karat.evaluation import deepest_cutoff
+from karat.files import shorten_path
+from karat.projects import Project, open_project, require_complete
+from karat.projects.saved_runs import choose_run, find_run
+from karat.runs import describe_run, read_any_run
+from karat.schema import CauseGroup, ExplainDocument
+from karat.systems import System
+
+Say = Callable[[str], None]
+Progress = Callable[[str, int, int], None]
+
+
+def explain(
+    path: str | Path,
+    *,
+    query: str | None = None,
+    against: str | Path | None = None,
+    golden: str | Path | None = None,
+    system: str | None = None,
+    ask: bool = True,
+    say: Say | None = None,
+    progress: Progress | None = None,
+) -> ExplainDocument:
+    """Return why the queries of a run fail, or one of them; ``path`` is a run, or a project, whose newest run is meant.
+
+    ``against`` is another run: then the queries that became worse are explained, with the stage that moved each
+    document. The system of the project, or ``system``, is asked again with one thing changed if it is the one that made
+    the run; without ``ask`` only the run is read.
+    """
+    chosen = choose_run(path, golden=golden)
+    project = open_project(chosen.project)
+    run = read_any_run(chosen.path, project.golden, say=say)
+    require_complete(project.golden, run)
+    other = None if against is None else _read_other(against, project, say)
+    subject, note = _find_system(project, run, system, say, progress) if ask else (None, "the system was not asked")
+    measures = project.config.eval.measures
+    cut = deepest_cutoff(measures) if measures else None
+    diagnosis = diagnose(project.golden, run, cut=cut or None, unit=project.scoring["unit"], system=subject)
+    if subject is not None and subject.close is not None:
+        subject.close()
+    document = make_document(diagnosis, run, query=query, against=other)
+    failed = diagnosis.lab.failed
+    return structs.replace(
+        document,
+        file=str(shorten_path(chosen.path)),
+        note=note or (f"the system failed while it was asked again: {failed}" if failed else ""),
+    )
+
+
+def make_document(
+    diagnosis: Diagnosis, run: Run, *, query: str | None = None, against: Run | None = None
+) -> ExplainDocument:
+    """Return a diagnosis as the document that ``karat explain --json`` prints."""
+    shown = [case for case in diagnosis.cases if case.query.id in diagnosis.causes]
+    if against is not None:
+        shown = [case for case in shown if _became_worse(case, against)]
+    if query is not None:
+        shown = [_find_case(diagnosis, query)]
+    kept = {case.query.id for case in shown}
+    causes = {id_: found for id_, found in diagnosis.causes.items() if id_ in kept}
+    groups = replace(diagnosis, causes=causes).groups
+    first = (
+        {trace.query: trace for trace in reversed(against.traces) if not trace.paraphrase and not trace.repeat}
+        if against
+        else {}
+    )
+    explained = []
+    for case in shown:
+        row = diagnosis.explain(case, full=query is not None)
+        moved = find_moves(case, first[case.query.id], diagnosis.lab) if case.query.id in first else ()
+        explained.append(structs.replace(row, moved=moved))
+    return ExplainDocument(
+        run=run.provenance.title,
+        file="",
+        against=None if against is None else against.provenance.title,
+        method="trace" if diagnosis.lab.system is None else "counterfactual",
+        note="",
+        cut=diagnosis.cases[0].cut if diagnosis.cases else 1,
+        queries=len(diagnosis.cases),
+        failed=len(diagnosis.causes),
+        summary=_summarise(groups, worse=against is not None, query=query),
+        hints=tuple(find_hints(diagnosis)),
+        groups=groups,
+        what_if=diagnosis.what_if,
+        explained=tuple(explained),
+    )
+
+
+def _summarise(groups: tuple[CauseGroup, ...], *, worse: bool, query: str | None) -> str:
+    """Return the first line: what to fix."""
+    which = "became worse" if worse else "lost something relevant"
+    if not groups:
+        return f"query {shorten(query)} lost nothing relevant" if query else f"no query {which}"
+    first = groups[0]
+    if query is not None:
+        return f"{first.title}: {first.fix}"
+    total = sum(len(group.queries) for group in groups)
+    return f"{first.title}: {len(first.queries):,} of the {total:,} queries that {which}; {first.fix}"
+
+
+def _find_case(diagnosis: Diagnosis, query: str) -> Case:
+    for case in diagnosis.cases:
+        if case.query.id == query:
+            return case
+    ids = [case.query.id for case in diagnosis.cases]
+    known = did_you_mean(query, ids) or f"; it has {', '.join(map(shorten, ids[:3]))} ..."
+    raise InputError(f"the run has no query {shorten(query)}{known}")
+
+
+def _became_worse(case: Case, other: Run) -> bool:
+    before = next((t for t in other.traces if t.query == case.query.id and not t.paraphrase and not t.repeat), None)
+    return before is not None and (bool(case.trace.error) or replace(case, trace=before).loss < case.loss)
+
+
+def _read_other(path: str | Path, project: Project, say: Say | None) -> Run:
+    return read_any_run(find_run(path, golden=project.config.folder, say=say), project.golden, say=say)
+
+
+def _find_system(
+    project: Project, run: Run, path: str | None, say: Say | None, progress: Progress | None
+) -> tuple[System | None, str]:
+    """Return the system that made a run, with its documents, or None and the reason."""
+    try:
+        system = project.system(path, say=say, progress=progress)
+    except KaratError as error:
+        return None, f"only the run was read: {error}"
+    described = describe_run(project.golden, system, project.settings())
+    if run.provenance.fingerprint != described.fingerprint:
+        return None, (
+            "only the run was read: it was made by another system than the one that is configured; "
+            "name its system (--system), or evaluate again"
+        )
+    if system.ingest is not None and project.golden.documents:
+        system.ingest(project.golden.documents)
+    return system, ""

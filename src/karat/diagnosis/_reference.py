@@ -1,0 +1,34 @@
+"""The page docs/causes.md, written from the table of causes so that it is neither wrong nor incomplete.
+
+``./scripts/docs`` writes it; a test compares.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from karat.diagnosis._cause import CAUSES
+from karat.diagnosis._explain import ORDER
+
+_INTRODUCTION = """\
+<!-- Written by scripts/docs from the table of causes. Change the docstrings of the causes instead. -->
+# Causes
+
+Why a query lost relevant documents, as [`karat explain`](explain.md) names it. Of two causes with the same strength the
+first one of this page is named: as long as the data are wrong, nothing else can be believed.
+"""
+
+
+def reference() -> str:
+    """Return the page as Markdown."""
+    parts = [_INTRODUCTION]
+    for name in ORDER:
+        sections = CAUSES[name].sections
+        lines = [f"## {name}", "", f"{CAUSES[name].title.capitalize()}. {sections['Summary']}", ""]
+        lines += [f"- {part}: {sections[part]}" for part in ("Why", "Evidence", "Example", "Fix")]
+        parts.append("\n".join([*lines, ""]))
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

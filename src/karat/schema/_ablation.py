@@ -1,0 +1,64 @@
+"""What ``karat ablate --json`` prints: what each part of a pipeline is worth."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from karat.schema._types import Count, Rank, Score
+
+PartVerdict = Literal[
+    "CRITICAL", "important", "likely useful", "negligible", "likely redundant", "possibly harmful", "HARMFUL"
+]
+
+
+class AblatedMeasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A measure without a part of the pipeline, beside that of all of it."""
+
+    measure: str
+    full: Annotated[Score, Meta(description="The mean of the whole pipeline.")]
+    without: Annotated[Score, Meta(description="The mean without the part.")]
+    difference: Annotated[Score, Meta(description="Without the part, less the whole; over queries that both have.")]
+    low: Annotated[Score, Meta(description="The lower end of the 95 % interval of the difference.")]
+    high: Score
+    p: Annotated[Score, Meta(description="Of the two-sided sign-flip test.")]
+    p_corrected: Annotated[Score, Meta(description="Corrected for all parts and measures (Westfall and Young).")]
+    p_sign: Annotated[Score, Meta(description="Of the exact two-sided sign test; null for fewer than five changes.")]
+    better: Annotated[Count, Meta(description="Queries that are better without the part.")]
+    worse: Annotated[Count, Meta(description="Queries that are worse without the part.")]
+    verdict: PartVerdict
+
+
+class AblatedPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A channel or stage of the pipeline, and what it is worth."""
+
+    part: str
+    verdict: Annotated[PartVerdict, Meta(description="That of the first measure.")]
+    measures: tuple[AblatedMeasure, ...]
+
+
+class FloorRatio(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What words alone reach, as a share of what the pipeline reaches."""
+
+    measure: str
+    floor: Annotated[Score, Meta(description="The mean of BM25 alone, on the same chunks.")]
+    full: Score
+    ratio: Annotated[Score, Meta(description="null where the pipeline has 0.")]
+    advice: Annotated[
+        Literal["PAUSE", "RATIONALIZE", "PROCEED", ""],
+        Meta(description="PAUSE from 0.80 up, RATIONALIZE from 0.50 up, PROCEED below; empty without a ratio."),
+    ]
+
+
+class AblationDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What each channel and stage of a pipeline is worth, and what words alone reach."""
+
+    project: str
+    system: str
+    queries: Count
+    k: Rank
+    summary: str
+    parts: Annotated[tuple[AblatedPart, ...], Meta(description="The most useful first.")]
+    floor: tuple[FloorRatio, ...]
+    note: str

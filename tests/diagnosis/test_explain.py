@@ -1,0 +1,167 @@
+"""Explain: losses by hand, places in every stage, moves between runs, and what is said without the system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from karat.cli._main import cli
+from karat.config import Settings
+from karat.core import Document, GoldenSet, Hit, InputError, Judgment, Place, Provenance, Query, Run, Target, Trace
+from karat.diagnosis import CAUSES, diagnose, explain, make_document
+from karat.diagnosis._case import make_cases
+from karat.diagnosis._explain import ORDER
+from karat.diagnosis._reference import reference
+from karat.runs import make_run
+from karat.schema import from_plain, to_plain
+from karat.systems import Pipeline, Stages, adapt
+
+ROOT = Path(__file__).parents[2]
+TEXTS = {
+    "pool": "The pool opens at six, and the pool closes at ten.",
+    "sauna": "The sauna beside the pool is for adults, from noon until late in the evening.",
+    "wifi": "The network is free for guests in every room.",
+    "dogs": "Dogs are welcome in rooms on the ground floor.",
+    "bar": "The bar by the pool is open until midnight.",
+}
+
+
+def judge(query: str, **grades: int) -> list[Judgment]:
+    return [Judgment(query=query, target=Target(document=id_), grade=grade) for id_, grade in grades.items()]
+
+
+GOLDEN = GoldenSet(
+    documents=tuple(Document(id=id_, title=id_.title(), text=text) for id_, text in TEXTS.items()),
+    queries=(
+        Query(
+            id="q1", text="When does the pool open?", paraphrases=("pool hours",), negatives=(Target(document="bar"),)
+        ),
+        Query(id="q2", text="internet", paraphrases=("Is the network free for guests?",)),
+    ),
+    judgments=tuple(judge("q1", pool=3, dogs=1, sauna=2) + judge("q2", wifi=3)),
+)
+
+
+def run_of(lists: dict[str, Sequence[str | Hit]], k: int = 2, **provenance: object) -> Run:
+    texts = {query.id: query.text for query in GOLDEN.queries}
+    traces = [
+        Trace(
+            query=id_,
+            text=texts[id_],
+            hits=tuple(hit if isinstance(hit, Hit) else Hit(hit, float(-rank)) for rank, hit in enumerate(hits)),
+        )
+        for id_, hits in lists.items()
+    ]
+    return Run(provenance=Provenance(name="test", settings={"k": k}), traces=tuple(traces))
+
+
+def test_the_loss_is_the_share_of_the_relevant_grades_below_the_cut() -> None:
+    """Of grades 3 and 2 the second is lost: 2/5. A document below the cut is lost, too."""
+    first, second = make_cases(GOLDEN, run_of({"q1": ["bar", "pool", "sauna"], "q2": []}, k=3), cut=2)
+    assert (first.lost, first.loss) == ({"sauna": 2}, 0.4)
+    assert (second.lost, second.loss) == ({"wifi": 3}, 1.0)
+
+
+def test_every_cause_is_on_the_page_and_in_the_order() -> None:
+    """The page is what the table gives; a cause says why, by what evidence, with an example, and how to fix it."""
+    assert (ROOT / "docs" / "causes.md").read_text(encoding="utf-8") == reference()
+    assert sorted(ORDER) == sorted(CAUSES)
+    assert all(set(cause.sections) == {"Summary", "Why", "Evidence", "Example", "Fix"} for cause in CAUSES.values())
+
+
+def lexical() -> Pipeline:
+    return Pipeline(Stages(chunk="whole", dense=False, depth=3))
+
+
+def test_one_query_shows_where_its_documents_stand() -> None:
+    """The sauna is third in the lexical channel, beaten by the bar, which is a hard negative; its words are shown."""
+    system = adapt(lexical())
+    run = make_run(GOLDEN, system, Settings(k=2, warm_up=0))
+    document = make_document(diagnose(GOLDEN, run, system=system), run, query="q1")
+    (query,) = document.explained
+    pool, sauna = query.expected
+    assert (pool.document, pool.state, pool.rank) == ("pool", "found", 1)
+    assert (sauna.document, sauna.state, sauna.rank, sauna.beaten_by) == ("sauna", "cut by k", None, ("bar",))
+    assert [(place.stage, place.rank) for place in sauna.places] == [("lexical", 3), ("result", None)]
+    assert (sauna.matched, sauna.passage is not None and sauna.passage.text) == (("pool",), TEXTS["sauna"])
+    assert document.method == "counterfactual"
+
+
+def test_a_paraphrase_that_finds_it_is_a_gap_in_wording() -> None:
+    """No document has the word, so the list is empty; the paraphrase finds all of it."""
+    system = adapt(lexical())
+    run = make_run(GOLDEN, system, Settings(k=2, warm_up=0))
+    diagnosis = diagnose(GOLDEN, run, system=system)
+    (first, *_) = diagnosis.causes["q2"]
+    assert (first.cause, "100%" in first.evidence) == ("wording", False)
+    changes = {row.change: (row.found, row.lost) for row in diagnosis.what_if}
+    assert changes["paraphrases"] == (1, 0)
+    assert changes["k x 10"] == (1, 0)  # the sauna; nothing finds the network by "internet"
+
+
+def test_without_the_system_the_run_alone_is_read() -> None:
+    """Ids in another spelling are found in the trace; the document says that nothing was asked."""
+    run = run_of({"q1": ["docs/pool.md", "docs/sauna.md"], "q2": ["docs/wifi.md"]})
+    document = make_document(diagnose(GOLDEN, run), run)
+    assert (document.method, [group.cause for group in document.groups]) == ("trace", ["ids"])
+    assert document.summary.startswith("the ids do not match: 2 of the 2 queries")
+    assert any("no query found anything relevant" in hint for hint in document.hints)
+    assert from_plain(to_plain(document), type(document)) == document
+
+
+def test_the_stage_that_moved_a_document_is_named() -> None:
+    """The dense channel has it second instead of first, the lexical one as before: dense moved it."""
+
+    def hit(id_: str, rank: int, dense: int) -> Hit:
+        return Hit(
+            id_, float(-rank), channels={"lexical": Place(1 if id_ == "pool" else 2, 1.0), "dense": Place(dense, 1.0)}
+        )
+
+    now = run_of({"q1": [hit("bar", 1, 1), hit("pool", 2, 2)], "q2": ["wifi"]}, k=1)
+    before = run_of({"q1": [hit("pool", 1, 1), hit("bar", 2, 2)], "q2": ["wifi"]}, k=1)
+    document = make_document(diagnose(GOLDEN, now), now, against=before)
+    (query,) = document.explained  # q2 did not become worse
+    move = query.moved[0]
+    assert (move.document, move.was, move.rank) == ("pool", 1, 2)
+    assert (move.stage, move.stage_was, move.stage_rank) == ("dense", 1, 2)
+
+
+def test_a_failed_query_is_a_group_of_its_own() -> None:
+    """An error is named as such, before any other cause."""
+    run = run_of({"q1": ["pool", "sauna"], "q2": []})
+    failed = replace(run.traces[1], error="timed out")
+    run = replace(run, traces=(run.traces[0], failed))
+    assert [(group.cause, group.queries) for group in diagnose(GOLDEN, run).groups] == [("error", ("q2",))]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    from karat.golden import write
+
+    write(GOLDEN, tmp_path / "golden")
+    config = (
+        '[golden]\npath = "golden"\n[pipeline]\nchunk = "whole"\ndense = false\n[eval]\nk = 2\nmeasures = ["R@2"]\n'
+    )
+    (tmp_path / "karat.toml").write_text(config, encoding="utf-8")
+    assert CliRunner().invoke(cli, ["eval", str(tmp_path)]).exit_code == 0
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_verb_explains_the_newest_run(project: Path) -> None:
+    """The first line says what to fix; one query has its places; an unknown one is refused with near misses."""
+    result = CliRunner().invoke(cli, ["explain", str(project)])
+    assert result.exit_code == 0, result.output
+    assert "a gap in wording: 1 of the 2 queries" in result.output
+    result = CliRunner().invoke(cli, ["explain", str(project), "--query", "q1"])
+    assert "should have matched: sauna:chunk:0" in result.output
+    with pytest.raises(InputError, match="no query 'q11', did you mean 'q1'"):
+        explain(project, query="q11")
+    assert explain(project, ask=False).method == "trace"
+    config = project / "karat.toml"
+    config.write_text(config.read_text(encoding="utf-8").replace("whole", "sentence"), encoding="utf-8")
+    assert "another system" in explain(project).note

@@ -1,0 +1,101 @@
+"""The inspector: the same result as the pipeline, every list on the way, and nothing done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from karat.core import Document
+from karat.systems import Inspector, Pipeline, Stages
+from karat.systems._embedding import Embedding
+from karat.text import letters
+
+TEXTS = {
+    "pool": "The pool opens at six. Towels are at the desk. The pool closes at ten.",
+    "sauna": "The sauna is beside the pool and opens at noon.",
+    "wifi": "The network is free for guests in every room.",
+    "dogs": "Dogs are welcome in rooms on the ground floor, not in the pool.",
+}
+DOCUMENTS = [Document(id=id_, title=id_.title(), text=text) for id_, text in TEXTS.items()]
+
+
+class Letters:
+    """Vectors that count groups of letters."""
+
+    name, size = "letters", 64
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, texts: Sequence[str], /) -> Any:
+        self.asked += texts
+        rows = np.zeros((len(texts), self.size), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for group in letters(text):
+                row[sum(group.encode()) % self.size] += 1
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+class Own(Pipeline):
+    def _make_embedding(self) -> Any:
+        self.letters = Letters()
+        return Embedding(self.letters)
+
+
+def make(**stages: Any) -> Own:
+    pipeline = Own(Stages(**{"chunk": {"name": "sentence", "size": 8, "overlap": 0}, "dense": True, **stages}))
+    pipeline.ingest(DOCUMENTS)
+    return pipeline
+
+
+@pytest.mark.parametrize("stages", [{}, {"mmr": True}, {"per_document": 0}, {"expand": True}, {"lexical": False}])
+def test_the_last_list_is_what_the_pipeline_returns(stages: dict[str, Any]) -> None:
+    """Chunk by chunk, with the same scores."""
+    pipeline = make(**stages)
+    inspection = Inspector(pipeline).inspect("when does the pool open", 3)
+    hits = pipeline.retrieve("when does the pool open", 3)
+    assert [(pipeline.chunks[n].id, score) for n, score in inspection.lists["result"]] == [
+        (h.id, h.score) for h in hits
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "stages"),
+    [("dense", {"dense": False}), ("lexical", {"lexical": False}), ("per_document", {"per_document": 0})],
+)
+def test_a_part_that_is_off_is_as_if_it_were_not_configured(part: str, stages: dict[str, Any]) -> None:
+    """The oracle is the pipeline without it."""
+    inspection = Inspector(make()).inspect("pool in the room", 3, off=(part,))
+    without = make(**stages)
+    hits = without.retrieve("pool in the room", 3)
+    assert [(without.chunks[n].id, score) for n, score in inspection.lists["result"]] == [(h.id, h.score) for h in hits]
+
+
+def test_nothing_is_done_twice() -> None:
+    """Whatever is turned off, a question is embedded once and each channel is searched once for it."""
+    pipeline = make(mmr=True)
+    inspector = Inspector(pipeline)
+    before = len(pipeline.letters.asked)
+    for off in ((), *((part,) for part in inspector.parts)):
+        inspector.inspect("pool", 3, off=off)
+    assert inspector.parts == ("lexical", "dense", "mmr", "per_document")
+    assert (pipeline.letters.asked[before:], inspector.searches) == (["pool"], 2)
+
+
+def test_other_chunks_share_the_embedder() -> None:
+    """A rebuilt pipeline cuts anew, and does not embed the question again."""
+    pipeline = make()
+    inspector = Inspector(pipeline)
+    inspector.inspect("pool", 3)
+    whole = inspector.rebuild(DOCUMENTS, "whole", chunk="whole")
+    assert len(whole.chunks) == len(DOCUMENTS) < len(inspector.chunks)
+    before = len(pipeline.letters.asked)
+    whole.inspect("pool", 3)
+    assert len(pipeline.letters.asked) == before
+    assert pipeline.stages.chunk != "whole"
