@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 from karat.core import Document, Hit, UsageError
-from karat.systems import Pipeline, Stages
+from karat.systems import Inspector, Pipeline, Stages
+from karat.systems._fuse import minmax
+from karat.systems._neighbours import share_scores
 from karat.systems.embed import ModelMissing, make_embedder
 
 DOCUMENTS = [
@@ -96,6 +98,27 @@ def test_by_default_two_channels_are_fused_by_scores() -> None:
         for id_, score in scores.items():
             expected[id_] += (score - low) / (high - low) if high > low else 1.0
     assert {hit.id: hit.score for hit in hits} == pytest.approx(expected)
+
+
+def test_neighbours_share_the_fused_scores() -> None:
+    """The hits are those without the stage, with the scores that the definition gives, and keep their fused score."""
+    question = "When can I swim in the pool?"
+    pipeline = Pipeline(Stages.from_table({"per_document": 0, "neighbours": {"weight": 0.5, "count": 2}}))
+    pipeline.ingest(DOCUMENTS)
+    hits = pipeline.retrieve(question, 100)
+    before = {hit.id: hit.score for hit in ask({"per_document": 0}, question, 100)}
+    assert {hit.id: hit.stages["fusion"] for hit in hits} == pytest.approx(before)
+    numbers = {chunk.id: number for number, chunk in enumerate(pipeline.chunks)}
+    index = pipeline.indexes["dense"]
+    assert index is not None
+    vectors = index.rows([numbers[id_] for id_ in before])
+    shared = share_scores(minmax([*before.values()]), vectors, weight=0.5, count=2)
+    assert {hit.id: hit.score for hit in hits} == pytest.approx(dict(zip(before, shared, strict=True)))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert "neighbours" in hits.timings
+    inspection = Inspector(pipeline).inspect(question, 100)
+    assert [*inspection.lists] == ["lexical", "dense", "fusion", "neighbours", "result"]
+    assert [pipeline.chunks[number].id for number, _ in inspection.lists["result"]] == [hit.id for hit in hits]
 
 
 def test_the_dense_channel_ranks_by_cosine() -> None:
@@ -233,7 +256,9 @@ def test_a_kept_pipeline_imports_little(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from karat.core import Document
-from karat.systems import Pipeline, Stages
+from karat.systems import Inspector, Pipeline, Stages
+from karat.systems._fuse import minmax
+from karat.systems._neighbours import share_scores
 pipeline = Pipeline(Stages(dense=False), cache=Path({str(tmp_path)!r}))
 pipeline.ingest([Document(id="pool", text="The pool opens at six.")])
 assert [hit.document for hit in pipeline.retrieve("Is the pool open?", 1)] == ["pool"]
@@ -318,6 +343,8 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         {"dense": {"method": "exact"}},
         {"expand": True},
         {"fusion": {"method": "rrf", "k": 10}},
+        {"neighbours": True},
+        {"neighbours": {"count": 3}},
         {"mmr": True},
         {"mmr": {"balance": 0.2}},
         {"rerank": {"kind": "http", "url": url}},
@@ -350,6 +377,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         ({"rerank": {"kind": "http", "url": "http://x/", "weight": "half"}}, "weight = 'half'"),
         ({"rerank": {"kind": "http", "url": "http://x/", "weight": 2}}, "weight=2"),
         ({"expand": True, "lexical": False}, "expand is on, but"),
+        ({"neighbours": True, "dense": False}, "neighbours is on, but"),
         ({"mmr": True, "dense": False}, "mmr is on, but"),
         ({"mmr": {"balance": 7}}, "balance=7"),
         ({"depth": 0}, "depth = 0"),

@@ -50,14 +50,16 @@ def share_scores(
     [0.7, 0.5, 0.7]
     """
     own = np.asarray(scores, np.float64)
-    matrix = np.asarray(vectors, np.float64)
+    matrix = np.asarray(vectors)
     if matrix.ndim != 2 or len(matrix) != len(own):
         raise UsageError(f"vectors of shape {matrix.shape} for {len(own)} candidates; pass a row for each")
     if not (np.isfinite(own).all() and np.isfinite(matrix).all()):
         raise UsageError("a score or a vector is not finite")
     if len(own) < 2:
         return own
-    similar = matrix @ matrix.T
+    # Not as a matrix product: for so few rows its threads cost more than they give, and the more on a busy machine.
+    similar = np.einsum("ik,jk->ij", matrix, matrix)
+    similar = similar.astype(np.float64)
     np.fill_diagonal(similar, -np.inf)
     nearest = np.argsort(-similar, axis=1, kind="stable")[:, :count]
     shares = np.take_along_axis(similar, nearest, axis=1)

@@ -39,6 +39,8 @@ class Stages:
     """Gigabytes of the user's cache of embeddings, which all projects share; True for the default, False for none."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
     """method, k, weights, norm; what it does not say is as in :data:`FUSION`."""
+    neighbours: Choice = False
+    """Scores shared with the nearest candidates, by their vectors, with weight, count and depth."""
     rerank: Choice = False
     """A table with kind, its options, depth, weight and threshold."""
     mmr: Choice = False
@@ -53,6 +55,7 @@ class Stages:
             raise UsageError("[pipeline] lexical and dense are both off; turn one of them on")
         for name, channel, why in (
             ("expand", self.lexical, "it expands the words of the lexical channel, which is off"),
+            ("neighbours", self.dense, "it compares the vectors of the dense channel, which is off"),
             ("mmr", self.dense, "it compares the vectors of the dense channel, which is off"),
         ):
             if channel is False and getattr(self, name) is not False:
