@@ -26,8 +26,8 @@ settings.register_profile("karat", settings.default, deadline=None, suppress_hea
 settings.load_profile("karat")
 
 
-SLOW_FIXTURES = {"actionlint", "browser", "clone", "index", "pdflatex", "python_of", "run_pytest", "warm"}
-"""They install, start a browser or a compiler, copy the repository, or run a test suite of their own."""
+SLOW_FIXTURES = {"actionlint", "browser", "clone", "index", "pdflatex", "python_of", "run_pytest", "schema", "warm"}
+"""They install, start a browser or a compiler, copy the repository, compile a schema, or run a test suite."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -19,6 +19,7 @@ import click
 import pytest
 
 import karat
+from in_process import run_karat
 from karat.cli._main import _SECTIONS, _VERBS, cli
 from karat.cli._table import escaped, printable, render
 
@@ -106,9 +107,9 @@ def overview() -> str:
 @pytest.mark.parametrize("verb", list(_VERBS))
 def test_every_verb_has_help_and_a_summary(verb: str, overview: str) -> None:
     """``karat VERB --help`` works, and ``karat --help`` lists the verb."""
-    process = run(verb, "--help")
+    process = run_karat(verb, "--help")
     assert process.returncode == 0
-    assert process.stdout.startswith(f"Usage: karat {verb}")
+    assert process.stdout.decode().startswith(f"Usage: karat {verb}")
     assert re.search(rf"^  {verb}  +[A-Z].*\.$", overview, re.MULTILINE)
 
 
@@ -118,9 +119,9 @@ def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> Non
     listed = {title: tuple(line.split()[0] for line in lines.splitlines()) for title, lines in sections}
     assert listed == {
         "Start": ("init", "golden"),
-        "Evaluate": ("eval", "score", "fuse", "sweep"),
+        "Evaluate": ("eval", "score", "fuse", "sweep", "ablate"),
         "Decide": ("check", "gate", "baseline", "compare", "power"),
-        "Look": ("report", "runs", "show", "trend", "experiments"),
+        "Look": ("explain", "report", "runs", "show", "trend", "experiments"),
         "Toolbox": ("measures", "systems", "trec-eval", "export"),
     }
     assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1
@@ -148,10 +149,10 @@ def test_every_file_of_a_verb_is_in_a_section() -> None:
 )
 def test_a_wrong_command_line_is_explained(arguments: list[str], message: str) -> None:
     """A mistyped verb or option is answered with what was meant, on standard error, with exit code 2."""
-    process = run(*arguments)
-    assert (process.returncode, process.stdout) == (2, "")
-    assert message in process.stderr
-    assert "Traceback" not in process.stderr
+    process = run_karat(*arguments)
+    assert (process.returncode, process.stdout) == (2, b"")
+    assert message in process.stderr.decode()
+    assert b"Traceback" not in process.stderr
 
 
 def test_without_arguments_the_help_is_shown() -> None:

@@ -1,4 +1,7 @@
-"""``karat trec-eval`` as a script sees it: a process, its output, its messages and its exit codes."""
+"""``karat trec-eval`` as a script sees it: its output, its messages and its exit codes.
+
+NIST's own tests, encodings and pipes have a process of their own each; what only depends on the arguments has none.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from in_process import run_karat
 from public_data import DATA, skip_without
 
 NIST = DATA / "trec_eval"
@@ -20,7 +24,7 @@ QRELS = "1 0 a 1\n1 0 b 2\n1 0 c 0\n2 0 d 1\n3 0 e 1\n"
 RUN = "1 Q0 a 1 3.5 first\n1\tQ0  x 2 2.5 first\n1 Q0 b 3 1.5 first\n2 Q0 d 1 1 last\n"
 
 
-def run(
+def start(
     *arguments: str | Path, stdin: bytes = b"", environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run ``karat trec-eval`` in a process of its own."""
@@ -30,9 +34,14 @@ def run(
     )
 
 
-def output(*arguments: str | Path, stdin: bytes = b"") -> str:
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    """Run ``karat trec-eval`` in this process."""
+    return run_karat("trec-eval", *arguments)
+
+
+def output(*arguments: str | Path, stdin: bytes | None = None) -> str:
     """Return what a command prints; it should succeed and have nothing else to say."""
-    process = run(*arguments, stdin=stdin)
+    process = run(*arguments) if stdin is None else start(*arguments, stdin=stdin)
     assert (process.returncode, process.stderr) == (0, b"")
     return process.stdout.decode()
 
@@ -54,7 +63,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 )
 def test_nist_s_own_tests(arguments: list[str], expected: str) -> None:
     """The output for NIST's test files is the one that trec_eval's own tests compare with, byte for byte."""
-    process = run(*arguments, NIST / "qrels.test", NIST / "results.test")
+    process = start(*arguments, NIST / "qrels.test", NIST / "results.test")
     assert (process.returncode, process.stderr) == (0, b"")
     assert process.stdout == (NIST / expected).read_bytes()
 
@@ -101,7 +110,6 @@ def test_the_official_measures(files: tuple[Path, Path]) -> None:
     assert len(lines) == 30
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bundled", "apart"),
     [
@@ -132,7 +140,6 @@ def test_the_version_is_that_of_trec_eval(option: str) -> None:
     assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"trec_eval version 9.0.8\n")
 
 
-@pytest.mark.slow
 def test_flags_do_what_they_say(files: tuple[Path, Path]) -> None:
     """-q adds queries, -c counts missing ones, -n leaves out averages, -l, -M and -J change what is seen."""
     start = "map                   \t"
@@ -162,7 +169,7 @@ def test_ids_are_printed_as_they_are(tmp_path: Path) -> None:
     qrels, results = tmp_path / "qrels", tmp_path / "run"
     qrels.write_text("\u00fc1 0 a 1\n", encoding="utf-8")
     results.write_text("\u00fc1 Q0 a 1 1 \u540d\n", encoding="utf-8")
-    process = run("-q", "-mrunid", "-mmap", qrels, results, environment={"PYTHONIOENCODING": "ascii"})
+    process = start("-q", "-mrunid", "-mmap", qrels, results, environment={"PYTHONIOENCODING": "ascii"})
     assert process.stdout.decode().splitlines() == [
         "map                   \t\u00fc1\t1.0000",
         "runid                 \tall\t\u540d",
@@ -222,7 +229,6 @@ def test_what_trec_eval_would_misread(tmp_path: Path, qrels: str, results: str, 
     assert message in process.stderr.decode()
 
 
-@pytest.mark.slow
 def test_missing_files(files: tuple[Path, Path]) -> None:
     """A file that is not there, a file too few, and standard input twice are said to be so."""
     assert b"nowhere: no such file" in run(files[0], "nowhere").stderr

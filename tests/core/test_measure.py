@@ -37,7 +37,7 @@ def _values(parameter: Parameter) -> st.SearchStrategy[Value | dict[int, float]]
             finite = st.floats(allow_nan=False, allow_infinity=False)
             return st.dictionaries(st.integers(-(10**15), 10**15), st.one_of(st.integers(-99, 99), finite), min_size=1)
         case "str":
-            raise AssertionError("text without choices")
+            return st.text("abcXYZ-_ ,()@'\"", max_size=5)
 
 
 @st.composite
@@ -369,7 +369,7 @@ def test_the_largest_numbers_can_be_computed_with() -> None:
         values = karat.score({"q": {"a": 1, "b": 0}}, {"q": ["a", "b"]}, [measure], undefined="zero").values
         needs_chunks = definition.name.startswith(("Span", "Dup"))  # a plain run has none
         unanswerable = definition.queries == "unanswerable"  # and no query of the kind
-        assert math.isnan(values[0, 0]) == (needs_chunks or unanswerable)
+        assert math.isnan(values[0, 0]) == (needs_chunks or unanswerable or definition.traced)
         assert not abs(values[0, 0]) > 1e16
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from karat import golden
-from karat.core import Document, GoldenSet, Judgment, Query, Session, Target
+from karat import golden, score_hits
+from karat.core import Document, GoldenSet, Hit, Judgment, Query, Session, Target, Trace
 from karat.golden import fingerprint
 from karat.golden.lint._rule import RULES, Subject
 
@@ -57,6 +57,14 @@ def test_a_successor_that_is_not_stored_yet_does_not_make_a_memory_stale():
     """At turn 1 the first memory is the current one; at turn 2 it is judged higher than what replaced it."""
     assert apply("superseded-judged-higher", TALK) == []
     assert apply("superseded-judged-higher", judged(("q1", "peanuts"), ("q2", "peanuts"))) == [("q2: peanuts",)]
+
+
+def test_a_memory_is_stale_from_the_turn_on_that_stores_its_successor():
+    """Turn 1 has no newer version of it; at turn 2 one of the two hits is out of date."""
+    hits = {"q1": (Hit("peanuts", 1.0),), "q2": (Hit("peanuts", 1.0), Hit("walnuts", 0.9))}
+    traces = {query: Trace(query=query, text="?", hits=own) for query, own in hits.items()}
+    scores = score_hits(replace(TALK, queries=QUERIES[:2]), hits, ["StaleFree@5"], traces=traces)
+    assert scores.values[:, 0].tolist() == [1.0, 0.5]
 
 
 def test_two_queries_of_one_turn_are_told():

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "karat"
 METHODS = {"read_text", "read_bytes", "write_text", "write_bytes", "touch", "mkstemp", "mkdtemp"}
 ELSEWHERE = {
@@ -42,6 +44,7 @@ def openings(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(SOURCE)}:{node.lineno}: {name}"
 
 
+@pytest.mark.slow
 def test_nothing_else_opens_a_file() -> None:
     """A module that opens a file itself says why here."""
     modules = [path for path in SOURCE.rglob("*.py") if path.parent.name != "files"]

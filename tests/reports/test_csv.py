@@ -48,6 +48,7 @@ def test_no_cell_is_a_formula_and_no_line_a_command(attack: str) -> None:
     text.encode()
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_a_cell_is_never_a_formula(text: str) -> None:
     """Whatever comes, also white space or signs of other scripts before it."""

@@ -17,8 +17,8 @@ from karat.schema import DOCUMENTS, PowerPlan, SystemChange, json_schema, to_jso
 
 
 def test_the_door_names_the_home_of_every_name() -> None:
-    """``__all__`` and the table of homes list the same names."""
-    assert sorted(karat.schema._HOME) == sorted(karat.schema.__all__)
+    """``__all__`` and the table of modules have the same names."""
+    assert set(karat.schema._HOME) == set(karat.schema.__all__)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -50,7 +50,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     Of a project DIR it is the newest complete run.
 
     Exits with 0 for pass, 1 for fail, 3 if too many queries failed, and for inconclusive with 0 or 4, as the policy
-    says. Policies with a name: default, threshold, fit, beluga, agent, agent-graduation, rig, blocks,
+    says. Policies with a name: default, threshold, fit, beluga, agent, agent-memory, agent-graduation, rig, blocks,
     blocks-acceptance; karat gate --show-policy NAME prints the rules of one.
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold

@@ -20,7 +20,8 @@ Kind = Literal["int", "float", "bool", "str", "gains"]
 LARGEST_NUMBER = 10**15  # in a parameter or a cut-off: sums with it are still exact, and fit into 64 bits
 
 _TEXT = re.compile(
-    r"\s*+(?P<name>[A-Za-z0-9_]++)\s*+(?:\((?P<params>.*)\))?\s*+(?:@\s*+(?P<cutoff>[^@\s()]++))?\s*+", re.DOTALL
+    r"\s*+(?P<name>(?:freshness\.)?+[A-Za-z0-9_]++)\s*+(?:\((?P<params>.*)\))?\s*+(?:@\s*+(?P<cutoff>[^@\s()]++))?\s*+",
+    re.DOTALL,
 )
 _LONGEST = 1000
 """Characters of a measure; the most that anybody needs are the gains of a dozen grades."""
@@ -124,6 +125,8 @@ class Definition:
     """How unjudged documents can move a value: ``monotone`` if a better grade of a document that was returned never
     moves it the other way, ``independent`` if judgments do not matter, ``counted`` if the measure counts unjudged
     documents itself, a ``Bound``, or None if nobody knows."""
+    traced: bool = False
+    """Whether it looks at traces, one question after the other; then no list of documents tells its value."""
 
     @property
     def doc(self) -> str:

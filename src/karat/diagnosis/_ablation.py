@@ -77,7 +77,7 @@ def ablate(
     searched once for a question. ``measures`` replaces those of the policy.
     """
     project = open_project(folder)
-    require_scorable(project.golden, folder)
+    require_scorable(project.golden, str(folder))
     bench = _make_bench(project, policy, measures, cache=cache, say=say, progress=progress)
     full = bench.evaluate()
     without: dict[str, Evaluation] = {}

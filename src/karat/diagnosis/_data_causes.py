@@ -92,10 +92,10 @@ def stale(case: Case, lab: Lab) -> Evidence | None:
     if changed:
         text = f"the text of {shorten(changed[0])} in the index is not that of the golden set"
         return prove(case.share(changed), text)
-    old = [hit for hit in case.hits if (text := lab.own_text(hit)) and _differs(lab, hit.document, text)]
-    if len(old) >= _MANY * len(case.hits) > 0:
-        text = f"the texts of {len(old)} of {len(case.hits)} hits are not in their documents"
-        return prove(len(old) / len(case.hits), f"{text}, such as {shorten(old[0].document)}")
+    other = [hit for hit in case.hits if (own := lab.own_text(hit)) and _differs(lab, hit.document, own)]
+    if len(other) >= _MANY * len(case.hits) > 0:
+        text = f"the texts of {len(other)} of {len(case.hits)} hits are not in their documents"
+        return prove(len(other) / len(case.hits), f"{text}, such as {shorten(other[0].document)}")
     return None
 
 
@@ -279,11 +279,16 @@ def gold(case: Case, lab: Lab) -> Evidence | None:
     right = [hit for hit in unjudged if _coverage(lab, wanted, hit.document) >= _ANSWERS * best]
     if not right:
         return None
-    share = len(right) / max(1, len(case.lost))
+    share = min(1.0, len(right) / max(1, len(case.lost)))
+    # Without a reference answer the words of the question are all that speaks for a hit. Where a set lists relevant
+    # documents only, all others were meant not to be relevant.
+    base, more = (0.5, 0.45) if case.query.answer else (0.2, 0.2)
+    if lab.lists_relevant_only:
+        base, more = base / 2, more / 2
     text = (
         f"{_name([hit.document for hit in right])} not judged, and as near to question and answer as the relevant ones"
     )
-    return Evidence(strength=0.5 + 0.45 * min(1.0, share), text=text)
+    return Evidence(strength=base + more * share, text=text)
 
 
 def _is_unjudged(case: Case, lab: Lab, hit: Hit) -> bool:

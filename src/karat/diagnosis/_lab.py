@@ -63,6 +63,12 @@ class Lab:
             return None
 
     @cached_property
+    def lists_relevant_only(self) -> bool:
+        """Whether nothing was judged not to be relevant, so that what is not judged was meant not to be."""
+        grades = (grade for targets in self.golden.grades_by_query.values() for grade in targets.values())
+        return all(grade >= self.golden.relevant for grade in grades)
+
+    @cached_property
     def chunks(self) -> Mapping[str, list[Chunk]]:
         """The chunks of each document in the index; {} if the index is not at hand."""
         chunks: dict[str, list[Chunk]] = {}

@@ -26,7 +26,7 @@ def sign_test(wins: int, losses: int) -> float | None:
     if n < LEAST_CHANGES:
         return None
     tail = sum(math.comb(n, i) for i in range(min(wins, losses) + 1))
-    return min(1.0, 2 * tail / 2**n)
+    return float(min(1.0, 2 * tail / 2**n))
 
 
 def judge(gain: float, p_sign: float | None, p_corrected: float | None, *, changed: int) -> PartVerdict:

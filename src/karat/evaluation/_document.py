@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from msgspec import UNSET
 
+from karat.evaluation._counts import count_queries, list_facts, summarise_spread
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._scoring import pass_rates, rated_measures
 from karat.measures import run_scores
@@ -35,7 +36,10 @@ def evaluation_report(
         measures=scores.measures,
         not_in_run=scores.not_in_run,
         not_judged=scores.not_judged,
+        spread={name: summarise_spread(evaluation.values(name).values()) for name in evaluation.scores.measures},
+        counts=count_queries(evaluation),
         queries=scores.queries,
+        facts=list_facts(evaluation) if per_query else UNSET,
         by=_segments(evaluation) or UNSET,
         latency={stage: dict(times) for stage, times in evaluation.latency.items()},
         failed=[FailedQuestion(query=trace.query, error=trace.error) for trace in evaluation.traces if trace.error],

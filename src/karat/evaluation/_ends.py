@@ -55,8 +55,6 @@ def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: G
 def find_bounds(evaluation: Evaluation, golden: GoldenSet, measures: Iterable[str]) -> dict[str, MeasureBounds]:
     """Return the bounds of means over the unjudged documents of a run, of each measure for which its lists tell."""
     lists = _Lists(evaluation=evaluation, golden=golden)
-    if len(lists.documents) < len(evaluation.queries):
-        return {}
     names = [
         name
         for name in measures
@@ -89,6 +87,8 @@ class _Lists:
 
     def all_tell(self, measure: str) -> bool:
         """Return whether the lists of all queries are long enough for a measure."""
+        if self.evaluation.depth is None and len(self.documents) == len(self.evaluation.queries):
+            return find_depth(measure) is not None  # they are whole, and need not be looked at
         return None not in self.tops(measure).values()
 
     def score(self, measures: Sequence[str], others: Mapping[str, Sequence[str]] | None = None) -> Scores:

@@ -41,6 +41,9 @@ class Evaluation:
     variants: Mapping[Variant, Scores] = field(default_factory=dict)
     """A table for each wording and repeat, as the gate counts: an answer that failed or is empty has the worst value of
     measures that are undefined for it. Empty if every question was asked once."""
+    counts: Scores | None = None
+    """How many documents each query returned, how many of them are relevant, and how high the first of those stands, in
+    the original wording and the first repeat: NumRet, NumRelRet, RR and P@1. None if only scores are known."""
     means: Mapping[str, float] = field(default_factory=dict)
     """The mean of each measure; NaN if no query has a value."""
     latency: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -161,6 +164,7 @@ class Evaluation:
             repeats=(),
             wordings=(),
             variants={},
+            counts=None,
             lists={},
             segments={},
             traces=(),

@@ -109,7 +109,7 @@ def find_depth(name: str) -> int | None:
         measure = Measure.parse(name)
     except MeasureError:  # of a package that is not installed here
         return None
-    if measure.name in _BY_CHUNKS:
+    if measure.name in _BY_CHUNKS or measure.definition.traced:
         return None
     if measure.definition.cutoff in ("none", "recall") or measure.arguments().get("judged_only"):
         return 0

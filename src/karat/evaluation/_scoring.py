@@ -28,6 +28,8 @@ UNANSWERABLE = ("TrueEmpty", "FalseHits@10")
 _AFFIXED = 100
 """How many returned ids are held against those of the gold if none of them matches."""
 _EMPTY = "TrueEmpty"
+COUNTS = ("NumRet", "NumRelRet", "RR", "P@1")
+"""What is kept of every query besides the measures that were asked for."""
 
 
 class UnknownDocuments(InputError):
@@ -70,12 +72,12 @@ def score_run(
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
     settings = run.provenance.settings
     success = f"Success@{max(1, settings.get('k', 0), *(len(trace.hits) for trace in traces))}"
-    failed = _failed_by_variant(traces)
+    failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
     tables = {
         variant: score_hits(
-            asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY)),
+            asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
-            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds,
+            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=by_variant[variant],
         )
         for variant, hits in _hits_by_variant(traces).items()
     }  # fmt: skip
@@ -95,6 +97,7 @@ def score_run(
         repeats=_select_shared([table.only(requested) for table in repeats]),
         wordings=_split_wordings(tables, requested),
         variants=_fill_variants(tables, lost, requested),
+        counts=tables[min(tables)].only(COUNTS),
         means=scores.mean(),
         latency=latency_by_stage(traces),
         queries=scores.queries,
@@ -216,6 +219,13 @@ def _hits_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, tuple[H
     variants: dict[Variant, dict[str, tuple[Hit, ...]]] = {}
     for trace in traces:
         variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = keep_order(trace.hits)
+    return variants
+
+
+def _traces_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Trace]]:
+    variants: dict[Variant, dict[str, Trace]] = {}
+    for trace in traces:
+        variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = trace
     return variants
 
 

@@ -34,7 +34,8 @@ OWN = "karat.toml"
 NONE = "none"
 """What ``extends`` says if a policy has no rules but its own."""
 _PRESETS = (
-    "default", "threshold", "fit", "beluga", "agent", "agent-graduation", "rig", "blocks", "blocks-acceptance",
+    "default", "threshold", "fit", "beluga", "agent", "agent-memory", "agent-graduation", "rig", "blocks",
+    "blocks-acceptance",
 )  # fmt: skip
 _KEYS = (
     "extends", "policy", "on_inconclusive", "alpha", "relative", "absolute", "must_pass", "rules", "baseline",

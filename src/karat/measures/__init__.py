@@ -3,7 +3,18 @@
 from typing import TYPE_CHECKING, Any
 
 # Importing the kernels registers the measures.
-from karat.measures import _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
+from karat.measures import (
+    _binary,
+    _experimental,
+    _freshness,
+    _graded,
+    _incomplete,
+    _memory,
+    _pipelines,
+    _sets,
+    _spans,
+    _unanswerable,
+)
 from karat.measures._alignment import Alignment, Judgments, Unjudged
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
@@ -66,7 +77,7 @@ __all__ = [
     "trec_eval",
 ]
 
-del _binary, _experimental, _graded, _incomplete, _sets, _spans, _unanswerable
+del _binary, _experimental, _freshness, _graded, _incomplete, _memory, _pipelines, _sets, _spans, _unanswerable
 
 
 # Loaded at first use: scoring plain files does not need them.

@@ -10,12 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import Floats
+
+if TYPE_CHECKING:
+    from karat.measures._evidence import Evidence
 
 Ints: TypeAlias = NDArray[np.int64]
 _FEW = 64  # documents; sorting so few takes less time than calling NumPy
@@ -93,6 +96,8 @@ class Alignment:
     """Whether the right answer to the query is no answer; None if there is no such query."""
     failed: Bools | None = None
     """Whether the system failed on the query, so that an empty list is not an answer; None if it failed on none."""
+    evidence: Evidence | None = None
+    """The traces, for measures that look at them; None if there are none."""
 
     def __post_init__(self) -> None:
         _freeze(self.starts, self.grades, self.ranks, self.retrieved, self.in_run)

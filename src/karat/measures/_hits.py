@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, get_args
 
-from karat.core import GoldenSet, Measure, Scores, Undefined, Unit, UsageError, shorten
+from karat.core import GoldenSet, Measure, Scores, Trace, Undefined, Unit, UsageError, shorten
 from karat.measures._bounds import Bounding
 from karat.measures._collapse import Collapse, Resolve
 from karat.measures._conventions import Conventions, Missing, conventions
+from karat.measures._evidence import Evidence
 from karat.measures._overlap import DEFAULT_OVERLAP, Overlap
 from karat.measures._score import Options, score_alignment, wanted_measures
 
@@ -35,6 +36,7 @@ def score_hits(
     name: str = "hits",
     failed: Collection[str] = (),
     others: Mapping[str, Sequence[str]] | None = None,
+    traces: Mapping[str, Trace] | None = None,
     **options: Unpack[HitOptions],
 ) -> Scores:
     """Score the hits of a system, chunks or documents, against a golden set.
@@ -55,7 +57,8 @@ def score_hits(
     written with another value or the conventions have one; ``definitions`` of the scores shows it. Span measures
     (``SpanR``, ``SpanP``, ``SpanIoU``) look at the hits themselves; ``resolve`` may return the span of a whole
     document. ``failed`` names the queries that the system failed to answer: their empty lists are not answers, which
-    matters for queries whose right answer is an empty list.
+    matters for queries whose right answer is an empty list. ``traces`` has the trace of each query, for measures that
+    look at channels, stages, sessions or times.
 
     Options are ``conventions``, ``undefined``, ``missing`` and ``bounds``, as for ``karat.score``; unjudged documents
     could have any grade of the golden set. ``others`` has the documents of another ranking of each query, the best
@@ -92,8 +95,11 @@ def score_hits(
     if chosen.bounds:
         count = None if others is None else partial(collapse.count_others, hits, others)
         bounding = Bounding(highest=len(golden.grades) - 1, others=count)
+    alignment = collapse.align(hits, name, failed)
+    if traces is not None:
+        alignment = replace(alignment, evidence=Evidence(golden=golden, traces=traces))
     return score_alignment(
-        collapse.align(hits, name, failed),
+        alignment,
         wanted,
         name=name,
         options=replace(chosen, conventions=using),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from karat.core import MEASURES, Definition, Floats, Measure, Parameter
 from karat.measures._alignment import Alignment
+from karat.measures._evidence import judge_each
 
 
 class Kernel(Protocol):
@@ -114,11 +115,19 @@ def measure(
 
 def compute(measure: Measure, alignment: Alignment) -> Floats:
     """Return one value per query, NaN where the measure is undefined. It may be so for queries it is not meant for."""
-    arguments = measure.arguments()
+    return explain(measure, alignment)[0]
+
+
+def explain(measure: Measure, alignment: Alignment) -> tuple[Floats, Sequence[str] | None]:
+    """Return one value per query, and why it has none; None for reasons if there is only that of the definition."""
+    arguments, definition = measure.arguments(), measure.definition
+    if definition.traced:
+        judge, queries = definition.kernel, alignment.queries
+        return judge_each(judge, alignment.evidence, queries, definition.undefined, measure.cutoff, **arguments)
     if arguments.pop("judged_only", False):
         alignment = alignment.judged_only
-    kernel: Kernel = measure.definition.kernel
-    return kernel(alignment, measure.cutoff, **arguments)
+    kernel: Kernel = definition.kernel
+    return kernel(alignment, measure.cutoff, **arguments), None
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:

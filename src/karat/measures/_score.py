@@ -16,7 +16,7 @@ from karat.measures._alignment import Alignment, Bools, Judgments, align
 from karat.measures._classes import collapse_judgments, collapse_run
 from karat.measures._conventions import Conventions, Missing, conventions
 from karat.measures._input import Rankings, load_judgments, load_run
-from karat.measures._measure import ANSWERABLE, NO_SPANS, UNANSWERABLE, compute
+from karat.measures._measure import ANSWERABLE, NO_SPANS, UNANSWERABLE, explain
 
 if TYPE_CHECKING:
     from karat.measures._bounds import Bounding
@@ -165,8 +165,12 @@ def score_alignment(
     resolved = {key: using.resolve(measure) for key, measure in wanted.items()}
     for j, (key, measure) in enumerate(resolved.items()):
         policy = options.undefined or using.undefined_for.get(wanted[key].name, using.undefined)
-        column = _fill_undefined(compute(measure, alignment), measure, policy)
-        codes[np.isnan(column), j] = _number(measure.definition.undefined, reasons)
+        column, why = explain(measure, alignment)
+        if why is None:
+            column = _fill_undefined(column, measure, policy)
+            codes[np.isnan(column), j] = _number(measure.definition.undefined, reasons)
+        else:  # no convention puts a number where a trace says nothing
+            codes[:, j] = [_number(reason, reasons) if reason else 0 for reason in why]
         if (outside := _outside(measure, alignment)) is not None:
             # Stronger than any convention: a list is neither good nor bad by a measure that is not meant for it.
             column = np.where(outside, np.nan, column)

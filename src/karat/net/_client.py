@@ -10,7 +10,8 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from karat.core import SystemFailed, UsageError, shorten
@@ -18,6 +19,9 @@ from karat.net._body import ACCEPTED, BadEncoding, read_blocks
 from karat.net._deadline import Deadline, limit_reads
 from karat.net._package import require_package
 from karat.net._secrets import Secrets, collect_secrets, show_url
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 """Status codes for which a request is sent again."""
@@ -136,6 +140,14 @@ class _Request(NamedTuple):
     body: bytes
 
 
+@cache
+def _load_certificates(file: str | None, folder: str | None) -> SSLContext:  # noqa: ARG001 (httpx2 reads the variables)
+    """Return whom to trust, which takes longer to load than a request takes; every client of a process shares it."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
 class Client:
     """Sends requests to an endpoint, from any number of threads; ``kind`` names the service in messages."""
 
@@ -147,6 +159,7 @@ class Client:
         self._client = self._httpx.Client(
             timeout=endpoint.timeout,
             headers={"Content-Type": "application/json", "Accept-Encoding": ACCEPTED, **headers},
+            verify=_load_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
         )
         self._deadline = Deadline(self._httpx.ReadTimeout)
         limit_reads(self._client, self._deadline)

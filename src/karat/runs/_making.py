@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
@@ -168,13 +169,19 @@ def describe_run(golden: GoldenSet, system: System, settings: Settings) -> Prove
 
 
 def _list_versions() -> dict[str, str]:
-    versions = {"karat": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:  # not installed, so the run does not depend on it
-            continue
-    return versions
+    versions = {package: _find_version(package) for package in _PACKAGES}
+    return {"karat": __version__, "python": platform.python_version()} | {
+        package: number for package, number in versions.items() if number
+    }
+
+
+@cache
+def _find_version(package: str) -> str:
+    """Return the version of a package; empty if it is not installed, so that the run does not depend on it."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _warm_up(system: System, questions: Sequence[Question], settings: Settings) -> None:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from karat.schema._ablation import (
-        AblatedMeasure,
-        AblatedPart,
-        AblationDocument,
-        FloorRatio,
-        PartVerdict,
-    )
+    from karat.schema._ablation import AblatedMeasure, AblatedPart, AblationDocument, FloorRatio, PartVerdict
     from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
     from karat.schema._checks import CheckRow, MeasureComparison, MeasureRow, Outcome, Status
     from karat.schema._comparison import (
@@ -43,7 +37,15 @@ if TYPE_CHECKING:
         VerdictFailure,
     )
     from karat.schema._encoding import to_json
-    from karat.schema._evaluation import EvaluatedRun, EvaluationReport, FailedQuestion, SuccessRates
+    from karat.schema._evaluation import (
+        EvaluatedRun,
+        EvaluationReport,
+        FailedQuestion,
+        QueryCounts,
+        QueryFacts,
+        SuccessRates,
+        ValueSpread,
+    )
     from karat.schema._experiment import (
         ExperimentDiff,
         ExperimentEntry,
@@ -231,6 +233,8 @@ __all__ = [
     "ProposedFloor",
     "PrunedRun",
     "QueryComparison",
+    "QueryCounts",
+    "QueryFacts",
     "QueryFailure",
     "QueryRow",
     "QueryValues",
@@ -277,6 +281,7 @@ __all__ = [
     "TrendSetChange",
     "TrendSkippedFile",
     "ValueDifference",
+    "ValueSpread",
     "VariantResult",
     "Verdict",
     "VerdictFailure",
@@ -288,83 +293,52 @@ __all__ = [
 ]
 
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
-# fmt: off
-_HOME = {
-    **dict.fromkeys((
-        "AblatedMeasure", "AblatedPart", "AblationDocument", "FloorRatio", "PartVerdict",
-    ), "_ablation"),
-    **dict.fromkeys((
-        "BaselineRebase", "BaselineSummary", "RebasedQuestion", "RebasedValue",
-    ), "_baseline"),
-    **dict.fromkeys((
-        "CheckRow", "MeasureComparison", "MeasureRow", "Outcome", "Status",
-    ), "_checks"),
-    **dict.fromkeys((
-        "ComparedMeasure", "ComparedPair", "ComparedRun", "ComparisonDocument", "DifferenceBounds",
-        "ListComparison", "ListSummary", "MovedQuery", "QueryComparison", "QueryValues",
-    ), "_comparison"),
-    **dict.fromkeys((
-        "BaselineFacts", "DECISION_FORMAT", "DecisionDocument", "GoldenErrors", "GoldenFacts", "Histogram",
-        "LatencyFacts", "MoverRow", "Recommendation", "RunFacts", "SegmentRow", "StageTimes", "Verdict",
-        "VerdictFailure",
-    ), "_decision"),
-    "to_json": "_encoding",
-    **dict.fromkeys((
-        "EvaluatedRun", "EvaluationReport", "FailedQuestion", "SuccessRates",
-    ), "_evaluation"),
-    **dict.fromkeys((
-        "ExperimentDiff", "ExperimentEntry", "ExperimentLog", "ResultDifference", "SweepEntry", "SweepTests",
-        "ValueDifference",
-    ), "_experiment"),
-    **dict.fromkeys((
-        "CauseFinding", "CauseGroup", "DocumentStanding", "ExpectedPassage", "ExplainDocument", "ExplainedQuery",
-        "StageMove", "StagePlace", "StandingState", "WhatIf",
-    ), "_explain"),
-    **dict.fromkeys((
-        "ExportReport", "ExportedExperiment", "ExportedRecord", "ExportedRun",
-    ), "_export"),
-    **dict.fromkeys((
-        "AnnotatorAgreement", "AnnotatorKappa", "Bump", "Bytes", "DisputedPair", "GoldenCeiling", "GoldenChange",
-        "GoldenConversion", "GoldenDecision", "GoldenDetectable", "GoldenDiff", "GoldenFinding", "GoldenFloors",
-        "GoldenMerge", "GoldenOutline", "GoldenPairs", "GoldenPool", "GoldenReport", "GoldenResolution",
-        "GoldenRule", "GoldenSample", "GoldenSetting", "GoldenSynthesis", "GoldenTag", "GradedPair", "OutlineBlock",
-        "OutlineSection", "RegradedPair", "Severity",
-    ), "_golden"),
-    **dict.fromkeys((
-        "AcceptanceReport", "PolicyDocument", "PolicyOperations", "PolicyRule", "PolicyTolerance", "ProposedFloor",
-        "RuleProposal",
-    ), "_policy"),
-    **dict.fromkeys((
-        "GatePower", "GateRate", "PowerPlan", "PowerRow",
-    ), "_power"),
-    "json_schema": "_publish",
-    "DOCUMENTS": "_published",
-    **dict.fromkeys((
-        "ExpectedRow", "FIELDS", "HitRow", "LeftRow", "Passage", "QueryFailure", "QueryRow",
-    ), "_queries"),
-    **dict.fromkeys((
-        "Document", "Mismatch", "from_plain", "to_plain",
-    ), "_read"),
-    **dict.fromkeys((
-        "PrunedRun", "RunDetails", "RunListing", "RunPruning", "SavedRun", "ShownDocument", "ShownHit",
-        "ShownQuery",
-    ), "_runs"),
-    **dict.fromkeys((
-        "MeasureBounds", "MeasureScore", "RepeatedHits", "RunScores", "ScoreReport", "SegmentScores",
-    ), "_scores"),
-    **dict.fromkeys((
-        "ObjectiveChange", "PlannedVariant", "SweepBaseline", "SweepCorrection", "SweepPlan", "SweepReference",
-        "SweepReport", "VariantResult",
-    ), "_sweep"),
-    **dict.fromkeys((
-        "SystemKind", "SystemListing",
-    ), "_systems"),
-    **dict.fromkeys((
-        "TrendHistory", "TrendOtherRun", "TrendReport", "TrendRun", "TrendSetChange", "TrendSkippedFile",
-    ), "_trend"),
-    "SystemChange": "_types",
+_MODULES = {
+    "_ablation": "AblatedMeasure AblatedPart AblationDocument FloorRatio PartVerdict",
+    "_explain": """CauseFinding CauseGroup DocumentStanding ExpectedPassage ExplainDocument ExplainedQuery
+        StageMove StagePlace StandingState WhatIf""",
+    "_baseline": "BaselineRebase BaselineSummary RebasedQuestion RebasedValue",
+    "_checks": "CheckRow MeasureComparison MeasureRow Outcome Status",
+    "_comparison": (
+        "ComparedMeasure ComparedPair ComparedRun ComparisonDocument DifferenceBounds ListComparison "
+        "ListSummary MovedQuery QueryComparison QueryValues"
+    ),
+    "_decision": (
+        "BaselineFacts DECISION_FORMAT DecisionDocument GoldenErrors GoldenFacts Histogram LatencyFacts "
+        "MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure"
+    ),
+    "_encoding": "to_json",
+    "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
+    "_experiment": (
+        "ExperimentDiff ExperimentEntry ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
+    ),
+    "_export": "ExportReport ExportedExperiment ExportedRecord ExportedRun",
+    "_golden": (
+        "AnnotatorAgreement AnnotatorKappa Bump Bytes DisputedPair GoldenCeiling GoldenChange "
+        "GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge "
+        "GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample "
+        "GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity"
+    ),
+    "_policy": (
+        "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
+    ),
+    "_power": "GatePower GateRate PowerPlan PowerRow",
+    "_publish": "json_schema",
+    "_published": "DOCUMENTS",
+    "_queries": "ExpectedRow FIELDS HitRow LeftRow Passage QueryFailure QueryRow",
+    "_read": "Document Mismatch from_plain to_plain",
+    "_runs": "PrunedRun RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery",
+    "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
+    "_sweep": (
+        "ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport "
+        "VariantResult"
+    ),
+    "_systems": "SystemKind SystemListing",
+    "_trend": "TrendHistory TrendOtherRun TrendReport TrendRun TrendSetChange TrendSkippedFile",
+    "_types": "SystemChange",
 }
-# fmt: on
+"""The names of each module."""
+_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,42 @@ class FailedQuestion(Struct, frozen=True, kw_only=True):
     error: str
 
 
+class ValueSpread(Struct, frozen=True, kw_only=True):
+    """How the values of the queries spread."""
+
+    sd: float
+    """The standard deviation of the sample; 0 for a single query."""
+    min: float
+    max: float
+    p50: float
+    """Percentiles are interpolated linearly."""
+    p95: float
+
+
+class QueryFacts(Struct, frozen=True, kw_only=True):
+    """What one query returned, in its original wording and its first repeat."""
+
+    retrieved: int
+    """How many documents it returned."""
+    found: int
+    """How many of them are relevant."""
+    first: int
+    """The rank of the first relevant one; -1 if there is none."""
+    milliseconds: float | None
+    """null if it was not measured."""
+
+
+class QueryCounts(Struct, frozen=True, kw_only=True):
+    """How many queries found nothing, and how many have a relevant document on top."""
+
+    queries: int
+    """All that were asked, without the unanswerable ones."""
+    without_hit: int
+    """Those with no relevant document among what they returned; failed ones are among them."""
+    first_right: int
+    """Those with a relevant document at rank 1: P@1 is 1."""
+
+
 class SuccessRates(Struct, frozen=True, kw_only=True):
     """How often queries succeed when they are asked several times."""
 
@@ -36,8 +72,13 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     """Queries that were not asked."""
     not_judged: int
     """How many queries of the run have no judgments."""
+    spread: dict[str, ValueSpread | None]
+    """How the values of each measure spread over the queries; null if no query has a value."""
+    counts: QueryCounts | UnsetType = UNSET
     queries: dict[str, dict[str, float | None]] | UnsetType = UNSET
     """The values of each query, by measure; set with ``--per-query``."""
+    facts: dict[str, QueryFacts] | UnsetType = UNSET
+    """What each query returned; set with ``--per-query``."""
     by: dict[str, dict[str, SegmentScores]] | UnsetType = UNSET
     """By field and by its values."""
     latency: dict[str, dict[str, float]]

@@ -62,7 +62,7 @@ def render(rows: tuple[Result, ...]) -> str:
     misses = [f"{row.planted}: {_describe(row.fault)} It named {row.named} first." for row in rows if not row.is_right]
     share = f"{own_queries:,} of {queries:,} ({own_queries / queries:.0%})"
     lines += ["", f"Runs: {right} of {len(rows)} ({right / len(rows):.0%}). Single queries: {share}."]
-    lines += ["", "Runs that were named wrong: " + ("none." if not misses else ""), *[f"- {miss}" for miss in misses]]
+    lines += ["", "Runs that were named wrong:", "", *[f"- {miss}" for miss in misses or ["none"]]]
     lines += ["", "The faults:", "", *(f"- {row.planted}: {_describe(row.fault)}" for row in rows)]
     return "\n".join(lines).strip()
 

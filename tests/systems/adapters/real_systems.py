@@ -274,32 +274,19 @@ def fill_langchain(project: Path) -> None:
 
 
 def fill_llama_index(project: Path) -> None:
-    documents = {document.id: document.text for document in SMALL.documents}
-    (project / "llama.py").write_text(
-        "from llama_index.core import Document, MockEmbedding, Settings, VectorStoreIndex\n"
-        "from llama_index.core.node_parser import TokenTextSplitter\n"
-        f"DOCUMENTS = {documents!r}\n"
-        "def make_retriever():\n"
-        "    nodes = TokenTextSplitter(chunk_size=64, chunk_overlap=0, tokenizer=str.split).get_nodes_from_documents(\n"
-        "        [Document(text=text, doc_id=name) for name, text in DOCUMENTS.items()])\n"
-        "    index = VectorStoreIndex(nodes, embed_model=MockEmbedding(8))\n"
-        "    return index.as_retriever(similarity_top_k=7)\n"
-    )
+    (project / "llama.py").write_text(with_documents("llama.py"))
 
 
 def fill_haystack(project: Path) -> None:
+    (project / "stack.py").write_text(with_documents("stack.py"))
+
+
+def with_documents(name: str) -> str:
+    """Return a file that the page shows, with the documents of the small set in place of its own."""
     documents = {document.id: document.text for document in SMALL.documents}
-    (project / "stack.py").write_text(
-        "from haystack import Document\n"
-        "from haystack.components.retrievers import InMemoryBM25Retriever\n"
-        "from haystack.document_stores.in_memory import InMemoryDocumentStore\n"
-        f"DOCUMENTS = {documents!r}\n"
-        "def make_retriever():\n"
-        "    store = InMemoryDocumentStore()\n"
-        "    documents = [Document(content=text, meta={'source': name}) for name, text in DOCUMENTS.items()]\n"
-        "    store.write_documents(documents)\n"
-        "    return InMemoryBM25Retriever(store)\n"
-    )
+    own = '{"pool": "The pool opens at six."}'
+    assert own in FILES[name]
+    return FILES[name].replace(own, repr(documents))
 
 
 def fill_mcp(project: Path) -> None:
@@ -354,6 +341,12 @@ def mistakes(folder: Path) -> dict[str, Any]:
                 continue  # a column that is not there fails in the store itself
             system = open_system({**tables[kind], key: value}, place)
             results[f"{kind} {key}"] = mistake(lambda system=system: make_run(SMALL, system))
+    for kind in ("qdrant", "chroma", "lancedb"):
+        nowhere = {**tables[kind], "path": "nowhere"}
+        results[f"{kind} path"] = mistake(lambda nowhere=nowhere: open_system(nowhere, around(folder)))
+        assert not (folder / "nowhere").exists()
+    words = open_system({**tables["tantivy"], "search_in": ["bodi"]}, around(folder / "page-tantivy"))
+    results["tantivy search_in"] = mistake(lambda: make_run(SMALL, words))
     table = {**tables["mcp"], "command": [sys.executable, "server.py"], "tool": "serch"}
     results["mcp tool"] = mistake(lambda: make_run(SMALL, open_system(table, around(folder / "page-mcp"))))
     return results

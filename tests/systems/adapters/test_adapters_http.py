@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -272,6 +273,33 @@ def test_a_collection_is_searched_by_its_own_fields(service: Service, kind: str,
     (trace,) = make_run(GOLDEN, system, Settings(k=3)).traces
     assert [(hit.id, hit.document) for hit in trace.hits] == [("7", "pool"), ("8", "wifi")]
     assert service.engine.rows[name] == rows
+
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "systems.md"
+TABLES = [
+    tomllib.loads(block)["system"] for block in re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+]
+OF_KIND = {kind: engine for engine, kind in ENGINES}
+SHOWN = [(OF_KIND[table["kind"]], table) for table in TABLES if table["kind"] in OF_KIND]
+
+
+@pytest.mark.parametrize(("service", "table"), SHOWN, indirect=["service"], ids=[table["kind"] for _, table in SHOWN])
+def test_the_tables_of_the_page_work(
+    service: Service, table: dict[str, Any], around: Surroundings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they stand on the page, but for the address; what they name is in the environment and in the store."""
+    rows = [{"source": d.id, "body": d.text, "_vector": Letters()([d.text])[0].tolist()} for d in DOCUMENTS]
+    if "collection" in table:
+        service.engine.rows[table["collection"]] = {str(n): row for n, row in enumerate(rows)}
+    for variable in (table.get("key_variable"), *table.get("headers", {}).values()):
+        if variable:
+            monkeypatch.setenv(variable, KEY)
+    assert sorted(documents_of(open_system({**table, "url": service.url}, around))) == ["pool", "sauna", "wifi"]
+
+
+def test_every_engine_has_a_table_on_the_page() -> None:
+    """Otherwise the test above would try none."""
+    assert {table["kind"] for _, table in SHOWN} == set(OF_KIND)
 
 
 @pytest.mark.parametrize(("service", "kind"), ENGINES, indirect=["service"])

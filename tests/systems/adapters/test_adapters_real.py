@@ -190,6 +190,21 @@ def test_a_field_that_is_not_there_is_a_mistake(printed: dict[str, Any], kind: s
     assert "'source'" in message
 
 
+@pytest.mark.parametrize("kind", ["qdrant", "chroma", "lancedb"])
+def test_a_folder_that_is_not_there_is_a_mistake(printed: dict[str, Any], kind: str) -> None:
+    """It is not made, as the packages would; an empty one has no collection."""
+    error, code, message = printed["mistakes"][f"{kind} path"]
+    assert (error, code) == ("InputError", 2)
+    assert message.endswith("nowhere: no such folder; correct path in [system]")
+
+
+def test_a_field_that_cannot_be_searched_is_a_mistake(printed: dict[str, Any]) -> None:
+    """The first question says so, and no other is asked."""
+    error, code, message = printed["mistakes"]["tantivy search_in"]
+    assert (error, code) == ("UsageError", 2)
+    assert message.startswith("[system] tantivy cannot search in ['bodi']: ")
+
+
 @pytest.mark.parametrize("kind", ["qdrant", "chroma", "pgvector"])
 def test_a_server_that_is_not_there_is_a_failure_without_the_key(printed: dict[str, Any], kind: str) -> None:
     """Exit code 3, with what the package says; the key or password that was sent is not shown."""

@@ -45,7 +45,8 @@ function changePlot(changes, name, lower, width) {
       line(left, y(value), right, y(value), value ? "grid" : "axis"),
       label(left - 6, y(value) + 4, value > 0 ? `+${text}` : text.replace("-", "−"), "end")]),
     area("worse"), area("better"),
-    ...across(ticks([0, sorted.length], 5, 1), x, bottom + 17, right),
+    ...across(ticks([0, sorted.length], Math.min(5, (right - left) / (16 + 7 * figure(sorted.length, 0).length)), 1),
+      x, bottom + 17, right),
     label((left + right) / 2, height - 4, "queries, the worst first", "middle", "name"));
 }
 

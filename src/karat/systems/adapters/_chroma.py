@@ -98,7 +98,7 @@ class ChromaSettings(StoreSettings):
             port, ssl = parts.port or (443 if parts.scheme == "https" else 80), parts.scheme == "https"
             client = chromadb.HttpClient(host=parts.hostname, port=port, ssl=ssl, headers=headers, settings=quiet)
         elif self.path:
-            client = chromadb.PersistentClient(path=str(around.folder / self.path), settings=quiet)
+            client = chromadb.PersistentClient(path=str(self.find_folder(around, self.path)), settings=quiet)
         else:
             client = chromadb.EphemeralClient(settings=quiet)
         options = self.options(around, where, embeds=not self.own_embedder, secrets=secrets)

@@ -55,8 +55,11 @@ class McpSettings:
         started = mcp.StdioServerParameters(command=place, args=self.command[1:], env=values, cwd=around.folder)
         from asyncio.subprocess import DEVNULL  # what the server logs is neither a result nor free of secrets
 
-        # Nor is a line of its output that is not of the protocol, which the SDK would log with a traceback.
-        logging.getLogger("mcp").addHandler(logging.NullHandler())
+        # Nor is a line of its output that is not of the protocol, which the SDK logs with a traceback: to standard
+        # error, or wherever the program that uses karat logs.
+        noise = logging.getLogger("mcp.client.stdio")
+        noise.propagate = False
+        noise.addHandler(logging.NullHandler())
         server = mcp.stdio_client(started, errlog=DEVNULL)
         return McpTool(server, self, secrets=collect_secrets("", values))
 

@@ -85,7 +85,7 @@ class QdrantSettings(StoreSettings):
             secrets = collect_secrets(self.url, {"api-key": key or ""})
             opened = client(url=self.url, api_key=key, check_compatibility=False)
         else:
-            opened = client(path=str(around.folder / self.path)) if self.path else client(":memory:")
+            opened = client(path=str(self.find_folder(around, self.path))) if self.path else client(":memory:")
         options = self.options(around, where, secrets=secrets)
         return Qdrant(opened, vector=self.vector, exact=self.exact, **options).closing(opened.close)
 

@@ -92,6 +92,13 @@ class StoreSettings:
     document: str = ""
     content: str = ""
 
+    def find_folder(self, around: Surroundings, path: str) -> Path:
+        """Return the folder of a local store; one that is searched has to be there, and packages would make it."""
+        folder = around.folder / path
+        if not self.ingest and not folder.is_dir():
+            raise InputError("no such folder", source=str(folder), hint="correct path in [system]")
+        return folder
+
     def options(
         self, around: Surroundings, where: str = "", *, embeds: bool = True, secrets: Secrets | None = None
     ) -> StoreOptions:

@@ -68,10 +68,16 @@ class Tantivy(Store):
         if not words:
             return
         searcher = self._index.searcher()
-        query = self._index.parse_query(" ".join(words), self._search_in or None)
+        query = self._parse(" ".join(words))
         for score, address in searcher.search(query, k).hits:
             fields = {name: values[0] for name, values in searcher.doc(address).to_dict().items() if values}
             yield Match(str(fields.get("number", "")), score, fields)
+
+    def _parse(self, words: str) -> Any:
+        try:
+            return self._index.parse_query(words, self._search_in or None)
+        except ValueError as error:  # a question of plain words has no mistakes of its own
+            raise UsageError(f"[system] tantivy cannot search in {self._search_in}: {error}") from None
 
     def drop(self) -> None:
         self._index = None
