@@ -309,3 +309,34 @@ def test_a_sweep_over_secrets_is_refused(folder: Path, capsys: pytest.CaptureFix
     printed = "".join(capsys.readouterr())
     assert "holds a secret, which the log of experiments would keep" in printed
     assert find_leaks(printed) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["ids and texts", "some failures"])
+def test_sweeps_and_exports_leak_nothing(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """The log of experiments, all that is printed of it, and what MLflow would get are without what was sent."""
+    from karat.exports import read_records
+
+    configure(folder, server, more='key_variable = "SHOP"\n')
+    server.answer = ANSWERS[kind]
+    (folder / "sweep.toml").write_text('[grid]\n"system.body.index" = ["a", "b"]\n')
+    printed: list[str] = []
+    for words in (
+        *("sweep sweep.toml", "sweep sweep.toml --json", "experiments list", "experiments list --json"),
+        *("experiments show 1", "experiments show 1 --json", "experiments diff 1 2", "trend .", "runs list ."),
+    ):
+        main(words.split())
+        printed.extend(capsys.readouterr())
+    runs = [str(path) for path in (folder / "runs").glob("*.jsonl")]
+    assert len(runs) == 4
+    main(["compare", *runs[:2], "--per-query", "--json"])
+    printed.extend(capsys.readouterr())
+    printed.append(repr(read_records([*runs, str(folder / "experiments.json")], measures=["RR@10"])))
+    given = (".py", ".pyc", ".toml")
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix not in given]
+    text = "".join([*printed, *(path.read_bytes().decode(errors="replace") for path in files)])
+    assert (folder / "experiments.json").exists()
+    assert set(find_leaks(text)) - {PASSWORD, PASSWORD[:8]} == set()
+    assert "***" in text

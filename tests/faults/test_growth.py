@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from karat.core import Document, GoldenSet, KaratError, Measure, Query, did_you_mean
+from karat.core import Document, GoldenSet, Judgment, KaratError, Measure, Query, Target, Trace, did_you_mean
 from karat.files import Reading, parse_toml
 from karat.golden.formats._attack import strip_markup
 from karat.golden.formats._head import Head
@@ -20,6 +22,7 @@ from karat.golden.formats._sgml import blank_comments, find_elements, remove_ele
 from karat.golden.formats._topics import read_topics
 from karat.golden.formats._trec import _find_markup, _read_records
 from karat.golden.lint import check
+from karat.runs._tracefile import _Wordings
 from karat.start import _install
 
 SECONDS = 5.0
@@ -52,10 +55,24 @@ def lint_id(text: str) -> None:
     check(GoldenSet(documents=(Document(id=text, text="a"),), queries=(Query(id=text, text="a"),)))
 
 
+def lint_lost_id(text: str) -> None:
+    """Check a set in which a judgment names a document by an id as long as a text."""
+    lost = Judgment(query="q", target=Target(document=f"{4 * text}x"), grade=3)
+    check(GoldenSet(documents=(Document(id=4 * text),), queries=(Query(id="q", text="a"),), judgments=(lost,)))
+
+
 def lint_paraphrases(text: str) -> None:
     """Check a query with a paraphrase for every tenth letter of a text."""
     paraphrases = tuple(f"other {i} words w{i}" for i in range(len(text) // 10))
     check(GoldenSet(queries=(Query(id="q", text="what is it", paraphrases=paraphrases),)))
+
+
+def number_wordings(text: str) -> None:
+    """Number the wordings of one query that its golden set does not have, one for every other letter of a text."""
+    traces = [Trace(query="q", text=f"wording {i}") for i in range(len(text) // 2)]
+    records: list[Any] = [SimpleNamespace(trace=trace, paraphrase=None) for trace in traces]
+    golden = GoldenSet(queries=(Query(id="q", text="what is it"),))
+    assert _Wordings(golden, records).numbers == list(range(len(records)))
 
 
 def suggest(text: str) -> None:
@@ -81,6 +98,8 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "blanks before a citation": (strip_markup, "\n"),
     "an id": (lint_id, "a"),
     "paraphrases": (lint_paraphrases, "a"),
+    "an id of parts that is not there": (lint_lost_id, "ab-"),
+    "wordings": (number_wordings, "a"),
     "a name": (suggest, "ab"),
     "a measure": (Measure.parse, " "),
     "a measure of digits": (Measure.parse, "9"),

@@ -67,6 +67,18 @@ def test_a_memory_is_stale_from_the_turn_on_that_stores_its_successor():
     assert scores.values[:, 0].tolist() == [1.0, 0.5]
 
 
+def test_a_sample_stores_what_the_turns_before_it_have_stored():
+    """A memory is there at the same turn as in the whole set, and one of a later turn is not there at all."""
+    for seed in range(20):
+        drawn = golden.sample(TALK, 2, seed=seed)
+        by_id = TALK.query_by_id
+        for query in drawn.queries:
+            known = [d.id for d in drawn.documents if drawn.is_stored(d.id, query)]
+            assert known == [d.id for d in TALK.documents if TALK.is_stored(d.id, by_id[query.id])]
+    (last,) = [s for s in (golden.sample(TALK, 1, seed=n) for n in range(20)) if s.queries[0].id == "q2"][:1]
+    assert last.queries[0].session == Session(id="ana", turn=2, remember=("peanuts", "walnuts"))
+
+
 def test_two_queries_of_one_turn_are_told():
     """Nothing says which of them is asked first; equal turns of two sessions are no problem."""
     assert apply("repeated-turn", TALK) == []

@@ -91,7 +91,7 @@ def _block_types(target: Target, document: Document | None) -> set[str]:
         if target.block:
             return {parts.block(target.block).type}
         span = resolve(parts, section=target.section) if target.section and target.span is None else target.span
-        return set() if span is None else {block.type for block in parts.at(span)}
+        return set() if span is None else {*parts.types_at(span)}
     except InputError:  # an id that the text does not have, which the linter reports
         return set()
 

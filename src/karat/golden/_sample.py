@@ -13,6 +13,7 @@ FIELDS = ("category", "type", "intent")
 
 def sample(golden: GoldenSet, n: int, *, stratify: str | None = None, seed: int = 0) -> GoldenSet:
     """Return a set with ``n`` of the queries and their judgments. All documents stay: they are what is searched.
+    Only memories that none of the drawn queries has in its session are left out.
 
     With ``stratify`` (category, type or intent) each group keeps its share, by largest remainders, and no group whose
     share is one place or more vanishes. The same seed draws the same queries, whatever their order in the set.
@@ -32,11 +33,40 @@ def sample(golden: GoldenSet, n: int, *, stratify: str | None = None, seed: int 
     drawn: set[str] = set()
     for name, places in _places({name: len(group) for name, group in groups.items()}, n).items():
         drawn |= _draw([query.id for query in groups[name]], places, f"{seed} {name}")
-    return replace(
+    chosen = replace(
         golden,
         queries=tuple(query for query in golden.queries if query.id in drawn),
         judgments=tuple(judgment for judgment in golden.judgments if judgment.query in drawn),
     )
+    return _keep_memories(golden, chosen) if golden.memories else chosen
+
+
+def _keep_memories(golden: GoldenSet, chosen: GoldenSet) -> GoldenSet:
+    """Return a sample in which a turn also stores what the turns before it that were not drawn have stored.
+
+    Memories of later turns are left out: as documents that nobody stores they would be there from the start.
+    """
+    order = {query.id: i for i, query in enumerate(golden.queries)}
+    turns = sorted((query for query in golden.queries if query.session), key=lambda q: (_turn(q), order[q.id]))
+    kept, waiting = {query.id: query for query in chosen.queries}, dict[str, list[str]]()
+    for query in turns:
+        assert query.session is not None
+        stored = [*waiting.pop(query.session.id, ()), *query.session.remember]
+        if query.id in kept:
+            kept[query.id] = replace(query, session=replace(query.session, remember=tuple(dict.fromkeys(stored))))
+        else:
+            waiting[query.session.id] = stored
+    sampled = replace(chosen, queries=tuple(kept[query.id] for query in chosen.queries))
+    lost = golden.memories - sampled.memories
+    return replace(
+        sampled,
+        documents=tuple(document for document in golden.documents if document.id not in lost),
+        judgments=tuple(judgment for judgment in chosen.judgments if judgment.target.document not in lost),
+    )
+
+
+def _turn(query: Query) -> int:
+    return query.session.turn if query.session else 0
 
 
 def _places(sizes: Mapping[str, int], n: int) -> dict[str, int]:

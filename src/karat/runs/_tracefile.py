@@ -67,10 +67,11 @@ def read_trace_file(path: str | Path, golden: GoldenSet) -> ForeignRun:
     reading.finish()
     expected = [record for record in records if record.trace.query in rows.queries]
     seeds = sorted({record.seed for record in expected}, key=lambda seed: -1 if seed is None else seed)
+    repeat_of = {seed: repeat for repeat, seed in enumerate(seeds)}
     wordings = _Wordings(golden, expected)
     traces: dict[tuple[str, int, int], Trace] = {}
     for record, paraphrase in zip(expected, wordings.numbers, strict=True):
-        key = (record.trace.query, paraphrase, seeds.index(record.seed))
+        key = (record.trace.query, paraphrase, repeat_of[record.seed])
         if key in traces:
             reading.errors.append(_repeated(record))
         traces[key] = replace(record.trace, paraphrase=paraphrase, repeat=key[2])
@@ -288,6 +289,8 @@ class _Wordings:
     def __init__(self, golden: GoldenSet, records: Sequence[_Record]) -> None:
         self._golden = golden
         self._others: dict[tuple[str, str], int] = {}
+        self._places: dict[str, dict[tuple[str, bool], int]] = {}
+        self._free: dict[str, Iterator[int]] = {}
         numbers = [
             record.paraphrase if record.paraphrase is not None else self._find_place(record.trace) for record in records
         ]
@@ -305,17 +308,21 @@ class _Wordings:
         return () if match is None or match.text == match.id else (match.text, *match.paraphrases)
 
     def _find_place(self, trace: Trace) -> int | None:
-        texts = self._texts(trace.query)
-        if trace.text in texts:
-            return texts.index(trace.text)
-        words = _fold(trace.text)
-        return next((i for i, text in enumerate(texts) if _fold(text) == words), None)
+        """Return which wording of its query a trace has: in the same letters, or else in the same words."""
+        places = self._places.get(trace.query)
+        if places is None:
+            places = self._places[trace.query] = {}
+            for place, text in enumerate(texts := self._texts(trace.query)):
+                places.setdefault((text, False), place)
+            for place, text in enumerate(texts):
+                places.setdefault((_fold(text), True), place)
+        return places.get((trace.text, False), places.get((_fold(trace.text), True)))
 
     def _assign_place(self, trace: Trace, used: set[int]) -> int:
         key = (trace.query, _fold(trace.text))
         if key not in self._others:
-            self._others[key] = next(number for number in count() if number not in used)
-            used.add(self._others[key])
+            free = self._free.setdefault(trace.query, count())
+            self._others[key] = next(number for number in free if number not in used)
         return self._others[key]
 
     def notes(self) -> Iterator[str]:

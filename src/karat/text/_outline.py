@@ -107,6 +107,15 @@ class Outline:
         first = bisect_right(self._ends, span.start)
         return self.blocks[first : max(first, bisect_left(self._starts, span.end))] if span else ()
 
+    def types_at(self, span: Span) -> set[BlockType]:
+        """Return the types of the blocks that share at least one byte with a span, however many blocks these are."""
+        types = set()
+        for type_, (starts, ends) in self._ranges_by_type.items() if span else ():
+            first = bisect_right(ends, span.start)
+            if first < len(starts) and starts[first] < span.end:
+                types.add(type_)
+        return types
+
     def section_of(self, offset: int) -> Section:
         """Return the section that holds a byte; a heading belongs to the section that it begins."""
         if not 0 <= offset <= self.size:
@@ -164,6 +173,15 @@ class Outline:
     @cached_property
     def _block_names(self) -> _Names:
         return _Names(self._blocks)
+
+    @cached_property
+    def _ranges_by_type(self) -> dict[BlockType, tuple[list[int], list[int]]]:
+        ranges: dict[BlockType, tuple[list[int], list[int]]] = {}
+        for block in self.blocks:
+            starts, ends = ranges.setdefault(block.type, ([], []))
+            starts.append(block.span.start)
+            ends.append(block.span.end)
+        return ranges
 
     @cached_property
     def _starts(self) -> list[int]:
