@@ -244,9 +244,10 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
         "moved": ["d01 2 to 1", "d12 out, was 1", "x01 3 to 2", "d02 4 to 3"],
     }  # fmt: skip
     assert len(document["movers"]) == 7
-    assert document["failures"] == [{"query": "q12", "reasons": [
-        "must pass: nothing relevant was found", "nothing relevant was found"
-    ]}]  # fmt: skip
+    assert document["failures"] == [{
+        "query": "q12", "reasons": ["must pass: nothing relevant was found", "nothing relevant was found"],
+        "cause": "changed: the baseline had d12 at rank 1", "since": "new",
+    }]  # fmt: skip
     assert all("RR@10" in caveat for caveat in document["caveats"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -127,6 +128,8 @@ def copy(
     """A copy of the repository that is set up already; the README has the real launcher, other pages a warm karat."""
     target = clone(tmp_path / "clone")
     (target / ".venv").symlink_to(ready)
+    shutil.rmtree(target / "src")
+    (target / "src").symlink_to(ROOT / "src")  # with its byte code, or every page would compile karat anew
     if request.node.callspec.params["page"] != README:
         warm.write_program(target / "karat", "karat")
     return target

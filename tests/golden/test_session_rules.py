@@ -75,6 +75,8 @@ def test_a_sample_stores_what_the_turns_before_it_have_stored():
         for query in drawn.queries:
             known = [d.id for d in drawn.documents if drawn.is_stored(d.id, query)]
             assert known == [d.id for d in TALK.documents if TALK.is_stored(d.id, by_id[query.id])]
+            heirs = {d.superseded_by for d in drawn.documents if d.id in known and d.superseded_by}
+            assert ("walnuts" in heirs) == ("walnuts" in drawn.document_by_id and "peanuts" in known)
     (last,) = [s for s in (golden.sample(TALK, 1, seed=n) for n in range(20)) if s.queries[0].id == "q2"][:1]
     assert last.queries[0].session == Session(id="ana", turn=2, remember=("peanuts", "walnuts"))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from karat import Document, GoldenSet, Hit, Judgment, Query, Scores, Span, Target, score_hits
+from karat.core import Grades
 from karat.measures._whole import align_whole
 from karat.text import resolver
 
@@ -60,9 +61,9 @@ def test_a_class_for_each_document_changes_no_score(seed: int) -> None:
 
 def test_ranks_by_hand() -> None:
     """Equal scores keep their order, a second chunk takes no rank, and what was not returned has rank 0."""
-    judged = [{Target(document="a"): 3, Target(document="b"): 0, Target(document="z"): 1}, {}]
+    judged = {"q1": {Target(document="a"): 3, Target(document="b"): 0, Target(document="z"): 1}}
     lists = [(Hit("c", 1.0), Hit("a:chunk:1", 2.0), Hit("a:chunk:2", 2.0), Hit("b", 1.0)), ()]
-    rows = align_whole(judged, lists, {"b": 7, "c": 5}.get)
+    rows = align_whole(Grades.from_dict(judged, grouped=True), ["q1", "q2"], lists, {"b": 7, "c": 5}.get)
     assert rows is not None
     assert rows.starts.tolist() == [0, 3, 3]
     assert rows.grades.tolist() == [3, 0, 1]
@@ -85,4 +86,5 @@ def test_ranks_by_hand() -> None:
 )
 def test_what_is_not_a_whole_document_is_left_to_the_way_hit_by_hit(target: Target, hit: Hit) -> None:
     """Parts have to be placed, and what is wrong has to be reported."""
-    assert align_whole([{target: 1}], [(hit,)], lambda _: None) is None
+    judged = Grades.from_dict({"q": {target: 1}}, grouped=True)
+    assert align_whole(judged, ["q"], [(hit,)], lambda _: None) is None

@@ -314,7 +314,11 @@ def test_every_document_that_fits_can_be_rendered(changes: dict[str, Any]) -> No
 def test_conclusions_come_from_the_facts() -> None:
     """The queries that failed and the recommendations are those of the rules, as plain data."""
     document = attacked("x")
-    assert document["failures"][0] == {"query": "x", "reasons": ["must pass: x", "failed: x"]}
+    assert document["failures"][0] == {
+        "query": "x",
+        "reasons": ["must pass: x", "failed: x"],
+        "since": "new",
+    }
     assert {recommendation["rule"] for recommendation in document["recommendations"]} >= {"failed-queries"}
     assert conclude(document) == document
 

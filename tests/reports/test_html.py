@@ -131,8 +131,8 @@ def test_data_says_what_the_document_says() -> None:
     assert (score, grade, was, dense, lexical) == (0.3333, 3, 8, 4, 3)
     assert data["queries"][0]["expected"] == [[place, 3, 3]]
     assert data["queries"][1]["scores"] == [None, None]
-    assert {row["id"]: row["failure"] for row in data["queries"] if row["failure"]} == {
-        row["query"]: row["reasons"] for row in document["failures"]
+    assert {row["id"]: tuple(row["failure"]) for row in data["queries"] if row["failure"]} == {
+        failure.query: failure.lines for failure in typed(document).failures
     }
     assert [row["id"] for row in data["queries"] if row["grave"]] == ["q0001", "q0003"]
     ids = [[data["queries"][place]["id"] for place in row["queries"]] for row in data["recommendations"]]
@@ -318,7 +318,11 @@ def test_a_query_without_rankings_says_why_it_failed(monkeypatch: pytest.MonkeyP
     for query in document["queries"]:
         query |= {"error": "TimeoutError: no answer", "hits": [], "scores": {}}
     data = Page(render_html(typed(conclude(document)))).data
-    assert data["queries"][-1][6:] == [["failed: TimeoutError: no answer"], "TimeoutError: no answer", True]
+    assert data["queries"][-1][6:] == [
+        ["failed: TimeoutError: no answer", "old: the baseline failed it, too"],
+        "TimeoutError: no answer",
+        True,
+    ]
     assert data["run"] == "RUN"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -242,3 +243,15 @@ def test_what_cannot_work_is_refused_before_any_question():
         make_run(GOLDEN, Mixed(), Settings(batch=2))
     with pytest.raises(InputError, match="stores the memory 'walnuts', which is not among the documents"):
         make_run(replace(GOLDEN, documents=()), Memory(), Settings())
+
+
+def test_a_sample_is_scored_with_the_memories_of_the_whole_set():
+    """A memory whose successor a turn stores that was not asked is not stale: without versions there is no value."""
+    run = make_run(GOLDEN, Memory(), Settings(warm_up=0))
+    first = replace(run, traces=tuple(trace for trace in run.traces if trace.query in ("a1", "b1")))
+    assert math.isnan(score_run(GOLDEN, first, ["StaleFree@5"]).scores.mean()["StaleFree@5"])
+    later = replace(run, traces=tuple(trace for trace in run.traces if trace.query != "a1"))
+    assert score_run(GOLDEN, later, ["StaleFree@5"]).scores.mean()["StaleFree@5"] == pytest.approx((1 + 0.5 + 0.5) / 3)
+    assert score_run(GOLDEN, run, ["StaleFree@5"]).scores.mean()["StaleFree@5"] == pytest.approx(
+        (1 + 1 + 0.5 + 0.5) / 4
+    )

@@ -104,7 +104,7 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         count = f"{len(run.false_answers):,} of {len(evaluation.unanswerable):,}"
         notes.append(f"{count} unanswerable queries got hits: {shown}{more}")
     missed = {*run.unfound, *evaluation.failures} - evaluation.unanswerable
-    answered = {trace.query for trace in evaluation.traces if trace.hits or trace.error}
+    answered = {trace.query for trace in evaluation.traces if trace.listed or trace.error}
     empty = set(evaluation.queries) - answered - evaluation.unanswerable
     answerable = total - len(evaluation.unanswerable)
     notes += hints(evaluation.scores.mean(), len(missed), answerable, empty=len(empty))

@@ -12,25 +12,16 @@ from karat.core._version import __version__
 if TYPE_CHECKING:
     from karat.core._bounds import Bounds
     from karat.core._context import Context
-    from karat.core._drafts import make_hits, make_judgment
-    from karat.core._golden import (
-        GRADES,
-        NORMALISER,
-        SOURCES,
-        Document,
-        GoldenSet,
-        Judgment,
-        Query,
-        Session,
-        Source,
-        Span,
-        Target,
-        Unit,
-    )
+    from karat.core._drafts import make_hits, make_query
+    from karat.core._golden import GRADES, NORMALISER, Document, GoldenSet, Query, Session, Unit
     from karat.core._hit import SCHEMES, Hit, Ids, Place, document_of
+    from karat.core._hit_list import HitList, list_documents, list_scores
+    from karat.core._judgment import SOURCES, Judgment, Source, Span, Target, make_judgment
+    from karat.core._judgment_table import Grades, JudgmentTable
     from karat.core._run import Origin, Provenance, Run
     from karat.core._scores import LOWEST_FOR_GEOMETRIC_MEAN, Floats, Scores, average
     from karat.core._trace import Citation, Stage, Trace
+    from karat.core._trace_draft import make_trace
     from karat.core._values import check_id, format_ms, shorten, shorten_digest, unwrap
 
 __all__ = [
@@ -48,10 +39,13 @@ __all__ = [
     "Floats",
     "GateFailed",
     "GoldenSet",
+    "Grades",
     "Hit",
+    "HitList",
     "Ids",
     "InputError",
     "Judgment",
+    "JudgmentTable",
     "KaratError",
     "Measure",
     "MeasureError",
@@ -79,8 +73,12 @@ __all__ = [
     "did_you_mean",
     "document_of",
     "format_ms",
+    "list_documents",
+    "list_scores",
     "make_hits",
     "make_judgment",
+    "make_query",
+    "make_trace",
     "shorten",
     "shorten_digest",
     "unwrap",
@@ -92,25 +90,13 @@ _HOME = {
     "Context": "_context",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),
     **dict.fromkeys(("check_id", "format_ms", "shorten", "shorten_digest", "unwrap"), "_values"),
-    **dict.fromkeys(
-        (
-            "GRADES",
-            "NORMALISER",
-            "SOURCES",
-            "Document",
-            "GoldenSet",
-            "Judgment",
-            "Query",
-            "Session",
-            "Source",
-            "Span",
-            "Target",
-            "Unit",
-        ),
-        "_golden",
-    ),
+    **dict.fromkeys(("GRADES", "NORMALISER", "Document", "GoldenSet", "Query", "Session", "Unit"), "_golden"),
+    **dict.fromkeys(("SOURCES", "Judgment", "Source", "Span", "Target", "make_judgment"), "_judgment"),
     **dict.fromkeys(("SCHEMES", "Hit", "Ids", "Place", "document_of"), "_hit"),
-    **dict.fromkeys(("make_hits", "make_judgment"), "_drafts"),
+    **dict.fromkeys(("Grades", "JudgmentTable"), "_judgment_table"),
+    **dict.fromkeys(("HitList", "list_documents", "list_scores"), "_hit_list"),
+    **dict.fromkeys(("make_hits", "make_query"), "_drafts"),
+    "make_trace": "_trace_draft",
     **dict.fromkeys(("Origin", "Provenance", "Run"), "_run"),
     **dict.fromkeys(("Citation", "Stage", "Trace"), "_trace"),
 }

@@ -9,42 +9,41 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from karat.core._golden import Judgment, Source, Target
+from karat.core._golden import Query
 from karat.core._hit import Hit
 
 _EMPTY: dict[str, Any] = {}
-"""The channels and stages of all hits that have none; nobody changes those of a value."""
+"""The channels and stages of hits, and the metadata of queries, that have none; nobody changes those of a value."""
 
 
-class _JudgmentDraft:
-    __slots__ = Judgment.__slots__
+class _QueryDraft:
+    __slots__ = Query.__slots__
 
 
 class _HitDraft:
     __slots__ = Hit.__slots__
 
 
-def make_judgment(
-    query: str, target: Target, grade: int, source: Source = "manual", annotator: str = "", date: str = ""
-) -> Judgment:
-    """Return ``Judgment(query=query, target=target, ...)``, in a quarter of the time.
+def make_query(id_: str, text: str, category: str = "", type_: str = "", intent: str = "") -> Query:
+    """Return ``Query(id=id_, text=text, ...)``, in a quarter of the time.
 
-    >>> wifi = Target(document="wifi")
-    >>> make_judgment("q", wifi, 3) == Judgment(query="q", target=wifi, grade=3)
+    >>> make_query("q", "When?", "pool") == Query(id="q", text="When?", category="pool")
     True
     """
-    draft: Any = _JudgmentDraft()
-    draft.query = query
-    draft.target = target
-    draft.grade = grade
-    draft.source = source
-    draft.annotator = annotator
-    draft.confidence = None
-    draft.date = date
-    draft.channels = ()
-    draft.__class__ = Judgment
-    judgment: Judgment = draft
-    return judgment
+    draft: Any = _QueryDraft()
+    draft.id = id_
+    draft.text = text
+    draft.category = category
+    draft.type = type_
+    draft.intent = intent
+    draft.answer = draft.top_chunk = draft.harvested = ""
+    draft.paraphrases = draft.negatives = draft.anchors = draft.must_show = draft.chain = ()
+    draft.session = None
+    draft.answerable = True
+    draft.metadata = _EMPTY
+    draft.__class__ = Query
+    query: Query = draft
+    return query
 
 
 def make_hits(ids: Iterable[str], scores: Iterable[float], documents: Iterable[str]) -> tuple[Hit, ...]:

@@ -3,68 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from statistics import median_low
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-Source = Literal["validated", "manual", "implicit", "bootstrapped"]
-SOURCES: tuple[Source, ...] = get_args(Source)
-"""Where a judgment comes from, the most trusted source first: confirmed by a second person, made by one person,
-derived from behaviour such as clicks, made by a machine. The most trusted source that has judged a pair decides."""
+from karat.core._judgment import SOURCES, Judgment, Target
+
+if TYPE_CHECKING:
+    from karat.core._judgment_table import Grades, JudgmentTable
 
 Unit = Literal["document", "target"]
 
 GRADES = ("not relevant", "tangential", "answers part", "answers directly")
 """The meaning of the grades 0 to 3, unless a golden set declares its own."""
 
+_COLUMNS = "_judgment_table"
 NORMALISER = "karat-1"
 """The version of the rules for canonical text (see :mod:`karat.text`), in which the bytes of a span are counted."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """A range of bytes in a document's canonical text, the end excluded.
-
-    >>> Span(0, 10).overlap(Span(4, 20))
-    6
-    """
-
-    start: int
-    end: int
-
-    def __len__(self) -> int:
-        return max(0, self.end - self.start)
-
-    def overlap(self, other: Span) -> int:
-        """Return the number of bytes that both spans cover."""
-        return max(0, min(self.end, other.end) - max(self.start, other.start))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """What a judgment is about: a document, or a section, a block or a span of it.
-
-    >>> str(Target(document="wifi", section="S.2"))
-    'wifi#S.2'
-    """
-
-    document: str
-    section: str = ""
-    block: str = ""
-    span: Span | None = None
-
-    def __str__(self) -> str:
-        part = self.block or self.section
-        bytes_ = f"@{self.span.start}-{self.span.end}" if self.span is not None else ""
-        return f"{self.document}{'#' + part if part else ''}{bytes_}"
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is the whole document."""
-        return not self.section and not self.block and self.span is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,21 +101,6 @@ class Query:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgment:
-    """How well a target answers a query, and who judged it."""
-
-    query: str
-    target: Target
-    grade: int
-    source: Source = "manual"
-    annotator: str = ""
-    confidence: float | None = None
-    date: str = ""
-    channels: tuple[str, ...] = ()
-    """The retrieval channels that found the document for judging."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class GoldenSet:
     """Documents, queries and judgments, and the meaning of the grades.
@@ -184,6 +126,46 @@ class GoldenSet:
     """The floors that a system has to reach on this set, by measure."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What the reader noticed: unknown keys, rows that it left out."""
+
+    def __post_init__(self) -> None:
+        held: Any = self.judgments
+        if hasattr(held, "grades"):  # a JudgmentTable, whose module is not imported without need
+            vars(self)[_COLUMNS] = vars(self).pop("judgments")  # the objects are made when somebody asks for them
+
+    @property
+    def _table(self) -> JudgmentTable | None:
+        return vars(self).get(_COLUMNS)
+
+    @property
+    def held_judgments(self) -> Any:
+        """The judgments as they are held, in columns or as objects; ``GoldenSet`` and ``replace`` take either."""
+        return self.judgments if self._table is None else self._table
+
+    @property
+    def judgment_count(self) -> int:
+        """How many judgments there are."""
+        return len(self.held_judgments)
+
+    @cached_property
+    def judged_targets(self) -> tuple[Target, ...]:
+        """Every target that has a judgment, in the order of the first ones; equal ones may come again."""
+        if self._table is not None:
+            return self._table.used_targets()
+        return tuple({id(judgment.target): judgment.target for judgment in self.judgments}.values())
+
+    @cached_property
+    def used_grades(self) -> frozenset[int]:
+        """Every grade that a judgment has."""
+        if self._table is not None:
+            return frozenset(self._table.grade.tolist())
+        return frozenset(judgment.grade for judgment in self.judgments)
+
+    def restrict(self, queries: Set[str]) -> GoldenSet:
+        """Return the set with only some of its queries, and their judgments."""
+        held: Any = None if self._table is None else self._table.select(queries)
+        if held is None:
+            held = tuple(judgment for judgment in self.judgments if judgment.query in queries)
+        return replace(self, queries=tuple(query for query in self.queries if query.id in queries), judgments=held)
 
     @cached_property
     def document_by_id(self) -> dict[str, Document]:
@@ -245,20 +227,15 @@ class GoldenSet:
         >>> GoldenSet(judgments=tuple(votes)).decided[("q", wifi)]
         3
         """
-        if self._unique_grades is None or not self._is_grouped:
+        unique = self._unique_grades
+        if unique is None or not unique.grouped:
             return self._count_votes()
-        grades = self._unique_grades.items()
-        return {(query, target): grade for query, targets in grades for target, grade in targets.items()}
+        return {(query, target): grade for query, targets in unique.items() for target, grade in targets.items()}
 
-    @cached_property
-    def grades_by_query(self) -> Mapping[str, Mapping[Target, int]]:
+    @property
+    def grades_by_query(self) -> Grades:
         """The same for each query that has judgments; it takes a fraction of the time where there are very many."""
-        if self._unique_grades is not None:
-            return self._unique_grades
-        grades: dict[str, dict[Target, int]] = {}
-        for (query, target), grade in self.decided.items():
-            grades.setdefault(query, {})[target] = grade
-        return grades
+        return self._grades
 
     @property
     def repeats_pairs(self) -> bool:
@@ -266,25 +243,34 @@ class GoldenSet:
         return self._unique_grades is None
 
     @cached_property
-    def _unique_grades(self) -> dict[str, dict[Target, int]] | None:
-        """The grades by query and target; None if a pair was judged twice."""
+    def _grades(self) -> Grades:
+        if self._unique_grades is not None:
+            return self._unique_grades
+        from karat.core._judgment_table import Grades
+
         grades: dict[str, dict[Target, int]] = {}
-        query, own = "", grades.setdefault("", {})
+        for (query, target), grade in self.decided.items():
+            grades.setdefault(query, {})[target] = grade
+        return Grades.from_dict(grades, grouped=False)
+
+    @cached_property
+    def _unique_grades(self) -> Grades | None:
+        """The grades by query and target; None if a pair was judged twice."""
+        from karat.core._judgment_table import Grades
+
+        if self._table is not None:
+            return self._table.grades()
+        grades: dict[str, dict[Target, int]] = {}
+        query, own, groups = None, dict[Target, int](), 0
         for judgment in self.judgments:
             if judgment.query != query:
-                query = judgment.query
+                query, groups = judgment.query, groups + 1
                 own = grades.setdefault(query, {})
             size = len(own)
             own[judgment.target] = judgment.grade
             if len(own) == size:
                 return None
-        return grades if grades[""] else {query: own for query, own in grades.items() if query}
-
-    @cached_property
-    def _is_grouped(self) -> bool:
-        """Whether the judgments of each query stand together."""
-        ends = sum(judgment.query != following.query for judgment, following in pairwise(self.judgments))
-        return not self.judgments or ends + 1 == len(self.grades_by_query)
+        return Grades.from_dict(grades, grouped=groups == len(grades))
 
     def _count_votes(self) -> dict[tuple[str, Target], int]:
         votes: dict[tuple[str, Target], tuple[int, list[int]]] = {}
@@ -299,18 +285,15 @@ class GoldenSet:
 
     def relevant_targets(self) -> Iterator[tuple[str, list[Target]]]:
         """Yield queries with relevant targets, in the order of the judgments; a query comes again if they do."""
-        if self._unique_grades is None or not self._is_grouped:
+        if not self._grades.grouped:
             yield from ((query, [target]) for (query, target), grade in self.decided.items() if grade >= self.relevant)
             return
-        for query, grades in self.grades_by_query.items():
-            if targets := [target for target, grade in grades.items() if grade >= self.relevant]:
-                yield query, targets
+        yield from self._grades.at_least(self.relevant).targets_by_query()
 
     @cached_property
     def findable(self) -> frozenset[str]:
         """The ids of the queries that have a relevant target."""
-        grades = self.grades_by_query.items()
-        return frozenset(query for query, targets in grades if max(targets.values()) >= self.relevant)
+        return frozenset(query for query, _ in self._grades.at_least(self.relevant).targets_by_query())
 
     def qrels(self, unit: Unit = "document") -> dict[str, dict[str, int]]:
         """Return ``{query: {unit: grade}}``. A document has the best grade of its parts.
@@ -324,9 +307,9 @@ class GoldenSet:
         ({'q': {'wifi': 3}}, {'q': {'wifi#S.2': 3}})
         """
         qrels: dict[str, dict[str, int]] = {query.id: {} for query in self.queries}
-        for query, targets in self.grades_by_query.items():
+        for query in self._grades.queries:
             grades = qrels.setdefault(query, {})
-            for target, grade in targets.items():
+            for target, grade in self._grades.pairs(query):
                 key = target.document if unit == "document" else str(target)
                 grades[key] = max(grade, grades.get(key, grade))
         return qrels
@@ -335,6 +318,21 @@ class GoldenSet:
     def class_of(self) -> dict[str, str]:
         """The class of each document that is in one."""
         return {member: name for name, members in self.classes.items() for member in members}
+
+
+class _Judgments:
+    """Makes the objects of judgments that are held in columns, at the first use, as a cached property would."""
+
+    def __get__(self, golden: GoldenSet | None, owner: type) -> tuple[Judgment, ...]:
+        if golden is None:
+            return ()  # the default of the field
+        table = golden._table
+        judgments: tuple[Judgment, ...] = table.judgments() if table is not None else ()
+        vars(golden)["judgments"] = judgments
+        return judgments
+
+
+GoldenSet.judgments = _Judgments()  # type: ignore[assignment]
 
 
 def _index_by_id(values: Iterable[Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from karat.core._errors import UsageError, did_you_mean
-from karat.core._golden import Span
+from karat.core._judgment import Span
 
 SCHEMES: Mapping[str, re.Pattern[str]] = {
     "chunk": re.compile(r"(.+):chunk:[0-9]+", re.DOTALL),

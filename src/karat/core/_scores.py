@@ -180,7 +180,7 @@ class Scores:
         """
         j = self._column(measure)
         names, values, has_value = self.queries, self.values[:, j], self.codes[:, j] == 0
-        if queries is not None:
+        if queries is not None and not (type(queries) is tuple and queries == self.queries):
             names = tuple(dict.fromkeys(query for query in queries if query in self.rows))
             rows = self.find_rows(names)
             values, has_value = values[rows], has_value[rows]

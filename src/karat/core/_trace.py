@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from karat.core._context import Context
-from karat.core._golden import Span
 from karat.core._hit import Hit, document_of
+from karat.core._hit_list import HitList
+from karat.core._judgment import Span
 
 _NO_CONTEXT = Context()
 _EMPTY: Mapping[str, Any] = {}
@@ -101,3 +102,25 @@ class Trace:
     envelope: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     """The envelope of the record that the trace was read from: schema_version, event, ts, trace_id, agent_id, mem_rev,
     mem_hash, index_hash."""
+
+    @property
+    def listed(self) -> Sequence[Hit]:
+        """The hits as they are held: a :class:`HitList`, or the tuple; for those who need no objects."""
+        listed: Sequence[Hit] = _held_hits.__get__(self)
+        return listed
+
+
+_held_hits: Any = vars(Trace)["hits"]
+"""The slot of the hits, which has a ``HitList`` until somebody asks for the objects."""
+
+
+def _make_hits(trace: Trace) -> tuple[Hit, ...]:
+    listed = _held_hits.__get__(trace)
+    if type(listed) is HitList:
+        listed = listed.hits()
+        _held_hits.__set__(trace, listed)
+    hits: tuple[Hit, ...] = listed
+    return hits
+
+
+setattr(Trace, "hits", property(_make_hits, _held_hits.__set__))  # noqa: B010 (a type checker takes it for a field)

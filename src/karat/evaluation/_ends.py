@@ -96,7 +96,7 @@ class _Lists:
         return score_ranked(self.golden, self._hits, measures, self.evaluation, bounds=True, others=others)
 
     def judged(self, query: str) -> set[str]:
-        return {self._unit(target.document) for target in self.golden.grades_by_query.get(query, {})}
+        return {self._unit(target.document) for target, _ in self.golden.grades_by_query.pairs(query)}
 
     @cached_property
     def _tops(self) -> dict[int | None, Mapping[str, _Top]]:
@@ -121,7 +121,7 @@ class _Lists:
     def _hits(self) -> Mapping[str, Sequence[Hit]]:
         """The hits of the run, if the evaluation has it: making them anew from the lists takes longer."""
         traces = (trace for trace in self.evaluation.traces if trace.query in self.documents)
-        return {trace.query: keep_order(trace.hits) for trace in traces} or make_hits(self.documents)
+        return {trace.query: keep_order(trace.listed) for trace in traces} or make_hits(self.documents)
 
     def _unit(self, document: str) -> str:
         return self.golden.class_of.get(document, document)

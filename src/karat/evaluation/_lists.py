@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import Any
 
 from karat.config import SCORING
 from karat.core import GoldenSet, Hit, Measure, MeasureError, Scores, Unit
 from karat.evaluation._evaluation import Evaluation
+from karat.golden import restrict_queries
 from karat.measures import score_hits
 from karat.text import resolver
 
@@ -78,11 +78,7 @@ def restrict_golden(golden: GoldenSet, queries: Set[str]) -> GoldenSet:
     """Return a golden set with only the queries that were asked, and their judgments."""
     if golden.query_by_id.keys() <= queries and golden.grades_by_query.keys() <= queries:
         return golden
-    return replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in queries),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in queries),
-    )
+    return restrict_queries(golden, queries)
 
 
 def unit_of(evaluation: Evaluation) -> Unit:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import ge
 
-from karat.core import GoldenSet, Hit, Ids, Trace, document_of, shorten
+from karat.core import GoldenSet, Hit, Ids, Trace, document_of, list_scores, shorten
 from karat.runs import Parts
 
 
@@ -47,11 +47,11 @@ def _resolve(hit: Hit, query: str, parts: Parts, ids: Ids) -> Hit:
 
 def is_sorted(hits: Iterable[Hit]) -> bool:
     """Return whether no hit has a higher score than the one before it."""
-    scores = [hit.score for hit in hits]
+    scores = list_scores(hits)
     return all(map(ge, scores, scores[1:]))
 
 
-def keep_order(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+def keep_order(hits: Sequence[Hit]) -> Sequence[Hit]:
     """Return the hits with scores that keep the system's order, in case its own scores do not."""
     if is_sorted(hits):
         return hits
@@ -64,7 +64,7 @@ def describe_order(traces: Iterable[Trace]) -> list[str]:
     >>> describe_order([Trace(query="q1", text="?", hits=(Hit("wifi", 0.2), Hit("pool", 0.9)))])
     ["the hits of 1 query are not in the order of their scores, such as those of 'q1': the order of the list counts"]
     """
-    queries = list(dict.fromkeys(trace.query for trace in traces if not is_sorted(trace.hits)))
+    queries = list(dict.fromkeys(trace.query for trace in traces if not is_sorted(trace.listed)))
     if not queries:
         return []
     many = "1 query" if len(queries) == 1 else f"{len(queries):,} queries"

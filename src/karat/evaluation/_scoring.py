@@ -11,7 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from karat.config import SCORING, Scoring, choose_scoring
-from karat.core import Bounds, GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, shorten
+from karat.core import Bounds, GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, list_documents, shorten
 from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._lists import restrict_golden
@@ -71,7 +71,7 @@ def score_run(
     # because the golden set counts grades from 2 as relevant.
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
     settings = run.provenance.settings
-    success = f"Success@{max(1, settings.get('k', 0), *(len(trace.hits) for trace in traces))}"
+    success = f"Success@{max(1, settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
     failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
     tables = {
         variant: score_hits(
@@ -168,7 +168,7 @@ def _lost_by_variant(traces: Iterable[Trace], may_be_empty: Set[str]) -> dict[Va
     """Return the queries without an answer in each wording and repeat; some may rightly have none."""
     lost: dict[Variant, set[str]] = {}
     for trace in traces:
-        if trace.error or (not trace.hits and trace.query not in may_be_empty):
+        if trace.error or (not trace.listed and trace.query not in may_be_empty):
             lost.setdefault((trace.paraphrase, trace.repeat), set()).add(trace.query)
     return lost
 
@@ -185,7 +185,7 @@ def _fill_variants(
 def _count_empty(traces: Iterable[Trace], may_be_empty: Set[str]) -> dict[str, tuple[int, int]]:
     """Return in how many of its wordings and repeats a query returned nothing, and how many there are."""
     asked = Counter(trace.query for trace in traces)
-    empty = Counter(trace.query for trace in traces if not trace.hits and not trace.error)
+    empty = Counter(trace.query for trace in traces if not trace.listed and not trace.error)
     return {query: (count, asked[query]) for query, count in empty.items() if query not in may_be_empty}
 
 
@@ -215,10 +215,10 @@ def average_variants(variants: Mapping[Variant, Scores]) -> tuple[Scores, tuple[
     return _average(repeats), _select_shared(repeats)
 
 
-def _hits_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, tuple[Hit, ...]]]:
-    variants: dict[Variant, dict[str, tuple[Hit, ...]]] = {}
+def _hits_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Sequence[Hit]]]:
+    variants: dict[Variant, dict[str, Sequence[Hit]]] = {}
     for trace in traces:
-        variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = keep_order(trace.hits)
+        variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = keep_order(trace.listed)
     return variants
 
 
@@ -232,7 +232,7 @@ def _traces_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Trace
 def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
     """Return the documents of each query in its original wording and first repeat, each at its best rank."""
     return {
-        trace.query: tuple(dict.fromkeys([hit.document for hit in trace.hits]))
+        trace.query: tuple(dict.fromkeys(list_documents(trace.listed)))
         for trace in traces
         if not trace.paraphrase and not trace.repeat
     }
@@ -305,7 +305,7 @@ def _average_bounds(tables: Sequence[Scores]) -> Bounds | None:
 
 def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores: Scores) -> None:
     """Refuse a run without any document of the golden set: it uses other ids."""
-    if scores.judged_retrieved or not golden.judgments:
+    if scores.judged_retrieved or not golden.judgment_count:
         return
     returned = dict.fromkeys(hit.document for trace in traces for hit in trace.hits)
     # A run that returned only unjudged documents of the set is accepted: a score of 0 is true.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
+
+import numpy as np
 
 from karat.core import Document, GoldenSet, InputError, Target
 from karat.text import Outline, canonical, outline, resolve, section_of_block
@@ -58,12 +61,34 @@ def _values(golden: GoldenSet, field: str) -> dict[str, set[str]]:
     if field in ("category", "type", "intent"):
         return {query.id: {value} for query in golden.queries if (value := getattr(query, field))}
     values_of = _find_tiers(golden) if field == "tier" else _find_block_types(golden)
-    values: dict[str, set[str]] = {}
-    for query, targets in golden.relevant_targets() if values_of else ():
-        keys: Iterable[str | Target] = [target.document for target in targets] if field == "tier" else targets
-        if own := set[str]().union(*(values_of[key] for key in keys if key in values_of)):
-            values.setdefault(query, set()).update(own)
+    if not values_of:
+        return {}
+    grades, values = golden.grades_by_query, dict[str, set[str]]()
+    if not grades.grouped:
+        for query, targets in golden.relevant_targets():
+            if own := set[str]().union(*(values_of.get(_key(target, field), ()) for target in targets)):
+                values.setdefault(query, set()).update(own)
+        return values
+    relevant = grades.at_least(golden.relevant)
+    of_target = [values_of.get(_key(target, field), ()) for target in relevant.targets]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(of_target)))}
+    counts = np.array([len(names) for names in of_target], np.int64)
+    starts, value = (
+        np.cumsum(counts) - counts,
+        np.array([numbers[name] for names in of_target for name in names], np.int64),
+    )
+    # A row for each value that a relevant target has, and then each query and value once.
+    repeats = counts[relevant.target]
+    first = np.repeat(starts[relevant.target] - (np.cumsum(repeats) - repeats), repeats)
+    pairs = np.unique(np.repeat(relevant.query, repeats) * len(numbers) + value[first + np.arange(len(first))])
+    names = list(numbers)
+    for row, number in zip(*(part.tolist() for part in np.divmod(pairs, max(len(numbers), 1))), strict=True):
+        values.setdefault(grades.queries[row], set()).add(names[number])
     return values
+
+
+def _key(target: Target, field: str) -> str | Target:
+    return target.document if field == "tier" else target
 
 
 def _find_tiers(golden: GoldenSet) -> dict[str | Target, set[str]]:
@@ -72,7 +97,9 @@ def _find_tiers(golden: GoldenSet) -> dict[str | Target, set[str]]:
 
 def _find_block_types(golden: GoldenSet) -> dict[str | Target, set[str]]:
     """Return the types of blocks of each relevant part, document by document, so that each is outlined once."""
-    parts = {target for _, targets in golden.relevant_targets() for target in targets if not target.whole}
+    relevant = golden.grades_by_query.at_least(golden.relevant)
+    used = (relevant.targets[number] for number in np.unique(relevant.target).tolist())
+    parts = {target for target in used if not target.whole}
     return {
         target: _block_types(target, golden.document_by_id.get(target.document)) for target in sorted(parts, key=str)
     }

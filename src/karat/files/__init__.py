@@ -14,7 +14,7 @@ from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lin
 if TYPE_CHECKING:
     from karat.files._git import GitRepository
     from karat.files._lock import lock_folder
-    from karat.files._plain import decode_plain
+    from karat.files._plain import decode_plain, take_plain
     from karat.files._rows import Mistakes, Reading, Row
     from karat.files._toml import parse_toml, read_toml
     from karat.files._writing import append_file, new_folder, open_own, replace_file, write_file
@@ -52,6 +52,7 @@ __all__ = [
     "refuse_input",
     "replace_file",
     "shorten_path",
+    "take_plain",
     "too_large",
     "write_file",
 ]
@@ -62,7 +63,7 @@ _HOME = {
     **dict.fromkeys(("append_file", "new_folder", "open_own", "replace_file", "write_file"), "_writing"),
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
     "GitRepository": "_git",
-    "decode_plain": "_plain",
+    **dict.fromkeys(("decode_plain", "take_plain"), "_plain"),
     "lock_folder": "_lock",
 }
 

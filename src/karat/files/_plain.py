@@ -32,15 +32,24 @@ def decode_plain(data: bytes, kind: type[S], build: Callable[[S], T]) -> tuple[T
     >>> decode_plain(b'{"document": "wifi", "grade": 3, "grade": 0}', Vote, lambda vote: vote.grade) is None
     True
     """
+    values: list[T] = []
+    return tuple(values) if take_plain(data, kind, lambda rows: values.extend(map(build, rows))) else None
+
+
+def take_plain(data: bytes, kind: type[S], take: Callable[[list[S]], None]) -> bool:
+    """Call ``take`` with the rows of JSONL data, some thousands at a time, as :func:`decode_plain` reads them.
+
+    Return whether all rows are plain. If not, what was taken is not to be used.
+    """
     if b"\\u" in data:  # half of a surrogate pair, or a colon in disguise
-        return None
+        return False
     decode, encode = msgspec.json.Decoder(kind).decode, msgspec.json.Encoder().encode_lines
-    lines, values, colons = io.BytesIO(data.removeprefix(BOM)), list[T](), 0
+    lines, colons = io.BytesIO(data.removeprefix(BOM)), 0
     try:
         while rows := list(map(decode, islice(lines, _AT_ONCE))):
-            values += map(build, rows)
+            take(rows)
             colons += encode(rows).count(b":")
     except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError, RecursionError):
-        return None
+        return False
     # The decoder keeps the last of two equal keys; where one was lost, so was its colon.
-    return tuple(values) if colons == data.count(b":") else None
+    return colons == data.count(b":")

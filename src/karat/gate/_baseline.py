@@ -10,10 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import msgspec
+import numpy as np
 
 from karat.core import InputError
 from karat.evaluation import (
@@ -31,6 +36,9 @@ FIT_NAMES = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR@10", "ndc
 """The measures of fit's baseline-metrics.json."""
 FIT = tuple(FIT_NAMES.values())
 _PERCENTILES = ("p50", "p95", "p99")
+_SMALL, _LARGE = 1e-4, 1e16
+"""Where Python begins to write numbers with an exponent, and other encoders do not, or write it in another way."""
+_BEYOND_ASCII = re.compile("[^\x00-\x7e]+")
 QUESTION = ("text", "judgments", "documents", "wordings")
 """The fields of a question in its row."""
 
@@ -112,8 +120,33 @@ def _head(baseline: Baseline) -> dict[str, Any]:
 
 def digest_record(record: Mapping[str, Any]) -> str:
     """Return a digest of everything in a baseline, whatever the order of its keys and the layout of its file."""
-    content = {key: value for key, value in record.items() if key not in ("karat", "format", "digest")}
-    return f"sha256:{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()}"
+    keys = sorted(key for key in record if key not in ("karat", "format", "digest"))
+    fields = ((encode_rows if key == "queries" else _encode)(record[key]) for key in keys)
+    content = b", ".join([b"%b: %b" % (_encode(key), field) for key, field in zip(keys, fields, strict=True)])
+    return f"sha256:{hashlib.sha256(b'{%b}' % content).hexdigest()}"
+
+
+def _encode(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()
+
+
+def encode_rows(rows: Mapping[str, Mapping[str, Any]]) -> bytes:
+    r"""Return ``json.dumps(rows, sort_keys=True)``, in a quarter of the time: there may be a hundred thousand rows.
+
+    >>> encode_rows({"q": {"text": "Wie früh?", "RR@10": [0.5]}})
+    b'{"q": {"RR@10": [0.5], "text": "Wie fr\\u00fch?"}}'
+    """
+    cells = chain.from_iterable(cell for row in rows.values() for cell in row.values() if type(cell) is list)
+    numbers = np.array([cell for cell in cells if type(cell) is float])
+    if ((np.abs(numbers) < _SMALL) & (numbers != 0)).any() or not (np.abs(numbers) < _LARGE).all():
+        return _encode(rows)
+    try:
+        packed = msgspec.json.format(msgspec.json.encode(rows, order="sorted"), indent=0)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        return _encode(rows)  # such as a number of more than 64 bits
+    if packed.isascii() and b"\x7f" not in packed:
+        return packed
+    return _BEYOND_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], packed.decode()).encode()
 
 
 def _row(

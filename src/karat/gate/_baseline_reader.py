@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def is_baseline(data: bytes) -> bool:
 def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
     try:
         rows = {
-            check_id(query, ""): _typed(row, Mapping, f"query {shorten(query)}")
+            check_id(query, ""): row if type(row) is dict else _typed(row, Mapping, f"query {shorten(query)}")
             for query, row in _field(record, "queries").items()
         }
         provenance = Provenance(
@@ -112,16 +112,30 @@ def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
 
 
 def _read_question(row: Mapping[str, Any]) -> Question:
+    texts = [row.get(name, "") for name in QUESTION]
+    if set(map(type, texts)) == {str}:
+        text, judgments, documents, wordings = texts
+        return Question(text=text, judgments=judgments, documents=documents, wordings=wordings)
     return Question(**{name: _typed(row[name], str, name) for name in QUESTION if name in row})
 
 
 def _read_segments(rows: Mapping[str, Mapping[str, Any]]) -> dict[Segment, list[str]]:
-    fields = {query: _typed(row.get("segments", {}), Mapping, "segments") for query, row in rows.items()}
+    fields = {
+        query: table if type(table := row.get("segments", {})) is dict else _typed(table, Mapping, "segments")
+        for query, row in rows.items()
+    }
     known: set[tuple[str, ...]] = set()  # few are different, and each is checked once
     for values in (values for table in fields.values() for values in table.values()):
-        if type(values) is not list or set(map(type, values)) != {str} or tuple(values) not in known:
+        if not _is_known(values, known):
             known.add(_ids(values))
     return queries_by_segment(fields)
+
+
+def _is_known(values: Any, known: Set[tuple[str, ...]]) -> bool:
+    try:
+        return type(values) is list and tuple(values) in known
+    except TypeError:  # it holds a list or an object
+        return False
 
 
 def _read_times(times: Any) -> tuple[int, int]:

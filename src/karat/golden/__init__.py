@@ -14,7 +14,7 @@ from karat.golden._passages import RankedRuns, read_runs
 from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
 from karat.golden._questions import LISTED, Question, describe_questions
 from karat.golden._release import propose_tag
-from karat.golden._sample import sample
+from karat.golden._sample import restrict_queries, sample
 from karat.golden._source import open_set
 from karat.golden._synth import LONGEST_QUERY, SHORTEST_QUERY, needles, synthesise
 
@@ -55,6 +55,7 @@ __all__ = [
     "read",
     "read_documents",
     "read_runs",
+    "restrict_queries",
     "sample",
     "synthesise",
     "write",

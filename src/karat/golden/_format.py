@@ -60,9 +60,9 @@ def read(path: str | Path, format: str | None = None, *, documents: str | Path |
     if documents is not None:
         if golden.documents:
             raise UsageError(f"{path} holds documents of its own; leave out {documents}")
-        golden = replace(golden, documents=read_documents(Path(documents), reading))
+        golden = replace(golden, judgments=golden.held_judgments, documents=read_documents(Path(documents), reading))
         reading.finish()
-    return replace(golden, notes=reading.notes())
+    return replace(golden, judgments=golden.held_judgments, notes=reading.notes())
 
 
 def _where_published(path: Path, format: str | None) -> str:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from hashlib import sha256
 from json.encoder import encode_basestring_ascii as quote
+from operator import attrgetter
+from typing import Any
 
-from karat.core import GoldenSet, Query
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.core import Document, GoldenSet, Grades, Query
 from karat.golden._fingerprint import plain
 
+Ints = NDArray[np.int64]
 LISTED = "relevant_entities"
 """The key of a query's metadata that holds a list which the grades contradict."""
 _DIGITS = 12
@@ -33,6 +39,10 @@ class Question:
     """A digest of the texts of the judged documents."""
     wordings: str = ""
     """A digest of the paraphrases, on which scores depend if they are asked, too."""
+
+
+class _QuestionDraft:
+    __slots__ = Question.__slots__
 
 
 def describe_questions(golden: GoldenSet) -> Mapping[str, Question]:
@@ -59,7 +69,7 @@ class _Questions(Mapping[str, Question]):
     def __init__(self, golden: GoldenSet) -> None:
         self._golden = golden
         self._known: dict[str, Question] = {}
-        self._rules = json.dumps([len(golden.grades), golden.relevant, plain(golden.classes)], sort_keys=True)
+        self._rules = json.dumps([len(golden.grades), golden.relevant, plain(golden.classes)], sort_keys=True).encode()
 
     def __getitem__(self, id_: str) -> Question:
         question = self._known.get(id_)
@@ -77,40 +87,99 @@ class _Questions(Mapping[str, Question]):
         return id_ in self._golden.query_by_id
 
     def _describe(self, query: Query) -> Question:
-        grades = self._golden.grades_by_query.get(query.id, {})
-        pairs = sorted([(str(target), grade) for target, grade in grades.items()])
-        judgments = ", ".join([f"[{quote(name)}, {grade}]" for name, grade in pairs])
-        names = sorted({target.document for target in grades}) if self._documents else ()
-        documents = ", ".join([self._documents[name] for name in names if name in self._documents])
-        return Question(
-            text=query.text,
-            judgments=_digest(f"[{self._rules}, [{judgments}], {_scored_fields(query)}]"),
-            documents=_digest(f"[{documents}]") if self._documents else "",
-            wordings=_digest(json.dumps(query.paraphrases)) if query.paraphrases else _NO_WORDINGS,
+        draft: Any = _QuestionDraft()  # a frozen value sets each field with a call, and there are very many
+        draft.text = query.text
+        draft.judgments = _digest(
+            b"[%b, [%b], %b]" % (self._rules, self._judgments.join(query.id), _scored_fields(query))
         )
+        draft.documents = _digest(b"[%b]" % self._documents.join(query.id)) if self._documents.pieces else ""
+        draft.wordings = _digest(json.dumps(query.paraphrases).encode()) if query.paraphrases else _NO_WORDINGS
+        draft.__class__ = Question
+        question: Question = draft
+        return question
 
     @cached_property
-    def _documents(self) -> dict[str, str]:
-        """The id and the content of each judged document, as JSON."""
-        names = {target.document for grades in self._golden.grades_by_query.values() for target in grades}
-        documents = (self._golden.document_by_id[name] for name in names if name in self._golden.document_by_id)
-        return {
-            document.id: json.dumps([document.id, f"{document.title}\n{document.source_hash}"])
-            for document in documents
-        }
+    def _judgments(self) -> _Pieces:
+        """The name and the grade of each judged target, as JSON, ordered by both."""
+        grades = self._golden.grades_by_query
+        names, number_of = _rank([str(target) for target in grades.targets])
+        values, numbers = np.unique(grades.grade, return_inverse=True)
+        rows = np.sort((grades.query * len(names) + number_of[grades.target]) * len(values) + numbers)
+        query, pair = np.divmod(rows, max(len(names) * len(values), 1))
+        texts = _Texts(lambda pair: f"[{quote(names[pair // len(values)])}, {values[pair % len(values)]}]".encode())
+        return _Pieces.collect(grades, query, map(texts.__getitem__, pair.tolist()))
+
+    @cached_property
+    def _documents(self) -> _Pieces:
+        """The id and the content of each judged document that the set has, as JSON, ordered by id."""
+        grades, known = self._golden.grades_by_query, self._golden.document_by_id
+        names, number_of = _rank([target.document for target in grades.targets])
+        own = np.array([name in known for name in names], np.bool_)
+        rows = np.unique(grades.query * len(names) + number_of[grades.target])
+        query, document = np.divmod(rows, max(len(names), 1))
+        has_text = own[document]
+        texts = _Texts(lambda number: _encode_document(known[names[number]]))
+        return _Pieces.collect(grades, query[has_text], map(texts.__getitem__, document[has_text].tolist()))
 
 
-def _scored_fields(query: Query) -> str:
+class _Texts(dict[int, bytes]):
+    """The text of each number that is asked for, made once."""
+
+    def __init__(self, make: Callable[[int], bytes]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, number: int) -> bytes:
+        text = self[number] = self._make(number)
+        return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pieces:
+    """Pieces of JSON of all queries, one query after the other."""
+
+    pieces: Sequence[bytes]
+    starts: Sequence[int]
+    rows: Mapping[str, int]
+
+    @classmethod
+    def collect(cls, grades: Grades, query: Ints, pieces: Iterable[bytes]) -> _Pieces:
+        """Return pieces, of which those of each query stand together, in the order of the queries."""
+        counts = np.bincount(query, minlength=len(grades))
+        return cls(pieces=list(pieces), starts=[0, *np.cumsum(counts).tolist()], rows=grades.rows)
+
+    def join(self, query: str) -> bytes:
+        """Return the pieces of a query, separated by commas."""
+        row = self.rows.get(query)
+        return b"" if row is None else b", ".join(self.pieces[self.starts[row] : self.starts[row + 1]])
+
+
+def _rank(names: Sequence[str]) -> tuple[list[str], Ints]:
+    """Return the distinct names in their order, and the place of each name there."""
+    ordered = sorted(set(names))
+    places = {name: place for place, name in enumerate(ordered)}
+    return ordered, np.fromiter(map(places.__getitem__, names), np.int64, len(names))
+
+
+def _encode_document(document: Document) -> bytes:
+    return json.dumps([document.id, f"{document.title}\n{document.source_hash}"]).encode()
+
+
+def _scored_fields(query: Query) -> bytes:
     """Return the fields of a query that scores may depend on, without defaults: a new field changes no digest."""
-    values = {name: value for name, default in _SCORED.items() if (value := getattr(query, name)) != default}
-    return json.dumps({name: plain(value) for name, value in values.items()}, sort_keys=True) if values else "{}"
+    values = _get_scored(query)
+    if values == _DEFAULTS:
+        return b"{}"
+    record = {name: plain(value) for name, value in zip(_SCORED, values, strict=True) if value != _SCORED[name]}
+    return json.dumps(record, sort_keys=True).encode()
 
 
 _SCORED = {field.name: field.default for field in fields(Query) if field.name not in _UNSCORED}
+_DEFAULTS, _get_scored = tuple(_SCORED.values()), attrgetter(*_SCORED)
 
 
-def _digest(content: str) -> str:
-    return hashlib.sha256(content.encode()).hexdigest()[:_DIGITS]
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()[:_DIGITS]
 
 
-_NO_WORDINGS = _digest("[]")
+_NO_WORDINGS = _digest(b"[]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from random import Random
 
@@ -33,18 +33,20 @@ def sample(golden: GoldenSet, n: int, *, stratify: str | None = None, seed: int 
     drawn: set[str] = set()
     for name, places in _places({name: len(group) for name, group in groups.items()}, n).items():
         drawn |= _draw([query.id for query in groups[name]], places, f"{seed} {name}")
-    chosen = replace(
-        golden,
-        queries=tuple(query for query in golden.queries if query.id in drawn),
-        judgments=tuple(judgment for judgment in golden.judgments if judgment.query in drawn),
-    )
+    return restrict_queries(golden, drawn)
+
+
+def restrict_queries(golden: GoldenSet, ids: Set[str]) -> GoldenSet:
+    """Return a set with only some of the queries, and their judgments; see :func:`sample` about memories."""
+    chosen = golden.restrict(ids)
     return _keep_memories(golden, chosen) if golden.memories else chosen
 
 
 def _keep_memories(golden: GoldenSet, chosen: GoldenSet) -> GoldenSet:
     """Return a sample in which a turn also stores what the turns before it that were not drawn have stored.
 
-    Memories of later turns are left out: as documents that nobody stores they would be there from the start.
+    Memories of later turns are left out: as documents that nobody stores they would be there from the start, and what
+    they supersede would be stale from the start.
     """
     order = {query.id: i for i, query in enumerate(golden.queries)}
     turns = sorted((query for query in golden.queries if query.session), key=lambda q: (_turn(q), order[q.id]))
@@ -60,7 +62,11 @@ def _keep_memories(golden: GoldenSet, chosen: GoldenSet) -> GoldenSet:
     lost = golden.memories - sampled.memories
     return replace(
         sampled,
-        documents=tuple(document for document in golden.documents if document.id not in lost),
+        documents=tuple(
+            replace(document, superseded_by="") if document.superseded_by in lost else document
+            for document in golden.documents
+            if document.id not in lost
+        ),
         judgments=tuple(judgment for judgment in chosen.judgments if judgment.target.document not in lost),
     )
 

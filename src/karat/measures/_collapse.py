@@ -127,9 +127,8 @@ class Collapse:
         """Return the alignment of all queries if whole documents are judged and returned, or None."""
         if self.unit != "document" or self.golden.class_of:
             return None
-        grades = self.golden.grades_by_query
-        judged = [grades.get(query, {}) for query in queries]
-        return align_whole(judged, [hits.get(query, ()) for query in queries], self._size_of)
+        lists = [hits.get(query, ()) for query in queries]
+        return align_whole(self.golden.grades_by_query, queries, lists, self._size_of)
 
     def _size_of(self, document: str) -> int | None:
         return None if self.resolve is None else self._whole_sizes[document]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from operator import attrgetter, eq
+from operator import eq
 from typing import Any
 
 import numpy as np
 
-from karat.core import Hit, Target
+from karat.core import Grades, Hit, HitList
 from karat.measures._alignment import Bools, Chunks, Ints
 
 _UNKNOWN = -1
@@ -42,12 +41,14 @@ class _Ranking:
 
 
 def align_whole(
-    judged: Sequence[Mapping[Target, int]], lists: Sequence[Sequence[Any]], size_of: Callable[[str], int | None]
+    grades: Grades, queries: Sequence[str], lists: Sequence[Sequence[Any]], size_of: Callable[[str], int | None]
 ) -> AlignedRows | None:
-    """Return the alignment of lists of hits with the grades of each query, or None if some are not whole documents."""
-    targets = list(chain.from_iterable(judged))
-    distinct = {id(target): target for target in targets}  # readers keep equal targets once, and hashing takes long
-    ranking = _rank(lists) if all(target.whole for target in distinct.values()) else None
+    """Return the alignment of each query's list of hits with its grades, or None if some are not whole documents."""
+    rows, lengths = _take_rows(grades, queries)
+    target = grades.target[rows]
+    used = np.unique(target)
+    judged = [grades.targets[number] for number in used.tolist()]
+    ranking = _rank(lists) if all(target.whole for target in judged) else None
     if ranking is None:
         return None
     key = ranking.query * len(ranking.numbers) + ranking.document
@@ -55,45 +56,73 @@ def align_whole(
     is_first = np.zeros(len(key), np.bool_)
     is_first[first] = True
     ranks = _count_within(is_first, ranking)
-    known = {name: ranking.numbers.get(target.document, _UNKNOWN) for name, target in distinct.items()}
-    document = np.fromiter(map(known.__getitem__, map(id, targets)), np.int64, len(targets))
-    query = np.repeat(np.arange(len(judged)), _lengths(judged))
+    number_of = np.full(len(grades.targets), _UNKNOWN, np.int64)
+    number_of[used] = [ranking.numbers.get(target.document, _UNKNOWN) for target in judged]
+    document = number_of[target]
+    query = np.repeat(np.arange(len(queries)), lengths)
     wanted = np.where(document == _UNKNOWN, _UNKNOWN, query * len(ranking.numbers) + document)
     place = np.searchsorted(keys, wanted)
     found = np.append(keys, _UNKNOWN - 1)[place] == wanted
     return AlignedRows(
-        starts=np.concatenate([[0], np.cumsum(_lengths(judged))]).astype(np.int64),
-        grades=np.fromiter(chain.from_iterable(grades.values() for grades in judged), np.int64, len(targets)),
+        starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        grades=grades.grade[rows],
         ranks=np.where(found, np.append(ranks[first], 0)[place], 0),
-        retrieved=np.bincount(ranking.query[is_first], minlength=len(judged)),
-        chunks=_chunks(ranking, ~is_first, size_of),
+        retrieved=np.bincount(ranking.query[is_first], minlength=len(queries)),
+        chunks=_WholeChunks(ranking, ~is_first, size_of),
     )
+
+
+def _take_rows(grades: Grades, queries: Sequence[str]) -> tuple[Ints, Ints]:
+    """Return the rows of the grades of some queries, one query after the other, and how many each of them has."""
+    own = np.fromiter((grades.rows.get(query, len(grades)) for query in queries), np.int64, len(queries))
+    counts, starts = np.append(np.diff(grades.starts), 0), grades.starts
+    lengths: Ints = counts[own]
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts[own] - before, lengths) + np.arange(int(lengths.sum())), lengths
 
 
 def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
     """Return the hits in the order of their scores; None if one is not a whole document, or has to be looked at."""
-    hits = list(chain.from_iterable(lists))
-    if set(map(type, hits)) - {Hit}:
+    columns = _take_columns(lists)
+    if columns is None:
         return None
-    ids, documents, scores = (list(map(attrgetter(name), hits)) for name in ("id", "document", "score"))
+    ids, documents, scores = columns
     if set(map(type, ids)) - {str} or set(map(type, scores)) - {float}:
         return None
     score = np.array(scores, np.float64)
-    if not np.isfinite(score).all() or any(hit.span is not None or hit.section or hit.block for hit in hits):
+    if not np.isfinite(score).all():
         return None
     numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
     query = np.repeat(np.arange(len(lists)), _lengths(lists))
     order = np.lexsort((-score, query))  # equal scores keep their order
     return _Ranking(
         query=query,
-        document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(hits))[order],
-        named=np.fromiter(map(eq, ids, documents), np.bool_, len(hits))[order],
+        document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(ids))[order],
+        named=np.fromiter(map(eq, ids, documents), np.bool_, len(ids))[order],
         numbers=numbers,
         queries=len(lists),
     )
 
 
-def _lengths(rows: Iterable[Sequence[Any] | Mapping[Target, int]]) -> Ints:
+def _take_columns(lists: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """Return the ids, documents and scores of all hits; None if one of them is more or less than a plain hit."""
+    ids, documents, scores = list[Any](), list[Any](), list[Any]()
+    for hits in lists:
+        if isinstance(hits, HitList):
+            ids += hits.ids
+            documents += hits.documents
+            scores += hits.scores
+            continue
+        for hit in hits:
+            if type(hit) is not Hit or hit.span is not None or hit.section or hit.block:
+                return None
+            ids.append(hit.id)
+            documents.append(hit.document)
+            scores.append(hit.score)
+    return ids, documents, scores
+
+
+def _lengths(rows: Iterable[Sequence[Any]]) -> Ints:
     return np.array([len(row) for row in rows], np.int64)
 
 
@@ -106,26 +135,34 @@ def _count_within(mask: Bools, ranking: _Ranking) -> Ints:
     return within
 
 
-def _chunks(ranking: _Ranking, repeats: Bools, size_of: Callable[[str], int | None]) -> Chunks:
+class _WholeChunks(Chunks):
+    """The chunks of a ranking. Sizes are found when a measure asks for them, since few do, and every text is read."""
+
+    def __init__(self, ranking: _Ranking, repeats: Bools, size_of: Callable[[str], int | None]) -> None:
+        none, queries = np.zeros(0, np.int64), np.zeros(ranking.queries, np.int64)
+        rank = _count_within(np.ones(len(ranking.query), np.bool_), ranking)
+        vars(self).update(query=ranking.query, rank=rank, repeats=repeats, unplaced=queries)
+        vars(self).update(gold_query=none, gold_size=none, gold_grade=none, gold_rank=none)
+        vars(self)["_find_sizes"] = lambda: _find_sizes(ranking, rank, size_of)
+
+    def __getattr__(self, name: str) -> Ints:
+        """Return ``size`` or ``unsized``, the fields that are not there at first."""
+        if name not in ("size", "unsized"):
+            raise AttributeError(name)
+        vars(self).update(zip(("size", "unsized"), vars(self)["_find_sizes"](), strict=True))
+        sizes: Ints = vars(self)[name]
+        return sizes
+
+
+def _find_sizes(ranking: _Ranking, rank: Ints, size_of: Callable[[str], int | None]) -> tuple[Ints, Ints]:
+    """Return the size of each chunk, and for each query the rank of the first one whose size is not known."""
     names = list(ranking.numbers)
     sizes = np.full(len(names), _UNKNOWN, np.int64)
     for number in np.unique(ranking.document[ranking.named]).tolist():
         length = size_of(names[number])
         sizes[number] = _UNKNOWN if length is None else length
     size = np.where(ranking.named, sizes[ranking.document], _UNKNOWN)
-    rank = _count_within(np.ones(len(size), np.bool_), ranking)
-    unsized, none = np.zeros(ranking.queries, np.int64), np.zeros(0, np.int64)
+    unsized = np.zeros(ranking.queries, np.int64)
     queries, first = np.unique(ranking.query[size == _UNKNOWN], return_index=True)
     unsized[queries] = rank[size == _UNKNOWN][first]
-    return Chunks(
-        query=ranking.query,
-        rank=rank,
-        size=np.maximum(size, 0),
-        repeats=repeats,
-        gold_query=none,
-        gold_size=none,
-        gold_grade=none,
-        gold_rank=none,
-        unsized=unsized,
-        unplaced=np.zeros(ranking.queries, np.int64),
-    )
+    return np.maximum(size, 0), unsized

@@ -70,7 +70,7 @@ def _score_queries(scores: Scores, queries: Set[str]) -> dict[str, dict[str, flo
 def _grade_documents(golden: GoldenSet, query: str) -> dict[str, int]:
     """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
     grades: dict[str, int] = {}
-    for target, grade in golden.grades_by_query.get(query, {}).items():
+    for target, grade in golden.grades_by_query.pairs(query):
         if grade > grades.setdefault(target.document, 0):
             grades[target.document] = grade
     return grades

@@ -40,6 +40,7 @@ from karat.stats import Outcome, bootstrap
 
 _BINS = 24
 _TIE = 1e-9
+_NAMED = 20  # queries that changed, of each kind; a terminal shows fewer
 
 
 def report_document(
@@ -54,12 +55,12 @@ def report_document(
 
     Two identical runs have the same document, apart from ``created``, the day. ``file`` is the name of the run's
     file, after which its reports are named. ``lint`` is what the linter reports about the golden set, as plain data.
-    With ``brief`` it has what a terminal shows: the queries that changed or are below a limit, and nothing that is
-    concluded from all of them.
+    With ``brief`` it has what a terminal shows: the queries that changed most or are below a limit, and nothing that
+    is concluded from all of them.
     """
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
-    comparisons, movers = _compare(candidate, before), _movers(result)
+    comparisons, movers = _compare(candidate, before), _movers(result, _NAMED if brief else None)
     bounds = {} if brief else find_bounds(candidate, golden, _find_checked(decision.checks))
     document = DecisionDocument(
         karat="report",
@@ -91,8 +92,12 @@ def _find_checked(checks: Iterable[Check]) -> list[str]:
 
 
 def _find_notable(result: GateResult, movers: Sequence[MoverRow]) -> set[str]:
-    """Return the queries that changed, and those below a limit for single queries."""
-    notable = {mover.query for mover in movers}
+    """Return the queries that changed most, and those below a limit for single queries.
+
+    Where something is inconclusive, the judgments that all queries that changed lack are counted.
+    """
+    unsure = any(check.outcome is Outcome.INCONCLUSIVE for check in result.decision.checks)
+    notable = {mover.query for mover in (movers if unsure else (*movers[:_NAMED], *movers[-_NAMED:]))}
     for name, limit in result.decision.policy.list_below.items():
         notable.update(query for query, value in result.evaluation.values(name).items() if value < limit)
     return notable
@@ -165,7 +170,7 @@ def _golden(candidate: Evaluation, golden: GoldenSet) -> GoldenFacts:
         **facts,
         documents=len(golden.documents),
         queries=len(golden.queries),
-        judgments=len(golden.judgments),
+        judgments=golden.judgment_count,
     )
 
 
@@ -186,19 +191,24 @@ def _baseline(result: GateResult) -> BaselineFacts | None:
     )
 
 
-def _movers(result: GateResult) -> tuple[MoverRow, ...]:
+def _movers(result: GateResult, named: int | None = None) -> tuple[MoverRow, ...]:
+    """Return the queries that changed, with how their documents moved; of so many at each end if that is given."""
     if result.baseline is None:
         return ()
     candidate, before = result.evaluation, result.baseline.evaluation
+    movers = find_movers(candidate, before, result.decision.policy.measures)
+    hidden = range(0) if named is None else range(named, len(movers) - named)
     return tuple(
         MoverRow(
             query=mover.query,
             measure=mover.measure,
             baseline=mover.baseline,
             candidate=mover.candidate,
-            moved=tuple(describe_moves(candidate.lists.get(mover.query, ()), before.lists.get(mover.query, ()))),
+            moved=()
+            if place in hidden
+            else tuple(describe_moves(candidate.lists.get(mover.query, ()), before.lists.get(mover.query, ()))),
         )
-        for mover in find_movers(candidate, before, result.decision.policy.measures)
+        for place, mover in enumerate(movers)
     )
 
 

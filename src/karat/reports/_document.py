@@ -12,7 +12,7 @@ import msgspec
 
 from karat.core import InputError, shorten
 from karat.files import decode, open_file, parse_json, read_bytes
-from karat.reports._failures import find_failures
+from karat.reports._failures import find_failures, find_fixed
 from karat.reports._recommendations import recommend
 from karat.reports._words import clean
 from karat.schema import DECISION_FORMAT, DecisionDocument, Mismatch, from_plain, json_schema
@@ -25,7 +25,13 @@ _REPORT = re.compile(rb'"karat"\s*:\s*"report"')
 
 def add_conclusions(document: DecisionDocument) -> DecisionDocument:
     """Return the document with what follows from its facts: the queries that failed, and what to look at next."""
-    return msgspec.structs.replace(document, failures=find_failures(document), recommendations=recommend(document))
+    failures = find_failures(document)
+    return msgspec.structs.replace(
+        document,
+        failures=failures,
+        fixed=find_fixed(document, failures) or msgspec.UNSET,
+        recommendations=recommend(document),
+    )
 
 
 def decision_schema() -> str:

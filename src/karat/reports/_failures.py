@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
+from karat.reports._causes import name_cause
 from karat.reports._words import clean
-from karat.schema import DecisionDocument, QueryFailure
+from karat.schema import DecisionDocument, QueryFailure, QueryRow
 
 BELOW = 0.3
 """The limit on reciprocal rank if the policy names none: below it, the first relevant hit is fourth or later."""
 _TIE = 1e-9
+_NAMED = 20
 _RECIPROCAL_RANK = re.compile(r"RR(\(.*\))?(@\d+)?")
 
 
@@ -32,6 +38,7 @@ def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
         if check.query and check.outcome == "fail":
             missed.setdefault(check.query, []).append(f"must pass: {clean(check.reason, 200)}")
     failures = []
+    judges_all = any(hit.grade == 0 for query in document.queries for hit in query.hits)
     for query in document.queries:
         reasons = list(missed.get(query.id, ()))
         if query.error:
@@ -47,8 +54,37 @@ def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
                 if (value := query.scores.get(name)) is not None and value < limit
             ]
         if reasons:
-            failures.append(QueryFailure(query=query.id, reasons=tuple(reasons)))
+            failures.append(
+                QueryFailure(
+                    query=query.id,
+                    reasons=tuple(reasons),
+                    cause=name_cause(query, judges_all=judges_all) or UNSET,
+                    since=_since(query, limits),
+                )
+            )
     return tuple(failures)
+
+
+def find_fixed(document: DecisionDocument, failures: Iterable[QueryFailure]) -> tuple[str, ...]:
+    """Return the queries that were below a limit in the baseline, and do not fail now."""
+    limits, failed = query_limits(document), {failure.query for failure in failures}
+    return tuple(query.id for query in document.queries if query.id not in failed and _since(query, limits) == "old")
+
+
+def describe_fixed(document: DecisionDocument, show: Callable[[str], str]) -> str:
+    """Return a line with the queries that no longer fail; "" if there are none."""
+    if not document.fixed:
+        return ""
+    some = ", ".join(map(show, document.fixed[:_NAMED])) + (" ..." if len(document.fixed) > _NAMED else "")
+    return f"\nFixed since the baseline ({len(document.fixed):,}): {some}\n"
+
+
+def _since(query: QueryRow, limits: Mapping[str, float]) -> Literal["new", "old"] | UnsetType:
+    """Return whether a query was below a limit in the baseline; UNSET if the baseline has none of its measures."""
+    values = [(query.baseline[name], limit) for name, limit in limits.items() if name in query.baseline]
+    if not values:
+        return UNSET
+    return "old" if any(value < limit for value, limit in values) else "new"
 
 
 def gains_by_query(document: DecisionDocument, name: str) -> dict[str, float]:

@@ -44,7 +44,7 @@ def payload(document: DecisionDocument) -> dict[str, object]:
     places = {id_: place for place, id_ in enumerate(documents)}
     numbers = {id_: number for number, id_ in enumerate(passages)}
     index = {query.id: place for place, query in enumerate(document.queries)}
-    reasons = {failure.query: failure.reasons for failure in document.failures}
+    reasons = {failure.query: failure.lines for failure in document.failures}
     grave = _find_grave(document)
     rounded = _Rounded()
     return {

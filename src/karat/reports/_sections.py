@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from karat.core import format_ms
 from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
 from karat.reports._distribution import spread
-from karat.reports._failures import gains_by_query, query_limits
+from karat.reports._failures import describe_fixed, gains_by_query, query_limits
 from karat.reports._verdict import (
     describe_operations,
     explain_outcome,
@@ -353,19 +353,20 @@ def format_failures(document: DecisionDocument) -> str:
     """Return the queries that failed, and what makes a query fail."""
     limits = ", ".join(f"{markdown(name)} below {limit:g}" for name, limit in query_limits(document).items())
     causes = "an error, nothing relevant found, a must-pass that is missed" + (f", {limits}" if limits else "")
+    fixed = describe_fixed(document, markdown)
     if not document.failures:
-        return f"No query failed ({causes}).\n"
+        return f"No query failed ({causes}).\n{fixed}"
     texts = {query.id: query.text for query in document.queries}
     rows = [
         [
             markdown(failure.query, 80),
             markdown(texts.get(failure.query, ""), 120),
-            "; ".join(markdown(reason) for reason in failure.reasons),
+            "; ".join(markdown(reason) for reason in failure.lines),
         ]
         for failure in document.failures[:_MOST]
     ]
     table = _table(["Query", "Text", "Why"], rows)
-    return f"A query fails by {causes}.\n\n{table}{_left_out(len(document.failures))}"
+    return f"A query fails by {causes}.\n\n{table}{_left_out(len(document.failures))}{fixed}"
 
 
 def format_recommendations(document: DecisionDocument) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from karat.core import Context, Document, Hit, Stage, SystemFailed, UsageError, shorten
 from karat.net import describe_error, hide_secrets, resolve
 from karat.runs._hit_rows import LONGEST
-from karat.systems import Retrieved, System, read_hits, read_stages, read_telemetry
+from karat.systems import Retrieved, System, list_hits, read_stages, read_telemetry
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
@@ -26,7 +26,7 @@ _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not ch
 class Response:
     """What a system returned for a question, and how long it took."""
 
-    hits: tuple[Hit, ...] = ()
+    hits: Sequence[Hit] = ()
     milliseconds: float = 0.0
     timings: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds by stage, if the system reports them."""
@@ -144,12 +144,18 @@ def _split(questions: Iterable[Asked], size: int) -> Iterator[Sequence[Asked]]:
 def _ask(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int, tenant: str) -> Response:
     """Ask one question."""
     response = Response()
-    with _recording_failure([response]):
-        with _timing([response]):
+    # Written out, since entering and leaving two contexts takes longer than the rest.
+    try:
+        start = time.perf_counter()
+        try:
             result = call(asked)
             _read(result, response, k, tenant)
+        finally:
+            response.milliseconds = round((time.perf_counter() - start) * 1000, _DIGITS)
         if isinstance(result, Retrieved) and result.milliseconds is not None:
             response.milliseconds = round(max(result.milliseconds, response.milliseconds), _DIGITS)
+    except BaseException as error:
+        _record_failure(error, [response])
     return response
 
 
@@ -171,7 +177,7 @@ def _ask_batch(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k
 
 def _read(result: object, response: Response, k: int, tenant: str) -> None:
     """Read what the system returned for a question into the response."""
-    response.hits = read_hits(result, k, tenant)
+    response.hits = list_hits(result, k, tenant)
     response.stages = read_stages(result)
     response.timings = {**_sum_times(response.stages), **_read_timings(result)}
     response.telemetry = read_telemetry(result)
@@ -206,13 +212,18 @@ def _recording_failure(responses: Sequence[Response]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
-            raise  # Ctrl-C, which only the main thread gets; the system did not raise it
-        for response in responses:
-            response.hits = ()
-            own = isinstance(error, SystemFailed) and str(error)
-            response.error = hide_secrets(own) if own else describe_error(error)
-            response.failure = error
+        _record_failure(error, responses)
+
+
+def _record_failure(error: BaseException, responses: Sequence[Response]) -> None:
+    """Record an exception as the error of some responses; raise it again if the system did not raise it."""
+    if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        raise error  # Ctrl-C, which only the main thread gets
+    for response in responses:
+        response.hits = ()
+        own = isinstance(error, SystemFailed) and str(error)
+        response.error = hide_secrets(own) if own else describe_error(error)
+        response.failure = error
 
 
 def _read_timings(result: object) -> dict[str, float]:

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import UnionType
+from typing import Any
 
 from karat.config import Settings
 from karat.core import (
@@ -26,6 +27,7 @@ from karat.core import (
     Trace,
     UsageError,
     __version__,
+    make_trace,
     shorten,
 )
 from karat.golden import identify, sample
@@ -276,11 +278,15 @@ def _leave_session(context: Context) -> Context:
 def _make_trace(question: Question, response: Response, *, timed: bool, in_context: bool) -> Trace:
     # The golden set has the metadata and the working memory; every run would repeat them.
     context = replace(question.context, documents=(), metadata={}) if in_context else Context()
+    timings = {**response.timings, "total": response.milliseconds} if timed else {}
+    hits: Any = response.hits  # a list of hits is taken as it is, and makes its objects when they are needed
+    if not (in_context or question.paraphrase or question.repeat or response.stages or response.telemetry):
+        return make_trace(question.query, question.text, hits, timings, response.error, question.judged)
     return Trace(
         query=question.query,
         text=question.text,
-        hits=response.hits,
-        timings={**response.timings, "total": response.milliseconds} if timed else {},
+        hits=hits,
+        timings=timings,
         error=response.error,
         paraphrase=question.paraphrase,
         repeat=question.repeat,

@@ -21,11 +21,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-import msgspec
-
 from karat.core import InputError, KaratError, Origin, Provenance, Run, SystemFailed, Trace, shorten
 from karat.files import GZIP, decode, open_file, open_own, parse_json, read_bytes
-from karat.runs._trace_rows import decode_traces, read_trace, trace_record
+from karat.runs._trace_rows import decode_traces, encode_trace, read_trace, trace_record
 
 try:
     import fcntl
@@ -214,12 +212,11 @@ def _line(record: Mapping[str, Any]) -> bytes:
 
 
 def _trace_line(trace: Trace) -> bytes:
-    record = trace_record(trace)
     try:
-        return msgspec.json.encode(record) + b"\n"  # in a tenth of the time
+        return encode_trace(trace) + b"\n"
     except (TypeError, UnicodeEncodeError, OverflowError):
         # A subclass of a text or a number, half of a surrogate pair, or a number of more than 64 bits.
-        return _line(record)
+        return _line(trace_record(trace))
 
 
 def timestamp() -> str:

@@ -21,6 +21,7 @@ from karat.runs._hit_rows import (
 )
 
 Natural = Annotated[int, Meta(ge=0)]
+_NO_CONTEXT = Trace(query="", text="").context  # of all traces that have none
 _CONTEXT_TEXTS = ("session", "time", "tenant")
 
 
@@ -28,7 +29,7 @@ def add_details(record: dict[str, Any], trace: Trace) -> None:
     """Add the stages, context, answer, citations, telemetry and envelope of a trace to its record, if it has them."""
     if trace.stages:
         record["stages"] = [_stage_record(stage) for stage in trace.stages]
-    if context := trace.context.to_dict():
+    if trace.context is not _NO_CONTEXT and (context := trace.context.to_dict()):
         record["context"] = context
     if trace.answer:
         record["answer"] = trace.answer

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
-from karat.core import Hit, InputError, Trace, make_hits
+from karat.core import HitList, InputError, Trace, make_trace
 from karat.files import decode_plain
 from karat.runs._hit_rows import PlainHit, WholeHit, build_hit, hit_record, read_hit, require, require_time
 from karat.runs._stage_rows import Asked, Detailed, add_details, build_details, read_details
@@ -18,6 +19,23 @@ from karat.runs._stage_rows import Asked, Detailed, add_details, build_details, 
 
 def trace_record(trace: Trace) -> dict[str, Any]:
     """Return a trace as a record of a run file, without its empty fields."""
+    return _make_record(trace, [hit_record(hit) for hit in trace.hits])
+
+
+def encode_trace(trace: Trace) -> bytes:
+    """Return :func:`trace_record` as JSON, in a tenth of the time; an error if only Python's encoder can write it."""
+    hits = trace.listed
+    if not isinstance(hits, HitList):
+        return msgspec.json.encode(trace_record(trace))
+    if hits.documents is hits.ids:
+        rows = list(map(WholeHit, hits.ids, hits.scores))
+    else:
+        documents = (UNSET if own == id_ else own for id_, own in zip(hits.ids, hits.documents, strict=True))
+        rows = list(map(WholeHit, hits.ids, hits.scores, documents))
+    return msgspec.json.encode(_make_record(trace, rows))
+
+
+def _make_record(trace: Trace, hits: list[Any]) -> dict[str, Any]:
     record: dict[str, Any] = {"query": trace.query, "text": trace.text}
     if trace.paraphrase:
         record["paraphrase"] = trace.paraphrase
@@ -28,7 +46,7 @@ def trace_record(trace: Trace) -> dict[str, Any]:
     record["ms"] = dict(trace.timings)
     if trace.error:
         record["error"] = trace.error
-    record["hits"] = [hit_record(hit) for hit in trace.hits]
+    record["hits"] = hits
     add_details(record, trace)
     return record
 
@@ -53,14 +71,19 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
     [('q', 'wifi')]
     """
     ids: dict[str, str] = {}  # an id is kept once, however many hits have it
+    keep: Any = ids.setdefault
 
     def build_whole(row: _WholeTrace) -> Trace:
-        names = [ids.setdefault(hit.id, hit.id) for hit in row.hits]
-        documents = [
-            id_ if hit.document is UNSET else ids.setdefault(hit.document, hit.document)
-            for hit, id_ in zip(row.hits, names, strict=True)
-        ]
-        return _build(row, make_hits(names, [hit.score for hit in row.hits], documents))
+        names = [hit.id for hit in row.hits]
+        names = list(map(keep, names, names))
+        documents = [hit.document for hit in row.hits]
+        own = None
+        if documents.count(UNSET) < len(documents):
+            own = [id_ if name is UNSET else keep(name, name) for id_, name in zip(names, documents, strict=True)]
+        hits = HitList(names, [hit.score for hit in row.hits], own)
+        if row.paraphrase or row.repeat:
+            return _build(row, hits)
+        return make_trace(row.query, row.text, hits, row.ms, row.error or "", row.judged or "")
 
     def build_plain(row: _PlainTrace) -> Trace:
         return _build(row, tuple([build_hit(hit, ids) for hit in row.hits]), **build_details(row, ids))
@@ -68,10 +91,10 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
     traces = decode_plain(data, _WholeTrace, build_whole)
     if traces is None:
         traces = decode_plain(data, _PlainTrace, build_plain)
-    return None if traces is None or any(trace.error and trace.hits for trace in traces) else traces
+    return None if traces is None or any(trace.error and trace.listed for trace in traces) else traces
 
 
-def _build(row: Asked, hits: tuple[Hit, ...], **details: Any) -> Trace:
+def _build(row: Asked, hits: Any, **details: Any) -> Trace:
     return Trace(
         query=row.query,
         text=row.text,

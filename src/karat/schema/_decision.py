@@ -211,6 +211,10 @@ class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     recommendations: Annotated[
         tuple[Recommendation, ...], Meta(description="What to look at next, by rules over the numbers.")
     ]
+    fixed: (
+        Annotated[tuple[str, ...], Meta(description="Queries that failed in the baseline, and no longer do.")]
+        | UnsetType
+    ) = UNSET
     lint: (
         Annotated[
             GoldenReport,

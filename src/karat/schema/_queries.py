@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -80,3 +80,18 @@ class QueryFailure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     query: str
     reasons: tuple[str, ...]
+    cause: (
+        Annotated[str, Meta(description="What its lists show of the cause; karat explain finds more.")] | UnsetType
+    ) = UNSET
+    since: (
+        Annotated[
+            Literal["new", "old"], Meta(description="Whether the baseline did not fail it, or did; absent if unknown.")
+        ]
+        | UnsetType
+    ) = UNSET
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The reasons, the cause and the mark against the baseline, as reports show them."""
+        marks = {"new": "new: the baseline did not fail it", "old": "old: the baseline failed it, too"}
+        return (*self.reasons, *((self.cause,) if self.cause else ()), *((marks[self.since],) if self.since else ()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from karat.systems._code import hash_code
-from karat.systems._hits import Retrieved, TenantMixed, read_hits
+from karat.systems._hits import Retrieved, TenantMixed, list_hits, read_hits
 from karat.systems._loading import load, load_system
 from karat.systems._protocol import Retriever, System, adapt
 from karat.systems._recording import read_stages, read_telemetry
@@ -37,6 +37,7 @@ __all__ = [
     "format_trec",
     "fuse",
     "hash_code",
+    "list_hits",
     "load",
     "load_system",
     "read_hits",

@@ -10,7 +10,19 @@ from itertools import islice
 from operator import index
 from typing import Any
 
-from karat.core import Hit, KaratError, Place, Span, Stage, SystemFailed, check_id, document_of, make_hits, shorten
+from karat.core import (
+    Hit,
+    HitList,
+    KaratError,
+    Place,
+    Span,
+    Stage,
+    SystemFailed,
+    check_id,
+    document_of,
+    make_hits,
+    shorten,
+)
 from karat.net import describe_error, hide_secrets
 
 _FIELDS = tuple(entry.name for entry in fields(Hit))
@@ -59,6 +71,11 @@ def read_hits(result: object, k: int, tenant: str = "") -> tuple[Hit, ...]:
     >>> [(hit.document, hit.score) for hit in read_hits([{"document": "wifi"}, ("pool", 0.5)], 10)]
     [('wifi', 2.0), ('pool', 0.5)]
     """
+    return tuple(list_hits(result, k, tenant))
+
+
+def list_hits(result: object, k: int, tenant: str = "") -> Sequence[Hit]:
+    """Return what :func:`read_hits` does, but a :class:`HitList` if the answer has only ids, as most large runs do."""
     if isinstance(result, str | bytes | Mapping) or not isinstance(result, Iterable):
         raise SystemFailed(f"the system returned {shorten(result)}, not a list of hits")
     if isinstance(result, Set):
@@ -67,7 +84,8 @@ def read_hits(result: object, k: int, tenant: str = "") -> tuple[Hit, ...]:
     if tenant:
         _refuse_other_tenants(items, tenant)
     if set(map(type, items)) == _TEXT and all(items) and "".join(items).isascii():  # ids that need no other check
-        return make_hits(items, map(float, range(len(items), 0, -1)), map(document_of, items))
+        documents = None if not any(":chunk:" in id_ for id_ in items) else list(map(document_of, items))
+        return HitList(items, list(map(float, range(len(items), 0, -1))), documents)
     return tuple(_read_hit(item, rank, len(items)) for rank, item in enumerate(items, 1))
 
 

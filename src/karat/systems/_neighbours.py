@@ -67,4 +67,5 @@ def share_scores(
     shares = shares.clip(0)
     total = shares.sum(axis=1)
     mean = np.divide((shares * own[nearest]).sum(axis=1), total, out=own.copy(), where=total > 0)
-    return (1 - weight) * own + weight * mean
+    shared: NDArray[np.float64] = (1 - weight) * own + weight * mean
+    return shared

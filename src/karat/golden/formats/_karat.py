@@ -29,7 +29,7 @@ from karat.core import (
 )
 from karat.files import Reading, Row, parse_toml, read_bytes
 from karat.golden._format import EVERYTHING, FORMATS, Format
-from karat.golden.formats._plain import decode_judgments, decode_queries
+from karat.golden.formats._plain import decode_documents, decode_judgments, decode_queries
 
 _FILES = ("documents.jsonl", "queries.jsonl", "judgments.jsonl")
 _PLAIN = dict.fromkeys(("query", "document", "section", "block", "source", "annotator", "date"), str) | {"grade": int}
@@ -55,7 +55,8 @@ def _read_queries(path: Path, reading: Reading) -> tuple[Query, ...]:
     return tuple(_read_records(path, reading, _read_query)) if plain is None else plain
 
 
-def _read_judgments(path: Path, reading: Reading) -> tuple[Judgment, ...]:
+def _read_judgments(path: Path, reading: Reading) -> Any:
+    """Return the judgments as a golden set takes them: in columns, or as objects."""
     plain = decode_judgments(read_bytes(path))
     return tuple(_read_records(path, reading, read_judgment)) if plain is None else plain
 
@@ -103,6 +104,9 @@ def _read_classes(row: Row) -> dict[str, tuple[str, ...]]:
 
 
 def _read_documents(path: Path, folder: Path, reading: Reading) -> tuple[Document, ...]:
+    plain = decode_documents(read_bytes(path))
+    if plain is not None:
+        return plain
     documents = []
     for row in reading.jsonl(path):
         with row:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import repeat
+from operator import attrgetter
+from typing import Annotated, Any
 
+import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
+from numpy.typing import NDArray
 
-from karat.core import Judgment, Query, Source, Target, make_judgment
-from karat.files import decode_plain
+from karat.core import Document, JudgmentTable, Query, Source, Target, make_query
+from karat.files import decode_plain, take_plain
 
 _Id = Annotated[str, Meta(min_length=1)]
+Ints = NDArray[np.int64]
 _Grade = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
 
 
-class _PlainJudgment(Struct, forbid_unknown_fields=True):
-    """A judgment that needs no other fields, as nearly all do."""
+class _BareJudgment(Struct, forbid_unknown_fields=True, gc=False):
+    """A judgment of a whole document that says no more."""
 
     query: _Id
     document: _Id
     grade: _Grade
+
+
+class _PlainJudgment(_BareJudgment, forbid_unknown_fields=True, gc=False):
+    """A judgment that needs no other fields, as nearly all do."""
+
     section: str | UnsetType = UNSET
     block: str | UnsetType = UNSET
     source: Source | UnsetType = UNSET
@@ -41,12 +52,53 @@ class _PlainQuery(Struct, forbid_unknown_fields=True):
     harvested: str | UnsetType = UNSET
 
 
+class _PlainDocument(Struct, forbid_unknown_fields=True):
+    """A document that has its text in its row, and no metadata."""
+
+    id: _Id
+    text: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    format: str | UnsetType = UNSET
+    domain: str | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    tier: str | UnsetType = UNSET
+    version: str | UnsetType = UNSET
+    superseded_by: _Id | UnsetType = UNSET
+
+
+def decode_documents(data: bytes) -> tuple[Document, ...] | None:
+    """Return the documents of a file if all are plain, or None: then each field has to be asked for."""
+    return decode_plain(data, _PlainDocument, _build_document)
+
+
+def _build_document(row: _PlainDocument) -> Document:
+    return Document(
+        id=row.id,
+        text=row.text or "",
+        title=row.title or "",
+        type=row.type or "",
+        format=row.format or "",
+        domain=row.domain or "",
+        tags=row.tags or (),
+        tier=row.tier or "",
+        version=row.version or "",
+        superseded_by=row.superseded_by or "",
+    )
+
+
+_RARE = ("paraphrases", "answer", "must_show", "answerable", "harvested")
+_get_rare, _NOTHING_RARE = attrgetter(*_RARE), (UNSET,) * len(_RARE)
+
+
 def decode_queries(data: bytes) -> tuple[Query, ...] | None:
     """Return the queries of a file if all are plain, or None: then each field has to be asked for."""
     return decode_plain(data, _PlainQuery, _build_query)
 
 
 def _build_query(row: _PlainQuery) -> Query:
+    if _get_rare(row) == _NOTHING_RARE:
+        return make_query(row.id, row.text, row.category or "", row.type or "", row.intent or "")
     return Query(
         id=row.id,
         text=row.text,
@@ -61,18 +113,69 @@ def _build_query(row: _PlainQuery) -> Query:
     )
 
 
-def decode_judgments(data: bytes) -> tuple[Judgment, ...] | None:
+def decode_judgments(data: bytes) -> JudgmentTable | None:
     """Return the judgments of a file if all are plain, or None: then each field has to be asked for."""
-    # An id is kept once, however many judgments have it: a million texts fill the memory.
-    queries: dict[str, str] = {}
-    targets: dict[tuple[str, str, str], Target] = {}
+    # Rows with only the fields that every judgment has are read in half the time, and most files have no others.
+    for kind in (_BareJudgment, _PlainJudgment):
+        columns = _Columns()
+        if take_plain(data, kind, columns.add):
+            return columns.table()
+    return None
 
-    def build(row: _PlainJudgment) -> Judgment:
-        part = (row.document, row.section or "", row.block or "")
-        target = targets.get(part)
-        if target is None:
-            target = targets[part] = Target(document=part[0], section=part[1], block=part[2])
-        query = queries.setdefault(row.query, row.query)
-        return make_judgment(query, target, row.grade, row.source or "manual", row.annotator or "", row.date or "")
 
-    return decode_plain(data, _PlainJudgment, build)
+class _Columns:
+    """Collects judgments in columns: each query, target and origin gets a number when it is first seen."""
+
+    def __init__(self) -> None:
+        self._queries, self._targets, self._origins = (_Numbers() for _ in range(3))
+        self._rows: list[tuple[Ints, Ints, Ints, Ints]] = []
+
+    def add(self, rows: Sequence[_BareJudgment]) -> None:
+        """Add some judgments."""
+        targets: Iterable[Hashable] = [row.document for row in rows]
+        origins: Iterable[Hashable] = repeat(_MANUAL, len(rows))
+        if isinstance(rows[0], _PlainJudgment):
+            targets = map(_target_key, rows)
+            origins = map(_origin_key, rows)
+        columns = (
+            map(self._queries.__getitem__, [row.query for row in rows]),
+            map(self._targets.__getitem__, targets),
+            [row.grade for row in rows],
+            map(self._origins.__getitem__, origins),
+        )
+        query, target, grade, origin = (np.fromiter(column, np.int64, len(rows)) for column in columns)
+        self._rows.append((query, target, grade, origin))
+
+    def table(self) -> JudgmentTable:
+        """Return all judgments."""
+        none = np.zeros(0, np.int64)
+        columns = [np.concatenate(column) for column in zip(*self._rows, strict=True)] or [none] * 4
+        keys = [key if isinstance(key, tuple) else (key, "", "") for key in self._targets]
+        return JudgmentTable(
+            queries=tuple(self._queries),
+            targets=tuple(Target(document=document, section=section, block=block) for document, section, block in keys),
+            origins=tuple(self._origins),
+            query=columns[0],
+            target=columns[1],
+            grade=columns[2],
+            origin=columns[3],
+        )
+
+
+class _Numbers(dict[Any, int]):
+    """Gives each new key the next number."""
+
+    def __missing__(self, key: Hashable) -> int:
+        number = self[key] = len(self)
+        return number
+
+
+def _target_key(row: Any) -> Hashable:
+    return (row.document, row.section or "", row.block or "") if row.section or row.block else row.document
+
+
+def _origin_key(row: Any) -> tuple[Source, str, str]:
+    return (row.source or "manual", row.annotator or "", row.date or "")
+
+
+_MANUAL: tuple[Source, str, str] = ("manual", "", "")

@@ -111,7 +111,7 @@ def unreachable_floor(subject: Subject) -> Iterator[Finding]:
 def _unreachable(capacity: Capacity, name: str) -> Iterator[Finding]:
     declared = bool(capacity.golden.gate)
     word = "floor" if declared else "usual floor"  # nobody set it, but policy fit has it
-    for gate, top in capacity.ceilings.items() if capacity.golden.judgments else ():
+    for gate, top in capacity.ceilings.items() if capacity.golden.judgment_count else ():
         floor = capacity.floors[gate]
         if isinstance(top, KaratError):
             continue
@@ -160,7 +160,7 @@ def low_resolution(subject: Subject) -> Iterator[Finding]:
     """
     whole = Capacity.of(subject).resolution.all
     drop = next(iter(whole.two_sided.values()))
-    if not subject.golden.judgments or (drop is not None and drop <= DROP):
+    if not subject.golden.judgment_count or (drop is not None and drop <= DROP):
         return
     spreads = " / ".join(f"{sd:g}" for sd in whole.two_sided)
     drops = " / ".join(">1" if drop > 1 else f"{drop:.3f}" for drop in whole.two_sided.values() if drop is not None)

@@ -68,7 +68,7 @@ def ceiling(golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit 
     wanted = {str(text): measure_for(golden, text) for text in measures}
     if not wanted:
         return ()
-    grades = {grade for targets in golden.grades_by_query.values() for grade in targets.values()}
+    grades = set(golden.grades_by_query.grade.tolist())
     for measure in wanted.values():
         if reason := refusal(measure, grades):
             raise UsageError(f"no ceiling for {measure}: {reason}")

@@ -179,7 +179,7 @@ def check(
         sd=sd,
     )
     findings = [finding for rule in rules() for finding in _apply(rule, capacity)]
-    tops = capacity.ceilings if golden.judgments else {}  # without judgments no ranking is best
+    tops = capacity.ceilings if golden.judgment_count else {}  # without judgments no ranking is best
     ceilings = {name: top if isinstance(top, Ceiling) else str(top) for name, top in tops.items()}
     return Report(
         name=golden.name,
@@ -188,7 +188,7 @@ def check(
         counts={
             "documents": len(golden.documents),
             "queries": len(golden.queries),
-            "judgments": len(golden.judgments),
+            "judgments": golden.judgment_count,
         },
         findings=_sorted(finding for finding in findings if finding.rule not in left_out),
         ignored=dict(Counter(finding.rule for finding in findings if finding.rule in left_out)),

@@ -30,6 +30,8 @@ def unknown_query(subject: Subject) -> Iterator[Finding]:
     Fix: add the query, or remove its judgments.
     """
     known = subject.golden.query_by_id
+    if subject.golden.grades_by_query.rows.keys() <= known.keys():
+        return
     lost = [judgment.query for judgment in subject.golden.judgments if judgment.query not in known]
     if lost:
         names = list(dict.fromkeys(lost))
@@ -79,8 +81,13 @@ _PLACES = {
 
 
 def _named(golden: GoldenSet) -> Iterator[tuple[str, str, str]]:
-    """Yield every mention of a document: the kind of place, the id of the record that names it, and its own id."""
-    for judgment in golden.judgments:
+    """Yield the mentions of documents, but not of judgments of documents that the set has.
+
+    A mention is the kind of place, the id of the record that names the document, and the id of the document.
+    """
+    # Nearly always the set has all of them; then nobody asks for each judgment.
+    complete = all(target.document in golden.document_by_id for target in golden.judged_targets)
+    for judgment in () if complete else golden.judgments:
         yield "judgment", judgment.query, judgment.target.document
     for query in golden.queries:
         yield from (("negative", query.id, target.document) for target in query.negatives)

@@ -58,7 +58,7 @@ def unused_grades(subject: Subject) -> Iterator[Finding]:
     Fix: review the judgments next to the missing grade, or declare the scale that is in use.
     """
     golden = subject.golden
-    used = {judgment.grade for judgment in golden.judgments}
+    used = golden.used_grades
     lost = [f"{grade} ({golden.grades[grade]})" for grade in range(1, len(golden.grades)) if grade not in used]
     if lost and used:
         message = f"{counted(len(lost), 'grade')} of {len(golden.grades)} never used: {', '.join(lost)}"

@@ -121,8 +121,7 @@ def _parts(golden: GoldenSet) -> Iterator[tuple[Document, list[Target]]]:
 
 
 def _targets(golden: GoldenSet) -> Iterator[Target]:
-    for judgment in golden.judgments:
-        yield judgment.target
+    yield from golden.judged_targets
     for query in golden.queries:
         yield from query.negatives
         yield from query.anchors

@@ -72,7 +72,7 @@ def no_judgments(subject: Subject) -> Iterator[Finding]:
     Fix: judge what systems return: `karat golden pool` lists what to judge first.
     """
     golden = subject.golden
-    if golden.queries and not golden.judgments and any(query.answerable for query in golden.queries):
+    if golden.queries and not golden.judgment_count and any(query.answerable for query in golden.queries):
         yield flag("no-judgments", f"none of {counted(len(golden.queries), 'query', 'queries')} has a judgment")
 
 
@@ -86,9 +86,9 @@ def unjudged_query(subject: Subject) -> Iterator[Finding]:
         remove it.
     """
     golden = subject.golden
-    judged = {judgment.query for judgment in golden.judgments}
+    judged = golden.grades_by_query.rows
     lost = [query.id for query in golden.queries if query.answerable and query.id not in judged]
-    if lost and golden.judgments:
+    if lost and golden.judgment_count:
         message = f"{len(lost):,} of {counted(len(golden.queries), 'query', 'queries')} without a judgment"
         yield flag("unjudged-query", message, lost)
 
@@ -104,7 +104,7 @@ def no_relevant_document(subject: Subject) -> Iterator[Finding]:
     Fix: judge more documents; if the query has no answer, say so with `"answerable": false`; or remove it.
     """
     golden = subject.golden
-    judged = {judgment.query for judgment in golden.judgments}
+    judged = golden.grades_by_query.rows
     answered = golden.findable
     lost = [
         query.id
@@ -229,7 +229,9 @@ def grade_outside_scale(subject: Subject) -> Iterator[Finding]:
     """
     golden = subject.golden
     top = len(golden.grades) - 1
-    outside = [f"{j.query}: {j.target} ({j.grade})" for j in golden.judgments if not 0 <= j.grade <= top]
+    outside = []
+    if not all(0 <= grade <= top for grade in golden.used_grades):
+        outside = [f"{j.query}: {j.target} ({j.grade})" for j in golden.judgments if not 0 <= j.grade <= top]
     if outside:
         message = f"{counted(len(outside), 'judgment')} with a grade outside the declared scale, 0 to {top}"
         yield flag("grade-outside-scale", message, outside)
@@ -252,9 +254,9 @@ def relevant_negative(subject: Subject) -> Iterator[Finding]:
     """
     golden = subject.golden
     wrong = []
-    for query in golden.queries:
-        grades = golden.grades_by_query.get(query.id, {}) if query.negatives else {}
-        good = Relevants((target for target, grade in grades.items() if grade >= golden.relevant), golden.class_of)
+    for query in (query for query in golden.queries if query.negatives):
+        grades = golden.grades_by_query.pairs(query.id)
+        good = Relevants((target for target, grade in grades if grade >= golden.relevant), golden.class_of)
         wrong += [f"{query.id}: {negative}" for negative in query.negatives if good.hold(negative)]
     if wrong:
         yield flag("relevant-negative", f"{counted(len(wrong), 'hard negative')} also relevant", wrong)
