@@ -66,6 +66,7 @@ LOOKING: Mapping[str, Arguments] = {
     "runs show": lambda at: ["runs", "show", at.runs[-1]],
     "show": lambda at: ["show", at.runs[-1], "q000000"],
     "trend": lambda at: ["trend", at.project],
+    "explain": lambda at: ["explain", at.runs[-1], "--no-ask", "--against", at.runs[0]],
     "power": lambda at: ["power", "--run", at.runs[-1]],
     "score": lambda at: ["score", *_trec(at)[:2], *at.measures, "--per-query", "--json"],
     "trec-eval": lambda at: ["trec-eval", "-q", *_trec(at)[:2]],
@@ -95,8 +96,8 @@ QUERIES = tuple(LOOKING)
 AXES: Mapping[str, tuple[str, ...]] = {
     "queries": tuple(verb for verb in QUERIES if verb not in ("golden synth", "golden outline")),
     "documents": ("gate", "golden check", "golden diff", "golden convert", "golden synth"),
-    "judgments": ("gate", "report html", "score", "golden check", "golden diff", "golden pool"),
-    "hits": ("gate", "compare", "report html", "show", "score", "fuse", "golden pool"),
+    "judgments": ("gate", "explain", "report html", "score", "golden check", "golden diff", "golden pool"),
+    "hits": ("gate", "compare", "explain", "report html", "show", "score", "fuse", "golden pool"),
     "question": ("gate", "golden check", "golden diff"),
     "text": ("golden check", "golden synth", "golden outline", "report html"),
     "paraphrases": ("gate", "golden check", "show"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import pytest
 
 from cli.gate_project import accept, edited, main, make_project, make_run
 from karat.cli._main import cli
+from karat.core import InputError
+from karat.files import parse_json, parse_toml
 from karat.start._repository import Repository
 
 DEEP = 3000
@@ -292,3 +294,11 @@ def test_requirements_that_name_each_other_are_read_once(project: Path) -> None:
     assert [line for line in lines if not line.startswith("-")] == [f"only-{name}" for name in names]
     Path("requirements.txt").write_text("-r list0.txt\n")
     assert main(["init", ".", "--yes"]) == 0
+
+
+@pytest.mark.parametrize("parse", [parse_toml, parse_json], ids=["TOML", "JSON"])
+def test_the_message_on_nesting_names_the_file(parse: Callable[[str, str], object]) -> None:
+    """The library says it, too, and not the command line alone, which knows of no file."""
+    text = "[" * 100_000
+    with pytest.raises(InputError, match=r"^karat\.toml: is nested too deep$"):
+        parse(f"a = {text}" if parse is parse_toml else text, "karat.toml")

@@ -20,6 +20,7 @@ import pytest
 from karat.cli._main import _run
 from karat.config import Config
 from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Span, Target, Trace
+from karat.diagnosis import diagnose, make_document
 from karat.evaluation import score_run
 from karat.gate import Baseline, Must, Policy, Rule, compare_document, decide
 from karat.golden.lint import check
@@ -258,4 +259,19 @@ def test_no_rule_compares_everything_with_everything(make: Callable[[int], Golde
     """Of four times the paraphrases, negatives, versions, parts or floors, the linter makes four times the calls."""
     check(make(10))  # the first time, modules are imported
     counts = [count_calls(partial(check, make(n))) for n in (40, 160, 640)]
+    assert exponent(counts) < STEEPEST
+
+
+def explain_run(queries: int) -> None:
+    """Explain why a run fails, and what became worse than in another."""
+    golden = make_golden(queries, 40, 3)
+    before, after = (make_run(name, queries, 1, 40) for name in "ab")
+    make_document(diagnose(golden, after), after, against=before)
+
+
+@pytest.mark.slow
+def test_a_run_is_explained_in_proportion_to_its_queries() -> None:
+    """Of four times the queries, four times the calls are made: no cause looks at all queries for each of them."""
+    explain_run(10)  # the first time, modules are imported
+    counts = [count_calls(partial(explain_run, n)) for n in (60, 240, 960)]
     assert exponent(counts) < STEEPEST

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from karat.core import GoldenSet, Hit, KaratError, SystemFailed
 from karat.diagnosis._case import Case, Found
 from karat.diagnosis._copies import Copies
 from karat.diagnosis._corpus import Corpus
-from karat.net import describe_error, resolve
+from karat.net import describe_error, hide_secrets, resolve
 from karat.systems import RESULT, Chunk, Inspection, Inspector, Pipeline, System, read_hits
 
 DEEPER = 10
@@ -63,6 +64,11 @@ class Lab:
             return None
 
     @cached_property
+    def lengths(self) -> Counter[int]:
+        """How many lists of the run have each length."""
+        return Counter(len(case.trace.hits) for case in self.cases if not case.trace.error)
+
+    @cached_property
     def lists_relevant_only(self) -> bool:
         """Whether nothing was judged not to be relevant, so that what is not judged was meant not to be."""
         grades = (grade for targets in self.golden.grades_by_query.values() for grade in targets.values())
@@ -99,7 +105,7 @@ class Lab:
             try:
                 self._answers[key] = read_hits(resolve(self.system.retrieve(text, k)), k, self.system.tenant)
             except (Exception, SystemExit) as error:
-                self.failed = str(error) if isinstance(error, SystemFailed) else describe_error(error)
+                self.failed = hide_secrets(str(error)) if isinstance(error, SystemFailed) else describe_error(error)
                 self._answers[key] = ()
         return self._answers[key]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from karat.core import InputError, KaratError, Run, did_you_mean, shorten
+from karat.core import InputError, KaratError, Run, Trace, did_you_mean, shorten
 from karat.diagnosis._against import find_moves
 from karat.diagnosis._case import Case
 from karat.diagnosis._explain import Diagnosis, diagnose
@@ -50,9 +50,10 @@ def explain(
     subject, note = _find_system(project, run, system, say, progress) if ask else (None, "the system was not asked")
     measures = project.config.eval.measures
     cut = deepest_cutoff(measures) if measures else None
-    diagnosis = diagnose(project.golden, run, cut=cut or None, unit=project.scoring["unit"], system=subject)
-    if subject is not None and subject.close is not None:
-        subject.close()
+    try:
+        diagnosis = diagnose(project.golden, run, cut=cut or None, unit=project.scoring["unit"], system=subject)
+    finally:
+        _close(subject)
     document = make_document(diagnosis, run, query=query, against=other)
     failed = diagnosis.lab.failed
     return structs.replace(
@@ -66,19 +67,19 @@ def make_document(
     diagnosis: Diagnosis, run: Run, *, query: str | None = None, against: Run | None = None
 ) -> ExplainDocument:
     """Return a diagnosis as the document that ``karat explain --json`` prints."""
-    shown = [case for case in diagnosis.cases if case.query.id in diagnosis.causes]
-    if against is not None:
-        shown = [case for case in shown if _became_worse(case, against)]
-    if query is not None:
-        shown = [_find_case(diagnosis, query)]
-    kept = {case.query.id for case in shown}
-    causes = {id_: found for id_, found in diagnosis.causes.items() if id_ in kept}
-    groups = replace(diagnosis, causes=causes).groups
     first = (
         {trace.query: trace for trace in reversed(against.traces) if not trace.paraphrase and not trace.repeat}
         if against
         else {}
     )
+    shown = [case for case in diagnosis.cases if case.query.id in diagnosis.causes]
+    if against is not None:
+        shown = [case for case in shown if case.query.id in first and _became_worse(case, first[case.query.id])]
+    if query is not None:
+        shown = [_find_case(diagnosis, query)]
+    kept = {case.query.id for case in shown}
+    causes = {id_: found for id_, found in diagnosis.causes.items() if id_ in kept}
+    groups = replace(diagnosis, causes=causes).groups
     explained = []
     for case in shown:
         row = diagnosis.explain(case, full=query is not None)
@@ -122,13 +123,18 @@ def _find_case(diagnosis: Diagnosis, query: str) -> Case:
     raise InputError(f"the run has no query {shorten(query)}{known}")
 
 
-def _became_worse(case: Case, other: Run) -> bool:
-    before = next((t for t in other.traces if t.query == case.query.id and not t.paraphrase and not t.repeat), None)
-    return before is not None and (bool(case.trace.error) or replace(case, trace=before).loss < case.loss)
+def _became_worse(case: Case, before: Trace) -> bool:
+    return bool(case.trace.error) or replace(case, trace=before).loss < case.loss
 
 
 def _read_other(path: str | Path, project: Project, say: Say | None) -> Run:
     return read_any_run(find_run(path, golden=project.config.folder, say=say), project.golden, say=say)
+
+
+def _close(system: System | None) -> None:
+    """Let a system end what it has opened: connections, a server, a collection with the documents."""
+    if system is not None and system.close is not None:
+        system.close()
 
 
 def _find_system(
@@ -141,6 +147,7 @@ def _find_system(
         return None, f"only the run was read: {error}"
     described = describe_run(project.golden, system, project.settings())
     if run.provenance.fingerprint != described.fingerprint:
+        _close(system)
         return None, (
             "only the run was read: it was made by another system than the one that is configured; "
             "name its system (--system), or evaluate again"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from karat.core import Span, shorten
 from karat.diagnosis._case import Case
 from karat.diagnosis._cause import Evidence, cause, prove
@@ -53,7 +51,7 @@ def cut(case: Case, lab: Lab) -> Evidence | None:
 
 def _find_limit(lab: Lab) -> int | None:
     """Return the length at which nearly all lists end, if it is below k and the index has more."""
-    lengths = Counter(len(case.trace.hits) for case in lab.cases if not case.trace.error)
+    lengths = lab.lengths
     if not lengths:
         return None
     length, times = lengths.most_common(1)[0]

@@ -292,7 +292,8 @@ def show_setting(name: str, value: object) -> str:
     >>> show_setting("batch", "ten"), show_setting("headers", "Bearer s3cret")
     ("'ten'", '(str)')
     """
-    return f"({type(value).__name__})" if name in _PRIVATE or is_secret_name(name) else shorten(value)
+    is_private = name in _PRIVATE or name.endswith("_url") or is_secret_name(name)
+    return f"({type(value).__name__})" if is_private else shorten(value)
 
 
 def hide_settings(settings: Any) -> Any:
