@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 
 from karat.core import Document, Hit, UsageError
-from karat.systems import Pipeline, Stages
+from karat.systems import Inspector, Pipeline, Stages
+from karat.systems._fuse import minmax
+from karat.systems._neighbours import share_scores
 from karat.systems.embed import ModelMissing, make_embedder
 
 DOCUMENTS = [
@@ -79,11 +81,44 @@ def test_one_channel_keeps_its_own_scores() -> None:
 
 def test_two_channels_are_fused_by_reciprocal_ranks() -> None:
     """Each hit's score is the sum of 1 / (60 + rank) over the channels that say they have it."""
-    hits = ask({}, "When can I swim in the pool?", 4)
+    hits = ask({"fusion": {"method": "rrf"}}, "When can I swim in the pool?", 4)
     assert hits[0].document == "pool"
     for hit in hits:
         assert hit.score == pytest.approx(sum(1 / (60 + place.rank) for place in hit.channels.values()), abs=1e-15)
     assert set(hits[0].channels) == {"lexical", "dense"}
+
+
+def test_by_default_two_channels_are_fused_by_scores() -> None:
+    """Each hit's score is the sum of its scores in the channels, each on a scale from the lowest to the highest."""
+    hits = ask({"per_document": 0}, "When can I swim in the pool?", 100)
+    expected = dict.fromkeys((hit.id for hit in hits), 0.0)
+    for channel in ("lexical", "dense"):
+        scores = {hit.id: hit.channels[channel].score for hit in hits if channel in hit.channels}
+        low, high = min(scores.values()), max(scores.values())
+        for id_, score in scores.items():
+            expected[id_] += (score - low) / (high - low) if high > low else 1.0
+    assert {hit.id: hit.score for hit in hits} == pytest.approx(expected)
+
+
+def test_neighbours_share_the_fused_scores() -> None:
+    """The hits are those without the stage, with the scores that the definition gives, and keep their fused score."""
+    question = "When can I swim in the pool?"
+    pipeline = Pipeline(Stages.from_table({"per_document": 0, "neighbours": {"weight": 0.5, "count": 2}}))
+    pipeline.ingest(DOCUMENTS)
+    hits = pipeline.retrieve(question, 100)
+    before = {hit.id: hit.score for hit in ask({"per_document": 0}, question, 100)}
+    assert {hit.id: hit.stages["fusion"] for hit in hits} == pytest.approx(before)
+    numbers = {chunk.id: number for number, chunk in enumerate(pipeline.chunks)}
+    index = pipeline.indexes["dense"]
+    assert index is not None
+    vectors = index.rows([numbers[id_] for id_ in before])
+    shared = share_scores(minmax([*before.values()]), vectors, weight=0.5, count=2)
+    assert {hit.id: hit.score for hit in hits} == pytest.approx(dict(zip(before, shared, strict=True)))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert "neighbours" in hits.timings
+    inspection = Inspector(pipeline).inspect(question, 100)
+    assert [*inspection.lists] == ["lexical", "dense", "fusion", "neighbours", "result"]
+    assert [pipeline.chunks[number].id for number, _ in inspection.lists["result"]] == [hit.id for hit in hits]
 
 
 def test_the_dense_channel_ranks_by_cosine() -> None:
@@ -221,7 +256,9 @@ def test_a_kept_pipeline_imports_little(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from karat.core import Document
-from karat.systems import Pipeline, Stages
+from karat.systems import Inspector, Pipeline, Stages
+from karat.systems._fuse import minmax
+from karat.systems._neighbours import share_scores
 pipeline = Pipeline(Stages(dense=False), cache=Path({str(tmp_path)!r}))
 pipeline.ingest([Document(id="pool", text="The pool opens at six.")])
 assert [hit.document for hit in pipeline.retrieve("Is the pool open?", 1)] == ["pool"]
@@ -305,7 +342,9 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         {"dense": False},
         {"dense": {"method": "exact"}},
         {"expand": True},
-        {"fusion": {"k": 10}},
+        {"fusion": {"method": "rrf", "k": 10}},
+        {"neighbours": True},
+        {"neighbours": {"count": 3}},
         {"mmr": True},
         {"mmr": {"balance": 0.2}},
         {"rerank": {"kind": "http", "url": url}},
@@ -327,6 +366,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         ({"fusion": {"weights": [1, 2]}}, r"\[pipeline.fusion\] weights = \[1, 2\] is of the wrong type"),
         ({"fusion": {"weights": {"lexcal": 2.0}}}, "did you mean 'lexical'"),
         ({"lexical": 3}, "lexical = 3 is of the wrong type"),
+        ({"fusion": {"k": 10}}, r'has k, which belongs to rrf, but no method; write method = "rrf", too'),
         ({"fusion": {"methods": "rrf"}}, r"\[pipeline.fusion\] has no key 'methods', did you mean 'method'"),
         ({"dense": {"method": "faiss"}}, "unknown method 'faiss'"),
         ({"rerank": True}, "with a kind"),
@@ -337,6 +377,7 @@ def test_every_stage_is_in_the_description(reranker: Any) -> None:
         ({"rerank": {"kind": "http", "url": "http://x/", "weight": "half"}}, "weight = 'half'"),
         ({"rerank": {"kind": "http", "url": "http://x/", "weight": 2}}, "weight=2"),
         ({"expand": True, "lexical": False}, "expand is on, but"),
+        ({"neighbours": True, "dense": False}, "neighbours is on, but"),
         ({"mmr": True, "dense": False}, "mmr is on, but"),
         ({"mmr": {"balance": 7}}, "balance=7"),
         ({"depth": 0}, "depth = 0"),

@@ -58,7 +58,14 @@ class Origin:
         return cls(**texts, dirty=dirty if isinstance(dirty, bool) else None, **tables)
 
 
-_STAGES = {"lexical": "bm25", "expand": "feedback", "dense": "dense", "rerank": "rerank", "mmr": "mmr"}
+_STAGES = {
+    "lexical": "bm25",
+    "expand": "feedback",
+    "dense": "dense",
+    "neighbours": "neighbours",
+    "rerank": "rerank",
+    "mmr": "mmr",
+}
 """The stages of the built-in pipeline by which people tell its runs apart, and their words."""
 _TEXTS = ("label", "begun", "commit", "branch")
 

@@ -10,7 +10,7 @@ STAGE_SCORES = {"combined": "combined_score", "rerank": "rerank_score", "similar
 """The scores of a reranked hit by stage. The first that the hit has is its score, unless it has a ``score``."""
 TRACE_FIELDS = {
     "document": ("document", "doc"),
-    "latency": ("latency_ms", "total_latency_ms", "ms"),
+    "latency": ("latency_ms", "total_latency_ms", "totalLatencyMs", "ms"),
 }
 """Names of the fields of a row that have more than one name."""
 HIT_FIELDS = {

@@ -6,8 +6,9 @@
      "topk": [{"id": "S.4.2.p.Bk011a", "score": 0.83, "offsets": [204611, 205279], "type": "prose"}],
      "index_hash": "faiss:v3:hnsw:cos", "normaliser": "karat-1", "latency_ms": 12.5}
 
-Only ``qid`` and ``topk`` are required. A query may be answered in several wordings of the golden set and with several
-seeds. The order of ``topk`` is the ranking.
+Only ``qid`` and ``topk`` are required. What else a log has (stages, channels, session, citations, telemetry, an
+envelope) is kept: see :mod:`karat.runs._trace_details`. A query may be answered in several wordings of the golden set
+and with several seeds. The order of ``topk`` is the ranking.
 """
 
 from __future__ import annotations
@@ -20,18 +21,17 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
+from karat.core import GoldenSet, Hit, InputError, Span, Stage, Trace, shorten
 from karat.files import Reading
 from karat.measures import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS
 from karat.runs._hit_rows import LONGEST
 from karat.runs._parts import Part, Parts
+from karat.runs._trace_details import read_channels, read_details, read_latencies
 
 if TYPE_CHECKING:
     from karat.files import Row
 
 _SYSTEM = ("index_hash", "metric", "analyzer", "embed_model", "reranker", "build", "normaliser")
-_ENVELOPE = ("schema_version", "trace_id", "agent_id", "mem_rev", "mem_hash", "ts")
-_NOT_SCORED = ("ΔS", "λ_state", "anchor", "answer_citations")
 _WORD = re.compile(r"\w+")
 
 
@@ -99,7 +99,14 @@ def _repeated(record: _Record) -> InputError:
 
 
 def _without_spans(trace: Trace) -> Trace:
-    return replace(trace, hits=tuple(replace(hit, span=None) for hit in trace.hits))
+    return replace(
+        trace,
+        hits=tuple(replace(hit, span=None) for hit in trace.hits),
+        stages=tuple(
+            replace(stage, hits=tuple(replace(hit, span=None) for hit in stage.hits)) for stage in trace.stages
+        ),
+        citations=tuple(replace(citation, span=None) for citation in trace.citations),
+    )
 
 
 def _note_uneven(traces: Mapping[tuple[str, int, int], Trace]) -> Iterator[str]:
@@ -164,20 +171,21 @@ class _Rows:
             self.other_events[shorten(event)] = self.other_events.get(shorten(event), 0) + 1
             return None
         with row:
-            row.ignore(*_ENVELOPE, *_NOT_SCORED)
             for key in _SYSTEM:
                 if value := row.id(key, default=""):
                     self.system[key].setdefault(value, row)
             query = row.id("qid")
             match = self.golden.query_by_id.get(query)
+            details = read_details(row, lambda stage, key: self._read_list(stage, query, key))
             return _Record(
                 row=row,
                 trace=Trace(
                     query=query,
                     text=row.text("query", default=match.text if match else ""),
                     hits=self._read_hits(row, query),
-                    timings=_read_timings(row),
+                    timings={**_sum_times(details["stages"]), **read_latencies(row), **_read_timings(row)},
                     error=row.text("error", default=""),
+                    **details,
                 ),
                 paraphrase=_read_natural(row, "paraphrase"),
                 seed=_read_natural(row, "seed"),
@@ -189,12 +197,14 @@ class _Rows:
         document = row.id(*TRACE_FIELDS["document"], default="")
         if not row.has("error"):
             row.value("topk")
-        items = row.list("topk")
-        if items and row.has("error"):
+        if row.list("topk") and row.has("error"):
             raise row.error("has an 'error' and hits in 'topk'", "keep one of them")
+        return self._read_list(row, query, "topk", document)
+
+    def _read_list(self, row: Row, query: str, key: str, document: str = "") -> tuple[Hit, ...]:
         hits, scored = [], True
-        for i, item in enumerate(items):
-            nested = row.nested(item if isinstance(item, dict) else {"id": item}, f"topk[{i}]")
+        for i, item in enumerate(row.list(key)):
+            nested = row.nested(item if isinstance(item, dict) else {"id": item}, f"{key}[{i}]")
             score = nested.number(*HIT_FIELDS["score"], default=None)
             scored = scored and score is not None
             hits.append(self._read_hit(nested, query, document, score or 0.0))
@@ -224,8 +234,17 @@ class _Rows:
             source_hash=row.text("source_hash", default=""),
             tenant=row.text("tenant", default=""),
             locator=_read_locator(row),
+            channels=read_channels(row),
             stages=_read_stages(row),
         )
+
+
+def _sum_times(stages: Sequence[Stage]) -> dict[str, float]:
+    times: dict[str, float] = {}
+    for stage in stages:
+        if stage.milliseconds is not None:
+            times[stage.label] = times.get(stage.label, 0.0) + stage.milliseconds
+    return times
 
 
 def queries_of(golden: GoldenSet) -> dict[str, None]:

@@ -15,10 +15,13 @@ from karat.golden import identify
 from karat.measures import TRACE_KEYS, name_of, read_run
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
+from karat.runs._span_traces import read_span_file
+from karat.runs._spans import holds_spans
 from karat.runs._tracefile import ForeignRun, queries_of, read_trace_file
 
 NOT_IN_RUN = "not in the run"
 _SHOWN = 3
+_WHOLE = 100_000_000  # bytes of a file that is one JSON value
 
 
 def read_any_run(path: str | Path, golden: GoldenSet, *, say: Callable[[str], None] | None = None) -> Run:
@@ -57,7 +60,9 @@ def read_any_run(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
         return read_run_file(path, data)
     if first.get("karat") == "report":
         raise InputError("is a decision, not a run", source=name, hint="'karat report' renders it")
-    if TRACE_KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
+    if holds_spans(first):
+        foreign = read_span_file(data, name, golden)
+    elif TRACE_KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
         _check_lines(decode(data, name), name)
         foreign = read_trace_file(path, golden)
     else:
@@ -70,11 +75,18 @@ def read_any_run(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
 
 def _read_first_record(start: bytes) -> dict[str, Any]:
     """Return the object on the first line, or {} if there is none."""
-    try:
-        record = json.loads(start.split(b"\n", 1)[0])
-    except (ValueError, RecursionError):  # the reader of the whole file reports the error
-        return {}
-    return record if isinstance(record, dict) else {}
+    for text in (start.split(b"\n", 1)[0], start if start[:1] in (b"{", b"[") and len(start) < _WHOLE else b""):
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError):  # over several lines, or the reader of the whole file reports the error
+            continue
+        record = (
+            record[0]
+            if isinstance(record, list) and record and isinstance(record[0], dict) and holds_spans(record[0])
+            else record
+        )
+        return record if isinstance(record, dict) else {}
+    return {}
 
 
 def _check_lines(text: str, source: str) -> None:

@@ -73,6 +73,7 @@ class Inspector:
         stages = self.pipeline.stages
         on = {
             "expand": stages.expand is not False,
+            "neighbours": stages.neighbours is not False and "dense" in self.channels,
             "rerank": stages.rerank is not False,
             "mmr": stages.mmr is not False and "dense" in self.channels,
             "per_document": bool(stages.per_document),
@@ -103,10 +104,13 @@ class Inspector:
         candidates = pipeline.fuse(rankings) if rankings else []
         if len(rankings) > 1:
             lists["fusion"] = _pairs(candidates)
+        vectors, neighbours, variety = pipeline.indexes["dense"], pipeline.neighbours, pipeline.variety
+        if vectors is not None and neighbours is not None and not {"neighbours", "dense"} & {*off}:
+            candidates = pipeline.share(neighbours, vectors, candidates, k)
+            lists["neighbours"] = _pairs(candidates)
         if pipeline.reranking is not None and "rerank" not in off:
             candidates = pipeline.rerank(pipeline.reranking, query, candidates, k)
             lists["rerank"] = _pairs(candidates)
-        vectors, variety = pipeline.indexes["dense"], pipeline.variety
         if vectors is not None and variety is not None and not {"mmr", "dense"} & {*off}:
             candidates = diversify(variety, vectors, candidates[: pipeline.find_depth(candidates, variety.depth, k)])
             lists["mmr"] = _pairs(candidates)

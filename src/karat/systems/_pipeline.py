@@ -18,7 +18,8 @@ from karat.systems._fuse import Fusion, find_places, minmax
 from karat.systems._hits import Retrieved
 from karat.systems._kept_chunks import Chunks, fingerprint_chunks
 from karat.systems._mmr import Variety, mmr
-from karat.systems._stages import Stages, build, build_stage
+from karat.systems._neighbours import Neighbours, share_scores
+from karat.systems._stages import FUSION, Stages, build, build_stage
 from karat.systems.chunk import make_chunker
 from karat.systems.embed import ModelMissing, make_embedder
 from karat.systems.index import Dense, Lexical, LexicalIndex, VectorIndex, fingerprint
@@ -70,7 +71,7 @@ class Pipeline:
         self._cache, self._say = cache, say or (lambda _: None)
         self._progress = progress or (lambda *_: None)
         self._chunker = make_chunker(self.stages.chunk)
-        self._fusion = build(Fusion, self.stages.fusion, "pipeline.fusion")
+        self._fusion = build(Fusion, {**FUSION, **self.stages.fusion}, "pipeline.fusion")
         for channel in self._fusion.weights:
             if channel not in _CHANNELS:
                 raise UsageError(
@@ -80,6 +81,7 @@ class Pipeline:
         self._lexical = build_stage(Lexical, self.stages.lexical, "lexical")
         self._expand = build_stage(QueryExpansion, self.stages.expand, "expand")
         self._dense = build_stage(Dense, True if self.stages.dense is None else self.stages.dense, "dense")
+        self.neighbours = build_stage(Neighbours, self.stages.neighbours, "neighbours")
         self.variety = build_stage(Variety, self.stages.mmr, "mmr")
         self.reranking = self._make_reranking()
         self._embedding = self._make_embedding() if self._dense else None
@@ -99,7 +101,8 @@ class Pipeline:
         try:
             embedder = make_embedder(self.stages.embedder)
         except ModelMissing as error:
-            if self.stages.dense is not None or self._lexical is None or self.variety is not None:
+            needed = self.variety is not None or self.neighbours is not None
+            if self.stages.dense is not None or self._lexical is None or needed:
                 raise
             self._say(f"lexical channel only: {error}; dense = false in [pipeline] turns the other one off for good")
             return None
@@ -115,6 +118,8 @@ class Pipeline:
             "embedder": self._embedding and self._embedding.embedder.describe(),
             "dense": self._dense.describe() if self._dense and self._embedding else None,
             "fusion": self._fusion.describe(),
+            # Absent while it is off, so that the fingerprints of older runs stay valid.
+            **({"neighbours": self.neighbours.describe()} if self.neighbours else {}),
             "rerank": self.reranking and self.reranking.describe(),
             "mmr": self.variety and self.variety.describe(),
             "depth": self.stages.depth,
@@ -186,6 +191,9 @@ class Pipeline:
             clock.lap("dense")
         candidates = self.fuse(rankings)
         clock.lap("fusion")
+        if self._vectors is not None and self.neighbours is not None:
+            candidates = self.share(self.neighbours, self._vectors, candidates, k)
+            clock.lap("neighbours")
         if self.reranking is not None:
             candidates = self.rerank(self.reranking, query, candidates, k)
             clock.lap("rerank")
@@ -233,6 +241,18 @@ class Pipeline:
         (ranking, *others) = rankings.values()
         return [Candidate(number, score) for number, score in (self._fusion.rank(rankings) if others else ranking)]
 
+    def share(self, how: Neighbours, index: VectorIndex, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
+        """Let the first candidates share their scores with their neighbours, and drop the others."""
+        first = candidates[: self.find_depth(candidates, how.depth, k)]
+        if not first:
+            return []
+        vectors = index.rows([candidate.number for candidate in first])
+        scores = share_scores(minmax([each.score for each in first]), vectors, weight=how.weight, count=how.count)
+        order = sorted(range(len(first)), key=lambda place: -scores[place])  # stable: equal ones keep their order
+        return [
+            first[place]._replace(score=float(scores[place]), stages={"fusion": first[place].score}) for place in order
+        ]
+
     def rerank(self, how: Reranking, query: str, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
         """Let the reranker read the first candidates, and drop the others."""
         read = candidates[: self.find_depth(candidates, how.depth, k)]
@@ -248,7 +268,7 @@ class Pipeline:
         return [
             read[hit.place]._replace(
                 score=hit.combined,
-                stages={"retrieval": read[hit.place].score, "rerank": hit.rerank},
+                stages={**read[hit.place].stages, "retrieval": read[hit.place].score, "rerank": hit.rerank},
             )
             for hit in mixed
         ]

@@ -18,6 +18,9 @@ Choice = bool | Mapping[str, Any]
 CHUNK: Mapping[str, Any] = {"name": "sentence", "size": 384, "overlap": 50, "context": "title"}
 """384 words and punctuation marks are about 512 tokens of an embedding model, which is what most models read."""
 
+FUSION: Mapping[str, Any] = {"method": "weighted", "norm": "minmax"}
+"""Better than rrf on three public collections: docs/decisions/0017-fusion-by-scores.md."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
@@ -35,7 +38,9 @@ class Stages:
     embedding_cache: bool | float = True
     """Gigabytes of the user's cache of embeddings, which all projects share; True for the default, False for none."""
     fusion: Mapping[str, Any] = field(default_factory=dict)
-    """method, k, weights, norm."""
+    """method, k, weights, norm; what it does not say is as in :data:`FUSION`."""
+    neighbours: Choice = False
+    """Scores shared with the nearest candidates, by their vectors, with weight, count and depth."""
     rerank: Choice = False
     """A table with kind, its options, depth, weight and threshold."""
     mmr: Choice = False
@@ -50,10 +55,13 @@ class Stages:
             raise UsageError("[pipeline] lexical and dense are both off; turn one of them on")
         for name, channel, why in (
             ("expand", self.lexical, "it expands the words of the lexical channel, which is off"),
+            ("neighbours", self.dense, "it compares the vectors of the dense channel, which is off"),
             ("mmr", self.dense, "it compares the vectors of the dense channel, which is off"),
         ):
             if channel is False and getattr(self, name) is not False:
                 raise UsageError(f"[pipeline] {name} is on, but {why}")
+        if "k" in self.fusion and "method" not in self.fusion:
+            raise UsageError('[pipeline.fusion] has k, which belongs to rrf, but no method; write method = "rrf", too')
         if self.rerank is True:
             raise UsageError("[pipeline] rerank = true; write a table [pipeline.rerank] with a kind")
         for name, least in (("depth", 1), ("per_document", 0)):

@@ -1,0 +1,71 @@
+"""Scores that are shared among neighbours: a candidate that is like good candidates moves up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.core import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Smoothing of scores over neighbours among the first candidates; see :func:`share_scores`."""
+
+    weight: float = 0.3
+    """The share of the neighbours in a new score; 0 changes nothing."""
+    count: int = 5
+    """The number of neighbours."""
+    depth: int = 100
+    """The number of candidates that are looked at, or more if the requested hits need more."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight <= 1 or self.count < 1 or self.depth < 1:
+            raise UsageError(
+                f"weight={self.weight}, count={self.count}, depth={self.depth}; choose a weight from 0 to 1, and count "
+                "and depth from 1 up"
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything that decides the result."""
+        return {"weight": self.weight, "count": self.count, "depth": self.depth}
+
+
+def share_scores(
+    scores: Sequence[float], vectors: ArrayLike, *, weight: float = 0.3, count: int = 5
+) -> NDArray[np.float64]:
+    """Return ``(1 - weight) * score + weight * mean score of the nearest neighbours`` of each candidate.
+
+    Documents that answer the same question are like each other, and so should be their scores (score regularisation,
+    Diaz 2005). The mean is over the ``count`` other candidates with the highest inner products, and weighted by these;
+    where none is positive, a candidate keeps its own score. Scores should be on one scale, such as that of
+    :func:`minmax`.
+
+    >>> vectors = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> share_scores([1.0, 0.5, 0.4], vectors, weight=0.5, count=1).tolist()
+    [0.7, 0.5, 0.7]
+    """
+    own = np.asarray(scores, np.float64)
+    matrix = np.asarray(vectors)
+    if matrix.ndim != 2 or len(matrix) != len(own):
+        raise UsageError(f"vectors of shape {matrix.shape} for {len(own)} candidates; pass a row for each")
+    if not (np.isfinite(own).all() and np.isfinite(matrix).all()):
+        raise UsageError("a score or a vector is not finite")
+    if len(own) < 2:
+        return own
+    # Not as a matrix product: for so few rows its threads cost more than they give, and the more on a busy machine.
+    similar = np.einsum("ik,jk->ij", matrix, matrix)
+    similar = similar.astype(np.float64)
+    np.fill_diagonal(similar, -np.inf)
+    nearest = np.argsort(-similar, axis=1, kind="stable")[:, :count]
+    shares = np.take_along_axis(similar, nearest, axis=1)
+    shares[~np.isfinite(shares)] = 0.0  # the candidate itself, where there are fewer others than neighbours
+    shares = shares.clip(0)
+    total = shares.sum(axis=1)
+    mean = np.divide((shares * own[nearest]).sum(axis=1), total, out=own.copy(), where=total > 0)
+    shared: NDArray[np.float64] = (1 - weight) * own + weight * mean
+    return shared

@@ -1,0 +1,185 @@
+"""Spans of tracing tools as runs: OpenInference, OpenTelemetry GenAI, MLflow and Langfuse."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat.core import GoldenSet, Hit, InputError, Judgment, Query, Run, Target
+from karat.evaluation import score_run
+from karat.runs import read_any_run
+
+GOLDEN = GoldenSet(
+    queries=(Query(id="q1", text="Is there wifi?", paraphrases=("Wifi?",)), Query(id="q2", text="When is breakfast?")),
+    judgments=(
+        Judgment(query="q1", target=Target(document="wifi"), grade=3),
+        Judgment(query="q2", target=Target(document="menu"), grade=3),
+    ),
+)
+
+
+def read(tmp_path: Path, value: Any) -> Run:
+    path = tmp_path / "spans.json"
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return read_any_run(path, GOLDEN)
+
+
+def otlp(*spans: dict[str, Any]) -> dict[str, Any]:
+    """Return spans as the file exporter of a collector writes them."""
+
+    def encode(value: Any) -> dict[str, Any]:
+        if isinstance(value, list):
+            return {"arrayValue": {"values": [encode(item) for item in value]}}
+        kinds = {str: "stringValue", bool: "boolValue", int: "intValue", float: "doubleValue"}
+        return {kinds[type(value)]: str(value) if type(value) is int else value}
+
+    rows = [
+        {
+            "traceId": span["trace"], "spanId": f"{number:016x}", "name": span["name"],
+            "startTimeUnixNano": str(span["start"] * 10**6), "endTimeUnixNano": str(span["end"] * 10**6),
+            "attributes": [{"key": key, "value": encode(value)} for key, value in span["attributes"].items()],
+            "status": span.get("status", {}),
+        }
+        for number, span in enumerate(spans, 1)
+    ]  # fmt: skip
+    return {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": rows}]}]}
+
+
+RETRIEVER = {
+    "trace": "aa", "name": "dense", "start": 100, "end": 130,
+    "attributes": {
+        "openinference.span.kind": "RETRIEVER", "input.value": "Is there wifi?", "session.id": "s1",
+        "retrieval.documents.0.document.id": "pool", "retrieval.documents.0.document.score": 0.9,
+        "retrieval.documents.1.document.id": "wifi:chunk:3", "retrieval.documents.1.document.score": 0.8,
+        "retrieval.documents.1.document.content": "Wifi is free",
+    },
+}  # fmt: skip
+RERANKER = {
+    "trace": "aa", "name": "cross-encoder", "start": 130, "end": 180,
+    "attributes": {
+        "openinference.span.kind": "RERANKER", "reranker.query": "Is there wifi?",
+        "reranker.output_documents.0.document.metadata": '{"source": "wifi"}',
+    },
+}  # fmt: skip
+CHAIN = {"trace": "aa", "name": "rag", "start": 90, "end": 190, "attributes": {"openinference.span.kind": "CHAIN"}}
+
+
+def test_retriever_and_reranker_spans_of_openinference(tmp_path: Path) -> None:
+    """The reranker's list is the answer; both are stages with their times; the question is known by its text."""
+    run = read(tmp_path, otlp(CHAIN, RETRIEVER, RERANKER))
+    first, second = run.traces
+    assert (first.query, first.text, first.context.session) == ("q1", "Is there wifi?", "s1")
+    assert [(hit.id, hit.document) for hit in first.hits] == [("wifi", "wifi")]
+    assert [(stage.label, [hit.id for hit in stage.hits]) for stage in first.stages] == [
+        ("candidate.dense", ["pool", "wifi:chunk:3"]), ("rerank", ["wifi"]),
+    ]  # fmt: skip
+    assert first.stages[0].hits[1] == Hit("wifi:chunk:3", 0.8, content="Wifi is free")
+    assert first.timings == {"candidate.dense": 30.0, "rerank": 50.0, "total": 80.0}
+    assert (second.query, second.error) == ("q2", "not in the run")
+    assert score_run(GOLDEN, run, ["RR@5", "ChannelShare(channel='dense')@5"]).scores.value("q1", "RR@5") == 1.0
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.query.text": "When is breakfast?",
+         "gen_ai.retrieval.top_k": 5,
+         "gen_ai.retrieval.documents": '[{"id": "menu", "score": 0.7}, {"id": "spa", "score": null}]'},
+        {"gen_ai.operation.name": "search_memory", "gen_ai.memory.query.text": "When is breakfast?",
+         "gen_ai.memory.records": '[{"id": "menu"}, {"id": "spa"}]'},
+        {"gen_ai.operation.name": "retrieval", "karat.query": "q2", "gen_ai.request.top_k": 5,
+         "gen_ai.retrieval.documents": '[{"id": "menu"}, {"id": "spa"}]', "gen_ai.conversation.id": "s1"},
+    ],
+    ids=["retrieval", "memory", "by id"],
+)  # fmt: skip
+def test_retrieval_and_memory_spans_of_opentelemetry(tmp_path: Path, attributes: dict[str, Any]) -> None:
+    """A question is known by its text or by the attribute karat.query; where a score lacks, ranks replace all."""
+    span = {"trace": "bb", "name": "retrieval docs", "start": 5, "end": 9, "attributes": attributes}
+    trace = next(trace for trace in read(tmp_path, otlp(span)).traces if not trace.error)
+    assert (trace.query, [(hit.id, hit.score) for hit in trace.hits]) == ("q2", [("menu", 2.0), ("spa", 1.0)])
+    assert trace.timings["total"] == 4.0
+
+
+def test_observations_of_langfuse(tmp_path: Path) -> None:
+    """A list of observations, as its API returns them; an error is a failed question."""
+    common = {
+        "startTime": "2026-11-17T09:00:00.000Z",
+        "endTime": "2026-11-17T09:00:00.250Z",
+        "parentObservationId": None,
+    }
+    rows = [
+        {**common, "id": "1", "traceId": "t1", "type": "RETRIEVER", "name": "search", "input": {"query": "Wifi?"},
+         "output": [{"id": "wifi", "score": 0.5}]},
+        {**common, "id": "2", "traceId": "t2", "type": "RETRIEVER", "name": "search", "input": "When is breakfast?",
+         "output": None, "level": "ERROR", "statusMessage": "timed out"},
+        {**common, "id": "3", "traceId": "t2", "type": "GENERATION", "name": "llm", "input": "?", "output": "!"},
+    ]  # fmt: skip
+    first, second, *_ = read(tmp_path, rows).traces
+    assert (first.query, first.paraphrase, first.hits[0].id) == ("q1", 1, "wifi")
+    assert first.timings["total"] == pytest.approx(250)
+    assert (second.query, second.error, second.hits) == ("q2", "timed out", ())
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"openinference.span.kind": "RETRIEVER", "input.value": "Wifi?",
+          "retrieval.documents.0.document.content": "?"}, "a document of query 'q1' has no id"),
+        ({"openinference.span.kind": "RETRIEVER"}, "neither 'karat.query' nor the text of its query"),
+    ],
+)  # fmt: skip
+def test_spans_that_cannot_be_scored_are_refused(tmp_path: Path, attributes: dict[str, Any], message: str) -> None:
+    """One message that names the file and what is missing."""
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, otlp({"trace": "a", "name": "x", "start": 1, "end": 2, "attributes": attributes}))
+
+
+_WRITER = """
+import sys, mlflow
+from mlflow.entities import Document
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, ConsoleSpanExporter
+
+folder = sys.argv[1]
+mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+
+@mlflow.trace(span_type="RETRIEVER", name="dense")
+def retrieve(query):
+    return [Document(page_content="?", metadata={"doc_uri": "pool"}), Document(page_content="!", id="wifi:chunk:3")]
+
+@mlflow.trace(span_type="CHAIN")
+def answer(query):
+    return len(retrieve(query))
+
+answer("Is there wifi?")
+mlflow.flush_trace_async_logging()
+with open(f"{folder}/mlflow.json", "w") as file:
+    file.write(mlflow.get_trace(mlflow.get_last_active_trace_id()).to_json())
+
+with open(f"{folder}/sdk.jsonl", "w") as file:
+    provider = TracerProvider()
+    one_line = lambda span: span.to_json(indent=None) + "\\n"
+    provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=file, formatter=one_line)))
+    with provider.get_tracer("test").start_as_current_span("search") as span:
+        span.set_attributes({"openinference.span.kind": "RETRIEVER", "input.value": "Is there wifi?",
+            "retrieval.documents.0.document.id": "pool", "retrieval.documents.1.document.id": "wifi:chunk:3"})
+"""
+
+
+@pytest.mark.slow
+def test_files_that_mlflow_and_the_opentelemetry_sdk_wrote(
+    tmp_path: Path, python_of: Callable[[str], Path], environment: dict[str, str]
+) -> None:
+    """Both hold one request with two documents, of which the second is relevant."""
+    (tmp_path / "write.py").write_text(_WRITER)
+    command = [str(python_of("mlflow")), str(tmp_path / "write.py"), str(tmp_path)]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, timeout=600)
+    for name in ("mlflow.json", "sdk.jsonl"):
+        trace = read_any_run(tmp_path / name, GOLDEN).traces[0]
+        assert (trace.query, [hit.document for hit in trace.hits]) == ("q1", ["pool", "wifi"])
+        assert trace.timings["total"] > 0
