@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from karat.core import GoldenSet, Hit, Query, Run, Span, Trace, Unit
@@ -38,17 +39,17 @@ class Case:
     parts: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
     """The judged parts of each document, if a hit has to hold one of them."""
 
-    @property
+    @cached_property
     def hits(self) -> tuple[Hit, ...]:
         """The hits above the cut; of further chunks of a document only the first counts."""
         return _first(self.trace.hits, self.cut)
 
-    @property
+    @cached_property
     def found(self) -> frozenset[str]:
         """The relevant documents among the hits."""
         return self.find(Found(hit.document, hit.span) for hit in self.trace.hits)
 
-    @property
+    @cached_property
     def lost(self) -> dict[str, int]:
         """The grades of the relevant documents that are not among the hits."""
         found = self.found

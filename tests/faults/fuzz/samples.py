@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from karat import golden
 from karat.core import (
+    Citation,
+    Context,
     Document,
     GoldenSet,
     Hit,
@@ -16,6 +18,7 @@ from karat.core import (
     Run,
     Session,
     Span,
+    Stage,
     Target,
     Trace,
 )
@@ -57,7 +60,11 @@ RUN = Run(
             Hit("wifi:chunk:0", 2.0, span=Span(0, 24), content="The code", channels={"lexical": Place(1, 3.5)}),
             Hit("pool", 1.0, section="S.1", stages={"fusion": 0.5}, locator="page 3"),
         )),
-        Trace(query="q2", text="When does the pool open?", hits=(Hit("pool", 1.5),), timings={"total": 3.0}),
+        Trace(query="q2", text="When does the pool open?", hits=(Hit("pool", 1.5),), timings={"total": 3.0},
+              stages=(Stage(name="search", channel="dense", inputs=2, outputs=1, hits=(Hit("pool", 9.0),)),),
+              context=Context(session="s", turn=2, time="2026-11-17T00:00Z", documents=("wifi",), metadata={"a": [1]}),
+              answer="At six.", citations=(Citation("pool", span=Span(0, 8), section="S.0"),),
+              telemetry={"mode": "hybrid", "fallback": False}, envelope={"trace_id": "t1", "schema_version": 1}),
         Trace(query="q3", text="Is there a gym?", error="timed out"),
     ),
 )  # fmt: skip
