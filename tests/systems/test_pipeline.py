@@ -116,6 +116,9 @@ def test_neighbours_share_the_fused_scores() -> None:
     assert {hit.id: hit.score for hit in hits} == pytest.approx(dict(zip(before, shared, strict=True)))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert "neighbours" in hits.timings
+    shallow = ask({"per_document": 0, "neighbours": {"weight": 0.5, "depth": 2}}, question, 100)
+    assert [hit.id for hit in shallow[2:]] == [*before][2:], "what shares nothing keeps its order, below"
+    assert [hit.score for hit in shallow] == sorted((hit.score for hit in shallow), reverse=True)
     inspection = Inspector(pipeline).inspect(question, 100)
     assert [*inspection.lists] == ["lexical", "dense", "fusion", "neighbours", "result"]
     assert [pipeline.chunks[number].id for number, _ in inspection.lists["result"]] == [hit.id for hit in hits]

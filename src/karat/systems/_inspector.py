@@ -106,7 +106,7 @@ class Inspector:
             lists["fusion"] = _pairs(candidates)
         vectors, neighbours, variety = pipeline.indexes["dense"], pipeline.neighbours, pipeline.variety
         if vectors is not None and neighbours is not None and not {"neighbours", "dense"} & {*off}:
-            candidates = pipeline.share(neighbours, vectors, candidates, k)
+            candidates = pipeline.share(neighbours, vectors, candidates)
             lists["neighbours"] = _pairs(candidates)
         if pipeline.reranking is not None and "rerank" not in off:
             candidates = pipeline.rerank(pipeline.reranking, query, candidates, k)

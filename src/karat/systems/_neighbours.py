@@ -21,7 +21,7 @@ class Neighbours:
     count: int = 5
     """The number of neighbours."""
     depth: int = 100
-    """The number of candidates that are looked at, or more if the requested hits need more."""
+    """The number of candidates that share scores; the others stay below them."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1 or self.count < 1 or self.depth < 1:
@@ -61,11 +61,24 @@ def share_scores(
     similar = np.einsum("ik,jk->ij", matrix, matrix)
     similar = similar.astype(np.float64)
     np.fill_diagonal(similar, -np.inf)
-    nearest = np.argsort(-similar, axis=1, kind="stable")[:, :count]
-    shares = np.take_along_axis(similar, nearest, axis=1)
-    shares[~np.isfinite(shares)] = 0.0  # the candidate itself, where there are fewer others than neighbours
-    shares = shares.clip(0)
+    nearest, shares = _find_nearest(similar, min(count, len(own) - 1))
     total = shares.sum(axis=1)
     mean = np.divide((shares * own[nearest]).sum(axis=1), total, out=own.copy(), where=total > 0)
     shared: NDArray[np.float64] = (1 - weight) * own + weight * mean
     return shared
+
+
+def _find_nearest(similar: NDArray[np.float64], count: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the places of the ``count`` highest values of each row, the earlier of equal ones first, and the values.
+
+    Negative values are returned as 0. The highest is looked for again and again: sorting whole rows takes ten times as
+    long for few neighbours.
+    """
+    rows = np.arange(len(similar))
+    nearest = np.empty((len(similar), count), np.intp)
+    values = np.empty((len(similar), count))
+    for place in range(count):
+        best = similar.argmax(axis=1)
+        nearest[:, place], values[:, place] = best, similar[rows, best]
+        similar[rows, best] = -np.inf
+    return nearest, values.clip(0)

@@ -192,7 +192,7 @@ class Pipeline:
         candidates = self.fuse(rankings)
         clock.lap("fusion")
         if self._vectors is not None and self.neighbours is not None:
-            candidates = self.share(self.neighbours, self._vectors, candidates, k)
+            candidates = self.share(self.neighbours, self._vectors, candidates)
             clock.lap("neighbours")
         if self.reranking is not None:
             candidates = self.rerank(self.reranking, query, candidates, k)
@@ -241,16 +241,21 @@ class Pipeline:
         (ranking, *others) = rankings.values()
         return [Candidate(number, score) for number, score in (self._fusion.rank(rankings) if others else ranking)]
 
-    def share(self, how: Neighbours, index: VectorIndex, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
-        """Let the first candidates share their scores with their neighbours, and drop the others."""
-        first = candidates[: self.find_depth(candidates, how.depth, k)]
-        if not first:
+    def share(self, how: Neighbours, index: VectorIndex, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Let the first candidates share their scores with their neighbours; the others stay below them.
+
+        No shared score is lower than the lowest that was shared, so all are in order.
+        """
+        if not candidates:
             return []
+        scores = minmax([candidate.score for candidate in candidates])
+        first = candidates[: how.depth]
         vectors = index.rows([candidate.number for candidate in first])
-        scores = share_scores(minmax([each.score for each in first]), vectors, weight=how.weight, count=how.count)
+        scores[: len(first)] = share_scores(scores[: len(first)], vectors, weight=how.weight, count=how.count).tolist()
         order = sorted(range(len(first)), key=lambda place: -scores[place])  # stable: equal ones keep their order
         return [
-            first[place]._replace(score=float(scores[place]), stages={"fusion": first[place].score}) for place in order
+            candidates[place]._replace(score=scores[place], stages={"fusion": candidates[place].score})
+            for place in (*order, *range(len(first), len(candidates)))
         ]
 
     def rerank(self, how: Reranking, query: str, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
