@@ -7,13 +7,14 @@ them, and the list of the last one is the answer. Which question of the golden s
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from karat.core import Context, GoldenSet, Hit, InputError, Stage, Trace, shorten
+from karat.core import Context, GoldenSet, Hit, InputError, Stage, Trace, check_id, shorten
 from karat.runs._parts import Parts
 from karat.runs._spans import Span, parse_text, read_spans
 from karat.runs._tracefile import ForeignRun, queries_of
@@ -43,7 +44,7 @@ def read_span_file(data: bytes, source: str, golden: GoldenSet) -> ForeignRun:
     traces: list[Trace] = []
     strangers: dict[str, None] = {}
     for spans in requests.values():
-        for trace in reader.read(spans):
+        for trace in reader.read_all(spans):
             if trace.query not in reader.queries:
                 strangers[trace.query] = None
                 continue
@@ -70,6 +71,15 @@ class _Reader:
             for query in reversed(golden.queries)
             for number, text in enumerate((query.text, *query.paraphrases))
         }
+
+    def read_all(self, spans: Sequence[Span]) -> list[Trace]:
+        """Return the traces of a request; numbers that no float or list can hold are one message."""
+        try:
+            return list(self.read(spans))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"holds a span that cannot be read: {shorten(str(error))[1:-1]}", source=self.source
+            ) from None
 
     def read(self, spans: Sequence[Span]) -> Iterator[Trace]:
         """Yield the trace of a request, if it retrieves something."""
@@ -121,6 +131,7 @@ class _Reader:
             hint = f"give its document an id, or one of {', '.join(_IDS[1:])} in its metadata"
             raise InputError(f"a document of query {shorten(query)} has no id", source=self.source, hint=hint)
         content = next((record[key] for key in ("content", "page_content", "text") if record.get(key)), "")
+        check_id(id_, self.source)
         part = self._parts.of(id_, query)
         return Hit(id_, score, part.document, section=part.section, block=part.block, content=str(content))
 
@@ -196,7 +207,11 @@ def _session(spans: Sequence[Span]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if not math.isfinite(number := float(value)):
+        raise ValueError(f"score {number} is not finite")
+    return number
 
 
 def _sum_times(stages: Sequence[Stage]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from karat.core import InputError
+from karat.core import InputError, shorten
 from karat.files import decode, parse_json
 
 _NANOSECONDS = 1_000_000  # of a millisecond
@@ -74,8 +74,10 @@ def _read_value(value: Any, source: str) -> Iterator[Span]:
             yield _read_langfuse(value)
         else:
             yield _read_sdk(value)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"holds a span that cannot be read: {error!r}", source=source) from None
+    except RecursionError:
+        raise InputError("holds a span that is nested too deep", source=source) from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(f"holds a span that cannot be read: {shorten(repr(error))[1:-1]}", source=source) from None
 
 
 def _read_otlp(groups: Any) -> Iterator[Span]:
