@@ -11,12 +11,26 @@ from click.testing import CliRunner
 
 from karat.cli._main import cli
 from karat.config import Settings
-from karat.core import Document, GoldenSet, Hit, InputError, Judgment, Place, Provenance, Query, Run, Target, Trace
+from karat.core import (
+    Context,
+    Document,
+    GoldenSet,
+    Hit,
+    InputError,
+    Judgment,
+    Place,
+    Provenance,
+    Query,
+    Run,
+    Session,
+    Target,
+    Trace,
+)
 from karat.diagnosis import CAUSES, diagnose, explain, make_document
 from karat.diagnosis._case import make_cases
 from karat.diagnosis._explain import ORDER
 from karat.diagnosis._reference import reference
-from karat.runs import make_run
+from karat.runs import make_run, prepare_system
 from karat.schema import from_plain, to_plain
 from karat.systems import Pipeline, Stages, adapt
 
@@ -165,3 +179,42 @@ def test_the_verb_explains_the_newest_run(project: Path) -> None:
     config = project / "karat.toml"
     config.write_text(config.read_text(encoding="utf-8").replace("whole", "sentence"), encoding="utf-8")
     assert "another system" in explain(project).note
+
+
+class Memory:
+    """A retriever that needs the context, and finds a memory only after it was stored."""
+
+    def __init__(self, broken: bool = False) -> None:
+        self.broken, self.names, self.asked = broken, [], []
+
+    def ingest(self, documents: Sequence[Document]) -> None:
+        self.names = [document.id for document in documents]
+
+    def start_session(self, context: Context) -> None:
+        """Nothing is kept between sessions."""
+
+    def remember(self, documents: Sequence[Document], context: Context) -> None:
+        self.names += [document.id for document in documents]
+
+    def retrieve(self, query: str, k: int, context: Context) -> list[str]:
+        self.asked.append(context.session)
+        if self.broken:
+            raise RuntimeError("no room left")
+        return self.names[:k]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_turns_of_a_session_are_not_asked_again_and_a_failure_is_no_cause(broken: bool) -> None:
+    """Asked alone, a turn lacks what was stored before it; an answer that failed is not one that flipped."""
+    session = Session(id="ana", turn=1, remember=("wifi",))
+    golden = replace(GOLDEN, queries=(GOLDEN.queries[0], replace(GOLDEN.queries[1], session=session)))
+    run = make_run(golden, Memory(), Settings(k=1, warm_up=0))
+    memory = Memory(broken)
+    system = adapt(memory)
+    prepare_system(system, golden, Settings())
+    diagnosis = diagnose(golden, run, system=system)
+    assert "wifi" not in memory.names
+    assert set(memory.asked) == {""}
+    assert "flips" not in {finding.cause for findings in diagnosis.causes.values() for finding in findings}
+    assert {row.change: row.queries for row in diagnosis.what_if}.get("k x 10", 0) == (0 if broken else 1)
+    assert bool(diagnosis.lab.failed) == broken

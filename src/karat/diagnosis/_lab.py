@@ -12,6 +12,7 @@ from karat.diagnosis._case import Case, Found
 from karat.diagnosis._copies import Copies
 from karat.diagnosis._corpus import Corpus
 from karat.net import describe_error, hide_secrets, resolve
+from karat.runs import make_context
 from karat.systems import RESULT, Chunk, Inspection, Inspector, Pipeline, System, read_hits
 
 DEEPER = 10
@@ -47,7 +48,7 @@ class Lab:
         self.failed = ""
         """Why the system could not be asked, if it failed."""
         self._inspections: dict[str, Inspection] = {}
-        self._answers: dict[tuple[str, int, int], tuple[Hit, ...]] = {}
+        self._answers: dict[tuple[str, str, int, int], tuple[Hit, ...] | None] = {}
 
     # What is known of the index
 
@@ -97,21 +98,34 @@ class Lab:
 
     # Asking
 
-    def ask(self, text: str, k: int, number: int = 0) -> tuple[Hit, ...]:
-        """Ask the system; each question once for the same ``number``. A failure is remembered, and finds nothing."""
-        key = (text, k, number)
+    def ask(self, case: Case, k: int, *, text: str = "", number: int = 0) -> tuple[Hit, ...] | None:
+        """Return the answer to a query, or to another ``text``; each is asked once for the same ``number``.
+
+        None if it cannot be had: the system failed, which is remembered, or the query is a turn of a session, whose
+        answer depends on what was asked and stored before.
+        """
+        system, query = self.system, case.query
+        if system is None or self.depends_on_session(case):
+            return None
+        key = (query.id, text, k, number)
         if key not in self._answers:
-            assert self.system is not None
+            context = {"context": make_context(query, system.tenant)} if system.takes_context else {}
             try:
-                self._answers[key] = read_hits(resolve(self.system.retrieve(text, k)), k, self.system.tenant)
+                answer = resolve(system.retrieve(text or query.text, k, **context))
+                self._answers[key] = read_hits(answer, k, system.tenant)
             except (Exception, SystemExit) as error:
                 self.failed = hide_secrets(str(error)) if isinstance(error, SystemFailed) else describe_error(error)
-                self._answers[key] = ()
+                self._answers[key] = None
         return self._answers[key]
 
+    def depends_on_session(self, case: Case) -> bool:
+        """Whether the query is a turn of a session, and the system knows its sessions."""
+        return case.query.session is not None and self.system is not None and self.system.has_sessions
+
     def deep(self, case: Case) -> tuple[Hit, ...]:
-        """Return ten times as many hits; without the system, those of the run."""
-        return self.ask(case.query.text, self.k * DEEPER) if self.system else case.trace.hits
+        """Return ten times as many hits; those of the run if the system cannot be asked."""
+        hits = self.ask(case, self.k * DEEPER)
+        return case.trace.hits if hits is None else hits
 
     def repeats(self, case: Case) -> list[tuple[Hit, ...]]:
         """Return the answers to the same question: of the run, of its repeats, and of the system asked again.
@@ -123,14 +137,17 @@ class Lab:
             return [case.trace.hits, *recorded] if recorded else []
         if not self._is_unsteady:
             return [case.trace.hits]
-        return [case.trace.hits, *(self.ask(case.query.text, self.k, number) for number in range(1, 1 + _ASKED_AGAIN))]
+        again = (self.ask(case, self.k, number=number) for number in range(1, 1 + _ASKED_AGAIN))
+        return [case.trace.hits, *(hits for hits in again if hits is not None)]
 
     @cached_property
     def _is_unsteady(self) -> bool:
         sample = [case for case in self.cases if case.lost and not case.trace.error][:_SAMPLE]
+        answers = ((case, self.ask(case, self.k, number=1)) for case in sample)
         return any(
-            [hit.id for hit in self.ask(case.query.text, self.k, 1)] != [hit.id for hit in case.trace.hits]
-            for case in sample
+            [hit.id for hit in hits] != [hit.id for hit in case.trace.hits]
+            for case, hits in answers
+            if hits is not None
         )
 
     def inspect(self, case: Case) -> Inspection | None:
@@ -167,7 +184,7 @@ class Lab:
         """The things that can be changed, each with the lists that a query then has: one, or one for each wording."""
         changes: dict[str, Callable[[Case], list[Iterable[Found]]]] = {"paraphrases": self._paraphrases}
         if self.system is not None:
-            changes["k x 10"] = lambda case: [self._deeper(case)]
+            changes["k x 10"] = self._deeper
         changes["without copies"] = lambda case: [self._without_copies(case)]
         if (inspector := self.inspector) is None:
             return changes
@@ -236,12 +253,12 @@ class Lab:
         if self.inspector is not None:
             looks = (self.inspector.inspect(text, self.k) for text in case.query.paraphrases)
             return [_results(inspection) for inspection in looks]
-        if self.system is None:
-            return []
-        return [_founds(self.ask(text, self.k)) for text in case.query.paraphrases[:1]]
+        answers = (self.ask(case, self.k, text=text) for text in case.query.paraphrases[:1])
+        return [_founds(hits) for hits in answers if hits is not None]
 
-    def _deeper(self, case: Case) -> Iterable[Found]:
-        return _founds(self.deep(case), keep=case)
+    def _deeper(self, case: Case) -> list[Iterable[Found]]:
+        hits = self.ask(case, self.k * DEEPER)
+        return [] if hits is None else [_founds(hits, keep=case)]
 
     def _without_copies(self, case: Case) -> Iterable[Found]:
         hits = self.deep(case)

@@ -17,7 +17,7 @@ from karat.evaluation import deepest_cutoff
 from karat.files import shorten_path
 from karat.projects import Project, open_project, require_complete
 from karat.projects.saved_runs import choose_run, find_run
-from karat.runs import describe_run, read_any_run
+from karat.runs import describe_run, prepare_system, read_any_run
 from karat.schema import CauseGroup, ExplainDocument
 from karat.systems import System
 
@@ -55,12 +55,21 @@ def explain(
     finally:
         _close(subject)
     document = make_document(diagnosis, run, query=query, against=other)
-    failed = diagnosis.lab.failed
     return structs.replace(
         document,
         file=str(shorten_path(chosen.path)),
-        note=note or (f"the system failed while it was asked again: {failed}" if failed else ""),
+        note=note or _describe_gaps(diagnosis),
     )
+
+
+def _describe_gaps(diagnosis: Diagnosis) -> str:
+    """Return what could not be asked again, and why."""
+    lab = diagnosis.lab
+    turns = sum(lab.depends_on_session(case) for case in diagnosis.cases)
+    notes = [f"{turns:,} turns of sessions were not asked again: of them only the run was read"] if turns else []
+    if lab.failed:
+        notes.append(f"the system failed while it was asked again: {lab.failed}")
+    return "; ".join(notes)
 
 
 def make_document(
@@ -152,6 +161,5 @@ def _find_system(
             "only the run was read: it was made by another system than the one that is configured; "
             "name its system (--system), or evaluate again"
         )
-    if system.ingest is not None and project.golden.documents:
-        system.ingest(project.golden.documents)
+    prepare_system(system, project.golden, project.settings())
     return system, ""

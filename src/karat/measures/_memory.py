@@ -215,7 +215,7 @@ def cold_start(asked: Asked, k: int, *, rel: int) -> float | str:
 
     Formula: ColdStart@k = RR@k of a query with turn 1 / the mean of WarmRR@k over the run, so that its mean is mean
         ColdRR@k / mean WarmRR@k
-    Range: 0 to 1 / the mean of WarmRR@k
+    Range: 0 and up; at most 1 / the mean of WarmRR@k
     Convention: undefined for all other queries, and where no later query finds anything; an interval counts the
         mean of WarmRR as known. agent asks for at least 0.70
     Citation: agent, cold-start MRR
@@ -255,7 +255,7 @@ def dedup_tokens(asked: Asked, k: None) -> float | str:
     """Session-dedup token savings: the tokens of results that were left out because the session had seen them.
 
     Formula: DedupTokens = the sum of ``tokens_saved`` in ``dedup`` of the telemetry, over the queries of a session
-    Range: 0 and above, neither better nor worse
+    Range: 0 and up, neither better nor worse
     Convention: the value of a session stands at its first query, so that the mean is that of a session; a query
         without a session stands for itself; undefined for later queries, and where no trace of the session records
         it

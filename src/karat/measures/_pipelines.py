@@ -176,7 +176,7 @@ def redundancy(asked: Asked, k: int, *, by: str) -> float | str:
     """Redundancy: the share of the results that come from the same folder, or another group, as a result before them.
 
     Formula: Redundancy(by=g)@k = 1 - |groups among the top k| / |results in the top k|
-    Range: 0 to 1 - 1/k, lower is better
+    Range: 0 to 1, lower is better
     Convention: agent calls this formula result diversity, but it rises with redundancy; the folder is that of the
         document's path, or of its id; undefined where a result has no group
     Citation: agent, result diversity (ILS)
@@ -197,7 +197,7 @@ def diversity(asked: Asked, k: int, *, by: str) -> float | str:
     """Diversity: how many folders, or other groups, the results come from, for each result.
 
     Formula: Diversity(by=g)@k = |groups among the top k| / |results in the top k| = 1 - Redundancy(by=g)@k
-    Range: 1/k to 1
+    Range: 0 to 1
     Convention: as for Redundancy
     Citation: a share
 

@@ -88,7 +88,8 @@ def make_run(
             if traces and say:
                 say(_describe_resumption(len(traces), total, writer.origin, origin))
         if remaining:
-            _prepare(subject, golden, settings, say)
+            prepare_system(subject, golden, settings, say)
+            _check_ids(golden, subject)
             _warm_up(subject, questions, settings)
         for trace in _ask(subject, remaining, settings):
             traces.append(trace)
@@ -121,7 +122,9 @@ def _closing(system: System) -> Iterator[None]:
             system.close()
 
 
-def _prepare(system: System, golden: GoldenSet, settings: Settings, say: Callable[[str], None] | None) -> None:
+def prepare_system(
+    system: System, golden: GoldenSet, settings: Settings, say: Callable[[str], None] | None = None
+) -> None:
     """Let the system ingest the documents, except those that sessions store later, and wait until it is ready."""
     memories = golden.memories
     if memories and system.remember is None:
@@ -139,12 +142,13 @@ def _prepare(system: System, golden: GoldenSet, settings: Settings, say: Callabl
         if time.monotonic() > deadline:
             raise SystemFailed(f"{system.name} is not ready after {settings.ready_timeout:g} s")
         time.sleep(_READY_POLL)
-    if system.document_ids is not None:
-        _check_ids(golden, set(system.document_ids()) | memories)
 
 
-def _check_ids(golden: GoldenSet, indexed: set[str]) -> None:
+def _check_ids(golden: GoldenSet, system: System) -> None:
     """Refuse an index that lacks relevant documents: they would be scored as missed."""
+    if system.document_ids is None:
+        return
+    indexed = {*system.document_ids(), *(golden.memories if system.remember else ())}
     relevant = {target.document for _, targets in golden.relevant_targets() for target in targets}
     missing = sorted(relevant - indexed)
     if missing:

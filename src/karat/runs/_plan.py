@@ -100,7 +100,7 @@ def _list_questions(
                     paraphrase=i,
                     repeat=repeat,
                     judged="" if i or repeat or not own else digests[query.id].documents,
-                    context=_make_context(query, tenant, i, repeat) if sessions else _NO_CONTEXT,
+                    context=make_context(query, tenant, i, repeat) if sessions else _NO_CONTEXT,
                     memories=memories,
                     counted=i < own,
                 )
@@ -128,7 +128,8 @@ def _list_memories(golden: GoldenSet, query: Query) -> tuple[Document, ...]:
     return tuple(replace(golden.document_by_id[name], superseded_by="") for name in names)
 
 
-def _make_context(query: Query, tenant: str, paraphrase: int, repeat: int) -> Context:
+def make_context(query: Query, tenant: str = "", paraphrase: int = 0, repeat: int = 0) -> Context:
+    """Return what a system may know of a query beside its text."""
     session = query.session
     metadata: Mapping[str, object] = query.metadata
     if LISTED in metadata:  # what was judged relevant, which no system may see
