@@ -53,6 +53,12 @@ def test_by_hand_before_and_after_judgments() -> None:
     assert (decision.better, decision.judged, decision.relevant, listed(decision)) == (1, 2, 1, ["b", "c"])
 
 
+def test_a_list_of_relevant_documents_gives_no_confidence() -> None:
+    """If only f, which B has first, was judged, and is relevant, the rest would be expected to be relevant, too."""
+    decision = decide_pool(judged(SET, f=1), (A, B), "DCG@10")
+    assert (decision.better, decision.judged, decision.relevant, decision.estimate.confidence) == (1, 1, 1, 0.5)
+
+
 def test_everything_judged_is_certain() -> None:
     decision = decide_pool(judged(SET, b=1, c=0, d=1, f=1), (A, B), "DCG@10")
     assert (decision.better, decision.estimate.confidence, decision.pairs) == (0, 1.0, ())

@@ -142,7 +142,7 @@ def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]
     if document.lacking:
         yield f"{document.lacking:,} of them cannot be: the set lacks the document; --golden names a set with documents"
     if decision.judged and decision.relevant == decision.judged:
-        yield "every judged pair is relevant, so that unjudged ones are expected to be, too; judge some of each kind"
+        yield "every judged pair is relevant, which tells nothing of the others, so there is no confidence yet; judge on"
 
 
 def _percent(document: GoldenDecision) -> str:

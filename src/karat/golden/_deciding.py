@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +45,8 @@ def decide_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure
     The measure is a sum over documents (DCG, nDCG, P, R or RBP, with what nDCG and R divide by taken from the judgments
     so far). A document's weight is what it would add to the difference of the two means if it had a gain of 1. What
     has the greatest weight, by its amount, is judged first; a document that both have at the same rank tells nothing.
-    Documents that nobody judged are expected to be as good as those that were.
+    Documents that nobody judged are expected to be as good as those that were; while only relevant ones are judged,
+    that is not known, and the confidence is 0.5.
 
     >>> decision = decide_pool(GoldenSet(), ({"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 3, "c": 2, "d": 1}}), "P@2")
     >>> [pair.document for pair in decision.pairs], decision.estimate.confidence
@@ -68,12 +69,17 @@ def decide_pool(golden: GoldenSet, runs: tuple[Run, Run], measure: str | Measure
     order = np.argsort(-np.round(np.abs(weights), 12), kind="stable")
     unjudged = [documents[i].pair for i in order if not known[i]]
     pairs = tuple(pair for pair in unjudged if not golden.documents or pair.document in golden.document_by_id)
+    relevant = int((gains[known] > 0).sum())
+    estimate = estimate_difference(weights, gains, float(highest[0]))
+    if unjudged and relevant == known.sum():
+        # A set that lists what is relevant says nothing of the rest, which is not likely to be as good.
+        estimate = replace(estimate, confidence=0.5)
     return PoolDecision(
         measure=linear.measure,
-        estimate=estimate_difference(weights, gains, float(highest[0])),
+        estimate=estimate,
         pairs=pairs,
         judged=int(known.sum()),
-        relevant=int((gains[known] > 0).sum()),
+        relevant=relevant,
         lacking=len(unjudged) - len(pairs),
     )
 

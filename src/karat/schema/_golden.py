@@ -164,7 +164,8 @@ class GoldenDecision(Struct, frozen=True, kw_only=True):
     sd: float
     """The standard deviation of the difference, because of what nobody judged."""
     confidence: float
-    """The probability that the better run is better on these queries; 0.5 if nothing tells them apart."""
+    """The probability that the better run is better on these queries; 0.5 if nothing tells them apart, and while only
+    relevant documents are judged."""
     judged: int
     """How many pairs of query and document that the runs rank differently are judged."""
     unjudged: int
