@@ -377,3 +377,12 @@ def test_a_file_that_vanishes_is_an_input_error(tmp_path: Path) -> None:
     for act in (source.read, source.open, lambda: source.large):
         with pytest.raises(karat.InputError, match="no such file"):
             act()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"resourceSpans": []}', '{"name": "s", "attributes": {"openinference.span.kind": "X"}}\n{}']
+)
+def test_spans_are_sent_to_the_verb_that_knows_their_questions(tmp_path: Path, text: str) -> None:
+    (tmp_path / "spans.json").write_text(text)
+    with pytest.raises(karat.InputError, match=r"spans name questions by their text.*karat eval GOLDEN --run"):
+        find(tmp_path / "spans.json")

@@ -142,7 +142,7 @@ def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]
     if document.lacking:
         yield f"{document.lacking:,} of them cannot be: the set lacks the document; --golden names a set with documents"
     if decision.judged and decision.relevant == decision.judged:
-        yield "every judged pair is relevant, which tells nothing of the others, so there is no confidence yet; judge on"
+        yield "every judged pair is relevant, which tells nothing of the others: there is no confidence yet; judge on"
 
 
 def _percent(document: GoldenDecision) -> str:

@@ -39,6 +39,7 @@ _LARGE_WITH_POLARS = 2**18  # the same once Polars is imported
 _HEAD = 65536
 # {"q1": {...  or  {"q1": [...: one object for all queries, even on one line
 _OF_QUERIES = re.compile(rb'\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:\s*[\[{])')
+_SPANS = re.compile(rb'"(resourceSpans|resource_spans|openinference\.span\.kind|parentObservationId)"\s*:')
 _KARAT = re.compile(rb'\{\s*"karat"\s*:\s*"(run|report)"')
 
 
@@ -95,6 +96,11 @@ def find(path: str | Path, format: str | None = None, progress: Callable[[int], 
         head = data.removeprefix(BOM).lstrip()[:_HEAD]
     if not head:
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
+    if _SPANS.search(head):
+        hint = "karat eval GOLDEN --run FILE reads them"
+        raise InputError(
+            "spans name questions by their text, which judgments alone do not have", source=name, hint=hint
+        )
     return Source(
         name=name,
         format=named or _ENDINGS.get(_ending(path)) or _sniff(head),
