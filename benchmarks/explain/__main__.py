@@ -43,7 +43,11 @@ def main() -> None:
         shutil.copytree(ROOT / "examples" / "hotel", project, ignore=shutil.ignore_patterns(".karat", "runs"))
         if quick:
             config = project / "karat.toml"
-            config.write_text(config.read_text().replace("dense = true", "dense = false"))
+            config.write_text(
+                config.read_text()
+                .replace("dense = true", "dense = false")
+                .replace("neighbours = true", "neighbours = false")
+            )
         seconds = {}
         for verb in ("eval", "explain", "ablate"):
             run(verb, str(project))
