@@ -74,9 +74,14 @@ def read_collection(path: Path) -> Collection:
 
 
 def list_policies(*, resamples: int | None = None) -> dict[str, Policy]:
-    """Return every preset, with the rules that can be evaluated from these runs; see :func:`list_unknown`."""
+    """Return every preset, with the rules that can be evaluated from these runs; see :func:`list_unknown`.
+
+    agent-memory is left out: without tiers, chains and sessions, which these collections do not have, it is agent.
+    """
     policies = {}
     for name in POLICIES:
+        if name == "agent-memory":
+            continue
         policy = named_policy(name, MEASURES)
         drop = policy.drop if resamples is None else replace(policy.drop, resamples=resamples)
         rules = tuple(rule for rule in policy.rules if not _is_unknown(rule.metric))

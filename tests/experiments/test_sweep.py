@@ -387,6 +387,7 @@ def test_the_same_chunks_are_embedded_once(folder: Path, embedder: Counting) -> 
     """
     url = f"http://127.0.0.1:{embedder.server_port}/v1"
     base = f'[base]\npipeline.dense = true\n"pipeline.embedder" = {{ kind = "openai", model = "toy", url = "{url}" }}\n'
+    base += 'pipeline.fusion.method = "rrf"\n'
     result = sweep(f'{base}[grid]\n"pipeline.lexical.k1" = [0.9, 1.2]\n"pipeline.fusion.k" = [10, 60]\n')
     assert not any(outcome.error for outcome in result.outcomes)
     counted = Counter(embedder.texts)

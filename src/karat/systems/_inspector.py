@@ -39,9 +39,9 @@ class Inspector:
     Chunks, indexes and vectors are those of the pipeline. A question is embedded once, and each channel is searched
     once for it, however many parts are turned off after another.
 
-    >>> pool = Document(id="pool", text="The pool opens at six.")
-    >>> pipeline = Pipeline(replace(Pipeline().stages, dense=False))
-    >>> pipeline.ingest([pool])
+    >>> from karat.systems import Stages
+    >>> pipeline = Pipeline(Stages(dense=False))
+    >>> pipeline.ingest([Document(id="pool", text="The pool opens at six.")])
     >>> inspection = Inspector(pipeline).inspect("When does the pool open?", 5)
     >>> list(inspection.lists), inspection.documents("result")
     (['lexical', 'result'], ['pool'])
