@@ -218,3 +218,11 @@ def test_turns_of_a_session_are_not_asked_again_and_a_failure_is_no_cause(broken
     assert "flips" not in {finding.cause for findings in diagnosis.causes.values() for finding in findings}
     assert {row.change: row.queries for row in diagnosis.what_if}.get("k x 10", 0) == (0 if broken else 1)
     assert bool(diagnosis.lab.failed) == broken
+
+
+def test_a_query_that_finds_something_relevant_is_not_outside_the_corpus() -> None:
+    """No document has its only word that matters; if one of two relevant documents is found, that is not the cause."""
+    golden = replace(GOLDEN, judgments=tuple(judge("q2", wifi=3, bar=2)))
+    for hits, is_outside in ((["wifi", "dogs"], False), (["dogs", "pool"], True)):
+        (findings,) = diagnose(golden, run_of({"q2": hits})).causes.values()
+        assert ("outside" in {finding.cause for finding in findings}) == is_outside

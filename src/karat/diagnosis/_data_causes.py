@@ -150,8 +150,8 @@ def outside(case: Case, lab: Lab) -> Evidence | None:
     """What would answer the query is not in the index, or nowhere.
 
     Why: no ranking finds what is not there.
-    Evidence: relevant documents that the index or the collection does not have; a question whose words are in no
-    document; a question to which the right answer is no answer.
+    Evidence: relevant documents that the index or the collection does not have; a question that finds nothing relevant
+    and whose words are in no document; a question to which the right answer is no answer.
     Example: the loader skips text files, and the answer is in one.
     Fix: ingest what is missing, or remove the query, or mark it as unanswerable.
     """
@@ -167,7 +167,7 @@ def outside(case: Case, lab: Lab) -> Evidence | None:
     subject = lab.corpus.subject(case.query.text)
     unknown = frozenset(word for word in subject if not lab.corpus.frequencies[word])
     share = lab.corpus.weigh(unknown) / lab.corpus.weigh(subject) if documents and subject else 0.0
-    if share >= _OUTSIDE and lab.net("paraphrases", case) < _REWORDED:
+    if share >= _OUTSIDE and not case.found and lab.net("paraphrases", case) < _REWORDED:
         return prove(share, f"no document has {', '.join(map(shorten, sorted(unknown)[:4]))}")
     return None
 
