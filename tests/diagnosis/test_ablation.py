@@ -40,7 +40,6 @@ def make(folder: Path, *, expand: str = "true", per_document: int = 1) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_a_part_off_scores_as_a_pipeline_that_never_had_it(tmp_path: Path) -> None:
     """The oracle is karat.evaluate on the configuration without the part."""
     document = ablate(make(tmp_path / "full"))
@@ -90,7 +89,6 @@ def test_the_limits_of_the_floor() -> None:
     assert [advise(ratio) for ratio in (0.8, 0.79, 0.5, 0.49)] == ["PAUSE", "RATIONALIZE", "RATIONALIZE", "PROCEED"]
 
 
-@pytest.mark.slow
 def test_the_verb_prints_parts_and_floor(tmp_path: Path) -> None:
     """Text and JSON; a system of one's own is refused."""
     folder = make(tmp_path / "full")

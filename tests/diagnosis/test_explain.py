@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -165,7 +166,6 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_the_verb_explains_the_newest_run(project: Path) -> None:
     """The first line says what to fix; one query has its places; an unknown one is refused with near misses."""
     result = CliRunner().invoke(cli, ["explain", str(project)])
@@ -173,6 +173,9 @@ def test_the_verb_explains_the_newest_run(project: Path) -> None:
     assert "a gap in wording: 1 of the 2 queries" in result.output
     result = CliRunner().invoke(cli, ["explain", str(project), "--query", "q1"])
     assert "should have matched: sauna:chunk:0" in result.output
+    (run,) = (project / "runs").glob("*.jsonl")
+    result = CliRunner().invoke(cli, ["explain", str(run), "--against", str(run), "--json"])
+    assert json.loads(result.stdout)["groups"] == [], "nothing is worse than in the same run"
     with pytest.raises(InputError, match="no query 'q11', did you mean 'q1'"):
         explain(project, query="q11")
     assert explain(project, ask=False).method == "trace"

@@ -39,7 +39,6 @@ def test_most_single_queries_are_named_right() -> None:
     assert right >= 0.75 * sum(row.queries.total() for row in rows)
 
 
-@pytest.mark.slow
 def test_a_healthy_system_has_none_of_the_faults_of_data() -> None:
     """Nothing is planted, and nothing of what can be proven is found."""
     groups = explain(Planted(golden=hotel(), system=Hotel())).groups
