@@ -158,6 +158,8 @@ def test_first_queries_are_held_against_later_ones() -> None:
     assert ask("ColdRR@5", hits)[0] == {"q": 0.5}
     assert ask("ColdStart@5", hits)[0] == {"q": pytest.approx(0.5 / 0.625)}
     assert ask("ColdStart@5", hits)[1]["r"] == "not the first query of a session"
+    empty = ask("ColdStart@5", {**hits, "t": ""})[0]["q"]
+    assert empty <= ask("ColdStart@5", hits)[0]["q"], "a lost answer of a later query makes nothing better"
     assert ask("ColdStart@5", {"q": "a", "r": "x", "t": "x"})[1]["q"] == "no later query of a session finds anything"
 
 

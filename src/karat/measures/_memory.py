@@ -216,8 +216,10 @@ def cold_start(asked: Asked, k: int, *, rel: int) -> float | str:
     Formula: ColdStart@k = RR@k of a query with turn 1 / the mean of WarmRR@k over the run, so that its mean is mean
         ColdRR@k / mean WarmRR@k
     Range: 0 and up; at most 1 / the mean of WarmRR@k
-    Convention: undefined for all other queries, and where no later query finds anything; an interval counts the
-        mean of WarmRR as known. agent asks for at least 0.70
+    Convention: undefined for all other queries, and where no later query finds anything; a later query without hits
+        counts as 1 in the mean of WarmRR, so that losing its answer does not make the start look better; an interval
+        counts that mean as known. It rises when later queries get worse: read it beside WarmRR@k. agent asks for at
+        least 0.70
     Citation: agent, cold-start MRR
 
     >>> from karat.core import GoldenSet, Hit, Judgment, Query, Session, Target, Trace
@@ -238,9 +240,12 @@ def cold_start(asked: Asked, k: int, *, rel: int) -> float | str:
 
 
 def _average_warm(evidence: Evidence, k: int, rel: int) -> float:
-    values = (warm_reciprocal_rank(asked, k, rel=rel) for asked in evidence)
-    known = [value for value in values if not isinstance(value, str)]
-    return fmean(known) if known else 0.0
+    """Return the mean of WarmRR, in which a query without hits counts as 1; 0 if no later query finds anything."""
+    values = ((asked, warm_reciprocal_rank(asked, k, rel=rel)) for asked in evidence)
+    known = [(bool(asked.hits(k)), value) for asked, value in values if not isinstance(value, str)]
+    if not any(value for _, value in known):
+        return 0.0
+    return fmean(value if has_hits else 1.0 for has_hits, value in known)
 
 
 @trace_measure(
