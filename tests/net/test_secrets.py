@@ -172,6 +172,15 @@ def test_secrets_in_use_are_hidden_until_nobody_uses_them() -> None:
     assert hide_secrets(f"KeyError: {KEY}") == f"KeyError: {KEY}"
 
 
+def test_secrets_that_have_a_part_in_common_are_hidden_whole() -> None:
+    """The key of one service may be a part of the key of another: neither is left in pieces, in whatever order."""
+    short, long = "sk-7Hq2mZ0xW9", "sk-proj-7Hq2mZ0xW9vB4tN8kL"
+    for keys in ((short, long), (long, short)):
+        services = [collect_secrets("http://host", {"Authorization": f"Bearer {key}"}) for key in keys]
+        assert hide_secrets(f"{long} and {short}.") == "*** and ***."
+        del services
+
+
 def test_settings_are_recorded_without_secrets() -> None:
     """By their names, by their values, and within lists; what decides the answers stays."""
     settings = {

@@ -93,9 +93,14 @@ class Secrets:
 
     def _hide(self, text: str, *, words: bool) -> str:
         """Replace the secrets in a text, and the parts of them; those that look like words only if ``words``."""
-        if len(text) < _LEAST:
-            return text
+        spans = self._find(text, words=words)
+        return _replace(text, spans) if spans else text
+
+    def _find(self, text: str, *, words: bool) -> list[tuple[int, int]]:
+        """Return from where to where there are secrets in a text, or parts of them."""
         spans: list[tuple[int, int]] = []
+        if len(text) < _LEAST:
+            return spans
         for window, places in self._windows.items():
             start = text.find(window)
             while start >= 0:
@@ -106,7 +111,15 @@ class Secrets:
                         spans.append((first, last))
                         end = max(end, last)
                 start = text.find(window, end)
-        return _replace(text, spans) if spans else text
+        return spans
+
+    @staticmethod
+    def hide_all(text: str, pools: Iterable[Secrets]) -> str:
+        """Replace the secrets of several services at once, since they may have parts in common.
+
+        One after the other, what the first leaves of a secret would be too short to be found by the second.
+        """
+        return _replace(text, [span for pool in pools for span in pool._find(text, words=False)])
 
 
 def _list_encodings(value: str) -> Iterator[str]:
@@ -277,8 +290,7 @@ def hide_secrets(text: str) -> str:
     """
     with _LOCK:
         in_use = list(_IN_USE)
-    for secrets in (*in_use, _guess(tuple(_list_variables()))):
-        text = secrets.redact_value(text)
+    text = Secrets.hide_all(text, (*in_use, _guess(tuple(_list_variables()))))
     return _PARAMETER.sub(_hide_parameter, strip_logins(text))
 
 
