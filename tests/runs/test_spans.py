@@ -129,7 +129,7 @@ def test_observations_of_langfuse(tmp_path: Path) -> None:
     ("attributes", "message"),
     [
         ({"openinference.span.kind": "RETRIEVER", "input.value": "Wifi?",
-          "retrieval.documents.0.document.content": "?"}, "a document of query 'q1' has no id"),
+          "retrieval.documents.0.document.content": "?"}, "a document of query 'Wifi\\?' has no id"),
         ({"openinference.span.kind": "RETRIEVER"}, "neither 'karat.query' nor the text of its query"),
     ],
 )  # fmt: skip

@@ -19,7 +19,8 @@ from karat.files import Reading, Row, decode, parse_json
 from karat.measures._columns import check_score
 from karat.measures._files import Source
 from karat.measures._text import Table
-from karat.measures._trace_fields import HIT_FIELDS, TRACE_EVENT, TRACE_FIELDS
+from karat.measures._trace_fields import HIT_FIELDS, TRACE_FIELDS
+from karat.traces import TRACE_EVENT
 
 _FORMATS = (1, 2)
 """The formats of run files; their hits are the same."""

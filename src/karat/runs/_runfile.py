@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 
 from karat.core import InputError, KaratError, Origin, Provenance, Run, SystemFailed, Trace, shorten
 from karat.files import GZIP, decode, open_file, open_own, parse_json, read_bytes
-from karat.runs._trace_rows import decode_traces, encode_trace, read_trace, trace_record
 from karat.schema import TRACE_FORMAT
+from karat.traces import decode_traces, encode_trace, read_trace, trace_record
 
 try:
     import fcntl
