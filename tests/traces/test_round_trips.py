@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,10 +79,8 @@ def test_every_loss_is_real(name: str, loss: str, tmp_path: Path) -> None:
     form = TRACE_FORMATS[name]
     kept, _ = drop_losses(FULL, [other for other in form.losses if other.name != loss])
     assert drop_losses(kept, form.losses)[1] == [loss]
-    try:
+    with suppress(InputError):
         assert write_and_read(form, kept, tmp_path) != kept
-    except InputError:
-        pass
 
 
 def test_losses_have_names_of_their_own() -> None:

@@ -17,7 +17,7 @@ _RETRIEVALS = ("retrieval", "search_memory", "retrieve")
 _KINDS = ("openinference.span.kind", "mlflow.spanType", "langfuse.observation.type")
 _SESSIONS = ("session.id", "gen_ai.conversation.id", "mlflow.trace.session", "langfuse.session.id")
 _CREDENTIALS = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
-_TOP_K = ("gen_ai.retrieval.top_k", "gen_ai.request.top_k", "reranker.top_k")
+_TOP_K = (f"{OWN}k", "gen_ai.retrieval.top_k", "gen_ai.request.top_k", "reranker.top_k")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
