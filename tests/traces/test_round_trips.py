@@ -96,3 +96,11 @@ def test_a_plain_trace_loses_nothing() -> None:
     plain = Trace(query="q", text="?", hits=(Hit("a", 1.0),))
     for form in TRACE_FORMATS.values():
         assert drop_losses(plain, form.losses)[0] is plain
+
+
+def test_the_docs_have_the_table_of_losses() -> None:
+    """docs/traces.md says what each format loses, in the words of the table."""
+    page = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+    for form in TRACE_FORMATS.values():
+        lost = "; ".join(loss.text for loss in form.losses) or "nothing"
+        assert f"| `{form.name}` | {form.text} | {lost} |\n" in page

@@ -90,8 +90,9 @@ def convert(source: str, destination: str, to: str, golden: str | None, k: int |
         say(note)
     for part in conversion.lost:
         say(f"{to} cannot hold {part.what} ({part.traces:,} of {conversion.traces:,} traces)")
+    noun = "trace" if conversion.traces == 1 else "traces"
     failed = f", {conversion.failed:,} of them failed" if conversion.failed else ""
-    text = f"{escaped(conversion.written)}: {conversion.traces:,} traces{failed}"
+    text = f"{escaped(conversion.written)}: {conversion.traces:,} {noun}{failed}"
     emit(to_json(conversion) if as_json else text)
 
 

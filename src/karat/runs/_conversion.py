@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from karat.core import GoldenSet, InputError, Provenance, Trace, UsageError, did_you_mean, shorten
-from karat.files import GZIP, max_bytes, open_file, refuse_input, replace_file, too_large
-from karat.runs._runfile import make_header, read_header
+from karat.files import GZIP, decode, max_bytes, open_file, parse_json, refuse_input, replace_file, too_large
+from karat.runs._runfile import make_header, read_header, require_head
 from karat.runs._traces import NOT_IN_RUN, read_any_run, read_whole_run
 from karat.schema import LostPart, RunConversion
 from karat.traces import TRACE_FORMATS, Clock, TraceFormat, decode_trace, drop_losses, encode_line
@@ -139,6 +139,7 @@ def _stream_run(source: str | Path) -> Iterator[Trace]:
         if size > max_bytes():
             raise too_large(name, max_bytes())
         if number == 1:
+            require_head(parse_json(decode(line, name), name, 1), name)
             continue
         if ended:
             raise InputError("goes on after its end", source=name, line=number)

@@ -53,13 +53,8 @@ def read_any_run(
     [('q1', ['wifi', 'pool'], ''), ('q2', [], 'not in the run')]
     """
     name, data = str(path), _read_data(path)
-    first = _read_first_record(data.removeprefix(BOM).lstrip())
-    if first.get("karat") == "run":
-        if k is not None:
-            raise UsageError(f"{name}: k is in the file, which karat wrote; leave it out")
-        return read_run_file(path, data)
-    if first.get("karat") == "report":
-        raise InputError("is a decision, not a run", source=name, hint="'karat report' renders it")
+    if (own := _read_own_run(path, data, k)) is not None:
+        return own
     foreign = _read_foreign(path, data, golden)
     for note in (*_note_strangers(foreign, golden, name), *_list_notes(foreign, k)):
         if say is not None:
@@ -69,12 +64,14 @@ def read_any_run(
 
 
 def read_whole_run(path: str | Path, *, k: int | None = None, say: Callable[[str], None] | None = None) -> Run:
-    """Return all that a file of another program holds, whatever golden set it belongs to.
+    """Return all that a run of any kind holds, whatever golden set it belongs to.
 
     A request that does not name its question has its text as the id. ``k`` and ``say`` are those of
     :func:`read_any_run`.
     """
     name, data = str(path), _read_data(path)
+    if (own := _read_own_run(path, data, k)) is not None:
+        return own
     foreign = _read_foreign(path, data, None)
     if not foreign.traces:
         raise InputError("answers no query", source=name)
@@ -93,6 +90,18 @@ def _read_data(path: str | Path) -> bytes:
     if not data.removeprefix(BOM).strip():
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
     return data
+
+
+def _read_own_run(path: str | Path, data: bytes, k: int | None) -> Run | None:
+    """Return a run that karat wrote; None if another program wrote it."""
+    first = _read_first_record(data.removeprefix(BOM).lstrip())
+    if first.get("karat") == "report":
+        raise InputError("is a decision, not a run", source=str(path), hint="'karat report' renders it")
+    if first.get("karat") != "run":
+        return None
+    if k is not None:
+        raise UsageError(f"{path}: k is in the file, which karat wrote; leave it out")
+    return read_run_file(path, data)
 
 
 def _read_foreign(path: str | Path, data: bytes, golden: GoldenSet | None) -> ForeignRun:

@@ -58,7 +58,7 @@ def _keep(name: str, choose: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -
 
     def drop(trace: Trace) -> Trace:
         table = getattr(trace, name)
-        kept = choose(table)
+        kept: Any = choose(table)
         return replace(trace, **{name: kept}) if kept != table else trace
 
     return drop
