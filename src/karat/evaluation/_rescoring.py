@@ -73,8 +73,8 @@ def revise_evaluation(evaluation: Evaluation, golden: GoldenSet) -> Evaluation:
 
 def _has_all(evaluation: Evaluation, golden: GoldenSet) -> bool:
     """Return whether an evaluation has exactly the questions of a golden set, or of the sample that it names."""
-    known = golden.query_by_id.keys() >= evaluation.query_set
-    return known and not find_new(golden, evaluation.provenance.settings, evaluation.query_set)
+    known = evaluation.questions and golden.query_by_id.keys() >= evaluation.query_set
+    return bool(known) and not find_new(golden, evaluation.provenance.settings, evaluation.query_set)
 
 
 def add_measures(evaluation: Evaluation, golden: GoldenSet, measures: Iterable[str]) -> Evaluation:

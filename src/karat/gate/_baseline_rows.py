@@ -144,6 +144,9 @@ class _Questions(Mapping[str, Question]):
     def __bool__(self) -> bool:
         return next(iter(self), None) is not None
 
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
 
 class _Segments(Mapping[Segment, list[str]]):
     """The queries of each segment, collected when one is needed, which is for rules on segments only."""
@@ -163,6 +166,9 @@ class _Segments(Mapping[Segment, list[str]]):
 
     def __len__(self) -> int:
         return len(self._queries)
+
+    def __repr__(self) -> str:
+        return repr(self._queries)
 
 
 def _is_as_written(head: Mapping[str, Any], table: Mapping[str, Any], values: Floats, size: int) -> bool:
