@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 import karat.cli
 from clocks import Clock
+from karat.systems.embed import Granite
+from kept_vectors import find_kept, keep, lay_out
 from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,12 +101,15 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The user's cache of embeddings is a folder of this session, shared by its workers: never the real home."""
     folder = tmp_path_factory.getbasetemp()
     folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "user-cache"
     os.environ["KARAT_CACHE"] = str(folder)  # and not XDG_CACHE_HOME, where pip and browsers keep what they downloaded
-    return folder
+    kept, cache = find_kept(), folder / "embeddings" / "vectors.sqlite"
+    lay_out(kept, cache)
+    yield folder
+    keep(cache, kept, Granite.name)
 
 
 @pytest.fixture
