@@ -19,7 +19,7 @@ def run(blocks: list[tuple[int, str]]) -> bool:
     for line, block in blocks:
         tests = [block]
         if not block.startswith(">>>"):
-            exec(compile("\n" * line + block, "page", "exec"), names)
+            exec(compile("\n" * line + block, "page", "exec", dont_inherit=True), names)
             tests = [value.__doc__ or "" for value in names.values() if isinstance(value, types.FunctionType)]
         for text in tests:
             test = parser.get_doctest(text, {}, "page", "page", line)
