@@ -168,7 +168,7 @@ def _flipped_sums(rows: Floats, rng: np.random.Generator, tried: int, *, exact: 
 
 def _find_runs(groups: Floats) -> Iterator[slice]:
     """Yield the runs of consecutive groups that have queries of the same measures."""
-    used = groups.any(axis=2)
+    used = np.any(groups != 0, axis=2)
     ends = np.flatnonzero((used[1:] != used[:-1]).any(axis=1)) + 1
     yield from map(slice, [0, *ends], [*ends, len(groups)])
 
