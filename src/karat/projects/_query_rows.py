@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import compress, repeat
+from itertools import compress, count, repeat
 
 import numpy as np
 from msgspec import UNSET
 
-from karat.core import GoldenSet, Hit, HitList, Scores, Trace, list_documents
+from karat.core import GoldenSet, Hit, HitList, Scores, Trace, list_documents, list_scores
 from karat.evaluation import Evaluation
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
 
@@ -95,6 +95,11 @@ def rank_documents(documents: Iterable[str]) -> dict[str, int]:
 
 def _hits(hits: Sequence[Hit], grades: Mapping[str, int], places: Mapping[str, int]) -> tuple[HitRow, ...]:
     """Return the hits; ``places`` has the ranks of documents in the baseline."""
+    documents, channels = list_documents(hits), _list_channels(hits)
+    columns = zip(
+        count(1), _list_ids(hits), documents, list_scores(hits), map(grades.get, documents), map(places.get, documents),
+        channels, strict=False,
+    )  # fmt: skip
     return tuple(
         [
             HitRow(
@@ -102,23 +107,24 @@ def _hits(hits: Sequence[Hit], grades: Mapping[str, int], places: Mapping[str, i
                 id=id_,
                 document=document,
                 score=score if score == (short := round(score, 6)) else short,  # which shares the number
-                grade=grades.get(document),
-                was=places.get(document),
-                channels=channels,
+                grade=grade,
+                was=was,
+                channels=own,
             )
-            for rank, (id_, document, score, channels) in enumerate(_list_columns(hits), 1)
+            for rank, id_, document, score, grade, was, own in columns
         ]
     )
 
 
-def _list_columns(hits: Sequence[Hit]) -> Iterable[tuple[str, str, float, dict[str, int]]]:
-    """Return id, document, score and ranks by channel of each hit, without objects where hits are held in columns."""
+def _list_ids(hits: Sequence[Hit]) -> Iterable[str]:
+    return hits.ids if isinstance(hits, HitList) else [hit.id for hit in hits]
+
+
+def _list_channels(hits: Sequence[Hit]) -> Iterable[dict[str, int]]:
+    """Return the ranks of each hit by channel, of which those that are held in columns have none."""
     if isinstance(hits, HitList):
-        return zip(hits.ids, hits.documents, hits.scores, repeat(_NONE), strict=False)  # the last has no end
-    return (
-        (hit.id, hit.document, hit.score, {name: place.rank for name, place in hit.channels.items()} or _NONE)
-        for hit in hits
-    )
+        return repeat(_NONE)
+    return [{name: place.rank for name, place in hit.channels.items()} if hit.channels else _NONE for hit in hits]
 
 
 def _left(
