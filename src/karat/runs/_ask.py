@@ -12,12 +12,11 @@ from typing import Any
 
 from karat.core import Context, Document, Stage, SystemFailed, UsageError, shorten
 from karat.net import describe_error, hide_secrets, resolve
-from karat.runs._hit_rows import LONGEST
 from karat.runs._workers import Response, Workers
+from karat.schema import LONGEST
 from karat.systems import Retrieved, System, list_hits, read_stages, read_telemetry
 
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
-
 
 Asked = tuple[str, Context]
 """The text of a question, and its context."""
