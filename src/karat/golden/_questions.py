@@ -131,8 +131,9 @@ class _Questions(Mapping[str, Question]):
         names, number_of = _rank([target.document for target in grades.targets])
         own = np.array([name in known for name in names], np.bool_)
         rows = np.sort(grades.query * len(names) + number_of[grades.target])
-        rows = rows[np.append(rows[1:] != rows[:-1], [True] * len(rows[:1]))]  # a document once for each query
-        query, document = np.divmod(rows, max(len(names), 1))
+        is_first = np.ones(len(rows), np.bool_)
+        is_first[1:] = rows[1:] != rows[:-1]  # a document once for each query
+        query, document = np.divmod(rows[is_first], max(len(names), 1))
         has_text = own[document]
         if not has_text.any():
             return dict.fromkeys(self._golden.query_by_id, "")
