@@ -13,10 +13,10 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
-from karat.files import count_keys, decode_plain
-from karat.runs._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
-from karat.runs._stage_rows import add_details, build_details, read_details
+from karat.files import count_keys, decode, decode_plain, parse_json
 from karat.schema import Milliseconds, TraceDocument
+from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
+from karat.traces._stage_rows import add_details, build_details, read_details
 
 
 def trace_record(trace: Trace) -> dict[str, Any]:
@@ -105,6 +105,12 @@ def _count_keys(rows: Sequence[_WholeTrace]) -> int:
     return count_keys(rows) + sum([len(row.ms) + 2 * len(row.hits) for row in rows])
 
 
+def decode_trace(line: bytes, source: str, number: int) -> Trace:
+    """Return the trace on a line of a run file, or raise an error that says what is wrong with it."""
+    traces = decode_traces(line)
+    return traces[0] if traces else read_trace(parse_json(decode(line, source), source, number), source, number)
+
+
 def _build(row: _WholeTrace | TraceDocument, hits: Any, **details: Any) -> Trace:
     return Trace(
         query=row.query,
@@ -119,7 +125,7 @@ def _build(row: _WholeTrace | TraceDocument, hits: Any, **details: Any) -> Trace
     )
 
 
-def read_trace(record: Any, source: str, line: int) -> Trace:
+def read_trace(record: Any, source: str, line: int | None = None) -> Trace:
     """Return the trace of a record, or raise an error that says what is wrong with it."""
     try:
         trace = Trace(
