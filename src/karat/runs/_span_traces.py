@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 
 from karat.core import GoldenSet, Hit, InputError, Trace, document_of, shorten
 from karat.runs._parts import Parts
@@ -36,6 +37,8 @@ class SpanAnswers:
         self._source = source
         self._questions = _NoQuestions() if golden is None else _Questions(golden, source)
         self._asked: Counter[tuple[str, int]] = Counter()
+        self._free: Counter[tuple[str, int]] = Counter()
+        self._answered: set[tuple[str, int, int]] = set()
         self._strangers: dict[str, None] = {}
         self.longest = 0
         """The length of the longest list."""
@@ -45,10 +48,18 @@ class SpanAnswers:
             if not self._questions.knows(trace.query):
                 self._strangers[trace.query] = None
                 continue
-            wording = (trace.query, trace.paraphrase)
             self.longest = max(self.longest, len(trace.listed))
-            yield replace(trace, repeat=self._asked[wording])
-            self._asked[wording] += 1
+            yield replace(trace, repeat=self._number(trace))
+
+    def _number(self, trace: Trace) -> int:
+        """Return the number of a repeat: the trace's own, if it has one that is free, or else the next free one."""
+        wording, repeat = (trace.query, trace.paraphrase), trace.repeat
+        if (*wording, repeat) in self._answered:
+            repeat = next(number for number in count(self._free[wording]) if (*wording, number) not in self._answered)
+            self._free[wording] = repeat + 1
+        self._answered.add((*wording, repeat))
+        self._asked[wording] += 1
+        return repeat
 
     def describe(self, traces: tuple[Trace, ...] = ()) -> ForeignRun:
         """Return the file as a run, when all has been read."""
