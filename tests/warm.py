@@ -38,10 +38,12 @@ _CLIENT = """\
 class Warm:
     """A warm process, and programs that run in forks of it."""
 
-    def __init__(self, folder: Path, environment: dict[str, str], modules: tuple[str, ...]) -> None:
+    def __init__(
+        self, folder: Path, environment: dict[str, str], modules: tuple[str, ...], python: str | Path = sys.executable
+    ) -> None:
         self._address = str(folder / "warm")
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, self._address, *modules], env=environment, stdin=subprocess.DEVNULL
+            [python, "-P", __file__, self._address, *modules], env=environment, stdin=subprocess.DEVNULL
         )
         while not Path(self._address).exists():
             assert self._process.poll() is None, "the warm process did not start"
@@ -63,9 +65,10 @@ class Warm:
 
 def serve(address: str, modules: list[str]) -> NoReturn:
     """Import the modules, then fork for every program that is asked for."""
+    sys.modules["polars"] = None  # type: ignore[assignment]  # its threads are not in a fork, which imports it itself
     for name in modules:
         import_module(name)
-    assert "polars" not in sys.modules, "its threads are not in a fork"
+    del sys.modules["polars"]
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(f"{address}.new")
     listening.listen(64)
