@@ -50,9 +50,16 @@ def suite(tmp_path: Path, tiny: GoldenSet) -> Path:
 
 
 @pytest.fixture
-def run_pytest(suite: Path, environment: dict[str, str], warm: Warm) -> Pytest:
-    """Run pytest in the suite as a user does; the plugin comes by its entry point."""
+def run_pytest(suite: Path, environment: dict[str, str], warm: Warm, pytestconfig: pytest.Config) -> Pytest:
+    """Run pytest in the suite as a user does; the plugin comes by its entry point.
+
+    Where coverage is measured, that of these processes is, too: the plugin runs nowhere else.
+    """
     program = warm.write_program(suite.parent / f"{suite.name}-pytest", "pytest")
+    if pytestconfig.pluginmanager.hasplugin("_cov"):
+        root = pytestconfig.rootpath
+        traced = {"COVERAGE_PROCESS_START": str(root / "pyproject.toml"), "COVERAGE_FILE": str(root / ".coverage")}
+        environment = environment | traced
 
     def run(
         *arguments: str, folder: Path = suite, cold: bool = False, **variables: str
