@@ -129,12 +129,27 @@ def copy(
     """
     # src is linked with its byte code, or every page would compile karat anew.
     target = clone(tmp_path / "clone", linked=("src", "tests"))
-    (target / ".venv").symlink_to(ready)
-    if page != README:
+    if page == README:
+        (target / ".venv").symlink_to(ready)
+    else:
         warm.write_program(target / "karat", "karat")
+        write_python(target / ".venv" / "bin" / "python", ready, warm)
         if any("examples/hotel" in block.text for block in code(page, "sh")):
             shutil.copytree(request.getfixturevalue("index"), target / INDEX)
     return target
+
+
+def write_python(path: Path, ready: Path, warm: Warm) -> None:
+    """Write a Python that runs pytest in a warm process; there, karat was imported before pytest could rewrite it."""
+    path.parent.mkdir(parents=True)
+    program = warm.write_program(path.with_name("pytest"), "pytest")
+    quiet = "-W ignore::pytest.PytestAssertRewriteWarning"
+    path.write_text(
+        "#!/bin/sh\n"
+        f'if [ "$1 $2" = "-m pytest" ]; then shift 2 && exec "{program}" {quiet} "$@"; fi\n'
+        f'exec "{ready}/bin/python" "$@"\n'
+    )
+    path.chmod(0o755)
 
 
 @pytest.mark.parametrize("page", with_code("sh"))
