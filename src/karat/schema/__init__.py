@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Verdict,
         VerdictFailure,
     )
-    from karat.schema._encoding import to_json
+    from karat.schema._encoding import is_plain, pack_json, to_ascii, to_json
     from karat.schema._evaluation import (
         EvaluatedRun,
         EvaluationReport,
@@ -114,7 +114,9 @@ if TYPE_CHECKING:
     from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
     from karat.schema._read import Document, Mismatch, from_plain, to_plain
     from karat.schema._runs import (
+        LostPart,
         PrunedRun,
+        RunConversion,
         RunDetails,
         RunListing,
         RunPruning,
@@ -225,6 +227,7 @@ __all__ = [
     "LeftRow",
     "ListComparison",
     "ListSummary",
+    "LostPart",
     "MeasureBounds",
     "MeasureComparison",
     "MeasureRow",
@@ -261,6 +264,7 @@ __all__ = [
     "RepeatedHits",
     "ResultDifference",
     "RuleProposal",
+    "RunConversion",
     "RunDetails",
     "RunFacts",
     "RunHeader",
@@ -309,7 +313,10 @@ __all__ = [
     "VerdictFailure",
     "WhatIf",
     "from_plain",
+    "is_plain",
     "json_schema",
+    "pack_json",
+    "to_ascii",
     "to_json",
     "to_plain",
 ]
@@ -329,7 +336,7 @@ _MODULES = {
         "BaselineFacts DECISION_FORMAT DecisionDocument GoldenErrors GoldenFacts Histogram LatencyFacts "
         "MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure"
     ),
-    "_encoding": "to_json",
+    "_encoding": "is_plain pack_json to_ascii to_json",
     "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
     "_experiment": (
         "ExperimentDiff ExperimentEntry ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
@@ -349,7 +356,9 @@ _MODULES = {
     "_published": "DOCUMENTS",
     "_queries": "ExpectedRow FIELDS HitRow LeftRow Passage QueryFailure QueryRow",
     "_read": "Document Mismatch from_plain to_plain",
-    "_runs": "PrunedRun RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery",
+    "_runs": (
+        "LostPart PrunedRun RunConversion RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery"
+    ),
     "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
     "_sweep": (
         "ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport "
