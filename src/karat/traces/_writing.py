@@ -60,15 +60,16 @@ def make_spans(trace: Trace, convention: Convention, clock: Clock) -> list[Span]
     id_, record = clock.trace_id(trace), trace_record(trace)
     session = trace.context.session
     root = Content(text=trace.text, hits=record["hits"], session=session, answer=trace.answer, k=clock.k)
+    attributes = {**convention(root), **_own_attributes(record, session, clock.k)}
     start, end = clock.now, clock.now + _nanoseconds(trace.timings.get("total"))
     spans = [
         Span(
             trace=id_,
             id=_span_id(id_, 0),
-            name="retrieval",
+            name=attributes.get("gen_ai.operation.name", "retrieval"),
             start=start,
             end=end,
-            attributes={**convention(root), **_own_attributes(record, session, clock.k)},
+            attributes=attributes,
             error=trace.error,
         )
     ]
