@@ -1,10 +1,10 @@
 """Traces as spans: the request is one span, and each of its stages another below it.
 
 The spans follow a convention, so that other tools show them. What no convention has a name for is in attributes of
-karat's own, by which the trace is read again as it was: ``karat.query``, ``karat.k``, ``karat.paraphrase``,
-``karat.repeat``, ``karat.judged``, ``karat.answer``, and as JSON ``karat.ms``, ``karat.context``, ``karat.citations``,
-``karat.telemetry`` and ``karat.envelope``; a stage has ``karat.stage``, ``karat.number``, ``karat.channel``,
-``karat.inputs``, ``karat.outputs`` and ``karat.ms``.
+karat's own, by which the trace is read again as it was: ``karat.query``, ``karat.k``, ``karat.stages`` (how many),
+``karat.paraphrase``, ``karat.repeat``, ``karat.judged`` and ``karat.answer``; as JSON ``karat.ms``, ``karat.context``,
+``karat.citations``, ``karat.telemetry`` and ``karat.envelope``. A stage has ``karat.stage``, ``karat.number``,
+``karat.channel``, ``karat.inputs``, ``karat.outputs`` and ``karat.ms``.
 """
 
 from __future__ import annotations
@@ -97,6 +97,8 @@ def make_spans(trace: Trace, convention: Convention, clock: Clock) -> list[Span]
 
 def _own_attributes(record: Mapping[str, Any], session: str, k: int) -> dict[str, Any]:
     own = {f"{OWN}format": SPAN_FORMAT, f"{OWN}query": record["query"], **({f"{OWN}k": k} if k else {})}
+    if stages := len(record.get("stages", ())):
+        own[f"{OWN}stages"] = stages
     own |= {f"{OWN}{name}": record[name] for name in ("paraphrase", "repeat", "judged", "answer") if name in record}
     own |= {f"{OWN}{name}": to_json(record[name]) for name in _JSON if record.get(name)}
     context = {name: value for name, value in record.get("context", {}).items() if name != "session" or not session}
