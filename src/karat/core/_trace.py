@@ -96,6 +96,8 @@ class Trace:
     """The text that was generated from the hits."""
     citations: tuple[Citation, ...] = ()
     """What the answer cites, in its order."""
+    refused: bool = False
+    """Whether the system said that it cannot answer."""
     telemetry: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     """What else the system recorded, as JSON values that karat keeps as they are: mode, fallback, token ratio, delta-S
     of each hit, lambda state and so on."""

@@ -33,6 +33,7 @@ def make_trace(
     draft.paraphrase = draft.repeat = 0
     draft.stages = draft.citations = ()
     draft.answer = ""
+    draft.refused = False
     draft.context = _NOTHING.context
     draft.telemetry = _NOTHING.telemetry
     draft.envelope = _NOTHING.envelope

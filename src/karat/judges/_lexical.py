@@ -1,7 +1,8 @@
 """How far the words of a claim are in its source: a judge without a model, named for what it measures.
 
 It sees words, word pairs, numbers and names, and no meaning: a claim that contradicts its source in the source's own
-words has a high value. Values are no probabilities, and a limit that is right for one kind of text is wrong for another.
+words has a high value. Values are no probabilities, and a limit for one kind of text is
+wrong for another.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ _NAME = re.compile(r"[A-Z][\w'-]*")
 _WINDOW = 3  # sentences
 _LEAST_WEIGHT = 0.05
 _PENALTY = 0.25
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+_UNITS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _NUMBER_WORDS = {
-    **{word: str(value) for value, word in enumerate([*_UNITS, "seventeen", "eighteen", "nineteen"])},
-    **{word: str(10 * value) for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)},
+    **{word: str(value) for value, word in enumerate(_UNITS.split())},
+    **{word: str(10 * value) for value, word in enumerate(_TENS.split(), 2)},
     "hundred": "100", "thousand": "1000", "million": "1000000", "billion": "1000000000",
 }  # fmt: skip
 _COMMON = frozenset(("zero", "one"))
