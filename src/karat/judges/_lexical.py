@@ -184,7 +184,7 @@ def _list_numbers(tokens: Iterable[str]) -> list[str]:
 
 def _list_names(claim: str) -> list[str]:
     """Return the capitalised words of a claim that do not begin a sentence, or are all capitals."""
-    names = {}
+    names: dict[str, None] = {}
     for line in sentences(claim):
         for match in _NAME.finditer(line):
             name = match[0]
