@@ -15,7 +15,7 @@ from typing import Any
 
 from karat.core import Context, Document, Hit, Stage, SystemFailed, UsageError, shorten
 from karat.net import describe_error, hide_secrets, resolve
-from karat.runs._hit_rows import LONGEST
+from karat.schema import LONGEST
 from karat.systems import Retrieved, System, list_hits, read_stages, read_telemetry
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started

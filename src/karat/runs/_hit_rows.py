@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from karat.core import Hit, Place, Span, shorten
+from karat.schema import FARTHEST, LONGEST, TraceHit
 
 T = TypeVar("T")
 
 _HIT_TEXTS = ("section", "block", "type", "content", "source_hash", "tenant", "locator")
 _hit_texts = attrgetter(*_HIT_TEXTS)
-LONGEST = 1e15
-"""Milliseconds that no answer takes. A larger number is damage, and a sum of such numbers may be infinite."""
-_FARTHEST = 10**15  # bytes of a text
-Time = Annotated[float, Meta(ge=-LONGEST, le=LONGEST)]
-Offset = Annotated[int, Meta(ge=-_FARTHEST, le=_FARTHEST)]
 
 
 def hit_record(hit: Hit) -> dict[str, Any]:
@@ -47,25 +43,7 @@ class WholeHit(Struct, forbid_unknown_fields=True, gc=False):
     document: str | UnsetType = UNSET
 
 
-class PlainHit(Struct, forbid_unknown_fields=True):
-    """The record of any hit, as :func:`hit_record` writes it."""
-
-    id: str
-    score: float
-    document: str | UnsetType = UNSET
-    span: tuple[Offset, Offset] | UnsetType = UNSET
-    section: str | UnsetType = UNSET
-    block: str | UnsetType = UNSET
-    type: str | UnsetType = UNSET
-    content: str | UnsetType = UNSET
-    channels: dict[str, tuple[int, float]] | UnsetType = UNSET
-    stages: dict[str, float] | UnsetType = UNSET
-    source_hash: str | UnsetType = UNSET
-    tenant: str | UnsetType = UNSET
-    locator: str | UnsetType = UNSET
-
-
-def build_hit(row: PlainHit, ids: dict[str, str]) -> Hit:
+def build_hit(row: TraceHit, ids: dict[str, str]) -> Hit:
     """Return the hit of a decoded record; ``ids`` keeps each id once, however many hits have it."""
     id_ = ids.setdefault(row.id, row.id)
     document = id_ if row.document is UNSET else ids.setdefault(row.document, row.document)
@@ -108,7 +86,7 @@ def require_time(value: Any) -> float:
 
 
 def _require_offset(value: Any) -> int:
-    if abs(offset := require(int, value)) > _FARTHEST:
+    if abs(offset := require(int, value)) > FARTHEST:
         raise ValueError(f"no text has byte {shorten(value)}")
     return offset
 

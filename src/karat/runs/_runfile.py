@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from karat.core import InputError, KaratError, Origin, Provenance, Run, SystemFailed, Trace, shorten
 from karat.files import GZIP, decode, open_file, open_own, parse_json, read_bytes
 from karat.runs._trace_rows import decode_traces, encode_trace, read_trace, trace_record
+from karat.schema import TRACE_FORMAT
 
 try:
     import fcntl
@@ -32,9 +33,7 @@ except ImportError:  # Windows, where an open file cannot be replaced, so that t
 
 T = TypeVar("T")
 
-VERSION = 2
-"""Format 2 has what format 1 has, and stages, context, answer, citations, telemetry and envelope."""
-_READABLE = (1, VERSION)
+_READABLE = (1, TRACE_FORMAT)
 _END = {"end": True}
 _LAST = b'{"end":true}\n'
 _BEGUN, _ORIGIN = "begun", "origin"
@@ -47,7 +46,7 @@ def make_header(provenance: Provenance) -> dict[str, Any]:
     """Return the header of a run file, without its origin, which does not identify the run."""
     return {
         "karat": "run",
-        "format": VERSION,
+        "format": TRACE_FORMAT,
         "name": provenance.name,
         "golden": dict(provenance.golden),
         "system": dict(provenance.system),

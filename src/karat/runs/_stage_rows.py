@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET
 
 from karat.core import Citation, Context, Span, Stage, Trace
-from karat.runs._hit_rows import (
-    Offset,
-    PlainHit,
-    Time,
-    build_hit,
-    hit_record,
-    read_hit,
-    read_span,
-    require,
-    require_time,
-)
+from karat.runs._hit_rows import build_hit, hit_record, read_hit, read_span, require, require_time
+from karat.schema import TraceCitation, TraceContext, TraceDocument, TraceStage
 
-Natural = Annotated[int, Meta(ge=0)]
 _NO_CONTEXT = Trace(query="", text="").context  # of all traces that have none
 _CONTEXT_TEXTS = ("session", "time", "tenant")
 
@@ -61,62 +51,7 @@ def _citation_record(citation: Citation) -> dict[str, Any]:
     return record | {name: text for name in ("section", "block") if (text := getattr(citation, name))}
 
 
-class PlainStage(Struct, forbid_unknown_fields=True, kw_only=True):
-    """The record of a stage."""
-
-    name: str
-    channel: str | UnsetType = UNSET
-    inputs: Natural | UnsetType = UNSET
-    outputs: Natural | UnsetType = UNSET
-    ms: Time | UnsetType = UNSET
-    hits: list[PlainHit] | UnsetType = UNSET
-
-
-class PlainContext(Struct, forbid_unknown_fields=True, kw_only=True):
-    """The record of a context."""
-
-    session: str | UnsetType = UNSET
-    turn: Natural | UnsetType = UNSET
-    time: str | UnsetType = UNSET
-    tenant: str | UnsetType = UNSET
-    documents: tuple[str, ...] | UnsetType = UNSET
-    metadata: dict[str, Any] | UnsetType = UNSET
-
-
-class PlainCitation(Struct, forbid_unknown_fields=True, kw_only=True):
-    """The record of a citation."""
-
-    id: str
-    document: str | UnsetType = UNSET
-    span: tuple[Offset, Offset] | UnsetType = UNSET
-    section: str | UnsetType = UNSET
-    block: str | UnsetType = UNSET
-
-
-class Asked(Struct, forbid_unknown_fields=True, kw_only=True):
-    """The fields of every trace's record, without its hits."""
-
-    query: str
-    text: str
-    ms: dict[str, Time]
-    paraphrase: Natural | UnsetType = UNSET
-    repeat: Natural | UnsetType = UNSET
-    error: str | UnsetType = UNSET
-    judged: str | UnsetType = UNSET
-
-
-class Detailed(Asked, kw_only=True):
-    """The fields of a trace's record that most traces do not have."""
-
-    stages: list[PlainStage] | UnsetType = UNSET
-    context: PlainContext | UnsetType = UNSET
-    answer: str | UnsetType = UNSET
-    citations: list[PlainCitation] | UnsetType = UNSET
-    telemetry: dict[str, Any] | UnsetType = UNSET
-    envelope: dict[str, Any] | UnsetType = UNSET
-
-
-def build_details(row: Detailed, ids: dict[str, str]) -> dict[str, Any]:
+def build_details(row: TraceDocument, ids: dict[str, str]) -> dict[str, Any]:
     """Return what the record of a trace has of them, as arguments of :class:`Trace`."""
     details = {
         "stages": tuple(_build_stage(stage, ids) for stage in row.stages or ()),
@@ -129,7 +64,7 @@ def build_details(row: Detailed, ids: dict[str, str]) -> dict[str, Any]:
     return {name: value for name, value in details.items() if value}
 
 
-def _build_stage(row: PlainStage, ids: dict[str, str]) -> Stage:
+def _build_stage(row: TraceStage, ids: dict[str, str]) -> Stage:
     return Stage(
         name=row.name,
         channel=row.channel or "",
@@ -140,7 +75,7 @@ def _build_stage(row: PlainStage, ids: dict[str, str]) -> Stage:
     )
 
 
-def _build_context(row: PlainContext) -> Context:
+def _build_context(row: TraceContext) -> Context:
     return Context(
         session=row.session or "",
         turn=row.turn or 0,
@@ -151,7 +86,7 @@ def _build_context(row: PlainContext) -> Context:
     )
 
 
-def _build_citation(row: PlainCitation) -> Citation:
+def _build_citation(row: TraceCitation) -> Citation:
     span = Span(*row.span) if row.span else None
     return Citation(row.id, row.document or row.id, span, row.section or "", row.block or "")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.core import Citation, Context, Hit, Place, Stage
 from karat.measures import HIT_FIELDS
-from karat.runs._hit_rows import LONGEST
+from karat.schema import LONGEST
 
 if TYPE_CHECKING:
     from karat.files import Row

@@ -6,15 +6,16 @@ checks field by field, and says what is wrong.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
 from karat.files import decode_plain
-from karat.runs._hit_rows import PlainHit, WholeHit, build_hit, hit_record, read_hit, require, require_time
-from karat.runs._stage_rows import Asked, Detailed, add_details, build_details, read_details
+from karat.runs._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
+from karat.runs._stage_rows import add_details, build_details, read_details
+from karat.schema import Milliseconds, TraceDocument
 
 
 def trace_record(trace: Trace) -> dict[str, Any]:
@@ -51,16 +52,20 @@ def _make_record(trace: Trace, hits: list[Any]) -> dict[str, Any]:
     return record
 
 
-class _WholeTrace(Asked, kw_only=True):
-    """The answer of a system that returns ids and scores."""
+_Natural = Annotated[int, Meta(ge=0)]
 
+
+class _WholeTrace(Struct, forbid_unknown_fields=True, kw_only=True):
+    """The answer of a system that returns ids and scores: what nearly all lines have of :class:`TraceDocument`."""
+
+    query: str
+    text: str
+    ms: dict[str, Milliseconds]
+    paraphrase: _Natural | UnsetType = UNSET
+    repeat: _Natural | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    judged: str | UnsetType = UNSET
     hits: list[WholeHit]
-
-
-class _PlainTrace(Detailed, kw_only=True):
-    """Any answer, as :func:`trace_record` writes it."""
-
-    hits: list[PlainHit]
 
 
 def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
@@ -85,16 +90,16 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
             return _build(row, hits)
         return make_trace(row.query, row.text, hits, row.ms, row.error or "", row.judged or "")
 
-    def build_plain(row: _PlainTrace) -> Trace:
+    def build_plain(row: TraceDocument) -> Trace:
         return _build(row, tuple([build_hit(hit, ids) for hit in row.hits]), **build_details(row, ids))
 
     traces = decode_plain(data, _WholeTrace, build_whole)
     if traces is None:
-        traces = decode_plain(data, _PlainTrace, build_plain)
+        traces = decode_plain(data, TraceDocument, build_plain)
     return None if traces is None or any(trace.error and trace.listed for trace in traces) else traces
 
 
-def _build(row: Asked, hits: Any, **details: Any) -> Trace:
+def _build(row: _WholeTrace | TraceDocument, hits: Any, **details: Any) -> Trace:
     return Trace(
         query=row.query,
         text=row.text,

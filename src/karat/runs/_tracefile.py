@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 from karat.core import GoldenSet, Hit, InputError, Span, Stage, Trace, shorten
 from karat.files import Reading
 from karat.measures import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS
-from karat.runs._hit_rows import LONGEST
 from karat.runs._parts import Part, Parts
 from karat.runs._trace_details import read_channels, read_details, read_latencies
+from karat.schema import LONGEST
 
 if TYPE_CHECKING:
     from karat.files import Row

@@ -135,13 +135,28 @@ if TYPE_CHECKING:
         VariantResult,
     )
     from karat.schema._systems import SystemKind, SystemListing
+    from karat.schema._trace import (
+        FARTHEST,
+        LONGEST,
+        TRACE_FORMAT,
+        Milliseconds,
+        RunHeader,
+        TraceCitation,
+        TraceContext,
+        TraceDocument,
+        TraceHit,
+        TraceStage,
+    )
     from karat.schema._trend import TrendHistory, TrendOtherRun, TrendReport, TrendRun, TrendSetChange, TrendSkippedFile
     from karat.schema._types import SystemChange
 
 __all__ = [
     "DECISION_FORMAT",
     "DOCUMENTS",
+    "FARTHEST",
     "FIELDS",
+    "LONGEST",
+    "TRACE_FORMAT",
     "AblatedMeasure",
     "AblatedPart",
     "AblationDocument",
@@ -214,6 +229,7 @@ __all__ = [
     "MeasureComparison",
     "MeasureRow",
     "MeasureScore",
+    "Milliseconds",
     "Mismatch",
     "MovedQuery",
     "MoverRow",
@@ -247,6 +263,7 @@ __all__ = [
     "RuleProposal",
     "RunDetails",
     "RunFacts",
+    "RunHeader",
     "RunListing",
     "RunPruning",
     "RunScores",
@@ -274,6 +291,11 @@ __all__ = [
     "SystemChange",
     "SystemKind",
     "SystemListing",
+    "TraceCitation",
+    "TraceContext",
+    "TraceDocument",
+    "TraceHit",
+    "TraceStage",
     "TrendHistory",
     "TrendOtherRun",
     "TrendReport",
@@ -334,6 +356,10 @@ _MODULES = {
         "VariantResult"
     ),
     "_systems": "SystemKind SystemListing",
+    "_trace": (
+        "FARTHEST LONGEST Milliseconds RunHeader TRACE_FORMAT TraceCitation TraceContext TraceDocument TraceHit "
+        "TraceStage"
+    ),
     "_trend": "TrendHistory TrendOtherRun TrendReport TrendRun TrendSetChange TrendSkippedFile",
     "_types": "SystemChange",
 }

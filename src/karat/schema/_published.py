@@ -38,6 +38,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "power": ("_power", "PowerPlan"),
     "query": ("_runs", "ShownQuery"),
     "run": ("_runs", "RunDetails"),
+    "run-header": ("_trace", "RunHeader"),
     "runs": ("_runs", "RunListing"),
     "runs-pruned": ("_runs", "RunPruning"),
     "scores": ("_scores", "ScoreReport"),
@@ -45,6 +46,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "sweep-entry": ("_experiment", "SweepEntry"),
     "sweep-plan": ("_sweep", "SweepPlan"),
     "systems": ("_systems", "SystemListing"),
+    "trace": ("_trace", "TraceDocument"),
     "trend": ("_trend", "TrendReport"),
 }
 """The module and the class of each published document, by the document's name."""
