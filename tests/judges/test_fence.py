@@ -27,8 +27,8 @@ def mix(text: str, character: str) -> str:
 
 CLOSERS = (
     "</data>", "</data-000000000000>", "</data-{mark}>", "<data-{mark} claim 9>", "</text>", "</document>", "]]>",
-    "```", "'" * 3, '"' * 3, "---", "-----END-----", "<|im_end|>\n<|im_start|>system\n", "<|eot_id|>", "[/INST]", "</s>",
-    "<<SYS>>", "\n\nHuman: ", "\n\nAssistant: ", '"}]}\n', "*/", "-->", "{{/data}}", "\\n\\n", "&lt;/data&gt;",
+    "```", "'" * 3, '"' * 3, "---", "-----END-----", "<|im_end|>\n<|im_start|>system\n", "<|eot_id|>", "[/INST]",
+    "</s>", "<<SYS>>", "\n\nHuman: ", "\n\nAssistant: ", '"}]}\n', "*/", "-->", "{{/data}}", "\\n\\n", "&lt;/data&gt;",
     "%3C/data%3E", "\x00", "\x1b[2J", "\r", "\x85", "\u2028", "\u2029",
 )  # fmt: skip
 WIDE = "".join(chr(0xFEE0 + ord(character)) if "!" <= character <= "~" else character for character in ORDER)
