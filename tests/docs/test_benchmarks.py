@@ -60,3 +60,9 @@ def test_the_eval_benchmark_runs(bench: Bench) -> None:
 def test_the_statistics_benchmark_runs(bench: Bench) -> None:
     """``./scripts/bench stats --quick``: karat's bootstrap and sign-flip test beside SciPy's and ranx's."""
     assert "| ranx |" in bench("stats")
+
+
+def test_the_explain_benchmark_runs(bench: Bench) -> None:
+    """``./scripts/bench explain --quick``: what karat explain and ablate cost beside an evaluation."""
+    rows = [line.split("|")[1].strip() for line in bench("explain").splitlines() if line.startswith("| karat")]
+    assert rows == ["karat eval", "karat explain", "karat ablate"]  # how much it is, a busy machine decides

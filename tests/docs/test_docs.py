@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -45,24 +44,6 @@ def verbs(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Com
 
 
 VERBS = dict(verbs(cli))
-
-# Runs the Python blocks of a page, one after the other in one namespace: what begins with >>> as doctests, else as
-# code, and then the doctests of the functions in it.
-RUN_PYTHON = """
-import doctest, json, sys, types
-sys.path.insert(0, "src")
-names, parser, runner = {"__name__": "page"}, doctest.DocTestParser(), doctest.DocTestRunner()
-for line, block in json.load(sys.stdin):
-    tests = [block]
-    if not block.startswith(">>>"):
-        exec(compile("\\n" * line + block, "page", "exec"), names)
-        tests = [f.__doc__ or "" for f in names.values() if isinstance(f, types.FunctionType)]
-    for text in tests:
-        test = parser.get_doctest(text, {}, "page", "page", line)
-        test.globs = names
-        runner.run(test, clear_globs=False)
-sys.exit(runner.failures > 0 or not runner.tries)
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,14 +103,11 @@ def ready(root: Path, environment: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def copy(
-    tmp_path: Path, clone: Callable[[Path], Path], ready: Path, warm: Warm, request: pytest.FixtureRequest
-) -> Path:
+def copy(tmp_path: Path, clone: Callable[..., Path], ready: Path, warm: Warm, request: pytest.FixtureRequest) -> Path:
     """A copy of the repository that is set up already; the README has the real launcher, other pages a warm karat."""
-    target = clone(tmp_path / "clone")
+    # src is linked with its byte code, or every page would compile karat anew.
+    target = clone(tmp_path / "clone", linked=("src", "tests"))
     (target / ".venv").symlink_to(ready)
-    shutil.rmtree(target / "src")
-    (target / "src").symlink_to(ROOT / "src")  # with its byte code, or every page would compile karat anew
     if request.node.callspec.params["page"] != README:
         warm.write_program(target / "karat", "karat")
     return target
@@ -167,14 +145,17 @@ def test_every_shell_block_runs_and_prints_what_the_page_says(
 
 @pytest.mark.parametrize("page", with_code("python"))
 def test_every_python_block_runs_and_gives_what_the_page_says(
-    page: Path, copy: Path, environment: dict[str, str]
+    page: Path, copy: Path, environment: dict[str, str], warm: Warm, tmp_path: Path
 ) -> None:
-    """Python blocks run in their order, and give the values that stand under them."""
+    """Python blocks run in their order, and give the values that stand under them: the README's in a new Python."""
     source = json.dumps([(block.line, block.text) for block in code(page, "python")])
+    command = [sys.executable, "-P", "-m", "page_code"]
+    if page != README:
+        command = [warm.write_program(tmp_path / "python", "page_code")]
     process = subprocess.run(
-        [sys.executable, "-c", RUN_PYTHON],
+        command,
         cwd=copy,
-        env=environment,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parent)},
         input=source,
         capture_output=True,
         text=True,

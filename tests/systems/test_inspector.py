@@ -11,6 +11,7 @@ import pytest
 from karat.core import Document
 from karat.systems import Inspector, Pipeline, Stages
 from karat.systems._embedding import Embedding
+from karat.systems.rerank import Mix, Reranking
 from karat.text import letters
 
 TEXTS = {
@@ -42,10 +43,24 @@ class Letters:
         return {"name": self.name}
 
 
+class Longest:
+    """A reranker that prefers long chunks."""
+
+    def __call__(self, query: str, chunks: Sequence[Any], /) -> list[float]:
+        return [len(chunk.text) / 100 for chunk in chunks]
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "longest"}
+
+
 class Own(Pipeline):
     def _make_embedding(self) -> Any:
         self.letters = Letters()
         return Embedding(self.letters)
+
+    def _make_reranking(self) -> Reranking | None:
+        mix = Mix(threshold=None, best_per_document=True)
+        return Reranking(reranker=Longest(), mix=mix) if self.stages.rerank else None
 
 
 def make(**stages: Any) -> Own:
@@ -54,7 +69,17 @@ def make(**stages: Any) -> Own:
     return pipeline
 
 
-@pytest.mark.parametrize("stages", [{}, {"mmr": True}, {"per_document": 0}, {"expand": True}, {"lexical": False}])
+@pytest.mark.parametrize(
+    "stages",
+    [
+        {},
+        {"mmr": True},
+        {"per_document": 0},
+        {"expand": True},
+        {"lexical": False},
+        {"neighbours": True, "rerank": {"kind": "own"}},
+    ],
+)
 def test_the_last_list_is_what_the_pipeline_returns(stages: dict[str, Any]) -> None:
     """Chunk by chunk, with the same scores."""
     pipeline = make(**stages)
@@ -67,12 +92,22 @@ def test_the_last_list_is_what_the_pipeline_returns(stages: dict[str, Any]) -> N
 
 @pytest.mark.parametrize(
     ("part", "stages"),
-    [("dense", {"dense": False}), ("lexical", {"lexical": False}), ("per_document", {"per_document": 0})],
+    [
+        ("lexical", {"lexical": False, "expand": False}),
+        ("dense", {"dense": False, "neighbours": False}),
+        ("expand", {"expand": False}),
+        ("neighbours", {"neighbours": False}),
+        ("rerank", {"rerank": False}),
+        ("per_document", {"per_document": 0}),
+    ],
 )
-def test_a_part_that_is_off_is_as_if_it_were_not_configured(part: str, stages: dict[str, Any]) -> None:
-    """The oracle is the pipeline without it."""
-    inspection = Inspector(make()).inspect("pool in the room", 3, off=(part,))
-    without = make(**stages)
+@pytest.mark.parametrize("others", [{}, {"expand": True, "neighbours": True, "rerank": {"kind": "own"}}])
+def test_a_part_that_is_off_is_as_if_it_were_not_configured(
+    part: str, stages: dict[str, Any], others: dict[str, Any]
+) -> None:
+    """The oracle is the pipeline without it; a reranker is mixed with cosines if no words are searched."""
+    inspection = Inspector(make(**others)).inspect("pool in the room", 3, off=(part,))
+    without = make(**{**others, **stages})
     hits = without.retrieve("pool in the room", 3)
     assert [(without.chunks[n].id, score) for n, score in inspection.lists["result"]] == [(h.id, h.score) for h in hits]
 

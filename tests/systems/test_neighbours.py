@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.core import UsageError
-from karat.systems._neighbours import Neighbours, share_scores
+from karat.systems._neighbours import Neighbours, Similarities, share_scores, spread_scores
+from karat.systems.index import Dense
 from strategies import quick
 
 
@@ -66,3 +67,15 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
         share_scores([1.0, 0.5], [[1.0, 0.0]])
     with pytest.raises(UsageError, match="not finite"):
         share_scores([1.0, float("nan")], [[1.0, 0.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("size", [40, 1100])
+def test_the_similarities_of_an_index_are_those_of_its_rows(size: int) -> None:
+    """To the last bit, whether those of all pairs are kept, as for a small index, or not."""
+    vectors = np.random.default_rng(7).normal(size=(size, 48)).astype(np.float32)
+    similarities, numbers = Similarities(Dense(method="exact").build(vectors)), [3, 17, 0, 39, 8]
+    rows = vectors[numbers]
+    assert similarities.among(numbers).tobytes() == np.einsum("ik,jk->ij", rows, rows).tobytes()
+    scores = [0.9, 0.7, 0.5, 0.3, 0.1]
+    spread = spread_scores(scores, similarities.among(numbers), weight=0.3, count=2)
+    assert spread.tolist() == share_scores(scores, rows, weight=0.3, count=2).tolist()

@@ -40,10 +40,9 @@ def command(run: str, no_ask: bool, as_json: bool, **options: Any) -> None:
     # What a system prints is not part of the results.
     with Progress() as progress, redirect_stdout(sys.stderr):
         document = explain(
-            chosen.path,
+            chosen,
             query=options["query"],
             against=options["against"],
-            golden=chosen.project,
             system=options["system"],
             ask=not no_ask,
             say=progress.say,

@@ -18,7 +18,7 @@ def find_moves(case: Case, before: Trace, lab: Lab) -> tuple[StageMove, ...]:
     """Return the documents that stand elsewhere than in another run, relevant ones first, each with the stage."""
     now, was = _lists(case.trace), _lists(before)
     # What the run did not record the system may still tell; the other run's system is not at hand.
-    now = {**{name: [document for document, _ in ranking] for name, ranking in lab.stages(case)}, **now}
+    now = {**{name: list(ranking) for name, ranking in lab.stages(case).items()}, **now}
     ranks, places = _ranks(now[RESULT]), _ranks(was[RESULT])
     moved = [id_ for id_ in {**ranks, **places} if ranks.get(id_) != places.get(id_)]
     moved.sort(key=lambda id_: (id_ not in case.expected, -case.expected.get(id_, 0), ranks.get(id_) or len(ranks) + 1))

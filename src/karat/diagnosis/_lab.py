@@ -48,6 +48,7 @@ class Lab:
         self.failed = ""
         """Why the system could not be asked, if it failed."""
         self._inspections: dict[str, Inspection] = {}
+        self._stages: dict[str, Mapping[str, Mapping[str, float]]] = {}
         self._answers: dict[tuple[str, str, int, int], tuple[Hit, ...] | None] = {}
 
     # What is known of the index
@@ -124,8 +125,22 @@ class Lab:
 
     def deep(self, case: Case) -> tuple[Hit, ...]:
         """Return ten times as many hits; those of the run if the system cannot be asked."""
-        hits = self.ask(case, self.k * DEEPER)
+        hits = self._ask_deeper(case)
         return case.trace.hits if hits is None else hits
+
+    def _ask_deeper(self, case: Case) -> tuple[Hit, ...] | None:
+        """Return ten times as many hits; those of the built-in pipeline do not tell their places in the channels."""
+        if self.inspector is None:
+            return self.ask(case, self.k * DEEPER)
+        key = (case.query.id, "", self.k * DEEPER, 0)
+        if key not in self._answers:
+            inspection = self.inspector.inspect(case.query.text, self.k * DEEPER)
+            ranking = [(inspection.chunks[number], score) for number, score in inspection.lists[RESULT]]
+            self._answers[key] = tuple(
+                Hit(chunk.id, score, chunk.document, chunk.span, section=chunk.section, type=chunk.type)
+                for chunk, score in ranking
+            )
+        return self._answers[key]
 
     def repeats(self, case: Case) -> list[tuple[Hit, ...]]:
         """Return the answers to the same question: of the run, of its repeats, and of the system asked again.
@@ -158,8 +173,13 @@ class Lab:
             self._inspections[case.query.id] = self.inspector.inspect(case.query.text, self.k)
         return self._inspections[case.query.id]
 
-    def stages(self, case: Case) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-        """Yield each channel and stage with its documents and their scores, as the pipeline or the trace has them."""
+    def stages(self, case: Case) -> Mapping[str, Mapping[str, float]]:
+        """Return each channel and stage with its documents and their scores, as the pipeline or the trace has them."""
+        if case.query.id not in self._stages:
+            self._stages[case.query.id] = dict(self._list_stages(case))
+        return self._stages[case.query.id]
+
+    def _list_stages(self, case: Case) -> Iterator[tuple[str, dict[str, float]]]:
         inspection = self.inspect(case)
         if inspection is not None:
             for name, ranking in inspection.lists.items():
@@ -171,7 +191,7 @@ class Lab:
             yield from self._places_of_hits(case)
         yield RESULT, _best((hit.document, hit.score) for hit in case.trace.hits)
 
-    def _places_of_hits(self, case: Case) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    def _places_of_hits(self, case: Case) -> Iterator[tuple[str, dict[str, float]]]:
         """Yield the channels as far as the hits tell their places there."""
         for name in dict.fromkeys(name for hit in case.trace.hits for name in hit.channels):
             having = [(hit.channels[name], hit.document) for hit in case.trace.hits if name in hit.channels]
@@ -203,13 +223,16 @@ class Lab:
         return changes
 
     def run(self) -> None:
-        """Try every change on every query."""
-        for name, change in self.changes.items():
-            self.trials[name] = {}
-            for case in self.cases:
-                lists = change(case) if case.expected and not case.trace.error else []
-                if lists:
+        """Try every change on every query: one query after another, since the inspector remembers the last one."""
+        self.trials = {name: {} for name in self.changes}
+        for case in self.cases:
+            if not case.expected or case.trace.error:
+                continue
+            for name, change in self.changes.items():
+                if lists := change(case):
                     self.trials[name][case.query.id] = _compare(case, lists)
+            if case.lost:
+                self.inspect(case)
 
     def net(self, name: str, case: Case) -> float:
         """Return what a change brings back of a query's loss; 0 if it costs as much, or was not tried."""
@@ -257,7 +280,7 @@ class Lab:
         return [_founds(hits) for hits in answers if hits is not None]
 
     def _deeper(self, case: Case) -> list[Iterable[Found]]:
-        hits = self.ask(case, self.k * DEEPER)
+        hits = self._ask_deeper(case)
         return [] if hits is None else [_founds(hits, keep=case)]
 
     def _without_copies(self, case: Case) -> Iterable[Found]:
@@ -299,12 +322,12 @@ class Lab:
         return Inspector(pipeline)
 
 
-def _best(ranking: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+def _best(ranking: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Return the documents of a list, each with the score of its first hit."""
     first: dict[str, float] = {}
     for document, score in ranking:
         first.setdefault(document, score)
-    return list(first.items())
+    return first
 
 
 def _founds(hits: Sequence[Hit], keep: Case | None = None) -> Iterator[Found]:

@@ -15,8 +15,8 @@ from karat.diagnosis._explain import Diagnosis, diagnose
 from karat.diagnosis._hints import find_hints
 from karat.evaluation import deepest_cutoff
 from karat.files import shorten_path
-from karat.projects import Project, open_project, require_complete
-from karat.projects.saved_runs import choose_run, find_run
+from karat.projects import Project, require_complete
+from karat.projects.saved_runs import ChosenRun, choose_run, find_run
 from karat.runs import describe_run, prepare_system, read_any_run
 from karat.schema import CauseGroup, ExplainDocument
 from karat.systems import System
@@ -26,7 +26,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def explain(
-    path: str | Path,
+    path: str | Path | ChosenRun,
     *,
     query: str | None = None,
     against: str | Path | None = None,
@@ -42,8 +42,8 @@ def explain(
     document. The system of the project, or ``system``, is asked again with one thing changed if it is the one that made
     the run; without ``ask`` only the run is read.
     """
-    chosen = choose_run(path, golden=golden)
-    project = open_project(chosen.project)
+    chosen = path if isinstance(path, ChosenRun) else choose_run(path, golden=golden)
+    project = chosen.open_project()
     run = read_any_run(chosen.path, project.golden, say=say)
     require_complete(project.golden, run)
     other = None if against is None else _read_other(against, project, say)

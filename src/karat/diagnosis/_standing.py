@@ -43,9 +43,9 @@ def _state(case: Case, lab: Lab, document: str) -> State:
         return "wrong section" if rank <= case.cut else "below the cut"
     if lab.index is not None and document not in lab.index:
         return "not in the index"
-    having = [name for name, ranking in lab.stages(case) if document in dict(ranking)]
-    names = [name for name, _ in lab.stages(case)]
-    if "rerank" in names and having and "rerank" not in having:
+    stages = lab.stages(case)
+    having = [name for name, ranking in stages.items() if document in ranking]
+    if "rerank" in stages and having and "rerank" not in having:
         return "dropped by the reranker"
     if having or document in {hit.document for hit in lab.deep(case)}:
         return "cut by k"
@@ -54,10 +54,9 @@ def _state(case: Case, lab: Lab, document: str) -> State:
 
 def _places(case: Case, lab: Lab, document: str) -> Iterator[StagePlace]:
     """Yield the place of a document in the list of each channel and stage."""
-    for name, ranking in lab.stages(case):
-        places = {other: (rank, score) for rank, (other, score) in enumerate(ranking, 1)}
-        rank, score = places.get(document, (None, None))
-        yield StagePlace(stage=name, rank=rank, score=score, size=len(ranking))
+    for name, ranking in lab.stages(case).items():
+        rank = list(ranking).index(document) + 1 if document in ranking else None
+        yield StagePlace(stage=name, rank=rank, score=ranking.get(document), size=len(ranking))
 
 
 def _beaten_by(case: Case, document: str) -> tuple[str, ...]:

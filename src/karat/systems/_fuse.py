@@ -41,6 +41,7 @@ Ranking = Sequence[tuple[K, float]]
 _BY_RANK = ("rrf", "isr")
 _WEIGHTED = ("rrf", "weighted")
 _HEAVIEST = 1e9
+_SAFE = 400  # scores below 2**400 can be squared and added without overflow
 _BLANK = re.compile(r"[\t-\r ]")
 
 
@@ -107,13 +108,18 @@ class Fusion:
     def rank(self, channels: Mapping[str, Ranking[K]]) -> Iterator[tuple[K, float]]:
         """Yield the ids and scores of the fused ranking, without the places in the channels."""
         self._check_weights(channels)
-        parts: dict[K, list[float]] = {}
+        parts: list[dict[K, float]] = []
         for name, ranking in channels.items():
-            _check_unique(name, ranking)
-            for (key, _), value in zip(ranking, self._values(name, ranking), strict=True):
-                parts.setdefault(key, []).append(value)
-        scores = {key: self._total(values) for key, values in parts.items()}
-        return ((key, scores[key]) for key in _ordered(scores))
+            values = self._values(name, ranking)
+            parts.append(dict(zip([key for key, _ in ranking], values, strict=True)))
+            if len(parts[-1]) < len(ranking):
+                raise _repeated(name, ranking)
+        scores: dict[K, float] = {}
+        for part in parts:
+            scores.update(part)
+        for key in _shared(parts):
+            scores[key] = self._total([part[key] for part in parts if key in part])
+        return _ordered(scores)
 
     def _check_weights(self, channels: Mapping[str, Any]) -> None:
         for name in self.weights:
@@ -135,9 +141,8 @@ class Fusion:
         return [weight * value for value in NORMS[self.norm](scores)]
 
     def _total(self, values: list[float]) -> float:
-        if len(values) == 1:
-            return values[0]
-        total = math.fsum(values)  # exact, so that the order of the channels does not matter
+        # Exact, so that the order of the channels does not matter; it never does for two.
+        total = values[0] + values[1] if len(values) == 2 else math.fsum(values)
         return total * len(values) if self.method in ("isr", "combmnz") else total
 
 
@@ -148,8 +153,9 @@ def minmax(scores: Sequence[float]) -> list[float]:
     ([1.0, 0.5, 0.0], [1.0])
     """
     scaled = _scaled(scores)
-    low, width = min(scaled, default=0.0), max(scaled, default=0.0) - min(scaled, default=0.0)
-    return [(score - low) / width if width else 1.0 for score in scaled]
+    low = min(scaled, default=0.0)
+    width = max(scaled, default=0.0) - low
+    return [(score - low) / width for score in scaled] if width else [1.0] * len(scaled)
 
 
 def _z(scores: Sequence[float]) -> list[float]:
@@ -168,9 +174,11 @@ def _rank(scores: Sequence[float]) -> list[float]:
 NORMS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {"minmax": minmax, "z": _z, "rank": _rank}
 
 
-def _scaled(scores: Sequence[float]) -> list[float]:
+def _scaled(scores: Sequence[float]) -> Sequence[float]:
     """Divide by a power of two, which changes no quotient, so that differences and squares do not overflow."""
     exponent = math.frexp(max(map(abs, scores), default=0.0))[1]
+    if abs(exponent) < _SAFE:
+        return scores
     return [math.ldexp(score, -exponent) for score in scores]
 
 
@@ -188,17 +196,27 @@ def find_places(channels: Mapping[str, Ranking[K]], keys: Iterable[K]) -> dict[K
     return places
 
 
-def _check_unique(name: str, ranking: Ranking[K]) -> None:
-    if len(dict(ranking)) < len(ranking):
-        counts = Counter(key for key, _ in ranking)
-        repeated = next(key for key, count in counts.items() if count > 1)
-        raise InputError(f"channel {name} has {shorten(repeated)} twice")
+def _repeated(name: str, ranking: Ranking[K]) -> InputError:
+    counts = Counter(key for key, _ in ranking)
+    repeated = next(key for key, count in counts.items() if count > 1)
+    return InputError(f"channel {name} has {shorten(repeated)} twice")
 
 
-def _ordered(scores: Mapping[K, float]) -> list[K]:
-    """Return the keys by score; for equal scores see ``Fusion.__call__``."""
-    text = isinstance(next(iter(scores), None), str)
-    return sorted(sorted(scores, reverse=text), key=lambda key: -scores[key])
+def _shared(parts: Sequence[Mapping[K, float]]) -> set[K]:
+    """Return the keys that more than one channel has."""
+    seen: set[K] = set()
+    shared: set[K] = set()
+    for part in parts:
+        shared |= seen & part.keys()
+        seen |= part.keys()
+    return shared
+
+
+def _ordered(scores: Mapping[K, float]) -> Iterator[tuple[K, float]]:
+    """Yield the keys and scores by score; for equal scores see ``Fusion.__call__``."""
+    if isinstance(next(iter(scores), None), str):
+        return iter(sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True))
+    return iter([(key, -score) for score, key in sorted([(-score, key) for key, score in scores.items()])])
 
 
 def fuse(

@@ -17,6 +17,8 @@ Ranking = Sequence[tuple[int, float]]
 """The numbers of chunks with their scores, best first."""
 RESULT = "result"
 """The name of the last list: what the pipeline returns."""
+_COMBINED = frozenset({"lexical", "dense", "expand", "neighbours"})
+"""What decides the candidates before the reranker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,8 @@ class Inspector:
     """Asks an ingested pipeline with parts of it off, and shows the list after every stage.
 
     Chunks, indexes and vectors are those of the pipeline. A question is embedded once, and each channel is searched
-    once for it, however many parts are turned off after another.
+    once for it, however many parts are turned off after another. Until another question is asked, the same channels are
+    fused once.
 
     >>> from karat.systems import Stages
     >>> pipeline = Pipeline(Stages(dense=False))
@@ -52,6 +55,8 @@ class Inspector:
         self.searches = 0
         """How often a channel was searched."""
         self._rankings: dict[tuple[str, str, int], list[tuple[int, float]]] = {}
+        self._query = ""
+        self._lists: dict[tuple[object, ...], tuple[dict[str, Ranking], list[Candidate]]] = {}
         self._questions: dict[str, Any] = {}
         self._exact: VectorIndex | None = None
 
@@ -96,27 +101,51 @@ class Inspector:
         """
         pipeline = self.pipeline
         depth = depth or max(pipeline.stages.depth, PER_HIT * k)
-        lists: dict[str, Ranking] = {}
-        for channel in self.channels:
-            if channel not in off:
-                lists[channel] = self._search(channel, query, depth, exact=exact, expand="expand" not in off)
-        rankings = {channel: list(ranking) for channel, ranking in lists.items()}
-        candidates = pipeline.fuse(rankings) if rankings else []
-        if len(rankings) > 1:
-            lists["fusion"] = _pairs(candidates)
-        vectors, neighbours, variety = pipeline.indexes["dense"], pipeline.neighbours, pipeline.variety
-        if vectors is not None and neighbours is not None and not {"neighbours", "dense"} & {*off}:
-            candidates = pipeline.share(neighbours, vectors, candidates)
-            lists["neighbours"] = _pairs(candidates)
+        before, candidates = self._combine(query, depth, off, exact)
+        lists = dict(before)
         if pipeline.reranking is not None and "rerank" not in off:
-            candidates = pipeline.rerank(pipeline.reranking, query, candidates, k)
+            has_words = "lexical" in lists
+            candidates = pipeline.rerank(pipeline.reranking, query, candidates, k, has_words=has_words)
             lists["rerank"] = _pairs(candidates)
+        vectors, variety = pipeline.indexes["dense"], pipeline.variety
         if vectors is not None and variety is not None and not {"mmr", "dense"} & {*off}:
             candidates = diversify(variety, vectors, candidates[: pipeline.find_depth(candidates, variety.depth, k)])
             lists["mmr"] = _pairs(candidates)
         limited = candidates[:k] if "per_document" in off else pipeline.limit_per_document(candidates, k)
         lists[RESULT] = _pairs(limited)
-        return Inspection(lists=lists, chunks=pipeline.chunks, channels=tuple(rankings))
+        channels = tuple(channel for channel in self.channels if channel in lists)
+        return Inspection(lists=lists, chunks=pipeline.chunks, channels=channels)
+
+    def _combine(
+        self, query: str, depth: int, off: Collection[str], exact: bool
+    ) -> tuple[dict[str, Ranking], list[Candidate]]:
+        """Return the lists of the channels, of fusion and of neighbours, and the candidates that leave them."""
+        off = {*off} & _COMBINED
+        if query != self._query:  # only the last: the candidates of many questions are a load for the memory
+            self._query, self._lists = query, {}
+        key = (depth, frozenset(off), exact)
+        if key not in self._lists:
+            self._lists[key] = self._combine_now(query, depth, off, exact)
+        return self._lists[key]
+
+    def _combine_now(
+        self, query: str, depth: int, off: Collection[str], exact: bool
+    ) -> tuple[dict[str, Ranking], list[Candidate]]:
+        pipeline, neighbours = self.pipeline, self.pipeline.neighbours
+        rankings = {
+            channel: self._search(channel, query, depth, exact=exact, expand="expand" not in off)
+            for channel in self.channels
+            if channel not in off
+        }
+        lists: dict[str, Ranking] = dict(rankings)
+        candidates = pipeline.fuse(rankings) if rankings else []
+        if len(rankings) > 1:
+            lists["fusion"] = _pairs(candidates)
+        similar = pipeline.similarities
+        if similar is not None and neighbours is not None and not {"neighbours", "dense"} & {*off}:
+            candidates = pipeline.share(neighbours, similar, candidates)
+            lists["neighbours"] = _pairs(candidates)
+        return lists, candidates
 
     def _search(self, channel: str, query: str, depth: int, *, exact: bool, expand: bool) -> list[tuple[int, float]]:
         name = "exact" if exact and channel == "dense" else "plain" if channel == "lexical" and not expand else channel
@@ -155,5 +184,5 @@ class Inspector:
         return other
 
 
-def _pairs(candidates: Sequence[Candidate]) -> tuple[tuple[int, float], ...]:
-    return tuple((candidate.number, candidate.score) for candidate in candidates)
+def _pairs(candidates: Sequence[Candidate]) -> list[tuple[int, float]]:
+    return [candidate[:2] for candidate in candidates]

@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from karat.core import UsageError
+from karat.systems.index import VectorIndex
+
+_TABLE = 1024
+"""Up to so many vectors the similarities of all pairs are kept, which take 4 MB and as long as those of a few lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +53,48 @@ def share_scores(
     >>> share_scores([1.0, 0.5, 0.4], vectors, weight=0.5, count=1).tolist()
     [0.7, 0.5, 0.7]
     """
-    own = np.asarray(scores, np.float64)
     matrix = np.asarray(vectors)
-    if matrix.ndim != 2 or len(matrix) != len(own):
-        raise UsageError(f"vectors of shape {matrix.shape} for {len(own)} candidates; pass a row for each")
-    if not (np.isfinite(own).all() and np.isfinite(matrix).all()):
+    if matrix.ndim != 2 or len(matrix) != len(scores):
+        raise UsageError(f"vectors of shape {matrix.shape} for {len(scores)} candidates; pass a row for each")
+    if not (np.isfinite(scores).all() and np.isfinite(matrix).all()):
         raise UsageError("a score or a vector is not finite")
+    return spread_scores(scores, _multiply(matrix), weight=weight, count=count)
+
+
+class Similarities:
+    """The inner products of the vectors of an index with each other.
+
+    Those of a small index are computed once: many lists have the same candidates. They are the same to the last bit.
+    """
+
+    def __init__(self, index: VectorIndex) -> None:
+        self._index = index
+        self._table: NDArray[Any] | None = None
+
+    def among(self, numbers: Sequence[int]) -> NDArray[Any]:
+        """Return a row and a column for each of some vectors."""
+        if len(self._index) > _TABLE:
+            return _multiply(self._index.rows(numbers))
+        if self._table is None:
+            self._table = _multiply(self._index.rows(range(len(self._index))))
+        return self._table.take(numbers, axis=0).take(numbers, axis=1)
+
+
+def _multiply(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return the inner products of all pairs of rows."""
+    # Not as a matrix product: for so few rows its threads cost more than they give, and the more on a busy machine.
+    products: NDArray[Any] = np.einsum("ik,jk->ij", matrix, matrix)
+    return products
+
+
+def spread_scores(
+    scores: Sequence[float], similarities: NDArray[Any], *, weight: float, count: int
+) -> NDArray[np.float64]:
+    """Return the scores that :func:`share_scores` returns for vectors with these inner products."""
+    own = np.asarray(scores, np.float64)
     if len(own) < 2:
         return own
-    # Not as a matrix product: for so few rows its threads cost more than they give, and the more on a busy machine.
-    similar = np.einsum("ik,jk->ij", matrix, matrix)
-    similar = similar.astype(np.float64)
+    similar = similarities.astype(np.float64)
     np.fill_diagonal(similar, -np.inf)
     nearest, shares = _find_nearest(similar, min(count, len(own) - 1))
     total = shares.sum(axis=1)

@@ -18,7 +18,7 @@ from karat.systems._fuse import Fusion, find_places, minmax
 from karat.systems._hits import Retrieved
 from karat.systems._kept_chunks import Chunks, fingerprint_chunks
 from karat.systems._mmr import Variety, mmr
-from karat.systems._neighbours import Neighbours, share_scores
+from karat.systems._neighbours import Neighbours, Similarities, spread_scores
 from karat.systems._stages import FUSION, Stages, build, build_stage
 from karat.systems.chunk import make_chunker
 from karat.systems.embed import ModelMissing, make_embedder
@@ -42,7 +42,11 @@ class Candidate(NamedTuple):
 
     number: int
     score: float
-    stages: Mapping[str, float] = MappingProxyType({})
+    stages: Mapping[str, float]
+
+
+_NO_STAGES: Mapping[str, float] = MappingProxyType({})
+_make_candidate = Candidate._make  # half the time of Candidate(...)
 
 
 class Pipeline:
@@ -89,6 +93,7 @@ class Pipeline:
         self._documents: tuple[str, ...] = ()
         self._words: LexicalIndex | None = None
         self._vectors: VectorIndex | None = None
+        self._similarities: Similarities | None = None
 
     def _make_reranking(self) -> Reranking | None:
         if not isinstance(self.stages.rerank, Mapping):
@@ -148,6 +153,7 @@ class Pipeline:
                 lambda p, f: dense.load(p, f, size=len(texts)),
                 lambda: dense.build(embedding.embed_texts(texts)),
             )
+            self._similarities = Similarities(self._vectors)
 
     def _cut(self, documents: Sequence[Document]) -> Chunks:
         chunks: list[Chunk] = []
@@ -191,11 +197,11 @@ class Pipeline:
             clock.lap("dense")
         candidates = self.fuse(rankings)
         clock.lap("fusion")
-        if self._vectors is not None and self.neighbours is not None:
-            candidates = self.share(self.neighbours, self._vectors, candidates)
+        if self._similarities is not None and self.neighbours is not None:
+            candidates = self.share(self.neighbours, self._similarities, candidates)
             clock.lap("neighbours")
         if self.reranking is not None:
-            candidates = self.rerank(self.reranking, query, candidates, k)
+            candidates = self.rerank(self.reranking, query, candidates, k, has_words=self._words is not None)
             clock.lap("rerank")
         if self._vectors is not None and self.variety is not None:
             depth = self.find_depth(candidates, self.variety.depth, k)
@@ -216,13 +222,19 @@ class Pipeline:
         """The index of each channel; None for one that is off."""
         return Indexes(lexical=self._words, dense=self._vectors)
 
+    @property
+    def similarities(self) -> Similarities | None:
+        """How alike the chunks are; None without the dense channel."""
+        return self._similarities
+
     def derive(self, name: str, **changes: Any) -> Pipeline:
         """Return a pipeline with other stages, and the same embedder; its indexes are kept in a folder of the cache."""
         other = copy(self)
         other.stages = replace(self.stages, **changes)
         other._cache = None if self._cache is None else self._cache / name
         other._chunker = make_chunker(other.stages.chunk)
-        other._chunks, other._documents, other._words, other._vectors = (), (), None, None
+        other._chunks, other._documents, other._words = (), (), None
+        other._vectors = other._similarities = None
         return other
 
     def embed_question(self, query: str) -> Any:
@@ -239,27 +251,34 @@ class Pipeline:
     def fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[Candidate]:
         """Return the fused channels as candidates; a single channel keeps its own scores."""
         (ranking, *others) = rankings.values()
-        return [Candidate(number, score) for number, score in (self._fusion.rank(rankings) if others else ranking)]
+        pairs = self._fusion.rank(rankings) if others else ranking
+        return [_make_candidate((number, score, _NO_STAGES)) for number, score in pairs]
 
-    def share(self, how: Neighbours, index: VectorIndex, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def share(self, how: Neighbours, index: Similarities, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Let the first candidates share their scores with their neighbours; the others stay below them.
 
         No shared score is lower than the lowest that was shared, so all are in order.
         """
         if not candidates:
             return []
-        scores = minmax([candidate.score for candidate in candidates])
-        first = candidates[: how.depth]
-        vectors = index.rows([candidate.number for candidate in first])
-        scores[: len(first)] = share_scores(scores[: len(first)], vectors, weight=how.weight, count=how.count).tolist()
-        order = sorted(range(len(first)), key=lambda place: -scores[place])  # stable: equal ones keep their order
+        numbers, fused, _ = zip(*candidates, strict=True)
+        scores = minmax(fused)
+        first = min(how.depth, len(candidates))
+        similar = index.among(numbers[:first])
+        scores[:first] = spread_scores(scores[:first], similar, weight=how.weight, count=how.count).tolist()
+        order = sorted(range(first), key=scores.__getitem__, reverse=True)  # stable: equal ones keep their order
         return [
-            candidates[place]._replace(score=scores[place], stages={"fusion": candidates[place].score})
-            for place in (*order, *range(len(first), len(candidates)))
+            _make_candidate((numbers[place], scores[place], {"fusion": fused[place]}))
+            for place in (*order, *range(first, len(candidates)))
         ]
 
-    def rerank(self, how: Reranking, query: str, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
-        """Let the reranker read the first candidates, and drop the others."""
+    def rerank(
+        self, how: Reranking, query: str, candidates: Sequence[Candidate], k: int, *, has_words: bool
+    ) -> list[Candidate]:
+        """Let the reranker read the first candidates, and drop the others.
+
+        ``has_words`` says whether the lexical channel is among those that the candidates come from.
+        """
         read = candidates[: self.find_depth(candidates, how.depth, k)]
         if not read:
             return []
@@ -267,7 +286,7 @@ class Pipeline:
         scores = how.reranker(query, chunks)
         # A cosine is on the reranker's scale already; sums of ranks and BM25 are not.
         similarities = [candidate.score for candidate in read]
-        if self._words is not None:
+        if has_words:
             similarities = minmax(similarities)
         mixed = how.mix(similarities, scores, [chunk.document for chunk in chunks], len(read))
         return [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from karat.projects._gating import find_project
-from karat.projects.saved_runs._files import find_runs, newest_run
+from karat.projects._project import Project, open_project
+from karat.projects.saved_runs._files import choose_newest, find_runs
 from karat.projects.saved_runs._names import find_namesakes
 
 
@@ -24,6 +25,12 @@ class ChosenRun:
     """Files that claim a date that is still to come, each with that date; they are dated by the time of their file."""
     namesakes: tuple[Path, ...] = ()
     """The files of older runs that have the same name."""
+    opened: Project | None = field(default=None, repr=False, compare=False)
+    """The project, if it was read to choose the run."""
+
+    def open_project(self) -> Project:
+        """Return the project of the run; it is not read again if it was read to choose the run."""
+        return self.opened or open_project(self.project)
 
 
 def choose_run(path: str | Path, *, golden: str | Path | None = None, configured: bool = False) -> ChosenRun:
@@ -40,7 +47,13 @@ def choose_run(path: str | Path, *, golden: str | Path | None = None, configured
     folder = Path(path).resolve()
     is_runs = folder.name == "runs" and not (folder / "runs").is_dir()
     project = golden or (folder.parent if is_runs else None)
-    file, passed_over = newest_run([path], golden=project, configured=configured)
-    _, files = find_runs([path], golden=project)
-    future = tuple(f"{other.path} is dated {other.future}" for other in files if other.future)
-    return ChosenRun(path=file.path, project=Path(project or path), newest=True, passed_over=passed_over, future=future)
+    opened, files = find_runs([path], golden=project)
+    file, passed_over = choose_newest(opened, files, source=str(path), configured=configured)
+    return ChosenRun(
+        path=file.path,
+        project=Path(project or path),
+        newest=True,
+        passed_over=passed_over,
+        future=tuple(f"{other.path} is dated {other.future}" for other in files if other.future),
+        opened=opened,
+    )

@@ -87,6 +87,13 @@ def newest_run(
     files were passed over, and why: damaged, unfinished, on another golden set, or of another system.
     """
     project, files = find_runs(paths, golden=golden)
+    return choose_newest(project, files, source=str(paths[0]) if len(paths) == 1 else "", configured=configured)
+
+
+def choose_newest(
+    project: Project, files: Sequence[RunFile], *, source: str = "", configured: bool = False
+) -> tuple[RunFile, tuple[str, ...]]:
+    """Return what :func:`newest_run` returns, of files that are ordered already; ``source`` is named in errors."""
     digest = fingerprint(project.golden)
     passed_over: list[str] = []
     for file in files:
@@ -106,7 +113,7 @@ def newest_run(
     of_system = " of the configured system" if configured else ""
     raise InputError(
         f"no complete run{of_system} on the golden set as it is now; not {passed_over[0]}{more}",
-        source=str(paths[0]) if len(paths) == 1 else "",
+        source=source,
         hint="'karat eval' makes one" + (", and any run is taken by the name of its file" if configured else ""),
     )
 

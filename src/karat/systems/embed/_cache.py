@@ -116,8 +116,9 @@ class Questions:
     """Embeds single questions. One that an earlier run embedded costs nothing, and counts the time that it took then.
 
     So latency is never better than the truth, and nobody pays for the same questions at every check. Times of another
-    kind of machine are not used. The first question of a process, and those that are asked at the same time as others,
-    are not recorded, since they take longer than one alone.
+    kind of machine are not used. Questions that are asked at the same time as others are not recorded, since they take
+    longer than one alone. The first question of a process takes longer, too: a local model embeds it once more, and
+    that time is recorded; of a service, which may have to be paid, it is not recorded.
     """
 
     def __init__(self, embedder: Embedder, path: str | os.PathLike[str], say: Callable[[str], None]) -> None:
@@ -127,6 +128,7 @@ class Questions:
         self._lock = threading.Lock()
         self._active = self._started = 0
         self._is_warm = False
+        self._is_local = not getattr(embedder, "is_remote", False)
         self._fresh: dict[bytes, tuple[Matrix, float | None]] = {}
 
     def __call__(self, text: str, /) -> tuple[Matrix, float]:
@@ -139,17 +141,23 @@ class Questions:
         try:
             vector, milliseconds = self._read(key) if is_alone else (None, None)
             if vector is None or milliseconds is None:
-                start = time.perf_counter()
-                vector = self._embedder([text])[0]
-                milliseconds = (time.perf_counter() - start) * 1000
+                vector, milliseconds = recorded = self._embed(text)
+                is_first = not self._is_warm
+                if is_first and is_alone and self._is_local and self._started == number:
+                    recorded = self._embed(text)
                 with self._lock:
-                    if is_alone and self._started == number and self._is_warm:
-                        self._fresh[key] = vector, milliseconds
+                    if is_alone and self._started == number and (self._is_local or not is_first):
+                        self._fresh[key] = recorded
                     self._is_warm = True
         finally:
             with self._lock:
                 self._active -= 1
         return vector, milliseconds
+
+    def _embed(self, text: str) -> tuple[Matrix, float]:
+        start = time.perf_counter()
+        vector = self._embedder([text])[0]
+        return vector, (time.perf_counter() - start) * 1000
 
     def _read(self, key: bytes) -> tuple[Matrix, float] | tuple[None, None]:
         """Return the vector and the time of a question; nothing if the file has no time that can be true."""

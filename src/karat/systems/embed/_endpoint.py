@@ -27,6 +27,8 @@ class Endpoint:
     server fails after all retries, SystemFailed is raised with its message.
     """
 
+    is_remote = True
+
     def __init__(
         self,
         model: str,
