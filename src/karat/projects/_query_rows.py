@@ -23,8 +23,12 @@ def query_rows(
 
     ``only`` names some of the queries, if not all are needed.
     """
-    first = {trace.query: trace for trace in reversed(candidate.traces) if not trace.paraphrase and not trace.repeat}
-    queries, rows = set(candidate.queries if only is None else only).intersection(candidate.queries), []
+    queries, rows = candidate.query_set if only is None else candidate.query_set.intersection(only), []
+    first = {
+        trace.query: trace
+        for trace in reversed(candidate.traces)
+        if trace.query in queries and not trace.paraphrase and not trace.repeat
+    }
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
     for query in golden.queries:
         if query.id in queries:
@@ -58,12 +62,15 @@ def query_rows(
 
 def _score_queries(scores: Scores, queries: Set[str]) -> dict[str, dict[str, float]]:
     """Return the values of each query by measure, without the missing ones."""
-    names, has_value = scores.measures, scores.codes == 0
-    rows = zip(scores.queries, scores.values.tolist(), strict=True)
-    table = {query: dict(zip(names, values, strict=True)) for query, values in rows if query in queries}
+    names, places = scores.measures, scores.find_rows(query for query in scores.queries if query in queries)
+    ids = [scores.queries[place] for place in places]
+    has_value = scores.codes[places] == 0
+    table = {
+        query: dict(zip(names, values, strict=True))
+        for query, values in zip(ids, scores.values[places].tolist(), strict=True)
+    }
     for row in np.flatnonzero(~has_value.all(axis=1)).tolist():
-        if (query := scores.queries[row]) in table:
-            table[query] = dict(compress(table[query].items(), has_value[row].tolist()))
+        table[ids[row]] = dict(compress(table[ids[row]].items(), has_value[row].tolist()))
     return table
 
 
