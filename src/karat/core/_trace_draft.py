@@ -35,6 +35,7 @@ def make_trace(
     draft.answer = ""
     draft.refused = False
     draft.context = _NOTHING.context
+    draft.opinions = _NOTHING.opinions
     draft.telemetry = _NOTHING.telemetry
     draft.envelope = _NOTHING.envelope
     draft.__class__ = Trace

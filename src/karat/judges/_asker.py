@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from karat.core import SystemFailed
@@ -33,6 +35,7 @@ class Asker:
 
     def __init__(self, chat: Chat, budget: Budget, replies: Replies | None = None, pace: Pace | None = None) -> None:
         self.chat, self.budget, self._replies, self._pace = chat, budget, replies, pace or Pace()
+        self._turns = _Turns()
 
     def ask(
         self, prompt: Prompt, parts: Sequence[Part], kind: type[T], *, vote: int = 0, check: Check | None = None
@@ -64,19 +67,21 @@ class Asker:
 
     def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:
         body = self.chat.make_body(messages, kind)
-        key = make_key(self.chat.model.url, body, vote)
-        if self._replies is not None and (known := self._replies.get(key)) is not None:
-            self.budget.count_cached()
-            return known
         try:
-            reply = self._send(body)
+            if self._replies is None:
+                return self._send(body)
+            key = make_key(self.chat.model.url, body, vote)
+            with self._turns.take(key):  # who asks the same at the same time waits for the reply
+                if (known := self._replies.get(key)) is not None:
+                    self.budget.count_cached()
+                    return known
+                reply = self._send(body)
+                self._replies.put(key, reply)
+                return reply
         except (Unreachable, NotAService):
             raise
         except SystemFailed as error:
             raise NotMeasurable(str(error)) from None
-        if self._replies is not None:
-            self._replies.put(key, reply)
-        return reply
 
     def _send(self, body: dict[str, Any]) -> Completion:
         """Send a request, again after failures that may pass. Each attempt is a call, since it may cost as much."""
@@ -98,6 +103,28 @@ class Asker:
             finally:
                 self.budget.settle(reserved, usage)
         raise AssertionError("a model has no retries below 0")
+
+
+class _Turns:
+    """Lets threads that want the same thing do so one after the other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[str, tuple[threading.Lock, int]] = {}
+
+    @contextmanager
+    def take(self, key: str) -> Iterator[None]:
+        with self._lock:
+            turn, count = self._waiting.get(key, (threading.Lock(), 0))
+            self._waiting[key] = turn, count + 1
+        try:
+            with turn:
+                yield
+        finally:
+            with self._lock:
+                turn, count = self._waiting.pop(key)
+                if count > 1:
+                    self._waiting[key] = turn, count - 1
 
 
 def _read(text: str, kind: type[T], check: Check | None) -> T:

@@ -28,6 +28,7 @@ from karat.judges._measures import (
     judge_noise_sensitivity,
     judge_refusal,
 )
+from karat.judges._offline import judge_answer_similarity, judge_lexical_support
 from karat.judges._opinions import Opinion
 
 
@@ -36,8 +37,13 @@ class Judge:
     """A judge: what it measures, and which prompts it uses."""
 
     name: str
+    measure: str
+    """The name of the measure that its opinions are."""
     function: Callable[[Bench, Item], Judged]
-    prompts: tuple[str, ...]
+    prompts: tuple[str, ...] = ()
+    """The prompts that it sends; none for a judge that asks no model."""
+    calls: int = 0
+    """How many calls an answer takes, if it has few claims and no reply has to be repaired."""
     lower_is_better: bool = False
     embeds: bool = False
     """Whether it needs an embedder."""
@@ -45,28 +51,55 @@ class Judge:
 
 _CLAIMS = ("claims", "support")
 _ALL = (
-    Judge(name="faithfulness", function=judge_faithfulness, prompts=_CLAIMS),
-    Judge(name="context_precision", function=judge_context_precision, prompts=("useful",)),
+    Judge(name="faithfulness", measure="Faithfulness", function=judge_faithfulness, prompts=_CLAIMS, calls=2),
+    Judge(
+        name="context_precision",
+        measure="ContextPrecision",
+        function=judge_context_precision,
+        prompts=("useful",),
+        calls=1,
+    ),
     Judge(
         name="context_precision_without_reference",
+        measure="ContextPrecisionOwn",
         function=judge_context_precision_without_reference,
         prompts=("useful",),
+        calls=1,
     ),
-    Judge(name="context_recall", function=judge_context_recall, prompts=_CLAIMS),
-    Judge(name="answer_relevance", function=judge_answer_relevance, prompts=("questions",), embeds=True),
-    Judge(name="answer_precision", function=judge_answer_precision, prompts=_CLAIMS),
-    Judge(name="answer_recall", function=judge_answer_recall, prompts=_CLAIMS),
-    Judge(name="answer_correctness", function=judge_answer_correctness, prompts=_CLAIMS),
+    Judge(name="context_recall", measure="ContextRecall", function=judge_context_recall, prompts=_CLAIMS, calls=2),
+    Judge(
+        name="answer_relevance",
+        measure="AnswerRelevance",
+        function=judge_answer_relevance,
+        prompts=("questions",),
+        calls=1,
+        embeds=True,
+    ),
+    Judge(
+        name="answer_precision", measure="AnswerPrecision", function=judge_answer_precision, prompts=_CLAIMS, calls=2
+    ),
+    Judge(name="answer_recall", measure="AnswerRecall", function=judge_answer_recall, prompts=_CLAIMS, calls=2),
+    Judge(
+        name="answer_correctness",
+        measure="AnswerCorrectness",
+        function=judge_answer_correctness,
+        prompts=_CLAIMS,
+        calls=4,
+    ),
     Judge(
         name="noise_sensitivity",
+        measure="NoiseSensitivity",
         function=judge_noise_sensitivity,
         prompts=(*_CLAIMS, "useful"),
+        calls=4,
         lower_is_better=True,
     ),
-    Judge(name="refusal", function=judge_refusal, prompts=("refusal",)),
+    Judge(name="refusal", measure="RefusalRightness", function=judge_refusal, prompts=("refusal",), calls=1),
+    Judge(name="lexical_support", measure="LexicalSupport", function=judge_lexical_support),
+    Judge(name="answer_similarity", measure="AnswerSimilarity", function=judge_answer_similarity, embeds=True),
 )
 JUDGES: Mapping[str, Judge] = {judge.name: judge for judge in _ALL}
-"""The judges that ask a model."""
+"""All judges by name; those without prompts ask no model."""
 
 
 def find_judge(name: str) -> Judge:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from karat.core import UsageError
 from karat.judges._asker import Asker, NotMeasurable
 from karat.judges._claims import ClaimJudge, check_numbers, require_answer, require_reference
 from karat.judges._items import Item
@@ -23,17 +24,25 @@ Embed = Callable[[Sequence[str]], "np.typing.NDArray[np.float32]"]
 class Bench:
     """What the judges of a run share: whom to ask, the prompts, the embedder, and the number of the vote."""
 
-    asker: Asker
-    prompts: dict[str, Prompt]
+    asker: Asker | None = None
+    """None if all judges are offline."""
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
     embed: Embed | None = None
     vote: int = 0
     questions: int = 3
     """How many questions answer relevance makes."""
 
     @property
+    def model(self) -> Asker:
+        """Whom to ask."""
+        if self.asker is None:
+            raise UsageError("this judge asks a model; name one in [judges], with url and model")
+        return self.asker
+
+    @property
     def claims(self) -> ClaimJudge:
         """The judge of claims."""
-        return ClaimJudge(self.asker, self.prompts["claims"], self.prompts["support"], self.vote)
+        return ClaimJudge(self.model, self.prompts["claims"], self.prompts["support"], self.vote)
 
 
 def judge_faithfulness(bench: Bench, item: Item) -> Judged:
@@ -79,7 +88,7 @@ def _decide_useful(bench: Bench, item: Item, answer: str) -> list[Finding]:
     def check(reply: ChunkVerdicts) -> str:
         return check_numbers([verdict.chunk for verdict in reply.verdicts], len(item.texts), "text")
 
-    reply = bench.asker.ask(bench.prompts["useful"], parts, ChunkVerdicts, vote=bench.vote, check=check)
+    reply = bench.model.ask(bench.prompts["useful"], parts, ChunkVerdicts, vote=bench.vote, check=check)
     verdicts = sorted(reply.verdicts, key=lambda verdict: verdict.chunk)
     return [
         Finding(subject=f"text {verdict.chunk}", verdict=verdict.useful, text=verdict.chunk, reason=verdict.reason)
@@ -108,7 +117,7 @@ def judge_answer_relevance(bench: Bench, item: Item) -> Judged:
         return "" if len(reply.questions) == count else f"there should be {count} questions"
 
     parts = [("answer", answer), ("count", str(count))]
-    reply = bench.asker.ask(bench.prompts["questions"], parts, Questions, vote=bench.vote, check=check)
+    reply = bench.model.ask(bench.prompts["questions"], parts, Questions, vote=bench.vote, check=check)
     vectors = bench.embed([item.question, *reply.questions])
     likeness = [float(value) for value in vectors[1:] @ vectors[0]]
     findings = [
@@ -169,7 +178,7 @@ def judge_refusal(bench: Bench, item: Item) -> Judged:
         refused, reason = True, "the system says that it refused"
     else:
         parts = [("question", item.question), ("answer", item.answer)]
-        reply = bench.asker.ask(bench.prompts["refusal"], parts, Refusal, vote=bench.vote)
+        reply = bench.model.ask(bench.prompts["refusal"], parts, Refusal, vote=bench.vote)
         refused, reason = reply.refused, reply.reason
     finding = Finding(subject="the answer declines", verdict=refused, reason=reason)
     return float(refused != item.answerable), (finding,)

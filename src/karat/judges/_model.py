@@ -179,5 +179,6 @@ def _read(response: Any) -> Completion:
 def _read_usage(usage: Any) -> Usage | None:
     fields: dict[str, Any] = usage if isinstance(usage, dict) else {}
     sent, received = fields.get("prompt_tokens"), fields.get("completion_tokens")
-    is_known = type(sent) is int and type(received) is int and sent >= 0 and received >= 0
-    return Usage(sent, received) if is_known else None
+    if type(sent) is int and type(received) is int and sent >= 0 and received >= 0:
+        return Usage(sent, received)
+    return None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable
-from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -123,11 +121,15 @@ def make_schema(kind: type[Any]) -> dict[str, Any]:
     >>> make_schema(Claims)["required"]
     ['claims']
     """
-    return _make_schema(kind)
+    if kind not in _SCHEMAS:
+        _SCHEMAS[kind] = _make_schema(kind)
+    return _SCHEMAS[kind]
 
 
-@cache
-def _make_schema(kind: Hashable) -> dict[str, Any]:
+_SCHEMAS: dict[type[Any], dict[str, Any]] = {}
+
+
+def _make_schema(kind: type[Any]) -> dict[str, Any]:
     (schema,), definitions = msgspec.json.schema_components([kind], ref_template="{name}")
     return dict(_inline(schema, definitions))
 

@@ -2,6 +2,7 @@
 
 from karat.config import Settings
 from karat.runs._making import describe_run, make_run, prepare_system
+from karat.runs._opinions import digest_run, opinions_path, write_opinions
 from karat.runs._origin import check_label, find_origin
 from karat.runs._parts import Parts
 from karat.runs._plan import make_context
@@ -14,13 +15,16 @@ __all__ = [
     "Settings",
     "check_label",
     "describe_run",
+    "digest_run",
     "find_origin",
     "make_context",
     "make_header",
     "make_run",
+    "opinions_path",
     "prepare_system",
     "read_any_run",
     "read_begun",
     "read_header",
     "read_run_file",
+    "write_opinions",
 ]

@@ -13,6 +13,7 @@ from karat.core import GoldenSet, Hit, InputError, Provenance, Run, Trace, short
 from karat.files import BOM, decode, read_bytes
 from karat.golden import identify
 from karat.measures import TRACE_KEYS, name_of, read_run
+from karat.runs._opinions import attach_opinions
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
 from karat.runs._span_traces import read_span_file
@@ -57,7 +58,9 @@ def read_any_run(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
     first = _read_first_record(start)
     if first.get("karat") == "run":
-        return read_run_file(path, data)
+        return attach_opinions(read_run_file(path, data), path, data, say)
+    if first.get("karat") == "opinions":
+        raise InputError("has opinions of judges, not a run", source=name, hint="name the run that they are about")
     if first.get("karat") == "report":
         raise InputError("is a decision, not a run", source=name, hint="'karat report' renders it")
     if holds_spans(first):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from karat.core import Answer, Citation, Hit, KaratError, Span, SystemFailed, check_id, document_of, shorten
 from karat.net import hide_secrets
@@ -49,7 +49,8 @@ def read_answer(answer: Answer, hits: Sequence[Hit]) -> ReadAnswer:
     >>> read_answer(Answer("Free.", [1]), [Hit("wifi:chunk:3", 0.8, span=Span(0, 9))]).citations
     (Citation(id='wifi:chunk:3', document='wifi', span=Span(start=0, end=9), section='', block=''),)
     """
-    if not isinstance(answer.text, str) or not isinstance(answer.refused, bool):
+    text, refused = cast("Any", answer.text), cast("Any", answer.refused)
+    if not isinstance(text, str) or not isinstance(refused, bool):
         raise SystemFailed(f"the system answered {shorten(answer.text)}, refused {shorten(answer.refused)}")
     items = answer.citations
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
@@ -119,8 +120,9 @@ def _read_cost(answer: Answer) -> dict[str, Any]:
             facts["tokens"] = {str(name): int(count) for name, count in answer.tokens.items()}
         except (AttributeError, TypeError, ValueError, OverflowError):
             raise SystemFailed(f"the system reports {shorten(answer.tokens)} as its tokens") from None
-    if answer.cost is not None:
-        if not isinstance(answer.cost, int | float) or not 0 <= answer.cost < math.inf:
-            raise SystemFailed(f"the system reports {shorten(answer.cost)} as its cost")
-        facts["cost"] = float(answer.cost)
+    cost = cast("Any", answer.cost)
+    if cost is not None:
+        if not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+            raise SystemFailed(f"the system reports {shorten(cost)} as its cost")
+        facts["cost"] = float(cost)
     return facts
