@@ -223,7 +223,7 @@ def lexical_support(asked: Asked, k: None) -> float | str:
     Range: 0 to 1
     Convention: no probability, and no pass mark transfers between data sets; a contradiction in the same words scores
         high; undefined without an answer, and where nobody judged
-    Citation: karat, see docs/judges.md
+    Citation: karat, see docs/judge.md
 
     >>> from karat.core import GoldenSet, Query, Trace
     >>> from karat import score_hits
