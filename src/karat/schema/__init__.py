@@ -122,7 +122,9 @@ if TYPE_CHECKING:
     from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
     from karat.schema._read import Document, Mismatch, from_plain, to_plain
     from karat.schema._runs import (
+        LostPart,
         PrunedRun,
+        RunConversion,
         RunDetails,
         RunListing,
         RunPruning,
@@ -237,6 +239,7 @@ __all__ = [
     "LeftRow",
     "ListComparison",
     "ListSummary",
+    "LostPart",
     "MeasureBounds",
     "MeasureComparison",
     "MeasureRow",
@@ -275,6 +278,7 @@ __all__ = [
     "RepeatedHits",
     "ResultDifference",
     "RuleProposal",
+    "RunConversion",
     "RunDetails",
     "RunFacts",
     "RunHeader",
@@ -364,7 +368,9 @@ _MODULES = {
     "_published": "DOCUMENTS",
     "_queries": "ExpectedRow FIELDS HitRow LeftRow Passage QueryFailure QueryRow",
     "_read": "Document Mismatch from_plain to_plain",
-    "_runs": "PrunedRun RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery",
+    "_runs": (
+        "LostPart PrunedRun RunConversion RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery"
+    ),
     "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
     "_sweep": (
         "ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport "

@@ -12,10 +12,10 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
-from karat.files import decode_plain
-from karat.runs._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
-from karat.runs._stage_rows import add_details, build_details, read_details
+from karat.files import decode, decode_plain, parse_json
 from karat.schema import Milliseconds, TraceDocument
+from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
+from karat.traces._stage_rows import add_details, build_details, read_details
 
 
 def trace_record(trace: Trace) -> dict[str, Any]:
@@ -99,6 +99,12 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
     return None if traces is None or any(trace.error and trace.listed for trace in traces) else traces
 
 
+def decode_trace(line: bytes, source: str, number: int) -> Trace:
+    """Return the trace on a line of a run file, or raise an error that says what is wrong with it."""
+    traces = decode_traces(line)
+    return traces[0] if traces else read_trace(parse_json(decode(line, source), source, number), source, number)
+
+
 def _build(row: _WholeTrace | TraceDocument, hits: Any, **details: Any) -> Trace:
     return Trace(
         query=row.query,
@@ -113,7 +119,7 @@ def _build(row: _WholeTrace | TraceDocument, hits: Any, **details: Any) -> Trace
     )
 
 
-def read_trace(record: Any, source: str, line: int) -> Trace:
+def read_trace(record: Any, source: str, line: int | None = None) -> Trace:
     """Return the trace of a record, or raise an error that says what is wrong with it."""
     try:
         trace = Trace(
