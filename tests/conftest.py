@@ -30,7 +30,18 @@ settings.register_profile("karat", settings.default, deadline=None, suppress_hea
 settings.load_profile("karat")
 
 
-SLOW_FIXTURES = {"actionlint", "browser", "clone", "index", "pdflatex", "python_of", "run_pytest", "schema", "warm"}
+SLOW_FIXTURES = {
+    "actionlint",
+    "browser",
+    "clone",
+    "index",
+    "pdflatex",
+    "python_of",
+    "run_pytest",
+    "schema",
+    "warm",
+    "warm_mlflow",
+}
 """They install, start a browser or a compiler, copy the repository, compile a schema, or run a test suite."""
 
 
@@ -160,3 +171,17 @@ def python_of(environment: dict[str, str]) -> Callable[[str], Path]:
         return ROOT / f".venv-{name}" / "bin" / "python"
 
     return find
+
+
+@pytest.fixture(scope="session")
+def warm_mlflow(
+    python_of: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
+) -> Iterator[Warm]:
+    """A process that has imported karat and MLflow, in the environment that has it."""
+    folder = tmp_path_factory.mktemp("warm-mlflow")
+    theirs = {name: value for name, value in environment.items() if name != "CI" and not name.startswith("MLFLOW_")}
+    theirs |= {"HOME": str(folder), "DO_NOT_TRACK": "true"}
+    modules = ("karat.cli._export", "karat.exports", "karat.projects", "mlflow", "sqlalchemy.orm", "alembic.command")
+    process = Warm(folder, theirs, modules, python_of("mlflow"))
+    yield process
+    process.close()

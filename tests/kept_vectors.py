@@ -39,7 +39,7 @@ def lay_out(kept: Path, cache: Path) -> None:
 
 
 def keep(cache: Path, kept: Path, model: str) -> None:
-    """Keep the vectors that a session made with a model, if it made a tenth more than are kept.
+    """Keep the vectors that a session made with a model, if there are more than are kept.
 
     Questions are left out, which the cache holds with the time that they took: each session measures its own.
     """
@@ -50,7 +50,7 @@ def keep(cache: Path, kept: Path, model: str) -> None:
             database.backup(copy)
         copy.execute("DELETE FROM vectors WHERE embedder != ?", [model])
         copy.commit()
-        if _count(copy) <= 1.1 * _count_kept(kept):
+        if _count(copy) <= _count_kept(kept):
             return
         copy.execute("VACUUM")
         data = copy.serialize()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -102,15 +103,53 @@ def ready(root: Path, environment: dict[str, str]) -> Path:
     return root / ".venv"
 
 
+INDEX = Path("examples", "hotel", ".karat")
+"""Where karat leaves the chunks and the index of the example, which are the same for all pages."""
+
+
+@pytest.fixture(scope="session")
+def index(
+    clone: Callable[..., Path], warm: Warm, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """What ``karat eval`` leaves in the example's folder for the next time."""
+    target = clone(tmp_path_factory.mktemp("indexed") / "clone", linked=("src", "tests"))
+    program = warm.write_program(target / "karat", "karat")
+    subprocess.run([program, "eval", "examples/hotel"], cwd=target, env=environment, capture_output=True, check=True)
+    return target / INDEX
+
+
 @pytest.fixture
-def copy(tmp_path: Path, clone: Callable[..., Path], ready: Path, warm: Warm, request: pytest.FixtureRequest) -> Path:
-    """A copy of the repository that is set up already; the README has the real launcher, other pages a warm karat."""
+def copy(
+    tmp_path: Path, clone: Callable[..., Path], ready: Path, warm: Warm, request: pytest.FixtureRequest, page: Path
+) -> Path:
+    """A copy of the repository that is set up already.
+
+    The README has the real launcher and an example that was never indexed, other pages a warm karat and an index, as
+    somebody has who read the README before.
+    """
     # src is linked with its byte code, or every page would compile karat anew.
     target = clone(tmp_path / "clone", linked=("src", "tests"))
-    (target / ".venv").symlink_to(ready)
-    if request.node.callspec.params["page"] != README:
+    if page == README:
+        (target / ".venv").symlink_to(ready)
+    else:
         warm.write_program(target / "karat", "karat")
+        write_python(target / ".venv" / "bin" / "python", ready, warm)
+        if any("examples/hotel" in block.text for block in code(page, "sh")):
+            shutil.copytree(request.getfixturevalue("index"), target / INDEX)
     return target
+
+
+def write_python(path: Path, ready: Path, warm: Warm) -> None:
+    """Write a Python that runs pytest in a warm process; there, karat was imported before pytest could rewrite it."""
+    path.parent.mkdir(parents=True)
+    program = warm.write_program(path.with_name("pytest"), "pytest")
+    quiet = "-W ignore::pytest.PytestAssertRewriteWarning"
+    path.write_text(
+        "#!/bin/sh\n"
+        f'if [ "$1 $2" = "-m pytest" ]; then shift 2 && exec "{program}" {quiet} "$@"; fi\n'
+        f'exec "{ready}/bin/python" "$@"\n'
+    )
+    path.chmod(0o755)
 
 
 @pytest.mark.parametrize("page", with_code("sh"))

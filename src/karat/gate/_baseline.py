@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -18,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from karat.core import Floats, InputError
+from karat.core import InputError
 from karat.evaluation import (
     Evaluation,
     name_parts,
@@ -30,15 +28,13 @@ from karat.evaluation import (
 from karat.files import write_file
 from karat.gate._movers import KEPT
 from karat.golden import Question
+from karat.schema import is_plain, to_ascii
 
 VERSION = 3
 FIT_NAMES = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR@10", "ndcg_at_5": "nDCG@5"}
 """The measures of fit's baseline-metrics.json."""
 FIT = tuple(FIT_NAMES.values())
 _PERCENTILES = ("p50", "p95", "p99")
-_SMALL, _LARGE = 1e-4, 1e16
-"""Where Python begins to write numbers with an exponent, and other encoders do not, or write it in another way."""
-_BEYOND_ASCII = re.compile("[^\x00-\x7e]+")
 QUESTION = ("text", "judgments", "documents", "wordings")
 """The fields of a question in its row."""
 NOT_MEASURES = frozenset((*QUESTION, "segments", "hits", "missing"))
@@ -157,26 +153,13 @@ def encode_rows(rows: Mapping[str, Mapping[str, Any]]) -> bytes:
     b'{"q": {"RR@10": [0.5], "text": "Wie fr\\u00fch?"}}'
     """
     cells = chain.from_iterable(cell for row in rows.values() for cell in row.values() if type(cell) is list)
-    if not is_plain(np.array([cell for cell in cells if type(cell) is float])):
+    if not is_plain([cell for cell in cells if type(cell) is float]):
         return _encode(rows)
     try:
         packed = msgspec.json.format(msgspec.json.encode(rows, order="sorted"), indent=0)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         return _encode(rows)  # such as a number of more than 64 bits
     return to_ascii(packed)
-
-
-def is_plain(numbers: Floats) -> bool:
-    """Return whether all encoders write these numbers alike: none is so small or large that it has an exponent."""
-    sizes = np.abs(numbers)
-    return not ((sizes < _SMALL) & (sizes != 0)).any() and bool((sizes < _LARGE).all())
-
-
-def to_ascii(packed: bytes) -> bytes:
-    """Return JSON with everything beyond ASCII escaped, as :mod:`json` does."""
-    if packed.isascii() and b"\x7f" not in packed:
-        return packed
-    return _BEYOND_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], packed.decode()).encode()
 
 
 def _row(

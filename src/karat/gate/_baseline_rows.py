@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from karat.core import Floats, InputError
 from karat.evaluation import Segment, queries_by_segment
 from karat.files import parse_json
-from karat.gate._baseline import NOT_MEASURES, QUESTION, VERSION, digest_parts, is_plain, to_ascii
+from karat.gate._baseline import NOT_MEASURES, QUESTION, VERSION, digest_parts
 from karat.golden import Question
+from karat.schema import is_plain, to_ascii
 
 _BEGIN, _END = b',\n  "queries": {\n', b"\n  }\n}\n"
 """What stands between the head and the rows, and after them."""

@@ -1,8 +1,9 @@
 """Run files: a header, one line per trace, and a last line that marks the end.
 
 An unfinished run is called ``NAME.part``, and is renamed when it is complete. Each trace is passed to the operating
-system before the next question is asked, so that a run that was killed continues where it stopped. The process that
-makes a run holds a lock on its file, so that no other process writes into it.
+system as soon as it is there, so that a run that was killed continues where it stopped: at most the answers of its last
+milliseconds are asked for again. The process that makes a run holds a lock on its file, so that no other process writes
+into it.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Verdict,
         VerdictFailure,
     )
-    from karat.schema._encoding import to_json
+    from karat.schema._encoding import is_plain, pack_json, to_ascii, to_json
     from karat.schema._evaluation import (
         EvaluatedRun,
         EvaluationReport,
@@ -327,7 +327,10 @@ __all__ = [
     "VerdictFailure",
     "WhatIf",
     "from_plain",
+    "is_plain",
     "json_schema",
+    "pack_json",
+    "to_ascii",
     "to_json",
     "to_plain",
 ]
@@ -347,7 +350,7 @@ _MODULES = {
         "BaselineFacts DECISION_FORMAT DecisionDocument GoldenErrors GoldenFacts Histogram LatencyFacts "
         "MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure"
     ),
-    "_encoding": "to_json",
+    "_encoding": "is_plain pack_json to_ascii to_json",
     "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
     "_experiment": (
         "ExperimentDiff ExperimentEntry ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"

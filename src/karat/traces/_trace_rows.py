@@ -6,13 +6,14 @@ checks field by field, and says what is wrong.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
-from karat.files import decode, decode_plain, parse_json
+from karat.files import count_keys, decode, decode_plain, parse_json
 from karat.schema import Milliseconds, TraceDocument
 from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
 from karat.traces._stage_rows import add_details, build_details, read_details
@@ -93,10 +94,15 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
     def build_plain(row: TraceDocument) -> Trace:
         return _build(row, tuple([build_hit(hit, ids) for hit in row.hits]), **build_details(row, ids))
 
-    traces = decode_plain(data, _WholeTrace, build_whole)
+    traces = decode_plain(data, _WholeTrace, build_whole, _count_keys)
     if traces is None:
         traces = decode_plain(data, TraceDocument, build_plain)
     return None if traces is None or any(trace.error and trace.listed for trace in traces) else traces
+
+
+def _count_keys(rows: Sequence[_WholeTrace]) -> int:
+    """Return how many keys rows have, with those of their times and hits, but for the documents of hits."""
+    return count_keys(rows) + sum([len(row.ms) + 2 * len(row.hits) for row in rows])
 
 
 def decode_trace(line: bytes, source: str, number: int) -> Trace:
