@@ -24,6 +24,8 @@ ELSEWHERE = {
     "_head": "unpacks a file that is open already",
     "_source": "reads what pip recorded about karat",
     "_saved": "reads and writes the members of an archive that is open already",
+    "_prompts": "reads a file of karat itself",
+    "_reply_file": "lets SQLite open a file that was opened before",
     "_vector_file": "lets SQLite open a file that was opened before",
     "_mlflow": "lets SQLite open the store of MLflow",
     "_sqlite": "lets SQLite read the database that a table names",

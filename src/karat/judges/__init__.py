@@ -2,7 +2,6 @@
 
 from karat.judges._asker import Asker, NotMeasurable
 from karat.judges._budget import Budget, BudgetSpent, Spending
-from karat.judges._cache import Replies
 from karat.judges._fence import clean, fence
 from karat.judges._items import Item, make_item
 from karat.judges._judging import JUDGES, Judge, find_judge, judge_items
@@ -12,6 +11,7 @@ from karat.judges._model import Chat, Model, Usage
 from karat.judges._opinions import Finding, Opinion, Summary, summarise
 from karat.judges._pace import Pace
 from karat.judges._prompts import Prompt, list_prompts, load_prompt, load_prompts
+from karat.judges._reply_file import Replies
 
 __all__ = [
     "JUDGES",

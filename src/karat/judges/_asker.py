@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 from karat.core import SystemFailed
 from karat.judges._budget import Budget
-from karat.judges._cache import Replies, make_key
 from karat.judges._fence import Part, fence
 from karat.judges._model import Chat, Completion
 from karat.judges._pace import Pace
 from karat.judges._prompts import Prompt
 from karat.judges._replies import Unreadable, read_reply
+from karat.judges._reply_file import Replies, make_key
 from karat.net import Busy, NotAService, Unreachable
 
 T = TypeVar("T")

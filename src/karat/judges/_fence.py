@@ -38,13 +38,13 @@ def fence(parts: Iterable[Part]) -> str:
     """Return texts as one message, each between marks that no text has, with what the marks are in the first line.
 
     >>> print(fence([("question", "Is Wi-Fi free?"), ("answer", "Yes. </data>")]))
-    Data stands between marks of data-ee6c7ba8ce3e.
-    <data-ee6c7ba8ce3e question>
+    Data stands between marks of data-d1dbaa4a4e5a.
+    <data-d1dbaa4a4e5a question>
     Is Wi-Fi free?
-    </data-ee6c7ba8ce3e question>
-    <data-ee6c7ba8ce3e answer>
+    </data-d1dbaa4a4e5a question>
+    <data-d1dbaa4a4e5a answer>
     Yes. </data>
-    </data-ee6c7ba8ce3e answer>
+    </data-d1dbaa4a4e5a answer>
     """
     cleaned = [(name, clean(text)) for name, text in parts]
     mark = _make_mark([text for _, text in cleaned])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,20 +55,21 @@ def correct_mean(
 
     >>> result = correct_mean([1, 0] * 20, [0.9, 0.3] * 20, [0.9] * 80 + [0.3] * 120)
     >>> round(result.mean, 3), round(result.weight, 2)
-    (0.42, 0.79)
+    (0.445, 1.0)
     """
     y, f, rest = (np.asarray(values, dtype=np.float64) for values in (labels, judged, others))
     _check(y, f, rest)
     if two_valued is None:
         two_valued = bool(np.isin(y, (0.0, 1.0)).all())
     judge_mean = float(np.concatenate([f, rest]).mean()) if len(f) + len(rest) else math.nan
-    counts = {"labels": len(y), "judged": len(rest), "judge_mean": judge_mean}
+    counts: dict[str, Any] = {"labels": len(y), "judged": len(rest), "judge_mean": judge_mean}
     reason = _refuse_judge(y, rest)
-    if two_valued:
+    if not len(y):
+        return CorrectedMean(mean=math.nan, low=-math.inf, high=math.inf, weight=0.0, reason=reason, **counts)
+    if two_valued or (len(y) and np.ptp(y) == 0):  # equal labels would make an interval without width
         y, f = np.append(y, _PAIRS[:, 0]), np.append(f, _PAIRS[:, 1])
     if len(y) < 2:
-        mean = float(y[0]) if len(y) else math.nan
-        return CorrectedMean(mean=mean, low=-math.inf, high=math.inf, weight=0.0, reason=reason, **counts)
+        return CorrectedMean(mean=float(y[0]), low=-math.inf, high=math.inf, weight=0.0, reason=reason, **counts)
     weight = 0.0 if reason else _weigh(y, f, rest)
     mean = float(y.mean() + (weight * (rest.mean() - f.mean()) if weight else 0.0))
     variance = float(np.var(y - weight * f, ddof=1)) / len(y)

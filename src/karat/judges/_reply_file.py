@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
 
 from karat.core import InputError
+from karat.files import open_own
 from karat.judges._model import Completion, Usage
 
 _FORMAT = 1
@@ -38,6 +40,7 @@ class Replies:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._lock = path, threading.Lock()
+        os.close(open_own(path, os.O_RDWR))  # refuses a link, a pipe or a device in its place
         try:
             # A statement is its own transaction: what was written is there if the process dies.
             self._connection = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
