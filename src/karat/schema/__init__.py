@@ -99,6 +99,14 @@ if TYPE_CHECKING:
         RegradedPair,
         Severity,
     )
+    from karat.schema._opinion import (
+        JudgedMeasure,
+        JudgeFinding,
+        JudgeReport,
+        JudgeSpending,
+        OpinionDocument,
+        OpinionHeader,
+    )
     from karat.schema._policy import (
         AcceptanceReport,
         PolicyDocument,
@@ -223,6 +231,10 @@ __all__ = [
     "GradedPair",
     "Histogram",
     "HitRow",
+    "JudgeFinding",
+    "JudgeReport",
+    "JudgeSpending",
+    "JudgedMeasure",
     "LatencyFacts",
     "LeftRow",
     "ListComparison",
@@ -237,6 +249,8 @@ __all__ = [
     "MovedQuery",
     "MoverRow",
     "ObjectiveChange",
+    "OpinionDocument",
+    "OpinionHeader",
     "Outcome",
     "OutlineBlock",
     "OutlineSection",
@@ -348,6 +362,7 @@ _MODULES = {
         "GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample "
         "GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity"
     ),
+    "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (
         "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
     ),
