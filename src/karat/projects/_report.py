@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import UNSET
 
 from karat.core import GoldenSet
-from karat.evaluation import Evaluation, find_bounds, system_changes
+from karat.evaluation import Evaluation, find_bounds, find_floor, system_changes
 from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
 from karat.projects._query_rows import find_passages, query_rows
@@ -81,6 +81,7 @@ def report_document(
         passages={} if brief else find_passages(golden, candidate.traces),
         failures=(),
         recommendations=(),
+        lexical_floor=find_floor(candidate, golden),
         lint=UNSET if lint is None else lint,
     )
     return document if brief else add_conclusions(document)

@@ -14,6 +14,7 @@ from karat.reports._sections import (
     format_differences,
     format_distribution,
     format_failures,
+    format_floor,
     format_query,
     format_recommendations,
     format_segments,
@@ -41,6 +42,7 @@ def render_markdown(document: DecisionDocument, *, limit: int | None = None) -> 
         "Checks that did not pass": format_checks(document),
         "Differences from the baseline": format_differences(document),
         "Unjudged documents": format_bounds(document),
+        "Lexical floor": format_floor(document),
         "Distribution": format_distribution(document),
         "Segments": format_segments(document),
     }

@@ -9,6 +9,7 @@ from karat.core import format_ms
 from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
 from karat.reports._distribution import spread
 from karat.reports._failures import describe_fixed, gains_by_query, query_limits
+from karat.reports._floor import FLOOR, list_floor, note_floor
 from karat.reports._verdict import (
     describe_operations,
     explain_outcome,
@@ -270,6 +271,13 @@ def format_bounds(document: DecisionDocument) -> str:
     if not rows:
         return ""
     return f"{_table(BOUNDS, rows)}\n{NOTE_BOUNDS}\n"
+
+
+def format_floor(document: DecisionDocument) -> str:
+    """Return what words alone reach, or why that is not known; nothing for a document that does not tell."""
+    rows = [[markdown(cell) for cell in row] for row in list_floor(document)]
+    note = markdown(note_floor(document))
+    return f"{_table(FLOOR, rows)}\n{note}\n" if rows else f"{note}\n" if note else ""
 
 
 def format_distribution(document: DecisionDocument) -> str:
