@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from karat.causes._case import make_cases
+from karat.causes._diagnosis import ORDER
+from karat.causes._reference import reference
 from karat.cli._main import cli
 from karat.config import Settings
 from karat.core import (
@@ -28,9 +31,6 @@ from karat.core import (
     Trace,
 )
 from karat.diagnosis import CAUSES, diagnose, explain, make_document
-from karat.diagnosis._case import make_cases
-from karat.diagnosis._explain import ORDER
-from karat.diagnosis._reference import reference
 from karat.runs import make_run, prepare_system
 from karat.schema import from_plain, to_plain
 from karat.systems import Pipeline, Stages, adapt

@@ -11,7 +11,7 @@ from karat.evaluation._comparable import (
 from karat.evaluation._document import evaluation_report
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
-from karat.evaluation._floor import compare_floor, find_floor
+from karat.evaluation._floor import LEXICAL, compare_floor, find_floor
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
 from karat.evaluation._rescoring import add_measures, revise_evaluation
@@ -32,6 +32,7 @@ from karat.evaluation._worst import UNANSWERED, fill_worst, find_worst
 __all__ = [
     "FIELDS",
     "FIT_PARTS",
+    "LEXICAL",
     "MEASURES",
     "UNANSWERED",
     "Evaluation",

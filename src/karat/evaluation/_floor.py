@@ -68,7 +68,7 @@ def compare_floor(measure: str, floor: float, full: float) -> FloorRatio:
     return FloorRatio(measure=measure, floor=_number(floor), full=_number(full), ratio=ratio, advice=advise(ratio))
 
 
-def _find_words(trace: Trace) -> Sequence[Hit] | None:
+def _find_words(trace: Trace) -> tuple[Hit, ...] | None:
     """Return the list of the lexical channel; None if it was not recorded, or not as far as the answer."""
     for stage in trace.stages:
         if stage.channel.lower() in LEXICAL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from karat.reports._failures_section import format_failures
 from karat.reports._sections import (
     cut,
     find_changed,
@@ -13,7 +14,6 @@ from karat.reports._sections import (
     format_configuration,
     format_differences,
     format_distribution,
-    format_failures,
     format_floor,
     format_query,
     format_recommendations,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import UNSET
 
+from karat.reports._failures import describe_failures
 from karat.reports._floor import describe_floor
 from karat.reports._terminal import PLAIN, Style, align, escaped, printable
 from karat.reports._verdict import (
@@ -52,6 +53,7 @@ def render_text(document: DecisionDocument, *, run: str = ".", style: Style = PL
         _movers(document, style),
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
+        describe_failures(document, printable),
         _floor(document, style),
         "\n".join(map(escaped, list_other_caveats(document))),
         _verdict(document, run, style),

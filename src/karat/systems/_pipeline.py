@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -49,8 +49,8 @@ _NO_STAGES: Mapping[str, float] = MappingProxyType({})
 _make_candidate = Candidate._make  # half the time of Candidate(...)
 
 
-def _make_candidates(ranking: Iterable[tuple[int, float]]) -> Iterator[Candidate]:
-    return (_make_candidate((number, score, _NO_STAGES)) for number, score in ranking)
+def _make_candidates(ranking: Iterable[tuple[int, float]]) -> list[Candidate]:
+    return [_make_candidate((number, score, _NO_STAGES)) for number, score in ranking]
 
 
 class Pipeline:
@@ -265,7 +265,7 @@ class Pipeline:
     def fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[Candidate]:
         """Return the fused channels as candidates; a single channel keeps its own scores."""
         (ranking, *others) = rankings.values()
-        return list(_make_candidates(self._fusion.rank(rankings) if others else ranking))
+        return _make_candidates(self._fusion.rank(rankings) if others else ranking)
 
     def share(self, how: Neighbours, index: Similarities, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Let the first candidates share their scores with their neighbours; the others stay below them.
@@ -323,7 +323,7 @@ class Pipeline:
             hits += counts[document] <= limit
         return len(candidates)
 
-    def limit_per_document(self, candidates: Iterable[Candidate], k: int) -> list[Candidate]:
+    def limit_per_document(self, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
         """Return the first k candidates, with no more chunks of one document than configured."""
         limit = self.stages.per_document
         counts: dict[str, int] = {}

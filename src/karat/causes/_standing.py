@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from karat.causes._case import Case
+from karat.causes._lab import Lab
 from karat.core import Span
-from karat.diagnosis._case import Case
-from karat.diagnosis._lab import Lab
 from karat.schema import DocumentStanding, ExpectedPassage, StagePlace
 from karat.schema import StandingState as State
 
