@@ -11,11 +11,12 @@ from itertools import islice
 from karat.causes._case import Case, Found
 from karat.causes._copies import Copies
 from karat.causes._corpus import Corpus
-from karat.core import GoldenSet, Hit, KaratError, SystemFailed
+from karat.core import GoldenSet, Hit, KaratError, Span, SystemFailed, Target
 from karat.evaluation import LEXICAL
 from karat.net import describe_error, hide_secrets, resolve
 from karat.runs import make_context
 from karat.systems import RESULT, Chunk, Inspection, Inspector, Pipeline, System, read_hits
+from karat.text import resolver
 
 DEEPER = 10
 """How many times as many hits are asked for."""
@@ -67,6 +68,11 @@ class Lab:
             return frozenset(self.system.document_ids())
         except KaratError:
             return None
+
+    @cached_property
+    def place(self) -> Callable[[Target], Span | None]:
+        """Where a judged part stands in its document."""
+        return resolver(self.golden)
 
     @cached_property
     def lengths(self) -> Counter[int]:
