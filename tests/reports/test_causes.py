@@ -43,7 +43,7 @@ def test_failures_are_new_or_old_and_others_are_fixed() -> None:
     page = render_markdown(document)
     assert "new: the baseline did not fail it, and had a at rank 1" in page
     assert "Fixed since the baseline (1): q3" in page
-    assert "2 of 3 queries failed (1 new, 1 old); new: q1; fixed: q3" in render_text(document)
+    assert "failures: 2 of 3 queries (1 new, 1 old); new: q1; fixed: q3" in render_text(document)
     assert '"fixed":[2],"new":1,"old":1' in render_html(document)
     alone = report_document(result)
     assert (alone.failures[0].since, alone.fixed) == (UNSET, UNSET)

@@ -36,7 +36,7 @@ def with_floor(*ratios: float | None, queries: int = 4, note: str = "") -> Any:
 )
 def test_it_is_one_line_of_a_terminal_and_of_the_page(document: Any, line: str) -> None:
     """With the advice once if it is the same for all measures, or why nothing is known."""
-    assert f"\nlexical floor {line}\n" in render_text(document)
+    assert f"\nlexical floor: {line}\n" in render_text(document)
     assert f"<dt>Lexical floor</dt><dd>{line}</dd>" in render_html(document)
 
 

@@ -80,13 +80,13 @@ def describe_fixed(document: DecisionDocument, show: Callable[[str], str]) -> st
 
 
 def describe_failures(document: DecisionDocument, show: Callable[[str], str]) -> str:
-    """Return in one line how many queries failed, which are new, and which are fixed; "" if there are none."""
+    """Return in one line how many failures there are, which are new, and which are fixed; "" if there are none."""
     failures = document.failures
     if not failures and not document.fixed:
         return ""
     new = [failure.query for failure in failures if failure.since == "new"]
     old = sum(failure.since == "old" for failure in failures)
-    line = f"{len(failures):,} of {document.run.queries:,} queries failed"
+    line = f"{len(failures):,} of {document.run.queries:,} queries"
     if new or old:
         line += f" ({len(new):,} new, {old:,} old)"
     if new:

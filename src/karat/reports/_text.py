@@ -53,8 +53,8 @@ def render_text(document: DecisionDocument, *, run: str = ".", style: Style = PL
         _movers(document, style),
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
-        describe_failures(document, printable),
-        _floor(document, style),
+        _label("failures", describe_failures(document, printable), style),
+        _label("lexical floor", escaped(describe_floor(document)), style),
         "\n".join(map(escaped, list_other_caveats(document))),
         _verdict(document, run, style),
     ]
@@ -173,9 +173,8 @@ def _below_limits(document: DecisionDocument) -> Iterable[str]:
             yield f"{len(below):,} below {limit:g} of {name}: {shown}{more}"
 
 
-def _floor(document: DecisionDocument, style: Style) -> str:
-    line = describe_floor(document)
-    return f"{style.bold('lexical floor')} {escaped(line)}" if line else ""
+def _label(name: str, line: str, style: Style) -> str:
+    return f"{style.bold(name)}: {line}" if line else ""
 
 
 def _verdict(document: DecisionDocument, run: str, style: Style) -> str:
