@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -16,6 +17,9 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 import karat.cli
 from clocks import Clock
+from dealing import deal
+from karat.systems.embed import Granite
+from kept_vectors import find_kept, keep, lay_out
 from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +30,18 @@ settings.register_profile("karat", settings.default, deadline=None, suppress_hea
 settings.load_profile("karat")
 
 
-SLOW_FIXTURES = {"actionlint", "browser", "clone", "index", "pdflatex", "python_of", "run_pytest", "schema", "warm"}
+SLOW_FIXTURES = {
+    "actionlint",
+    "browser",
+    "clone",
+    "index",
+    "pdflatex",
+    "python_of",
+    "run_pytest",
+    "schema",
+    "warm",
+    "warm_mlflow",
+}
 """They install, start a browser or a compiler, copy the repository, compile a schema, or run a test suite."""
 
 
@@ -72,21 +87,23 @@ def leave_cases_out(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slow tests, the longest first: no worker should have one left when the others are done.
+    """Deal the tests to the workers so that each begins with slow ones and ends with quick ones.
 
-    Those that need an environment beside .venv come after those that need none: pip may still be making it.
+    The slowest come first, by the seconds that their marks give. Those that need an environment beside .venv come after
+    all other slow ones: pip may still be making it.
     """
-
-    def turn(item: pytest.Item) -> int:
-        fixtures = getattr(item, "fixturenames", ())
-        if "python_of" in fixtures:
-            return 2
-        if "clone" in fixtures or item.path.parent.name == "quality":
-            return 0
-        return 1 if item.get_closest_marker("slow") else 3
-
     leave_cases_out(items)
-    items.sort(key=turn)
+    quick = [item for item in items if item.get_closest_marker("slow") is None]
+    slow = sorted((item for item in items if item.get_closest_marker("slow")), key=find_turn)
+    groups = [list(group) for _, group in groupby(slow, key=lambda item: (find_turn(item), item.path))]
+    items[:] = deal(groups, quick, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def find_turn(item: pytest.Item) -> float:
+    """Return what slow tests are sorted by."""
+    if "python_of" in getattr(item, "fixturenames", ()):
+        return 1
+    return -max(mark.args[0] if mark.args else 0 for mark in item.iter_markers("slow"))
 
 
 def pytest_collection_finish() -> None:
@@ -99,12 +116,15 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The user's cache of embeddings is a folder of this session, shared by its workers: never the real home."""
     folder = tmp_path_factory.getbasetemp()
     folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "user-cache"
     os.environ["KARAT_CACHE"] = str(folder)  # and not XDG_CACHE_HOME, where pip and browsers keep what they downloaded
-    return folder
+    kept, cache = find_kept(), folder / "embeddings" / "vectors.sqlite"
+    lay_out(kept, cache)
+    yield folder
+    keep(cache, kept, Granite.name)
 
 
 @pytest.fixture
@@ -151,3 +171,17 @@ def python_of(environment: dict[str, str]) -> Callable[[str], Path]:
         return ROOT / f".venv-{name}" / "bin" / "python"
 
     return find
+
+
+@pytest.fixture(scope="session")
+def warm_mlflow(
+    python_of: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
+) -> Iterator[Warm]:
+    """A process that has imported karat and MLflow, in the environment that has it."""
+    folder = tmp_path_factory.mktemp("warm-mlflow")
+    theirs = {name: value for name, value in environment.items() if name != "CI" and not name.startswith("MLFLOW_")}
+    theirs |= {"HOME": str(folder), "DO_NOT_TRACK": "true"}
+    modules = ("karat.cli._export", "karat.exports", "karat.projects", "mlflow", "sqlalchemy.orm", "alembic.command")
+    process = Warm(folder, theirs, modules, python_of("mlflow"))
+    yield process
+    process.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ quick = settings(max_examples=60, deadline=None, derandomize=True)
 thorough = settings(max_examples=150, deadline=None, derandomize=True)
 
 
+@cache  # a strategy is checked anew each time that it is made
 def judged(grades: st.SearchStrategy[int] = GRADES_AND_POOLED) -> st.SearchStrategy[dict[str, int]]:
     """Judgments of one query, at least one of them a grade.
 
@@ -41,6 +43,7 @@ def judged(grades: st.SearchStrategy[int] = GRADES_AND_POOLED) -> st.SearchStrat
     return judgments.filter(lambda first: max(first.values()) >= 0)
 
 
+@cache
 def ranking(scores: st.SearchStrategy[float] = SCORES) -> st.SearchStrategy[dict[str, float]]:
     """The scored documents of one query."""
     return st.dictionaries(st.sampled_from(DOCUMENTS), scores, min_size=1, max_size=14)

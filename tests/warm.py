@@ -19,7 +19,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _CLIENT = """\
     #!{python} -IS
@@ -38,10 +38,12 @@ _CLIENT = """\
 class Warm:
     """A warm process, and programs that run in forks of it."""
 
-    def __init__(self, folder: Path, environment: dict[str, str], modules: tuple[str, ...]) -> None:
+    def __init__(
+        self, folder: Path, environment: dict[str, str], modules: tuple[str, ...], python: str | Path = sys.executable
+    ) -> None:
         self._address = str(folder / "warm")
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, self._address, *modules], env=environment, stdin=subprocess.DEVNULL
+            [python, "-P", __file__, self._address, *modules], env=environment, stdin=subprocess.DEVNULL
         )
         while not Path(self._address).exists():
             assert self._process.poll() is None, "the warm process did not start"
@@ -63,9 +65,10 @@ class Warm:
 
 def serve(address: str, modules: list[str]) -> NoReturn:
     """Import the modules, then fork for every program that is asked for."""
+    sys.modules["polars"] = None  # type: ignore[assignment]  # its threads are not in a fork, which imports it itself
     for name in modules:
         import_module(name)
-    assert "polars" not in sys.modules, "its threads are not in a fork"
+    del sys.modules["polars"]
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(f"{address}.new")
     listening.listen(64)
@@ -117,6 +120,7 @@ def _run(request: dict[str, object]) -> NoReturn:
     assert isinstance(arguments, list)
     os.environ.clear()
     os.environ.update(request["environment"])  # type: ignore[call-overload]
+    tracer = _start_tracer()
     code = 1
     try:
         os.chdir(str(request["folder"]))
@@ -133,7 +137,19 @@ def _run(request: dict[str, object]) -> NoReturn:
     finally:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
+        if tracer is not None:
+            tracer.stop()
+            tracer.save()
         os._exit(code)
+
+
+def _start_tracer() -> Any:
+    """Measure the coverage of the program if its environment asks for it, as a new Python would."""
+    if "COVERAGE_PROCESS_START" not in os.environ:
+        return None
+    import coverage
+
+    return coverage.process_startup()
 
 
 if __name__ == "__main__":

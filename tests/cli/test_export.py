@@ -14,6 +14,7 @@ from jsonschema import validate
 from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 from karat.schema import json_schema
+from warm import Warm
 
 VERB = "export"
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,12 +44,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def karat(python_of: Callable[[str], Path], environment: dict[str, str], folder: Path) -> Karat:
+def karat(
+    python_of: Callable[[str], Path], warm_mlflow: Warm, environment: dict[str, str], folder: Path, tmp_path: Path
+) -> Karat:
     """Call ``karat export`` where MLflow is installed; give its exit code, its output and its errors."""
+    program = warm_mlflow.write_program(tmp_path.with_name(f"{tmp_path.name}-karat"), "karat")
 
-    def call(*arguments: str) -> tuple[int, str, str]:
+    def call(*arguments: str, cold: bool = False) -> tuple[int, str, str]:
+        start: list[str | Path] = [python_of("mlflow"), "-m", "karat"] if cold else [program]
         process = subprocess.run(
-            [python_of("mlflow"), "-m", "karat", "export", *arguments],
+            [*start, "export", *arguments],
             cwd=folder,
             env=environment | {"HOME": str(folder / "home"), "COLUMNS": "120"},
             capture_output=True,
@@ -143,5 +148,5 @@ def test_the_page_shows_what_is_printed(karat: Karat, folder: Path) -> None:
     runs = folder / "runs"
     runs.mkdir()
     (folder / "answers.txt").rename(runs / "answers.txt")
-    _, out, _ = karat(*example[1].split())
+    _, out, _ = karat(*example[1].split(), cold=True)
     assert out == example[2]

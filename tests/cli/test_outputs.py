@@ -46,6 +46,11 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
     ),
     ("golden sample", "destination"): (["golden", "sample", ".", "--n", "2"], ["set", "docs"], ["docs/new"]),
     ("golden synth", "paths"): (["golden", "synth", "docs"], ["docs"], ["docs/new"]),
+    ("runs convert", "destination"): (
+        ["runs", "convert", "--golden", ".", "one.txt"],
+        ["one.txt", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
+        ["docs/new.md"],
+    ),
     ("report", "--output"): (
         ["report", "runs/new.jsonl", "--output"],
         ["runs/new.jsonl", "baseline.json", "karat.toml", "set/queries.jsonl", "docs/d01.md"],

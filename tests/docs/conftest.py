@@ -32,13 +32,16 @@ def files() -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def clone(files: list[Path]) -> Callable[[Path], Path]:
-    """Copy the repository's files into a folder, as `git clone` would."""
+def clone(files: list[Path]) -> Callable[..., Path]:
+    """Copy the repository's files into a folder, as `git clone` would, but only link some folders."""
 
-    def copy(target: Path) -> Path:
+    def copy(target: Path, linked: tuple[str, ...] = ()) -> Path:
         for name in files:
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
+            if name.parts[0] not in linked:
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, target / name)
+        for folder in linked:
+            (target / folder).symlink_to(ROOT / folder)
         return target
 
     return copy

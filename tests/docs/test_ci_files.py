@@ -17,6 +17,7 @@ import yaml
 from karat import golden
 from karat.core import Document
 from karat.start import Start, start_project
+from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / "action.yml"
@@ -184,7 +185,7 @@ def test_the_action_is_a_composite_one() -> None:
 
 
 @pytest.mark.slow
-def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str], warm: Warm) -> None:
     """Its commands as the runner runs them: undecided without a baseline, failed by a floor, an error without a set.
 
     Where nothing was decided there is nothing to report on, and no other message than that of the gate.
@@ -196,6 +197,8 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
     (tmp_path / "floor.toml").write_text('[gate]\n[[gate.rules]]\nmetric = "RR@10"\nmin = 1.01\n')
     (tmp_path / "temporary").mkdir()
     command = yaml.safe_load(ACTION.read_text())["runs"]["steps"][1]["run"]
+    (tmp_path / "warm").mkdir()
+    warm.write_program(tmp_path / "warm" / "karat", "karat")
 
     def outcome(**inputs: str) -> tuple[int, dict[str, str]]:
         output = tmp_path / "output.txt"
@@ -205,14 +208,14 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
             cwd=tmp_path,
             env=environment
             | {"FOLDER": ".", "POLICY": "", "BASELINE": "", "GITHUB_OUTPUT": str(output)}
-            | {"RUNNER_TEMP": str(tmp_path / "temporary"), "PATH": PATH}
+            | {"RUNNER_TEMP": str(tmp_path / "temporary"), "PATH": f"{tmp_path / 'warm'}{os.pathsep}{PATH}"}
             | inputs,
             capture_output=True, text=True, timeout=600,
         )  # fmt: skip
         assert process.stderr.count("karat: ") <= 1 or process.returncode < 2, process.stderr
         return process.returncode, dict(line.split("=", 1) for line in output.read_text().splitlines())
 
-    code, outputs = outcome()
+    code, outputs = outcome(PATH=PATH)  # the real karat, here and where its end matters; elsewhere a warm one
     assert (code, outputs["outcome"]) == (0, "inconclusive")
     assert Path(outputs["run"]).is_file()
     reports = {path.name for path in Path(outputs["reports"]).iterdir()}
@@ -230,10 +233,10 @@ def test_the_action_gives_the_outcome(tmp_path: Path, environment: dict[str, str
     queries.write_text(good)
     (tmp_path / "ends.py").write_text("import os\n\n\ndef find(query, k):\n    os._exit(0)\n")
     (tmp_path / "karat.toml").write_text('[golden]\npath = "set"\n[eval]\nsystem = "ends:find"\nmeasures = ["RR@10"]\n')
-    assert outcome() == (3, {"outcome": "error"}), "nothing was decided, whatever the exit code"
+    assert outcome(PATH=PATH) == (3, {"outcome": "error"}), "nothing was decided, whatever the exit code"
     ends = "import atexit, ctypes\n\natexit.register(lambda: ctypes.CDLL(None)._exit(0))\n\n\n"
     (tmp_path / "ends.py").write_text(ends + "def find(query, k):\n    return []\n")
-    code, outputs = outcome(POLICY="./floor.toml")
+    code, outputs = outcome(POLICY="./floor.toml", PATH=PATH)
     assert (code, outputs["outcome"]) == (1, "fail"), "the decision counts, and not the code that a library ended with"
 
 

@@ -46,24 +46,6 @@ def verbs(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Com
 
 VERBS = dict(verbs(cli))
 
-# Runs the Python blocks of a page, one after the other in one namespace: what begins with >>> as doctests, else as
-# code, and then the doctests of the functions in it.
-RUN_PYTHON = """
-import doctest, json, sys, types
-sys.path.insert(0, "src")
-names, parser, runner = {"__name__": "page"}, doctest.DocTestParser(), doctest.DocTestRunner()
-for line, block in json.load(sys.stdin):
-    tests = [block]
-    if not block.startswith(">>>"):
-        exec(compile("\\n" * line + block, "page", "exec"), names)
-        tests = [f.__doc__ or "" for f in names.values() if isinstance(f, types.FunctionType)]
-    for text in tests:
-        test = parser.get_doctest(text, {}, "page", "page", line)
-        test.globs = names
-        runner.run(test, clear_globs=False)
-sys.exit(runner.failures > 0 or not runner.tries)
-"""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
@@ -121,18 +103,53 @@ def ready(root: Path, environment: dict[str, str]) -> Path:
     return root / ".venv"
 
 
+INDEX = Path("examples", "hotel", ".karat")
+"""Where karat leaves the chunks and the index of the example, which are the same for all pages."""
+
+
+@pytest.fixture(scope="session")
+def index(
+    clone: Callable[..., Path], warm: Warm, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """What ``karat eval`` leaves in the example's folder for the next time."""
+    target = clone(tmp_path_factory.mktemp("indexed") / "clone", linked=("src", "tests"))
+    program = warm.write_program(target / "karat", "karat")
+    subprocess.run([program, "eval", "examples/hotel"], cwd=target, env=environment, capture_output=True, check=True)
+    return target / INDEX
+
+
 @pytest.fixture
 def copy(
-    tmp_path: Path, clone: Callable[[Path], Path], ready: Path, warm: Warm, request: pytest.FixtureRequest
+    tmp_path: Path, clone: Callable[..., Path], ready: Path, warm: Warm, request: pytest.FixtureRequest, page: Path
 ) -> Path:
-    """A copy of the repository that is set up already; the README has the real launcher, other pages a warm karat."""
-    target = clone(tmp_path / "clone")
-    (target / ".venv").symlink_to(ready)
-    shutil.rmtree(target / "src")
-    (target / "src").symlink_to(ROOT / "src")  # with its byte code, or every page would compile karat anew
-    if request.node.callspec.params["page"] != README:
+    """A copy of the repository that is set up already.
+
+    The README has the real launcher and an example that was never indexed, other pages a warm karat and an index, as
+    somebody has who read the README before.
+    """
+    # src is linked with its byte code, or every page would compile karat anew.
+    target = clone(tmp_path / "clone", linked=("src", "tests"))
+    if page == README:
+        (target / ".venv").symlink_to(ready)
+    else:
         warm.write_program(target / "karat", "karat")
+        write_python(target / ".venv" / "bin" / "python", ready, warm)
+        if any("examples/hotel" in block.text for block in code(page, "sh")):
+            shutil.copytree(request.getfixturevalue("index"), target / INDEX)
     return target
+
+
+def write_python(path: Path, ready: Path, warm: Warm) -> None:
+    """Write a Python that runs pytest in a warm process; there, karat was imported before pytest could rewrite it."""
+    path.parent.mkdir(parents=True)
+    program = warm.write_program(path.with_name("pytest"), "pytest")
+    quiet = "-W ignore::pytest.PytestAssertRewriteWarning"
+    path.write_text(
+        "#!/bin/sh\n"
+        f'if [ "$1 $2" = "-m pytest" ]; then shift 2 && exec "{program}" {quiet} "$@"; fi\n'
+        f'exec "{ready}/bin/python" "$@"\n'
+    )
+    path.chmod(0o755)
 
 
 @pytest.mark.parametrize("page", with_code("sh"))
@@ -167,14 +184,17 @@ def test_every_shell_block_runs_and_prints_what_the_page_says(
 
 @pytest.mark.parametrize("page", with_code("python"))
 def test_every_python_block_runs_and_gives_what_the_page_says(
-    page: Path, copy: Path, environment: dict[str, str]
+    page: Path, copy: Path, environment: dict[str, str], warm: Warm, tmp_path: Path
 ) -> None:
-    """Python blocks run in their order, and give the values that stand under them."""
+    """Python blocks run in their order, and give the values that stand under them: the README's in a new Python."""
     source = json.dumps([(block.line, block.text) for block in code(page, "python")])
+    command = [sys.executable, "-P", "-m", "page_code"]
+    if page != README:
+        command = [warm.write_program(tmp_path / "python", "page_code")]
     process = subprocess.run(
-        [sys.executable, "-c", RUN_PYTHON],
+        command,
         cwd=copy,
-        env=environment,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parent)},
         input=source,
         capture_output=True,
         text=True,

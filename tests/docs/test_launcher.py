@@ -297,7 +297,7 @@ def test_the_action_installs_what_is_locked_and_then_karat(
     The environment is the launcher's, which has most of it already.
     """
     (step, _) = yaml.safe_load((ready / "action.yml").read_text())["runs"]["steps"]
-    hashes = {"PIP_REQUIRE_HASHES": "1", "PIP_NO_COMPILE": "1"}
+    hashes = {"PIP_REQUIRE_HASHES": "1", "PIP_COMPILE": "0"}
     on_path = {"PATH": f"{ready / '.venv' / 'bin'}{os.pathsep}{environment['PATH']}"}
     env = environment | hashes | on_path | {"ACTION": str(ready), "LOCKED": "true"}
     shell = ("--noprofile", "--norc", "-eo", "pipefail", "-c")

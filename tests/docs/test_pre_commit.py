@@ -33,7 +33,7 @@ def test_a_commit_with_a_broken_set_is_refused(
     """
     env = environment | {
         "PRE_COMMIT_HOME": str(tmp_path / "home"),
-        "PIP_NO_COMPILE": "1",  # or pip would compile all that is installed, which takes longer than all the rest
+        "PIP_COMPILE": "0",  # or pip would compile all that is installed; PIP_NO_COMPILE=1 would make it do so
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         **{f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
     }

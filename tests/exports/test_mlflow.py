@@ -25,6 +25,7 @@ from karat.exports._records import experiment_records, read_records
 from karat.golden import fingerprint
 from karat.runs import RunWriter
 from karat.schema import ExportedRun, json_schema
+from warm import Warm
 
 Play = Callable[..., Any]
 SYSTEM = {"chunk": {"chunker": "sentence", "max_tokens": 256}, "embedder": None, "stop words": ["a", "b"], "empty": {}}
@@ -336,13 +337,17 @@ def runs(uri, experiment="karat"):
 
 
 @pytest.fixture
-def play(python_of: Callable[[str], Path], environment: dict[str, str], folder: Path) -> Play:
+def play(
+    python_of: Callable[[str], Path], warm_mlflow: Warm, environment: dict[str, str], folder: Path, tmp_path: Path
+) -> Play:
     """Run code in an environment with a real MLflow, in the project; give what it leaves in ``output``."""
+    program = warm_mlflow.write_program(tmp_path.with_name(f"{tmp_path.name}-python"), "standard_input")
 
-    def played(code: str, **variables: str) -> Any:
+    def played(code: str, *, cold: bool = False, **variables: str) -> Any:
         kept = {name: value for name, value in environment.items() if name != "CI" and not name.startswith("MLFLOW_")}
+        kept |= {"PYTHONPATH": str(Path(__file__).parent)}
         process = subprocess.run(
-            [python_of("mlflow"), "-"],
+            [python_of("mlflow"), "-"] if cold else [program],
             input=f"{_TOOLS}\n{dedent(code)}\nprint(json.dumps(output))",
             cwd=folder,
             env=kept | {"HOME": str(folder / "home"), "DO_NOT_TRACK": "true"} | variables,
@@ -504,6 +509,7 @@ def test_nobody_else_is_spoken_to_and_telemetry_is_off(run_path: Path, play: Pla
         from mlflow.telemetry import get_telemetry_client
         output.append(get_telemetry_client() is None)
         """,
+        cold=True,
         DO_NOT_TRACK="false",
         MLFLOW_DISABLE_TELEMETRY="false",
     )

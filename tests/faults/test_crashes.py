@@ -20,6 +20,8 @@ from karat.start._repository import Repository
 DEEP = 3000
 NESTED = "[" * DEEP
 OBJECTS = '{"a":' * DEEP
+DOTTED = "{" + f"{'a.' * 98}a = {{" * 50 + "b = 1" + "}" * 51
+"""Fifty braces, and nearly five thousand levels."""
 GATE = ["gate", "runs/new.jsonl"]
 CHECK = ["golden", "check", "."]
 DOCUMENTS = ["golden", "synth", "docs", "made"]
@@ -67,12 +69,18 @@ BAD_TEXT = {
     "a dotted key": ("karat.toml", f"{'a.' * 30_000}a = 1"),
     "a quoted key": ("karat.toml", '"a" . ' * 30_000 + "a = 1"),
     "a header": ("karat.toml", f"[{'a.' * 30_000}a]"),
+    "dotted keys in inline tables": ("karat.toml", f"a = {DOTTED}"),
+    "dotted keys of parameters": ("karat.toml", f'[golden]\npath = "set"\n[eval.parameters]\na = {DOTTED}'),
     "digits": ("karat.toml", f"a = {'9' * 5000}"),
     "parameters": ("karat.toml", f'[golden]\npath = "set"\n[eval.parameters]\na = {NESTED}{"]" * DEEP}'),
     "parameters, not so deep": ("karat.toml", f'[golden]\npath = "set"\n[eval.parameters]\na = {"[" * 250}{"]" * 250}'),
     "pyproject.toml": ("pyproject.toml", f"[tool.karat]\na = {NESTED}"),
     "a policy": ("policy.toml", f"a = {NESTED}"),
+    "a policy with dotted keys": ("policy.toml", f"a = {DOTTED}"),
+    "a policy's header": ("policy.toml", f"[{'a.' * 30_000}a]"),
     "a sweep": ("sweep.toml", f"a = {NESTED}"),
+    "a sweep with dotted keys": ("sweep.toml", f'[[variants]]\nname = "a"\n"eval.parameters.x" = {DOTTED}'),
+    "a sweep's inline tables": ("sweep.toml", "a = " + "{a = " * DEEP),
     "a golden set": ("set/golden.toml", f"a = {NESTED}"),
     "a scale": ("trec/scale.toml", f"a = {NESTED}"),
     "queries": ("set/queries.jsonl", NESTED),

@@ -230,6 +230,8 @@ def test_any_baseline_is_read_as_it_was_written(baseline: Baseline) -> None:
         text = path.read_bytes().decode()
         rows = text[text.index('\n  "queries": {') :].strip("\n").split("\n")
         assert len(rows) == len(baseline.evaluation.queries) + 3
+        path.write_text(json.dumps(json.loads(text)))  # another layout is read row by row
+        assert same(read_baseline(path), baseline)
 
 
 def test_names_that_are_no_unicode(tmp_path: Path) -> None:

@@ -379,10 +379,26 @@ def test_a_file_that_vanishes_is_an_input_error(tmp_path: Path) -> None:
             act()
 
 
-@pytest.mark.parametrize(
-    "text", ['{"resourceSpans": []}', '{"name": "s", "attributes": {"openinference.span.kind": "X"}}\n{}']
-)
-def test_spans_are_sent_to_the_verb_that_knows_their_questions(tmp_path: Path, text: str) -> None:
-    (tmp_path / "spans.json").write_text(text)
-    with pytest.raises(karat.InputError, match=r"spans name questions by their text.*karat eval GOLDEN --run"):
-        find(tmp_path / "spans.json")
+SPAN = {
+    "name": "search",
+    "context": {"trace_id": "7f"},
+    "attributes": {
+        "openinference.span.kind": "RETRIEVER",
+        "karat.query": "q1",
+        "input.value": "Is there wifi?",
+        "retrieval.documents": [{"document": {"id": "pool"}}, {"document": {"id": "wifi:chunk:3"}}],
+    },
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_spans_of_a_tracing_tool_are_a_run(tmp_path: Path, indent: int | None) -> None:
+    """Whose queries are named by an attribute of karat's, or else by their text; judgments they are not."""
+    path, other = tmp_path / "spans.json", tmp_path / "other.json"
+    path.write_text(json.dumps(SPAN, indent=indent))
+    assert karat.score({"q1": {"wifi": 1}}, path, ["RR"]).mean() == {"RR": 0.5}
+    unnamed = {key: value for key, value in SPAN["attributes"].items() if key != "karat.query"}
+    other.write_text(json.dumps({**SPAN, "attributes": unnamed}, indent=indent))
+    assert karat.score({"Is there wifi?": {"pool": 1}}, other, ["RR"]).mean() == {"RR": 1.0}
+    with pytest.raises(karat.InputError, match="holds spans, not judgments"):
+        karat.score(path, other, ["RR"])

@@ -50,9 +50,14 @@ def test_the_types_are_right() -> None:
 
 
 def share_cache(cache: Path, shared: Path) -> None:
-    """Leave what mypy remembers to the next clone, which is on top of the same packages (``scripts/setup``)."""
-    if cache.is_dir() and shared.is_dir() and not (shared / "mypy").exists():
-        with TemporaryDirectory(dir=shared) as folder:
-            copy = shutil.copytree(cache, Path(folder) / "mypy")
-            with suppress(OSError):  # another clone was faster
-                copy.rename(shared / "mypy")
+    """Leave what mypy remembers to the next clone, which is on top of the same packages (``scripts/setup``).
+
+    It takes the place of what an earlier clone left: what that knows about karat is old.
+    """
+    if not cache.is_dir() or not shared.is_dir():
+        return
+    with TemporaryDirectory(dir=shared) as folder, suppress(OSError):  # another clone does the same
+        copy = shutil.copytree(cache, Path(folder) / "new")
+        if (shared / "mypy").exists():
+            (shared / "mypy").rename(Path(folder) / "old")
+        copy.rename(shared / "mypy")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,6 +93,30 @@ def test_json_written_in_pieces_is_that_of_the_whole(queries: int, monkeypatch: 
     monkeypatch.setattr("karat.reports._json._ROWS", 3)
     document = typed(sample() | {"queries": sample()["queries"][:queries]})
     assert render_json(document) == json.dumps(to_plain(document), allow_nan=False) + "\n"
+
+
+@pytest.mark.parametrize("number", [1e-5, 9.99e-5, 1e-4, 0.1 + 0.2, -0.0, 1e15, 1e16, 1.5e300])
+@pytest.mark.parametrize("text", ["plain", "früh \x7f \u2028", "half \ud800", 'a "quoted" \\ \x1f/'])
+def test_rows_are_encoded_as_python_does(number: float, text: str) -> None:
+    """Whatever encoder is used for very many: numbers with an exponent, and texts that it cannot encode."""
+    plain = sample()
+    plain["queries"][1] |= {"text": text, "ms": number, "scores": {"RR@10": number}}
+    plain["movers"] = [{"query": text, "measure": "RR@10", "baseline": number, "candidate": 0.5, "moved": [text]}]
+    document = typed(plain)
+    assert render_json(document) == json.dumps(to_plain(document), allow_nan=False) + "\n"
+
+
+@pytest.mark.parametrize("field", ["ms", "scores", "baseline", "hits"])
+def test_nan_is_never_written(field: str) -> None:
+    """Not as null either, which would mean that nothing was measured."""
+    document = typed(sample())
+    query = document.queries[0]
+    nan = math.nan
+    values = {"ms": nan, "scores": {"RR@10": nan}, "baseline": {"RR@10": nan}}
+    values["hits"] = tuple(msgspec.structs.replace(hit, score=nan) for hit in query.hits)
+    odd = msgspec.structs.replace(query, **{field: values[field]})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        render_json(msgspec.structs.replace(document, queries=(odd, *document.queries[1:])))
 
 
 def test_a_decision_without_what_was_added_later_is_read(tmp_path: Path) -> None:

@@ -32,11 +32,11 @@ from karat.core import (
 from karat.measures import read_run
 from karat.projects._project import run_path
 from karat.runs import RunWriter, Settings, make_run, read_run_file
-from karat.runs._hit_rows import LONGEST
 from karat.runs._making import describe_run
-from karat.runs._runfile import make_header, read_begun, trace_record
-from karat.runs._trace_rows import decode_traces
+from karat.runs._runfile import make_header, read_begun
+from karat.schema import LONGEST
 from karat.systems import Retrieved, adapt, read_hits
+from karat.traces import decode_traces, trace_record
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TIMES = st.floats(-LONGEST, LONGEST)

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator, ValidationError
 from drawn_traces import traces
 from karat.core import Citation, Context, GoldenSet, Hit, InputError, Place, Provenance, Span, Stage, Trace
 from karat.runs import RunWriter, make_run, read_run_file
-from karat.runs._trace_rows import decode_traces, encode_trace, read_trace
 from karat.schema import TRACE_FORMAT, json_schema
+from karat.traces._trace_rows import decode_traces, encode_trace, read_trace
 
 TRACE = Draft202012Validator(json_schema("trace"))
 HEADER = Draft202012Validator(json_schema("run-header"))

@@ -257,7 +257,7 @@ class Lab:
                     continue
                 if lists := change(case):
                     self.trials[name][case.query.id] = _compare(case, lists)
-            if case.lost:
+            if self.inspector is not None and case.lost:
                 self.inspect(case)
 
     def net(self, name: str, case: Case) -> float:

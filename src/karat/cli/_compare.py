@@ -55,6 +55,7 @@ def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options:
     project = open_project(folder or find_project(find_run(runs[0])), **pop_scoring(options))
     with Progress() as progress:
         comparison = compare_runs(
-            runs, project=project, say=say, progress=lambda *far: progress("comparing", *far), **options
-        )
+            runs, project=project, brief=not as_json, say=say,
+            progress=lambda *far: progress("comparing", *far), **options,
+        )  # fmt: skip
     emit(to_json(comparison) if as_json else comparison_text(comparison))

@@ -69,7 +69,7 @@ def command(folder: str, **options: Any) -> None:
     caveats = require_scorable(project.golden, folder)
     measures = options["measures"] or project.config.eval.measures
     deepest_cutoff(measures or ())  # an unknown measure is reported before anything is asked
-    run = _read_run(project, options["run_file"]) if options["run_file"] else _ask(project, options)
+    run = _read_run(project, options["run_file"], options["k"]) if options["run_file"] else _ask(project, options)
     evaluation = score_run(project.golden, run, measures, bounds=options["bounds"], **project.scoring)
     for note in describe_growth(evaluation, "run"):
         say(note)
@@ -85,19 +85,23 @@ def _check_options(options: dict[str, Any]) -> None:
     """Refuse options that say how to ask if nothing is asked."""
     from karat.core import UsageError
 
-    names = [*given_settings(options), *(name for name in _OF_ASKING if options[name])]
+    asked = [name for name in given_settings(options) if name != "k"]  # of another program's run, k can be said
+    names = [*asked, *(name for name in _OF_ASKING if options[name])]
     if options["run_file"] and names:
         flags = ", ".join(f"--{name.replace('_', '-').removesuffix('s')}" for name in names)
         raise UsageError(f"{flags} with --run: the run exists already, and nothing is asked")
 
 
-def _read_run(project: Project, path: str) -> Run:
-    """Return an existing run, which may be on an earlier version of the golden set of the project."""
+def _read_run(project: Project, path: str, k: int | None) -> Run:
+    """Return an existing run, which may be on an earlier version of the golden set of the project.
+
+    ``k`` says how many hits were asked for, if another program made the run.
+    """
     from karat.projects import require_complete
     from karat.projects.saved_runs import find_run
     from karat.runs import read_any_run
 
-    run = read_any_run(find_run(path, golden=project.config.folder, say=say), project.golden, say=say)
+    run = read_any_run(find_run(path, golden=project.config.folder, say=say), project.golden, k=k, say=say)
     require_complete(project.golden, run)
     return run
 

@@ -21,6 +21,7 @@ from karat.files import shorten_path
 if TYPE_CHECKING:
     from karat.core import Run
     from karat.projects import GateResult
+    from karat.projects.saved_runs import ChosenRun
     from karat.schema import DecisionDocument
 
 
@@ -55,24 +56,29 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
 
     Example: karat gate examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl --policy threshold
     """
-    from karat.projects import gate_run, open_project, report_document
-    from karat.runs import read_any_run
-
     if options["shown"] is not None:
         _emit_policy(options["folder"] or run, options["shown"] or options["policy"], as_json=options["as_json"])
         return
     if run is None:
         raise click.UsageError("name a run, or a project for its newest run")
     chosen = choose_run(run, options["folder"])
+    document = _decide(chosen, options)
+    code = deliver(document, lambda: emit_decision(document, chosen.path, as_json=options["as_json"]))
+    context.exit(code)
+
+
+def _decide(chosen: ChosenRun, options: dict[str, Any]) -> DecisionDocument:
+    """Return the decision on a run; what it was made from is no longer in memory when it is printed."""
+    from karat.projects import gate_run, open_project, report_document
+    from karat.runs import read_any_run
+
     project = open_project(chosen.project, **pop_scoring(options))
     candidate = read_any_run(chosen.path, project.golden, say=say)
     result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"], seed=options["seed"])
     if chosen.newest:
         importable(project.config.folder)
         result = _note_outdated(result, candidate)
-    document = report_document(result, file=chosen.path.name, brief=not options["as_json"])
-    code = deliver(document, lambda: emit_decision(document, chosen.path, as_json=options["as_json"]))
-    context.exit(code)
+    return report_document(result, file=chosen.path.name, brief=not options["as_json"])
 
 
 def _note_outdated(result: GateResult, run: Run) -> GateResult:
@@ -122,10 +128,11 @@ def deliver(document: DecisionDocument, *outputs: Callable[[], None]) -> int:
 
 def emit_decision(document: DecisionDocument, run: Path, *, as_json: bool) -> None:
     """Print a decision, as JSON or for people; ``run`` is the file of the run."""
-    from karat.reports import render_json, render_text
+    from karat.reports import iterate_json, render_text
 
     if as_json:
-        emit(render_json(document), nl=False)
+        for piece in iterate_json(document):
+            emit(piece, nl=False)
     else:
         emit(render_text(document, run=_as_typed(run), style=style()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +74,7 @@ def command(path: str, **options: Any) -> None:
     from karat.core import UsageError
     from karat.projects import name_reports
     from karat.projects.saved_runs import find_run
-    from karat.reports import read_document
+    from karat.reports import iterate_json, read_document
 
     chosen, day = _format(options), _day(options["date"])
     if options["output"] == "":
@@ -90,11 +90,11 @@ def command(path: str, **options: Any) -> None:
         folder = Path() if path == "-" else Path(path).parent
     if chosen == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _spare("GITHUB_STEP_SUMMARY", summary)
-    text = _renderer(chosen, comment=options["comment"])(document)
+    text = iterate_json(document) if chosen == "json" else _renderer(chosen, comment=options["comment"])(document)
     target = options["output"] or "-"
     if options["output"] is None and chosen == "html":
         own = "" if path == "-" or path_is_run else Path(path).name
-        target = str(next(iter(name_reports(folder, document, {"html": text}, decision=own))))
+        target = str(next(iter(name_reports(folder, document, {"html": str(text)}, decision=own))))
     if target == "-":
         _print(text, chosen)
     else:
@@ -104,9 +104,12 @@ def command(path: str, **options: Any) -> None:
         _summarise(document)
 
 
-def _print(text: str, format: str) -> None:
-    if format in ("github", "json"):
-        emit(text, nl=False, commands=format == "github")
+def _print(text: str | Iterable[str], format: str) -> None:
+    if not isinstance(text, str):
+        for piece in text:
+            emit(piece, nl=False)
+    elif format == "github":
+        emit(text, nl=False, commands=True)
     else:
         emit_data(text)
 
@@ -184,7 +187,6 @@ def _renderer(format: str, *, comment: bool) -> Callable[[DecisionDocument], str
         "csv": reports.render_csv,
         "github": reports.render_github,
         "html": reports.render_html,
-        "json": reports.render_json,
         "junit": reports.render_junit,
         "latex": reports.render_latex,
         "md": reports.render_markdown,
@@ -192,8 +194,8 @@ def _renderer(format: str, *, comment: bool) -> Callable[[DecisionDocument], str
     return renderers[format]
 
 
-def write_report(path: str, text: str) -> None:
-    """Write a report, and print where."""
+def write_report(path: str, text: str | Iterable[str]) -> None:
+    """Write a report, which may be in pieces, and print where."""
     from karat.files import write_file
 
     make_parents(path)

@@ -1,4 +1,4 @@
-"""``karat runs``: list the saved runs of a project, show one, and remove old ones."""
+"""``karat runs``: list the saved runs of a project, show one, convert one, and remove old ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import click
 
 from karat.cli._choosing import choose_run
-from karat.cli._progress import Progress
+from karat.cli._progress import Progress, say
 from karat.cli._table import emit, escaped, tell
 
 _MEASURE = click.option(
@@ -16,7 +16,7 @@ _MEASURE = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("runs", short_help="List, show or remove saved runs.")
+@click.group("runs", short_help="List, show, convert or remove saved runs.")
 def command() -> None:
     """The runs that karat eval and karat check saved in a project's folder runs.
 
@@ -64,6 +64,36 @@ def show(run: str, golden: str | None, measures: tuple[str, ...], as_json: bool)
     chosen = choose_run(run, golden)
     details = describe_saved_run(chosen.path, measures, golden=chosen.project)
     emit(to_json(details) if as_json else details_text(details))
+
+
+@command.command("convert", short_help="Write a run for another tool, or read one from it.")
+@click.argument("source", metavar="RUN")
+@click.argument("destination", metavar="FILE")
+@click.option("--to", default="karat", show_default=True, metavar="FORMAT", help="Format to write.")
+@click.option("--golden", metavar="DIR", help="The golden set of a RUN that another program made.")
+@click.option("--k", type=click.IntRange(min=1), help="How many hits such a program was asked for.")
+@_JSON
+def convert(source: str, destination: str, to: str, golden: str | None, k: int | None, as_json: bool) -> None:
+    """Read RUN, a file of any kind that karat reads, and write its traces to FILE.
+
+    Formats: karat, agent, blocks, openinference, genai, genai-memory, mlflow, langfuse. Standard error shows what
+    reading noticed, and what the new format cannot hold.
+
+    Example: karat runs convert runs/new.jsonl spans.jsonl --to openinference
+    """
+    from karat.golden import open_set
+    from karat.runs import convert_run
+    from karat.schema import to_json
+
+    conversion = convert_run(source, destination, to, golden=open_set(golden) if golden else None, k=k)
+    for note in conversion.notes:
+        say(note)
+    for part in conversion.lost:
+        say(f"{to} cannot hold {part.what} ({part.traces:,} of {conversion.traces:,} traces)")
+    noun = "trace" if conversion.traces == 1 else "traces"
+    failed = f", {conversion.failed:,} of them failed" if conversion.failed else ""
+    text = f"{escaped(conversion.written)}: {conversion.traces:,} {noun}{failed}"
+    emit(to_json(conversion) if as_json else text)
 
 
 @command.command("prune", short_help="Remove old runs.")

@@ -71,7 +71,8 @@ def command(qrels: str, runs: tuple[str, ...], **options: Any) -> None:
     """Score each RUN against the judgments in QRELS.
 
     Files are TREC, JSON, JSONL, CSV, TSV or Parquet, gzipped or not; - is standard input. A run may also be one that
-    'karat eval' wrote, or a trace file. Several runs make one table, with the best value of each measure marked.
+    'karat eval' wrote, a trace file, or spans of a tracing tool. Several runs make one table, with the best value of
+    each measure marked.
 
     Example: karat score qrels.txt bm25.txt dense.txt -m nDCG@10 -m R@100 --json
     """

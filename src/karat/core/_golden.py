@@ -293,7 +293,7 @@ class GoldenSet:
     @cached_property
     def findable(self) -> frozenset[str]:
         """The ids of the queries that have a relevant target."""
-        return frozenset(query for query, _ in self._grades.at_least(self.relevant).targets_by_query())
+        return frozenset(self._grades.at_least(self.relevant).queries_with_targets())
 
     def qrels(self, unit: Unit = "document") -> dict[str, dict[str, int]]:
         """Return ``{query: {unit: grade}}``. A document has the best grade of its parts.

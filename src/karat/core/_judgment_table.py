@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class JudgmentTable:
 
     def used_targets(self) -> tuple[Target, ...]:
         """Return the targets that have a judgment, which after a selection are not all."""
-        return tuple(self.targets[number] for number in np.unique(self.target).tolist())
+        return tuple(self.targets[number] for number in np.flatnonzero(np.bincount(self.target)).tolist())
 
     def select(self, queries: Iterable[str]) -> JudgmentTable:
         """Return the judgments of some queries."""
@@ -171,6 +172,10 @@ class Grades(Mapping[str, Mapping[Target, int]]):
             grade=self.grade[rows],
             grouped=self.grouped,
         )
+
+    def queries_with_targets(self) -> Iterator[str]:
+        """Return the queries that have targets."""
+        return compress(self.queries, (np.diff(self.starts) > 0).tolist())
 
     def targets_by_query(self) -> Iterator[tuple[str, list[Target]]]:
         """Yield each query that has targets, with these."""

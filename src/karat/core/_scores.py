@@ -150,15 +150,17 @@ class Scores:
         >>> scores.select(["q2"]).mean()
         {'RR@10': 0.5}
         """
-        rows = sorted({self.rows[query] for query in queries if query in self.rows})
-        names = tuple(self.queries[i] for i in rows)
+        wanted = np.zeros(len(self.queries), np.bool_)
+        wanted[self.find_rows(queries)] = True
+        rows = np.flatnonzero(wanted)
+        names = tuple(compress(self.queries, wanted.tolist()))
         return replace(
             self,
             queries=names,
             values=self.values[rows],
             codes=self.codes[rows],
             not_in_run=tuple(query for query in names if query in self._absent) if self.not_in_run else (),
-            bounds=None if self.bounds is None else self.bounds.take(rows=rows),
+            bounds=None if self.bounds is None else self.bounds.take(rows=rows.tolist()),
         )
 
     def column(self, measure: str | Measure, queries: Iterable[str] | None = None) -> dict[str, float]:

@@ -52,9 +52,10 @@ def count_queries(evaluation: Evaluation) -> QueryCounts | UnsetType:
     table = evaluation.counts
     if table is None:
         return UNSET
-    queries = [query for query in table.queries if query not in evaluation.unanswerable]
+    answerable = table.select(table.rows.keys() - evaluation.unanswerable) if evaluation.unanswerable else table
+    found, first = (answerable.look_up(measure, answerable.queries) for measure in ("NumRelRet", "P@1"))
     return QueryCounts(
-        queries=len(queries),
-        without_hit=sum(not table.value(query, "NumRelRet") for query in queries),
-        first_right=sum(table.value(query, "P@1") == 1 for query in queries),
+        queries=len(answerable.queries),
+        without_hit=len(found) - int((found > 0).sum()),  # also one whose number is missing
+        first_right=int((first == 1).sum()),
     )

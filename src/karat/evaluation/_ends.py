@@ -121,7 +121,7 @@ class _Lists:
     def _hits(self) -> Mapping[str, Sequence[Hit]]:
         """The hits of the run, if the evaluation has it: making them anew from the lists takes longer."""
         traces = (trace for trace in self.evaluation.traces if trace.query in self.documents)
-        return {trace.query: keep_order(trace.listed) for trace in traces} or make_hits(self.documents)
+        return keep_order(traces) or make_hits(self.documents)
 
     def _unit(self, document: str) -> str:
         return self.golden.class_of.get(document, document)

@@ -80,6 +80,8 @@ class Evaluation:
     """The traces of the run; empty for a baseline, which has only the lists."""
     questions: Mapping[str, Question] = field(default_factory=dict)
     """The text and the digests of each query that was asked, as far as they are known."""
+    questions_of: str = ""
+    """The fingerprint of the golden set that all of these are of; empty if some may be of an earlier version."""
     revision: Revision | None = None
     """How the golden set that it was made on differs from the one that it was scored with; None if it does not."""
 

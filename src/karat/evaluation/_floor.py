@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Literal
 
-from karat.core import GoldenSet, Hit, Measure, MeasureError, Trace
+from karat.core import GoldenSet, Hit, HitList, Measure, MeasureError, Trace
 from karat.evaluation._evaluation import Evaluation
 from karat.evaluation._lists import score_ranked
 from karat.evaluation._returned import keep_order, read_returned
@@ -17,6 +18,7 @@ LEXICAL = frozenset({"lexical", "bm25", "fts", "fts5", "keyword", "keywords"})
 """The names of channels that search words."""
 LIMITS = (0.80, 0.50)
 """From 0.80 up words alone nearly do it: PAUSE. From 0.50 up the rest has to be worth its cost: RATIONALIZE."""
+_LOOKED_AT = 1_000  # traces
 NOT_RECORDED = "no lexical channel recorded"
 ONLY_WORDS = "the lexical channel is the only one"
 
@@ -72,13 +74,15 @@ def _find_words(trace: Trace) -> tuple[Hit, ...] | None:
     """Return the list of the lexical channel; None if it was not recorded, or not as far as the answer."""
     for stage in trace.stages:
         if stage.channel.lower() in LEXICAL:
-            is_enough = len(stage.hits) >= min(stage.count, len(trace.hits))
+            is_enough = len(stage.hits) >= min(stage.count, len(trace.listed))
             return stage.hits if is_enough else None
     return None
 
 
 def _describe_absence(traces: Iterable[Trace]) -> str:
-    channels = {name.lower() for trace in traces for hit in trace.hits for name in hit.channels}
+    # A HitList has ids and scores only, and a large run is not made into objects to find that out.
+    told = islice((trace for trace in traces if not isinstance(trace.listed, HitList)), _LOOKED_AT)
+    channels = {name.lower() for trace in told for hit in trace.hits for name in hit.channels}
     return ONLY_WORDS if channels and channels <= LEXICAL else NOT_RECORDED
 
 
@@ -96,8 +100,7 @@ def _is_comparable(name: str) -> bool:
 def _means(
     traces: Iterable[Trace], names: Sequence[str], golden: GoldenSet, evaluation: Evaluation
 ) -> dict[str, float]:
-    hits = {trace.query: keep_order(trace.listed) for trace in traces}
-    return score_ranked(golden, hits, names, evaluation).mean()
+    return score_ranked(golden, keep_order(traces), names, evaluation).mean()
 
 
 def _number(value: float) -> float | None:

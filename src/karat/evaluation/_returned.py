@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import ge
+from itertools import chain
+
+import numpy as np
 
 from karat.core import GoldenSet, Hit, Ids, Trace, document_of, list_scores, shorten
 from karat.runs import Parts
@@ -45,26 +47,41 @@ def _resolve(hit: Hit, query: str, parts: Parts, ids: Ids) -> Hit:
     return replace(hit, document=part.document, section=hit.section or part.section, block=hit.block or part.block)
 
 
-def is_sorted(hits: Iterable[Hit]) -> bool:
-    """Return whether no hit has a higher score than the one before it."""
-    scores = list_scores(hits)
-    return all(map(ge, scores, scores[1:]))
+def find_unsorted(traces: Sequence[Trace]) -> list[Trace]:
+    """Return the traces in which a hit has a higher score than the one before it.
+
+    >>> sorted_, unsorted = (Trace(query="q", text="?", hits=tuple(Hit("d", score) for score in scores))
+    ...                      for scores in ((2.0, 1.0), (1.0, 2.0)))
+    >>> find_unsorted([sorted_, unsorted, sorted_]) == [unsorted]
+    True
+    """
+    lists = [list_scores(trace.listed) for trace in traces]
+    ends = np.cumsum([0, *map(len, lists)])
+    scores = np.fromiter(chain.from_iterable(lists), np.float64, int(ends[-1]))
+    falls = np.ones(len(scores), np.bool_)
+    falls[:-1] = scores[1:] <= scores[:-1]  # false if a score is not a number
+    falls[ends[ends > 0] - 1] = True  # the last hit of a list is followed by that of another one
+    places = np.searchsorted(ends, np.flatnonzero(~falls), side="right") - 1
+    return [traces[place] for place in dict.fromkeys(places.tolist())]
 
 
-def keep_order(hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the hits with scores that keep the system's order, in case its own scores do not."""
-    if is_sorted(hits):
-        return hits
-    return tuple(replace(hit, score=float(len(hits) - i)) for i, hit in enumerate(hits))
+def keep_order(traces: Iterable[Trace]) -> dict[str, Sequence[Hit]]:
+    """Return the hits of each query, with other scores where its own ones contradict the system's order."""
+    by_query = {trace.query: trace for trace in traces}
+    hits = {query: trace.listed for query, trace in by_query.items()}
+    for trace in find_unsorted(tuple(by_query.values())):
+        count = len(trace.hits)
+        hits[trace.query] = tuple(replace(hit, score=float(count - i)) for i, hit in enumerate(trace.hits))
+    return hits
 
 
-def describe_order(traces: Iterable[Trace]) -> list[str]:
+def describe_order(traces: Sequence[Trace]) -> list[str]:
     """Return a note if the scores of some lists contradict their order, which is the one that counts.
 
     >>> describe_order([Trace(query="q1", text="?", hits=(Hit("wifi", 0.2), Hit("pool", 0.9)))])
     ["the hits of 1 query are not in the order of their scores, such as those of 'q1': the order of the list counts"]
     """
-    queries = list(dict.fromkeys(trace.query for trace in traces if not is_sorted(trace.listed)))
+    queries = list(dict.fromkeys(trace.query for trace in find_unsorted(traces)))
     if not queries:
         return []
     many = "1 query" if len(queries) == 1 else f"{len(queries):,} queries"

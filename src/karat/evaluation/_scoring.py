@@ -11,7 +11,7 @@ from typing import Unpack
 import numpy as np
 
 from karat.config import SCORING, Scoring, choose_scoring
-from karat.core import Bounds, GoldenSet, Hit, InputError, Measure, Run, Scores, Trace, list_documents, shorten
+from karat.core import Bounds, GoldenSet, InputError, Measure, Run, Scores, Trace, list_documents, shorten
 from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._lists import restrict_golden
@@ -55,7 +55,7 @@ def score_run(
     run differs from the set. A run that has no question of the set is an error. With ``bounds`` the scores have bounds
     over unjudged documents. The options are those of ``Scoring``.
 
-    >>> from karat.core import Judgment, Provenance, Query, Target
+    >>> from karat.core import Hit, Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
     ...                    judgments=(Judgment(query="q", target=Target(document="pool"), grade=3),))
     >>> trace = Trace(query="q", text="When does the pool open?", hits=(Hit("wifi", 0.9), Hit("pool", 0.8)))
@@ -75,11 +75,11 @@ def score_run(
     failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
     tables = {
         variant: score_hits(
-            asked_golden, hits, dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
+            asked_golden, keep_order(asked.values()), dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
-            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=by_variant[variant],
+            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=asked,
         )
-        for variant, hits in _hits_by_variant(traces).items()
+        for variant, asked in by_variant.items()
     }  # fmt: skip
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
@@ -215,13 +215,6 @@ def average_variants(variants: Mapping[Variant, Scores]) -> tuple[Scores, tuple[
     return _average(repeats), _select_shared(repeats)
 
 
-def _hits_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Sequence[Hit]]]:
-    variants: dict[Variant, dict[str, Sequence[Hit]]] = {}
-    for trace in traces:
-        variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = keep_order(trace.listed)
-    return variants
-
-
 def _traces_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Trace]]:
     variants: dict[Variant, dict[str, Trace]] = {}
     for trace in traces:
@@ -232,10 +225,15 @@ def _traces_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Trace
 def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
     """Return the documents of each query in its original wording and first repeat, each at its best rank."""
     return {
-        trace.query: tuple(dict.fromkeys(list_documents(trace.listed)))
+        trace.query: _drop_repeats(list_documents(trace.listed))
         for trace in traces
         if not trace.paraphrase and not trace.repeat
     }
+
+
+def _drop_repeats(documents: Sequence[str]) -> tuple[str, ...]:
+    """Return each document once; nearly always there are no others, which a set tells sooner than a dict."""
+    return tuple(documents) if len(set(documents)) == len(documents) else tuple(dict.fromkeys(documents))
 
 
 def _average_by(tables: Mapping[Variant, Scores], key: Callable[[Variant], int]) -> list[Scores]:
@@ -253,8 +251,10 @@ def _split_wordings(tables: Mapping[Variant, Scores], measures: Iterable[str]) -
 
 def _select_shared(repeats: Sequence[Scores]) -> tuple[Scores, ...]:
     """Return the repeats with the queries that were asked in all of them; () if nothing was repeated."""
+    if len(repeats) == 1:
+        return ()
     tables = [_select_asked(table) for table in repeats]
-    shared = set.intersection(*(set(table.queries) for table in tables)) if len(tables) > 1 else set()
+    shared = set.intersection(*(set(table.queries) for table in tables))
     return tuple(table.select(shared) for table in tables) if shared else ()
 
 

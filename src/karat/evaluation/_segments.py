@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -25,10 +26,7 @@ def segment_queries(golden: GoldenSet, fields: Iterable[str] = FIELDS) -> dict[t
     """
     segments: dict[tuple[str, str], list[str]] = {}
     for field in fields:
-        queries: dict[str, list[str]] = {}
-        for query, values in _values(golden, field).items():
-            for value in values:
-                queries.setdefault(value, []).append(query)
+        queries = _queries_by_value(golden, field)
         segments |= {(field, value): queries[value] for value in sorted(queries)}
     return segments
 
@@ -56,20 +54,34 @@ def queries_by_segment(fields: Mapping[str, Mapping[str, Iterable[str]]]) -> dic
     return segments
 
 
-def _values(golden: GoldenSet, field: str) -> dict[str, set[str]]:
-    """Return the values of a field by query: its own, or the tiers and block types of its relevant targets."""
+def _queries_by_value(golden: GoldenSet, field: str) -> dict[str, list[str]]:
+    """Return the queries of each value of a field: its own, or a tier or a block type of its relevant targets."""
+    queries: dict[str, list[str]] = {}
     if field in ("category", "type", "intent"):
-        return {query.id: {value} for query in golden.queries if (value := getattr(query, field))}
+        find = attrgetter(field)
+        for query, value in {query.id: value for query in golden.queries if (value := find(query))}.items():
+            queries.setdefault(value, []).append(query)
+        return queries
     values_of = _find_tiers(golden) if field == "tier" else _find_block_types(golden)
     if not values_of:
         return {}
-    grades, values = golden.grades_by_query, dict[str, set[str]]()
-    if not grades.grouped:
-        for query, targets in golden.relevant_targets():
-            if own := set[str]().union(*(values_of.get(_key(target, field), ()) for target in targets)):
-                values.setdefault(query, set()).update(own)
-        return values
-    relevant = grades.at_least(golden.relevant)
+    if golden.grades_by_query.grouped:
+        return _group_by_value(golden, field, values_of)
+    values: dict[str, set[str]] = {}
+    for id_, targets in golden.relevant_targets():
+        if own := set[str]().union(*(values_of.get(_key(target, field), ()) for target in targets)):
+            values.setdefault(id_, set()).update(own)
+    for id_, own in values.items():
+        for value in own:
+            queries.setdefault(value, []).append(id_)
+    return queries
+
+
+def _group_by_value(
+    golden: GoldenSet, field: str, values_of: Mapping[str | Target, Collection[str]]
+) -> dict[str, list[str]]:
+    """Return the queries of each value that their relevant targets have, for all queries at once."""
+    relevant = golden.grades_by_query.at_least(golden.relevant)
     of_target = [values_of.get(_key(target, field), ()) for target in relevant.targets]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(of_target)))}
     counts = np.array([len(names) for names in of_target], np.int64)
@@ -77,14 +89,17 @@ def _values(golden: GoldenSet, field: str) -> dict[str, set[str]]:
         np.cumsum(counts) - counts,
         np.array([numbers[name] for names in of_target for name in names], np.int64),
     )
-    # A row for each value that a relevant target has, and then each query and value once.
+    # A row for each value that a relevant target has, and then each value and query once.
     repeats = counts[relevant.target]
     first = np.repeat(starts[relevant.target] - (np.cumsum(repeats) - repeats), repeats)
-    pairs = np.unique(np.repeat(relevant.query, repeats) * len(numbers) + value[first + np.arange(len(first))])
-    names = list(numbers)
-    for row, number in zip(*(part.tolist() for part in np.divmod(pairs, max(len(numbers), 1))), strict=True):
-        values.setdefault(grades.queries[row], set()).add(names[number])
-    return values
+    size = max(len(relevant.queries), 1)
+    pairs = np.sort(value[first + np.arange(len(first))] * size + np.repeat(relevant.query, repeats))
+    is_first = np.ones(len(pairs), np.bool_)
+    is_first[1:] = pairs[1:] != pairs[:-1]
+    number, row = np.divmod(pairs[is_first], size)
+    names = [relevant.queries[place] for place in row.tolist()]
+    ends = np.searchsorted(number, np.arange(len(numbers) + 1)).tolist()
+    return {name: names[start:end] for name, start, end in zip(numbers, ends, ends[1:], strict=False) if start < end}
 
 
 def _key(target: Target, field: str) -> str | Target:

@@ -14,7 +14,7 @@ from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lin
 if TYPE_CHECKING:
     from karat.files._git import GitRepository
     from karat.files._lock import lock_folder
-    from karat.files._plain import decode_plain, take_plain
+    from karat.files._plain import count_keys, decode_plain, take_plain
     from karat.files._rows import Mistakes, Reading, Row
     from karat.files._toml import parse_toml, read_toml
     from karat.files._writing import append_file, new_folder, open_own, replace_file, write_file
@@ -30,6 +30,7 @@ __all__ = [
     "Row",
     "access_file",
     "append_file",
+    "count_keys",
     "decode",
     "decode_plain",
     "gunzip",
@@ -63,7 +64,7 @@ _HOME = {
     **dict.fromkeys(("append_file", "new_folder", "open_own", "replace_file", "write_file"), "_writing"),
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
     "GitRepository": "_git",
-    **dict.fromkeys(("decode_plain", "take_plain"), "_plain"),
+    **dict.fromkeys(("count_keys", "decode_plain", "take_plain"), "_plain"),
     "lock_folder": "_lock",
 }
 

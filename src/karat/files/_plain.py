@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import astuple
 
 from karat.files._text import BOM
 
 S = TypeVar("S", bound=msgspec.Struct)
 T = TypeVar("T")
 
-_AT_ONCE = 10_000  # rows
+_AT_ONCE = 2**20  # bytes
+Count = Callable[[Sequence[S]], int]
+"""Returns how many keys some rows have, those of nested objects among them. It may be too low, never too high."""
 
 
-def decode_plain(data: bytes, kind: type[S], build: Callable[[S], T]) -> tuple[T, ...] | None:
+def count_keys(rows: Sequence[S]) -> int:
+    """Return how many keys rows have, without those of nested objects.
+
+    >>> class Vote(msgspec.Struct):
+    ...     document: str
+    ...     grade: int | msgspec.UnsetType = msgspec.UNSET
+    >>> count_keys([Vote("wifi"), Vote("pool", 3)])
+    3
+    """
+    fields = rows[0].__struct_fields__
+    if not rows[0].__struct_defaults__:
+        return len(fields) * len(rows)
+    return len(fields) * len(rows) - sum(astuple(row).count(UNSET) for row in rows)
+
+
+def decode_plain(
+    data: bytes, kind: type[S], build: Callable[[S], T], count: Count[S] = count_keys
+) -> tuple[T, ...] | None:
     """Return what is built from the rows of JSONL data if each has the fields of ``kind`` and no others, or None.
 
     None means that a row is wrong, or has something that only the long way can tell; that says what, and where.
@@ -33,23 +53,49 @@ def decode_plain(data: bytes, kind: type[S], build: Callable[[S], T]) -> tuple[T
     True
     """
     values: list[T] = []
-    return tuple(values) if take_plain(data, kind, lambda rows: values.extend(map(build, rows))) else None
+    return tuple(values) if take_plain(data, kind, lambda rows: values.extend(map(build, rows)), count) else None
 
 
-def take_plain(data: bytes, kind: type[S], take: Callable[[list[S]], None]) -> bool:
+def take_plain(data: bytes, kind: type[S], take: Callable[[list[S]], None], count: Count[S] = count_keys) -> bool:
     """Call ``take`` with the rows of JSONL data, some thousands at a time, as :func:`decode_plain` reads them.
 
     Return whether all rows are plain. If not, what was taken is not to be used.
     """
     if b"\\u" in data:  # half of a surrogate pair, or a colon in disguise
         return False
-    decode, encode = msgspec.json.Decoder(kind).decode, msgspec.json.Encoder().encode_lines
-    lines, colons = io.BytesIO(data.removeprefix(BOM)), 0
+    decoder = msgspec.json.Decoder(kind)
     try:
-        while rows := list(map(decode, islice(lines, _AT_ONCE))):
+        for lines in _split(data.removeprefix(BOM)):
+            rows = _decode_lines(decoder, lines)
+            if not _has_all_keys(rows, lines, count):
+                return False
             take(rows)
-            colons += encode(rows).count(b":")
     except (msgspec.MsgspecError, UnicodeDecodeError, OverflowError, RecursionError):
         return False
-    # The decoder keeps the last of two equal keys; where one was lost, so was its colon.
-    return colons == data.count(b":")
+    return True
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    """Yield whole lines, about a megabyte at a time."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + _AT_ONCE) + 1 or len(data)
+        yield data[start:end]
+        start = end
+
+
+def _decode_lines(decoder: msgspec.json.Decoder[S], lines: bytes) -> list[S]:
+    """Return the row of each line; raise an error if a line is not a row."""
+    rows = decoder.decode_lines(lines)
+    # The decoder takes rows that share a line, or have several. A new line stands in no text and between no two keys
+    # with these braces around it, so that here each row has its own line.
+    if lines.count(b"}\n{") == len(rows) - 1:
+        return rows
+    return list(map(decoder.decode, io.BytesIO(lines)))
+
+
+def _has_all_keys(rows: list[S], lines: bytes, count: Count[S]) -> bool:
+    """Return whether no row had a key twice: the decoder keeps the last of two, and the other's colon is lost."""
+    colons = lines.count(b":")
+    # Without a colon in a text, the keys have all of them. Otherwise the rows are written again, which takes longer.
+    return count(rows) == colons or msgspec.json.Encoder().encode_lines(rows).count(b":") == colons

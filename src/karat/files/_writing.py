@@ -11,7 +11,7 @@ import signal
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -35,22 +35,22 @@ _UNFINISHED: list[Path] = []
 """The temporary files and folders of this process."""
 
 
-def write_file(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file whole or not at all. A link stays, and what it leads to is replaced.
+def write_file(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
+    """Write a file whole or not at all. A link stays, and what it leads to is replaced. A long text may be in pieces.
 
     What is open already (``/dev/stdout``, ``/dev/fd/N``) and ``/dev/null`` are appended to. Other devices, named pipes
     and sockets are refused.
     """
-    name = os.fspath(path)
+    name, pieces = os.fspath(path), [text] if isinstance(text, str) else text
     try:
         if is_stream(name) or name == os.devnull:
             with open(name, "a", encoding="utf-8") as file:  # noqa: PTH123 (a stream keeps what was written before)
-                file.write(text)
+                file.writelines(pieces)
             return
         target = Path(os.path.realpath(name))
         _require_replaceable(target, name)
         with replace_file(target) as new:
-            new.write(text.encode())
+            new.writelines(piece.encode() for piece in pieces)
     except UnicodeEncodeError:
         raise InputError("cannot be written: a text holds half of a surrogate pair", source=name) from None
     except (OSError, ValueError) as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from karat.core import InputError
 from karat.evaluation import (
@@ -30,17 +28,17 @@ from karat.evaluation import (
 from karat.files import write_file
 from karat.gate._movers import KEPT
 from karat.golden import Question
+from karat.schema import is_plain, to_ascii
 
 VERSION = 3
 FIT_NAMES = {"recall_at_5": "R@5", "precision_at_5": "P@5", "mrr": "RR@10", "ndcg_at_5": "nDCG@5"}
 """The measures of fit's baseline-metrics.json."""
 FIT = tuple(FIT_NAMES.values())
 _PERCENTILES = ("p50", "p95", "p99")
-_SMALL, _LARGE = 1e-4, 1e16
-"""Where Python begins to write numbers with an exponent, and other encoders do not, or write it in another way."""
-_BEYOND_ASCII = re.compile("[^\x00-\x7e]+")
 QUESTION = ("text", "judgments", "documents", "wordings")
 """The fields of a question in its row."""
+NOT_MEASURES = frozenset((*QUESTION, "segments", "hits", "missing"))
+"""What a row has besides the values of measures."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +113,33 @@ def _head(baseline: Baseline) -> dict[str, Any]:
             {"empty": {query: list(times) for query, times in evaluation.empties.items()}} if evaluation.empties else {}
         ),
         "unfound": sorted(evaluation.unfound),
+        **({"questions_of": made_on} if (made_on := _find_questions(evaluation)) else {}),
     }
+
+
+def _find_questions(evaluation: Evaluation) -> str:
+    """Return the fingerprint of the golden set whose questions and judgments these are, all of them; "" if unknown.
+
+    A run on an earlier version of the set, and a baseline that was rebased, may have some of that version.
+    """
+    is_new_run = evaluation.traces and evaluation.revision is None
+    return str(evaluation.provenance.golden.get("fingerprint", "")) if is_new_run else ""
 
 
 def digest_record(record: Mapping[str, Any]) -> str:
     """Return a digest of everything in a baseline, whatever the order of its keys and the layout of its file."""
-    keys = sorted(key for key in record if key not in ("karat", "format", "digest"))
-    fields = ((encode_rows if key == "queries" else _encode)(record[key]) for key in keys)
-    content = b", ".join([b"%b: %b" % (_encode(key), field) for key, field in zip(keys, fields, strict=True)])
-    return f"sha256:{hashlib.sha256(b'{%b}' % content).hexdigest()}"
+    return digest_parts(record, encode_rows(record["queries"]))
+
+
+def digest_parts(head: Mapping[str, Any], rows: bytes) -> str:
+    """Return the digest of a baseline whose rows are encoded already; see :func:`digest_record`."""
+    keys = sorted({*head, "queries"} - {"karat", "format", "digest"})
+    digest = hashlib.sha256()
+    for i, key in enumerate(keys):
+        digest.update(b"%b%b: " % (b", " if i else b"{", _encode(key)))
+        digest.update(rows if key == "queries" else _encode(head[key]))
+    digest.update(b"}")
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _encode(value: object) -> bytes:
@@ -137,16 +153,13 @@ def encode_rows(rows: Mapping[str, Mapping[str, Any]]) -> bytes:
     b'{"q": {"RR@10": [0.5], "text": "Wie fr\\u00fch?"}}'
     """
     cells = chain.from_iterable(cell for row in rows.values() for cell in row.values() if type(cell) is list)
-    numbers = np.array([cell for cell in cells if type(cell) is float])
-    if ((np.abs(numbers) < _SMALL) & (numbers != 0)).any() or not (np.abs(numbers) < _LARGE).all():
+    if not is_plain([cell for cell in cells if type(cell) is float]):
         return _encode(rows)
     try:
         packed = msgspec.json.format(msgspec.json.encode(rows, order="sorted"), indent=0)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         return _encode(rows)  # such as a number of more than 64 bits
-    if packed.isascii() and b"\x7f" not in packed:
-        return packed
-    return _BEYOND_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], packed.decode()).encode()
+    return to_ascii(packed)
 
 
 def _row(

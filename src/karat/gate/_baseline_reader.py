@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,14 @@ import numpy as np
 from karat.core import InputError, Measure, MeasureError, Origin, Provenance, Scores, check_id, shorten
 from karat.evaluation import FIT_PARTS, Evaluation, Segment, empty_scores, queries_by_segment
 from karat.files import decode, parse_json, read_bytes
-from karat.gate._baseline import FIT_NAMES, QUESTION, VERSION, Baseline, digest_record
+from karat.gate._baseline import FIT_NAMES, NOT_MEASURES, QUESTION, VERSION, Baseline, digest_record
+from karat.gate._baseline_rows import LARGEST, Rows, read_rows
 from karat.gate._movers import KEPT
 from karat.golden import Question
 
 _READABLE = (1, 2, 3)
 _SAME = 1e-6
-_LARGEST = 1e15  # no measure and no clock goes higher, and squares of it are still finite
 _KEYS = frozenset(QUESTION)
-_NOT_MEASURES = frozenset((*QUESTION, "segments", "hits", "missing"))
 
 
 def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
@@ -30,7 +30,10 @@ def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
     ``data`` is the content of the file, if the caller has read it already.
     """
     name = str(path)
-    record = parse_json(decode(read_bytes(path) if data is None else data, name), name, None, strict=True)
+    data = read_bytes(path) if data is None else data
+    if (head_and_rows := read_rows(data)) is not None:
+        return _read_own(*head_and_rows, name)
+    record = parse_json(decode(data, name), name, None, strict=True)
     if isinstance(record, dict) and record.get("karat") == "baseline":
         if record.get("format") not in _READABLE:
             raise InputError(
@@ -40,7 +43,7 @@ def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
                 hint="read it with the karat that wrote it, or move it away and record a new one with 'karat baseline "
                 "update RUN'",
             )
-        return _read_own(record, name)
+        return _read_own(record, None, name)
     if isinstance(record, dict) and isinstance(record.get("metrics"), dict):
         return _read_fit(record, name)
     raise InputError(
@@ -63,42 +66,42 @@ def is_baseline(data: bytes) -> bool:
     return isinstance(record, dict) and isinstance(record.get("metrics"), dict) and "recorded_at" in record
 
 
-def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
+def _read_own(record: Mapping[str, Any], rows: Rows | None, source: str) -> Baseline:
+    """Return a baseline of karat; ``rows`` are those of its queries, if they have been read and checked already."""
     try:
-        rows = {
-            check_id(query, ""): row if type(row) is dict else _typed(row, Mapping, f"query {shorten(query)}")
-            for query, row in _field(record, "queries").items()
-        }
+        queries = {} if rows is not None else _field(record, "queries")
         provenance = Provenance(
             **{name: _field(record, name, str) for name in ("name", "fingerprint")},
             **{name: _field(record, name) for name in ("golden", "system", "settings", "versions")},
             origin=Origin.from_dict(record.get("origin")),
         )
-        definitions, repeats = _field(record, "definitions"), _Repeats()
-        scores = _read_plain_scores(provenance.name, rows, definitions)
-        if scores is None:
-            repeats = _read_repeats(rows)
-            scores = _read_scores(provenance.name, rows, repeats, definitions)
+        definitions = _field(record, "definitions")
+        if rows is None:
+            table = _read_table(provenance.name, queries, definitions)
+        else:
+            table = _make_table(provenance.name, rows, definitions)
         evaluation = Evaluation(
             provenance=provenance,
-            scores=scores,
-            repeats=_repeat_tables(scores, repeats),
+            scores=table.scores,
+            repeats=table.repeats,
             means=_numbers(_field(record, "means")),
             latency={stage: _numbers(values) for stage, values in _field(record, "latency").items()},
-            queries=tuple(rows),
+            queries=table.queries,
             total=_field(record if record["format"] > 1 else {"total": 0, **record}, "total", int),
-            lists={query: _ids(row["hits"]) for query, row in rows.items() if "hits" in row},
+            lists=table.lists,
             depth=_field(record, "depth", int) if record["format"] > 2 else KEPT,
-            segments=_read_segments(rows),
+            segments=table.segments,
             empties={query: _read_times(times) for query, times in _field({"empty": {}, **record}, "empty").items()},
             failures={query: _typed(why, str, "failed") for query, why in _field(record, "failed").items()},
             unfound=frozenset(_ids(_field(record, "unfound", list))),
-            questions={query: _read_question(row) for query, row in rows.items() if not _KEYS.isdisjoint(row)},
+            questions=table.questions,
+            questions_of=_field({"questions_of": "", **record}, "questions_of", str),
         )
         _require_rows(evaluation, record)
-        if record["format"] > 1:
-            _require_reasons(rows, scores)
-        _require_digest(record)
+        if rows is None and record["format"] > 1:
+            _require_reasons(queries, table.scores)
+        if rows is None:
+            _require_digest(record)
         notes = {name: _field({name: "", **record}, name, str) for name in ("recorded", "forced", "rebased", "shrunk")}
         reasons = _field({"inconclusive": [], **record}, "inconclusive", list)
         notes["inconclusive"] = tuple(_typed(reason, str, "inconclusive") for reason in reasons)
@@ -109,6 +112,53 @@ def _read_own(record: Mapping[str, Any], source: str) -> Baseline:
             hint="take it from git, or move it away and record it again",
         ) from None
     return Baseline(evaluation=evaluation, format=record["format"], **notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """What the rows of a baseline hold."""
+
+    queries: tuple[str, ...]
+    scores: Scores
+    repeats: tuple[Scores, ...] = ()
+    lists: Mapping[str, tuple[str, ...]]
+    segments: Mapping[Segment, list[str]]
+    questions: Mapping[str, Question]
+
+
+def _make_table(name: str, rows: Rows, definitions: Mapping[str, str]) -> _Table:
+    """Return what rows hold that were decoded into columns."""
+    scores = Scores(
+        name=name,
+        queries=rows.queries,
+        measures=rows.measures,
+        values=rows.values,
+        codes=rows.codes,
+        reasons=rows.reasons,
+        definitions=definitions,
+        aggregates=_find_aggregates(rows.measures),
+    )
+    return _Table(
+        queries=rows.queries, scores=scores, lists=rows.lists, segments=rows.segments, questions=rows.questions
+    )
+
+
+def _read_table(name: str, queries: Mapping[str, Any], definitions: Mapping[str, str]) -> _Table:
+    """Return what the rows of a baseline hold, of any format and layout, read one by one."""
+    rows = {
+        check_id(query, ""): row if type(row) is dict else _typed(row, Mapping, f"query {shorten(query)}")
+        for query, row in queries.items()
+    }
+    repeats = _read_repeats(rows)
+    scores = _read_scores(name, rows, repeats, definitions)
+    return _Table(
+        queries=tuple(rows),
+        scores=scores,
+        repeats=_repeat_tables(scores, repeats),
+        lists={query: _ids(row["hits"]) for query, row in rows.items() if "hits" in row},
+        segments=_read_segments(rows),
+        questions={query: _read_question(row) for query, row in rows.items() if not _KEYS.isdisjoint(row)},
+    )
 
 
 def _read_question(row: Mapping[str, Any]) -> Question:
@@ -149,38 +199,11 @@ _Repeats = dict[str, dict[str, tuple[float, ...]]]
 """By measure and query: a value for each repeat, NaN where it is missing."""
 
 
-def _read_plain_scores(
-    name: str, rows: Mapping[str, Mapping[str, Any]], definitions: Mapping[str, str]
-) -> Scores | None:
-    """Return the scores if every query has one value of every measure, as in most baselines, or None."""
-    measures = [key for key in next(iter(rows.values()), {}) if key not in _NOT_MEASURES]
-    columns = []
-    if any("missing" in row or len(row.keys() - _NOT_MEASURES) > len(measures) for row in rows.values()):
-        return None
-    for measure in measures:
-        cells: list[Any] = [row.get(measure) for row in rows.values()]
-        if set(map(type, cells)) != {list} or set(map(len, cells)) != {1}:
-            return None
-        column = [value for (value,) in cells]
-        if set(map(type, column)) != {float} or not -_LARGEST <= min(column) <= max(column) <= _LARGEST:
-            return None
-        columns.append(column)
-    return Scores(
-        name=name,
-        queries=tuple(rows),
-        measures=tuple(measures),
-        values=np.array(columns, np.float64).reshape(len(measures), len(rows)).T.copy(),
-        codes=np.zeros((len(rows), len(measures)), np.uint8),
-        definitions=definitions,
-        aggregates=_find_aggregates(measures),
-    )
-
-
 def _read_repeats(rows: Mapping[str, Mapping[str, Any]]) -> _Repeats:
     columns: dict[str, dict[str, tuple[float, ...]]] = {}
     for query, row in rows.items():
         for measure, values in row.items():
-            if measure not in _NOT_MEASURES:
+            if measure not in NOT_MEASURES:
                 numbers = tuple(map(_value, _typed(values, list, measure)))
                 columns.setdefault(measure, {})[query] = numbers
     return columns
@@ -294,11 +317,11 @@ def _ids(values: Any) -> tuple[str, ...]:
 
 
 def _value(value: Any) -> float:
-    if type(value) is float and -_LARGEST <= value <= _LARGEST:  # as nearly all are
+    if type(value) is float and -LARGEST <= value <= LARGEST:  # as nearly all are
         return value
     if value is None:
         return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST <= value <= LARGEST:
         raise ValueError(f"{shorten(value)} is not a number")
     return float(value)
 

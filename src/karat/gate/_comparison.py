@@ -6,11 +6,11 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations, compress
-from typing import Any, Literal, get_args
+from itertools import chain, combinations, compress
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from karat.core import Floats, Measure, UsageError, average, did_you_mean, shorten
 from karat.evaluation import Evaluation, Segment, Segments, require_comparable
@@ -40,6 +40,8 @@ Changes = tuple[Sequence[str], Floats]
 
 _FLIPS_PER_TEST = 100
 """Sign flips for each test where p-values alone are corrected: with fewer, no corrected p could be below 0.05."""
+Rows: TypeAlias = slice | NDArray[np.int64]
+_ALL = slice(None)
 _CORRECTIONS: Mapping[str, Callable[[ArrayLike], Floats]] = {
     "holm": holm,
     "bonferroni": bonferroni,
@@ -192,11 +194,14 @@ def compare_all(
     comparisons: dict[tuple[tuple[int, int], Segment | None, str], Comparison] = {}
     for family in (whole, by_segment):
         tests, rows = [], []
+        matches: dict[tuple[tuple[int, int], Segment | None], Match] = {}  # the same for all measures
         flips = RESAMPLES - 1 if correction == "westfall-young" else _count_flips(len(family))
-        for (baseline, candidate), segment, measure in family:
+        for place, segment, measure in family:
             queries = None if segment is None else (segments or {})[segment]
-            runs = evaluations[candidate], evaluations[baseline]
-            pairs = pair_scores(*runs, measure, queries)
+            runs = evaluations[place[1]], evaluations[place[0]]
+            if (place, segment) not in matches:
+                matches[place, segment] = match_queries(*runs, queries)
+            pairs = matches[place, segment].pair(*runs, measure)
             rows.append((pairs.queries, _measure_changes(measure, pairs)))
             tests.append(_compare_measure(*runs, measure, segment, pairs, seed, flips))
             if progress:
@@ -255,10 +260,12 @@ def align_changes(rows: Sequence[Changes]) -> Floats:
     """
     if all(queries == rows[0][0] for queries, _ in rows):
         return np.array([changes for _, changes in rows])
-    places = {query: i for i, query in enumerate(dict.fromkeys(query for queries, _ in rows for query in queries))}
+    lists = {id(queries): queries for queries, _ in rows}  # measures have the same queries, or nearly
+    places = {query: i for i, query in enumerate(dict.fromkeys(chain.from_iterable(lists.values())))}
+    columns = {key: [places[query] for query in queries] for key, queries in lists.items()}
     table = np.full((len(rows), len(places)), math.nan)
     for values, (queries, changes) in zip(table, rows, strict=True):
-        values[[places[query] for query in queries]] = changes
+        values[columns[id(queries)]] = changes
     return table
 
 
@@ -271,14 +278,40 @@ def pair_scores(
     candidate: Evaluation, baseline: Evaluation, measure: str, queries: Sequence[str] | None = None
 ) -> Pairs:
     """Return the values of each query that has one in both runs, in the order of the baseline."""
-    if measure not in candidate.scores.columns or measure not in baseline.scores.columns:
-        return Pairs(queries=(), before=np.zeros(0), after=np.zeros(0))
-    names, before = baseline.scores.present(measure, queries)
-    after = candidate.scores.look_up(measure, names)
-    in_both = ~np.isnan(after)
-    if in_both.all():
-        return Pairs(queries=names, before=before, after=after)
-    return Pairs(queries=tuple(compress(names, in_both.tolist())), before=before[in_both], after=after[in_both])
+    return match_queries(candidate, baseline, queries).pair(candidate, baseline, measure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Match:
+    """The queries that two runs have, and their rows in the scores of each."""
+
+    queries: tuple[str, ...]
+    before: Rows
+    """Rows of the baseline; all of them in their order if it is a slice."""
+    after: Rows
+
+    def pair(self, candidate: Evaluation, baseline: Evaluation, measure: str) -> Pairs:
+        """Return the values of a measure of the queries that have one in both runs."""
+        if measure not in candidate.scores.columns or measure not in baseline.scores.columns:
+            return Pairs(queries=(), before=np.zeros(0), after=np.zeros(0))
+        before = baseline.scores.values[self.before, baseline.scores.columns[measure]]
+        after = candidate.scores.values[self.after, candidate.scores.columns[measure]]
+        in_both = ~(np.isnan(before) | np.isnan(after))
+        if in_both.all():
+            return Pairs(queries=self.queries, before=before, after=after)
+        return Pairs(
+            queries=tuple(compress(self.queries, in_both.tolist())), before=before[in_both], after=after[in_both]
+        )
+
+
+def match_queries(candidate: Evaluation, baseline: Evaluation, queries: Sequence[str] | None = None) -> Match:
+    """Return the queries that two runs have, in the order of the baseline, or in that of some that are named."""
+    now, then = candidate.scores, baseline.scores
+    if queries is None and now.queries == then.queries:
+        return Match(queries=then.queries, before=_ALL, after=_ALL)
+    names = then.queries if queries is None else dict.fromkeys(queries)
+    shared = tuple(query for query in names if query in then.rows and query in now.rows)
+    return Match(queries=shared, before=then.find_rows(shared), after=now.find_rows(shared))
 
 
 def shared_queries(

@@ -38,6 +38,7 @@ from karat.schema import (
 from karat.stats.ranks import RankSimilarity
 
 _FEW = 50  # with fewer queries bootstrap intervals are too short, and only large changes can be found
+_NAMED = 20  # losses, and gains, of a brief document; a terminal shows fewer
 _LEAST_CHANGED = 6  # the two-sided p of five sign flips is 2/32 at best
 
 
@@ -51,6 +52,7 @@ def compare_document(
     seed: int = 0,
     per_query: bool = False,
     bounds: bool = False,
+    brief: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ComparisonDocument:
     """Compare every run with every later one, and return all that is known about the differences.
@@ -58,13 +60,13 @@ def compare_document(
     Whole ranked lists are compared; with a baseline file, which keeps no more, only the first ten documents.
     ``golden`` provides the texts of the queries, and with ``bounds`` the judgments: then each difference has the worst
     and the best that it could be, whatever the grades of unjudged documents are. As in the gate, a query without an
-    answer has the worst value.
+    answer has the worst value. With ``brief`` only the queries that changed most have how their documents moved.
     """
     evaluations = [count_failures(evaluation) for evaluation in evaluations]
     names = list(measures) if measures is not None else shared_measures(evaluations)
     pairs = compare_all(evaluations, names, segments=segments, correction=correction, seed=seed, progress=progress)
     texts = {query.id: query.text for query in golden.queries}
-    documents = [_pair(pair, evaluations, texts, names, per_query=per_query) for pair in pairs]
+    documents = [_pair(pair, evaluations, texts, names, per_query=per_query, brief=brief) for pair in pairs]
     if bounds:
         documents = [_bound(*args, evaluations, golden) for args in zip(documents, pairs, strict=True)]
     return ComparisonDocument(
@@ -113,8 +115,9 @@ def _run(place: int, evaluation: Evaluation, measures: Sequence[str]) -> Compare
 
 
 def _pair(
-    pair: Pair, evaluations: Sequence[Evaluation], texts: Mapping[str, str], measures: Sequence[str], *, per_query: bool
-) -> ComparedPair:
+    pair: Pair, evaluations: Sequence[Evaluation], texts: Mapping[str, str], measures: Sequence[str],
+    *, per_query: bool, brief: bool,
+) -> ComparedPair:  # fmt: skip
     baseline, candidate = evaluations[pair.baseline], evaluations[pair.candidate]
     similarities = _similarities(candidate, baseline)
     document = ComparedPair(
@@ -127,7 +130,7 @@ def _pair(
             for key, now, was in system_changes(candidate.provenance.system, baseline.provenance.system)
         ),
         lists=summarise_lists(similarities) if similarities else None,
-        movers=_movers(candidate, baseline, texts, measures),
+        movers=_movers(candidate, baseline, texts, measures, _NAMED if brief else None),
         notes=tuple(_notes(pair, baseline, candidate, similarities)),
     )
     if not per_query:
@@ -163,10 +166,15 @@ def _similarities(candidate: Evaluation, baseline: Evaluation) -> dict[str, Rank
 
 
 def _movers(
-    candidate: Evaluation, baseline: Evaluation, texts: Mapping[str, str], measures: Sequence[str]
+    candidate: Evaluation, baseline: Evaluation, texts: Mapping[str, str], measures: Sequence[str], named: int | None
 ) -> tuple[MovedQuery, ...]:
-    """Return the queries that changed, the greatest losses first, by the measures that have a better and a worse."""
+    """Return the queries that changed, the greatest losses first, by the measures that have a better and a worse.
+
+    Where ``named`` is given, only so many losses and gains have how their documents moved.
+    """
     rated = [name for name in measures if Measure.parse(name).definition.higher_is_better is not None]
+    movers = find_movers(candidate, baseline, rated)
+    hidden = range(0) if named is None else range(named, len(movers) - named)
     return tuple(
         MovedQuery(
             query=mover.query,
@@ -176,9 +184,11 @@ def _movers(
             candidate=mover.candidate,
             gain=mover.gain,
             failed=candidate.failures.get(mover.query, ""),
-            moved=describe_moves(candidate.lists.get(mover.query, ()), baseline.lists.get(mover.query, ())),
+            moved=()
+            if place in hidden
+            else describe_moves(candidate.lists.get(mover.query, ()), baseline.lists.get(mover.query, ())),
         )
-        for mover in find_movers(candidate, baseline, rated)
+        for place, mover in enumerate(movers)
     )
 
 

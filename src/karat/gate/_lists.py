@@ -26,11 +26,19 @@ def compare_lists(
     >>> [(query, similarity.similarity_class) for query, similarity in similarities.items()]
     [('q1', 'incompatible'), ('q2', 'identical')]
     """
-    return {
-        query: rank_similarity(before, candidate[query], k=k, rr_delta=(rr_deltas or {}).get(query))
-        for query, before in baseline.items()
-        if query in candidate
-    }
+    deltas, similarities = rr_deltas or {}, dict[str, RankSimilarity]()
+    equal: dict[tuple[int, float | None], RankSimilarity] = {}  # of lists that stayed the same, as most do
+    for query, before in baseline.items():
+        if (after := candidate.get(query)) is None:
+            continue
+        key = len(before), deltas.get(query)
+        similarity = equal.get(key) if before == after else None
+        if similarity is None:
+            similarity = rank_similarity(before, after, k=k, rr_delta=key[1])
+            if before == after:
+                equal[key] = similarity
+        similarities[query] = similarity
+    return similarities
 
 
 def rr_deltas(candidate: Evaluation, baseline: Evaluation) -> dict[str, float]:

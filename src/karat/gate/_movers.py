@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from operator import itemgetter
 
 import numpy as np
 
@@ -51,10 +52,17 @@ def describe_moves(candidate: Sequence[str], baseline: Sequence[str]) -> tuple[s
     >>> describe_moves(("wifi", "gym", "pool"), ("pool", "wifi", "spa"))
     ('wifi 2 to 1', 'pool 1 to 3', 'gym in at 2', 'spa out, was 3')
     """
-    changes = order_differences(baseline[:KEPT], candidate[:KEPT])
-    texts = {"up": "{id} {before} to {after}", "down": "{id} {before} to {after}",
-             "entered": "{id} in at {after}", "left": "{id} out, was {before}"}  # fmt: skip
-    return tuple(
-        texts[change.direction].format(id=change.id, before=change.before, after=change.after)
-        for change in sorted(changes, key=lambda change: min(change.before or 99, change.after or 99))
-    )
+    before, after = baseline[:KEPT], candidate[:KEPT]
+    old = {id_: rank for rank, id_ in enumerate(before, 1)}
+    new = {id_: rank for rank, id_ in enumerate(after, 1)}
+    if len(old) < len(before) or len(new) < len(after):
+        order_differences(before, after)  # refuses a list that has a document twice
+    changes = []
+    for id_, rank in new.items():
+        was = old.get(id_)
+        if was is None:
+            changes.append((rank, f"{id_} in at {rank}"))
+        elif was != rank:
+            changes.append((min(was, rank), f"{id_} {was} to {rank}"))
+    changes += [(rank, f"{id_} out, was {rank}") for id_, rank in old.items() if id_ not in new]
+    return tuple(text for _, text in sorted(changes, key=itemgetter(0)))

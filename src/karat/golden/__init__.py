@@ -12,7 +12,7 @@ from karat.golden._format import FORMATS, Format, read, write
 from karat.golden._merge import merge, merge_in_place
 from karat.golden._passages import RankedRuns, read_runs
 from karat.golden._pool import Pooled, pool, pool_rows, pool_text, write_pool
-from karat.golden._questions import LISTED, Question, describe_questions
+from karat.golden._questions import LISTED, Question, describe_questions, digest_judged_documents
 from karat.golden._release import propose_tag
 from karat.golden._sample import restrict_queries, sample
 from karat.golden._source import open_set
@@ -41,6 +41,7 @@ __all__ = [
     "decide_pool",
     "describe_questions",
     "diff",
+    "digest_judged_documents",
     "digest_texts",
     "fingerprint",
     "identify",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.core import Document, GoldenSet, Grades, Query
+from karat.core import Document, GoldenSet, Query
 from karat.golden._fingerprint import plain
 
 Ints = NDArray[np.int64]
@@ -63,8 +63,19 @@ def describe_questions(golden: GoldenSet) -> Mapping[str, Question]:
     return questions
 
 
+def digest_judged_documents(golden: GoldenSet) -> Mapping[str, str]:
+    """Return for each query a digest of the texts of its judged documents; "" if the set holds none of them.
+
+    >>> list(digest_judged_documents(GoldenSet(queries=(Query(id="q", text="wifi?"),))).items())
+    [('q', '')]
+    """
+    questions = describe_questions(golden)
+    assert isinstance(questions, _Questions)
+    return questions.documents
+
+
 class _Questions(Mapping[str, Question]):
-    """The questions of a golden set. Those of a hundred thousand queries take a second, and most runs need none."""
+    """The questions of a golden set. Digests are computed for all of them at once, when the first one is needed."""
 
     def __init__(self, golden: GoldenSet) -> None:
         self._golden = golden
@@ -89,37 +100,64 @@ class _Questions(Mapping[str, Question]):
     def _describe(self, query: Query) -> Question:
         draft: Any = _QuestionDraft()  # a frozen value sets each field with a call, and there are very many
         draft.text = query.text
-        draft.judgments = _digest(
-            b"[%b, [%b], %b]" % (self._rules, self._judgments.join(query.id), _scored_fields(query))
-        )
-        draft.documents = _digest(b"[%b]" % self._documents.join(query.id)) if self._documents.pieces else ""
+        draft.judgments = self._judgments[query.id]
+        draft.documents = self.documents[query.id]
         draft.wordings = _digest(json.dumps(query.paraphrases).encode()) if query.paraphrases else _NO_WORDINGS
         draft.__class__ = Question
         question: Question = draft
         return question
 
     @cached_property
-    def _judgments(self) -> _Pieces:
-        """The name and the grade of each judged target, as JSON, ordered by both."""
+    def _judgments(self) -> dict[str, str]:
+        """The digest of the name and the grade of each judged target of a query, ordered by both, and of the rules."""
         grades = self._golden.grades_by_query
         names, number_of = _rank([str(target) for target in grades.targets])
         values, numbers = np.unique(grades.grade, return_inverse=True)
         rows = np.sort((grades.query * len(names) + number_of[grades.target]) * len(values) + numbers)
         query, pair = np.divmod(rows, max(len(names) * len(values), 1))
         texts = _Texts(lambda pair: f"[{quote(names[pair // len(values)])}, {values[pair % len(values)]}]".encode())
-        return _Pieces.collect(grades, query, map(texts.__getitem__, pair.tolist()))
+        ends = {
+            id_: b"], %b]" % _scored_fields(own)
+            for id_, own in self._golden.query_by_id.items()
+            if _get_scored(own) != _DEFAULTS
+        }
+        around = b"[%b, [" % self._rules, b"], {}]", ends
+        return self._digest_pieces(query, map(texts.__getitem__, pair.tolist()), *around)
 
     @cached_property
-    def _documents(self) -> _Pieces:
-        """The id and the content of each judged document that the set has, as JSON, ordered by id."""
+    def documents(self) -> dict[str, str]:
+        """The digest of the id and the content of each judged document of a query that the set has, ordered by id."""
         grades, known = self._golden.grades_by_query, self._golden.document_by_id
         names, number_of = _rank([target.document for target in grades.targets])
         own = np.array([name in known for name in names], np.bool_)
-        rows = np.unique(grades.query * len(names) + number_of[grades.target])
-        query, document = np.divmod(rows, max(len(names), 1))
+        rows = np.sort(grades.query * len(names) + number_of[grades.target])
+        is_first = np.ones(len(rows), np.bool_)
+        is_first[1:] = rows[1:] != rows[:-1]  # a document once for each query
+        query, document = np.divmod(rows[is_first], max(len(names), 1))
         has_text = own[document]
+        if not has_text.any():
+            return dict.fromkeys(self._golden.query_by_id, "")
         texts = _Texts(lambda number: _encode_document(known[names[number]]))
-        return _Pieces.collect(grades, query[has_text], map(texts.__getitem__, document[has_text].tolist()))
+        return self._digest_pieces(query[has_text], map(texts.__getitem__, document[has_text].tolist()), b"[", b"]", {})
+
+    def _digest_pieces(
+        self, query: Ints, pieces: Iterable[bytes], start: bytes, end: bytes, ends: Mapping[str, bytes]
+    ) -> dict[str, str]:
+        """Return for each query the digest of its pieces, separated by commas, between a start and an end.
+
+        The pieces of a query stand together, in the order of the grades. Some queries have an end of their own.
+        """
+        grades, parts, find_end = self._golden.grades_by_query, list(pieces), ends.get
+        starts = [0, *np.cumsum(np.bincount(query, minlength=len(grades))).tolist()]
+        digests = {
+            id_: sha256(start + b", ".join(parts[first:last]) + find_end(id_, end)).hexdigest()[:_DIGITS]
+            for id_, first, last in zip(grades.queries, starts, starts[1:], strict=False)
+        }
+        nothing = _digest(start + end)
+        return {
+            id_: digests.get(id_) or (_digest(start + ends[id_]) if id_ in ends else nothing)
+            for id_ in self._golden.query_by_id
+        }
 
 
 class _Texts(dict[int, bytes]):
@@ -132,26 +170,6 @@ class _Texts(dict[int, bytes]):
     def __missing__(self, number: int) -> bytes:
         text = self[number] = self._make(number)
         return text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pieces:
-    """Pieces of JSON of all queries, one query after the other."""
-
-    pieces: Sequence[bytes]
-    starts: Sequence[int]
-    rows: Mapping[str, int]
-
-    @classmethod
-    def collect(cls, grades: Grades, query: Ints, pieces: Iterable[bytes]) -> _Pieces:
-        """Return pieces, of which those of each query stand together, in the order of the queries."""
-        counts = np.bincount(query, minlength=len(grades))
-        return cls(pieces=list(pieces), starts=[0, *np.cumsum(counts).tolist()], rows=grades.rows)
-
-    def join(self, query: str) -> bytes:
-        """Return the pieces of a query, separated by commas."""
-        row = self.rows.get(query)
-        return b"" if row is None else b", ".join(self.pieces[self.starts[row] : self.starts[row + 1]])
 
 
 def _rank(names: Sequence[str]) -> tuple[list[str], Ints]:

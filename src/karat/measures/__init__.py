@@ -30,7 +30,7 @@ from karat.measures._score import (
     score,
     score_runs,
 )
-from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS, TRACE_KEYS
+from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 
 if TYPE_CHECKING:
     from karat.measures._document import measure_bounds, run_scores, score_report
@@ -47,7 +47,6 @@ __all__ = [
     "JUDGED_ONLY",
     "REL",
     "STAGE_SCORES",
-    "TRACE_EVENT",
     "TRACE_FIELDS",
     "TRACE_KEYS",
     "UNANSWERABLE",

@@ -20,7 +20,7 @@ from karat.measures._trace_fields import TRACE_KEYS
 
 Format = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-Log = Literal["run", "traces", "decision"]
+Log = Literal["run", "traces", "spans", "decision"]
 """What karat or a retriever writes, known by its content whatever the file is called."""
 
 T = TypeVar("T")
@@ -39,7 +39,9 @@ _LARGE_WITH_POLARS = 2**18  # the same once Polars is imported
 _HEAD = 65536
 # {"q1": {...  or  {"q1": [...: one object for all queries, even on one line
 _OF_QUERIES = re.compile(rb'\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:\s*[\[{])')
-_SPANS = re.compile(rb'"(resourceSpans|resource_spans|openinference\.span\.kind|parentObservationId)"\s*:')
+_SPANS = re.compile(
+    rb'"(resourceSpans|resource_spans|openinference\.span\.kind|mlflow\.spanType|parentObservationId)"\s*:'
+)
 _KARAT = re.compile(rb'\{\s*"karat"\s*:\s*"(run|report)"')
 
 
@@ -54,7 +56,7 @@ class Source:
     data: bytes | None
     """The content, where it was read already."""
     log: Log | None = None
-    """Set for a run file or a decision of karat, and for a trace file."""
+    """Set for a run file or a decision of karat, for a trace file, and for spans of a tracing tool."""
     progress: Callable[[int], None] | None = None
     """Called with the number of bytes that the streaming reader has read."""
 
@@ -96,11 +98,6 @@ def find(path: str | Path, format: str | None = None, progress: Callable[[int], 
         head = data.removeprefix(BOM).lstrip()[:_HEAD]
     if not head:
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
-    if _SPANS.search(head):
-        hint = "karat eval GOLDEN --run FILE reads them"
-        raise InputError(
-            "spans name questions by their text, which judgments alone do not have", source=name, hint=hint
-        )
     return Source(
         name=name,
         format=named or _ENDINGS.get(_ending(path)) or _sniff(head),
@@ -131,7 +128,7 @@ def _ending(path: str | Path) -> str:
 
 
 def _recognise(head: bytes) -> Log | None:
-    """Recognise a run, traces or a decision by the first bytes of a file."""
+    """Recognise a run, traces, spans or a decision by the first bytes of a file."""
     start = head.removeprefix(BOM).lstrip()
     if match := _KARAT.match(start):
         return "run" if match[1] == b"run" else "decision"
@@ -140,9 +137,15 @@ def _recognise(head: bytes) -> Log | None:
     try:
         record = json.loads(start.split(b"\n", 1)[0])
     except (ValueError, RecursionError):  # longer than the head, or over several lines
+        if _SPANS.search(start):
+            return "spans"
         return "traces" if b'"topk"' in start else None
     record = record[0] if isinstance(record, list) and record else record
-    return "traces" if isinstance(record, dict) and TRACE_KEYS & record.keys() else None
+    if not isinstance(record, dict):
+        return None
+    from karat.traces import holds_spans
+
+    return "spans" if holds_spans(record) else "traces" if TRACE_KEYS & record.keys() else None
 
 
 def _sniff(head: bytes) -> Format:

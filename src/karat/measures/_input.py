@@ -144,7 +144,7 @@ def load_run(value: Any, format: str | None = None, progress: Callable[[int], No
     return Rankings(name="run", frames=_frames(value, "run"))
 
 
-_LOGS = {"run": "is a run", "traces": "holds the traces of a run", "decision": "is a decision"}
+_LOGS = {"run": "is a run", "traces": "holds the traces of a run", "spans": "holds spans", "decision": "is a decision"}
 
 
 def find_run(path: str, format: str | None = None, progress: Callable[[int], None] | None = None) -> Source:

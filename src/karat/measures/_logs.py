@@ -1,4 +1,4 @@
-"""Logs as rankings: the run files of ``karat eval``, and the trace files of retrievers.
+"""Logs as rankings: the run files of ``karat eval``, the trace files of retrievers, and spans of tracing tools.
 
 A log has hits, which may be parts of documents. Here they become documents, each at the rank of its best hit.
 Only the query as it stands counts, not its paraphrases, and of several repeats the first.
@@ -6,6 +6,7 @@ Only the query as it stands counts, not its paraphrases, and of several repeats 
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections import Counter
@@ -19,7 +20,8 @@ from karat.files import Reading, Row, decode, parse_json
 from karat.measures._columns import check_score
 from karat.measures._files import Source
 from karat.measures._text import Table
-from karat.measures._trace_fields import HIT_FIELDS, TRACE_EVENT, TRACE_FIELDS
+from karat.measures._trace_fields import HIT_FIELDS, TRACE_FIELDS
+from karat.traces import TRACE_EVENT, read_span_traces
 
 _FORMATS = (1, 2)
 """The formats of run files; their hits are the same."""
@@ -37,9 +39,12 @@ class LoggedRankings:
 
 
 def read_rankings(source: Source) -> LoggedRankings:
-    """Return the rankings of a run file or a trace file."""
-    text = decode(source.read(), source.name)
-    lists = _read_run_file(text, source.name) if source.log == "run" else _read_trace_file(text, source.name)
+    """Return the rankings of a run file, a trace file, or a file of spans."""
+    if source.log == "spans":
+        lists = _read_span_file(source)
+    else:
+        text = decode(source.read(), source.name)
+        lists = _read_run_file(text, source.name) if source.log == "run" else _read_trace_file(text, source.name)
     if not lists:
         raise InputError("answers no query as it stands", source=source.name)
     table = {query: rank_documents(hits) for query, hits in lists.items()}
@@ -121,6 +126,15 @@ def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError(f"{shorten(value)} is not an id")
     return value
+
+
+def _read_span_file(source: Source) -> dict[str, list[tuple[str, float]]]:
+    """Return the hits of each request; one that does not name its question has the text of the question as its id."""
+    lists: dict[str, list[tuple[str, float]]] = {}
+    for trace in read_span_traces(io.BytesIO(source.read()), source.name).traces:
+        if not trace.paraphrase:
+            lists.setdefault(trace.query or trace.text, [(hit.document, hit.score) for hit in trace.hits])
+    return lists
 
 
 def _read_trace_file(text: str, source: str) -> dict[str, list[tuple[str, float]]]:

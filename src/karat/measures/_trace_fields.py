@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-TRACE_KEYS = frozenset({"topk", "index_hash", "answer_citations", "ΔS", "λ_state"})
+TRACE_KEYS = frozenset({"topk", "index_hash", "answer_citations", "ΔS", "λ_state", "deltaS", "delta_s"})
 """Keys that only a trace has."""
-TRACE_EVENT = "retrieve.run"
-"""The event of a row with hits, in a log that has other events too."""
 STAGE_SCORES = {"combined": "combined_score", "rerank": "rerank_score", "similarity": "similarity_score"}
 """The scores of a reranked hit by stage. The first that the hit has is its score, unless it has a ``score``."""
 TRACE_FIELDS = {

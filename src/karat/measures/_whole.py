@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from operator import eq
 from typing import Any
 
@@ -46,7 +47,7 @@ def align_whole(
     """Return the alignment of each query's list of hits with its grades, or None if some are not whole documents."""
     rows, lengths = _take_rows(grades, queries)
     target = grades.target[rows]
-    used = np.unique(target)
+    used = np.flatnonzero(np.bincount(target))
     judged = [grades.targets[number] for number in used.tolist()]
     ranking = _rank(lists) if all(target.whole for target in judged) else None
     if ranking is None:
@@ -74,7 +75,7 @@ def align_whole(
 
 def _take_rows(grades: Grades, queries: Sequence[str]) -> tuple[Ints, Ints]:
     """Return the rows of the grades of some queries, one query after the other, and how many each of them has."""
-    own = np.fromiter((grades.rows.get(query, len(grades)) for query in queries), np.int64, len(queries))
+    own = np.fromiter(map(grades.rows.get, queries, repeat(len(grades))), np.int64, len(queries))
     counts, starts = np.append(np.diff(grades.starts), 0), grades.starts
     lengths: Ints = counts[own]
     before = np.cumsum(lengths) - lengths
@@ -94,11 +95,15 @@ def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
         return None
     numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
     query = np.repeat(np.arange(len(lists)), _lengths(lists))
-    order = np.lexsort((-score, query))  # equal scores keep their order
+    order: Any = slice(None)
+    if not ((score[1:] <= score[:-1]) | (query[1:] != query[:-1])).all():
+        order = np.lexsort((-score, query))  # equal scores keep their order
     return _Ranking(
         query=query,
         document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(ids))[order],
-        named=np.fromiter(map(eq, ids, documents), np.bool_, len(ids))[order],
+        named=np.ones(len(ids), np.bool_)
+        if ids is documents
+        else np.fromiter(map(eq, ids, documents), np.bool_, len(ids))[order],
         numbers=numbers,
         queries=len(lists),
     )
@@ -107,6 +112,11 @@ def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
 def _take_columns(lists: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any], list[Any]] | None:
     """Return the ids, documents and scores of all hits; None if one of them is more or less than a plain hit."""
     ids, documents, scores = list[Any](), list[Any](), list[Any]()
+    if all(isinstance(hits, HitList) and hits.documents is hits.ids for hits in lists):
+        for hits in lists:
+            ids += hits.ids  # type: ignore[attr-defined]
+            scores += hits.scores  # type: ignore[attr-defined]
+        return ids, ids, scores
     for hits in lists:
         if isinstance(hits, HitList):
             ids += hits.ids

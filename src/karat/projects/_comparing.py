@@ -21,6 +21,7 @@ def compare_runs(
     by: str | None = None,
     per_query: bool = False,
     bounds: bool = False,
+    brief: bool = False,
     correction: Correction = "westfall-young",
     seed: int = 0,
     say: Callable[[str], None] | None = None,
@@ -30,8 +31,9 @@ def compare_runs(
 
     Without ``measures`` those of a baseline file count, or else those of the project, which is by default the one that
     the first file is in. ``by`` compares each value of a field of the queries by itself, ``per_query`` adds every
-    query, and ``bounds`` how far unjudged documents could move each difference; all three are for two runs. ``say``
-    gets notes on the input, ``progress`` the numbers of tests done and in all.
+    query, and ``bounds`` how far unjudged documents could move each difference; all three are for two runs. With
+    ``brief`` the document has what a terminal shows: how documents moved of the queries that changed most. ``say`` gets
+    notes on the input, ``progress`` the numbers of tests done and in all.
     """
     if len(paths) < 2:
         raise UsageError("one run: name two or more to compare")
@@ -51,5 +53,6 @@ def compare_runs(
         seed=seed,
         per_query=per_query,
         bounds=bounds,
+        brief=brief,
         progress=progress,
     )

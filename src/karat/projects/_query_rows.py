@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import compress
+from itertools import compress, count, repeat
 
 import numpy as np
 from msgspec import UNSET
 
-from karat.core import GoldenSet, Hit, Scores, Trace
+from karat.core import GoldenSet, Hit, HitList, Scores, Trace, list_documents, list_scores
 from karat.evaluation import Evaluation
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
 
@@ -28,17 +28,21 @@ def query_rows(
 
     ``only`` names some of the queries, if not all are needed. Without ``lists`` they have no documents.
     """
-    first = {trace.query: trace for trace in reversed(candidate.traces) if not trace.paraphrase and not trace.repeat}
-    queries, rows = set(candidate.queries if only is None else only).intersection(candidate.queries), []
+    queries, rows = candidate.query_set if only is None else candidate.query_set.intersection(only), []
+    first = {
+        trace.query: trace
+        for trace in reversed(candidate.traces)
+        if trace.query in queries and not trace.paraphrase and not trace.repeat
+    }
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
     for query in golden.queries:
         if query.id in queries:
             trace, grades = first.get(query.id), _grade_documents(golden, query.id) if lists else {}
-            hits = trace.hits if trace and lists else ()
-            found = [hit.document for hit in hits]
+            hits = trace.listed if trace and lists else ()
+            found = tuple(list_documents(hits))
             listed = before.lists.get(query.id, ()) if before and lists else ()
             ranks = rank_documents(found)
-            places = ranks if found == list(listed) else rank_documents(listed)  # most lists stay as they were
+            places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -63,21 +67,28 @@ def query_rows(
 
 def _score_queries(scores: Scores, queries: Set[str]) -> dict[str, dict[str, float]]:
     """Return the values of each query by measure, without the missing ones."""
-    names, has_value = scores.measures, scores.codes == 0
-    rows = zip(scores.queries, scores.values.tolist(), strict=True)
-    table = {query: dict(zip(names, values, strict=True)) for query, values in rows if query in queries}
+    names, places = scores.measures, scores.find_rows(query for query in scores.queries if query in queries)
+    ids = [scores.queries[place] for place in places]
+    has_value = scores.codes[places] == 0
+    table = {
+        query: dict(zip(names, values, strict=True))
+        for query, values in zip(ids, scores.values[places].tolist(), strict=True)
+    }
     for row in np.flatnonzero(~has_value.all(axis=1)).tolist():
-        if (query := scores.queries[row]) in table:
-            table[query] = dict(compress(table[query].items(), has_value[row].tolist()))
+        table[ids[row]] = dict(compress(table[ids[row]].items(), has_value[row].tolist()))
     return table
 
 
 def _grade_documents(golden: GoldenSet, query: str) -> dict[str, int]:
     """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
-    grades: dict[str, int] = {}
-    for target, grade in golden.grades_by_query.pairs(query):
-        if grade > grades.setdefault(target.document, 0):
-            grades[target.document] = grade
+    pairs = [(target.document, grade) for target, grade in golden.grades_by_query.pairs(query)]
+    grades = dict(pairs)
+    if len(grades) == len(pairs) and min(grades.values(), default=0) >= 0:  # no document is judged in parts
+        return grades
+    grades = {}
+    for document, grade in pairs:
+        if grade > grades.setdefault(document, 0):
+            grades[document] = grade
     return grades
 
 
@@ -87,22 +98,38 @@ def rank_documents(documents: Iterable[str]) -> dict[str, int]:
     return dict(zip(reversed(names), range(len(names), 0, -1), strict=True))  # a dict keeps the last rank of a key
 
 
-def _hits(hits: Iterable[Hit], grades: Mapping[str, int], places: Mapping[str, int]) -> tuple[HitRow, ...]:
+def _hits(hits: Sequence[Hit], grades: Mapping[str, int], places: Mapping[str, int]) -> tuple[HitRow, ...]:
     """Return the hits; ``places`` has the ranks of documents in the baseline."""
+    documents, channels = list_documents(hits), _list_channels(hits)
+    columns = zip(
+        count(1), _list_ids(hits), documents, list_scores(hits), map(grades.get, documents), map(places.get, documents),
+        channels, strict=False,
+    )  # fmt: skip
     return tuple(
         [
             HitRow(
                 rank=rank,
-                id=hit.id,
-                document=hit.document,
-                score=score if (score := hit.score) == (short := round(score, 6)) else short,  # which shares the number
-                grade=grades.get(hit.document),
-                was=places.get(hit.document),
-                channels={name: place.rank for name, place in hit.channels.items()} if hit.channels else _NONE,
+                id=id_,
+                document=document,
+                score=score if score == (short := round(score, 6)) else short,  # which shares the number
+                grade=grade,
+                was=was,
+                channels=own,
             )
-            for rank, hit in enumerate(hits, 1)
+            for rank, id_, document, score, grade, was, own in columns
         ]
     )
+
+
+def _list_ids(hits: Sequence[Hit]) -> Iterable[str]:
+    return hits.ids if isinstance(hits, HitList) else [hit.id for hit in hits]
+
+
+def _list_channels(hits: Sequence[Hit]) -> Iterable[dict[str, int]]:
+    """Return the ranks of each hit by channel, of which those that are held in columns have none."""
+    if isinstance(hits, HitList):
+        return repeat(_NONE)
+    return [{name: place.rank for name, place in hit.channels.items()} if hit.channels else _NONE for hit in hits]
 
 
 def _left(
@@ -121,7 +148,12 @@ def find_passages(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, Passa
     passages: dict[str, Passage] = {}
     texts: dict[str, bytes] = {}  # of documents of which parts were found, encoded once
     for trace in traces:
-        for hit in trace.hits if not trace.paraphrase and not trace.repeat else ():
+        if trace.paraphrase or trace.repeat:
+            continue
+        hits = trace.listed
+        if isinstance(hits, HitList) and passages.keys() >= set(hits.ids):
+            continue  # as of most queries, if there are very many
+        for hit in hits:
             if hit.id not in passages:
                 passages[hit.id] = Passage(title=_title(golden, hit.document), snippet=_snippet(golden, hit, texts))
     return passages

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from msgspec import UNSET, structs
 
-from karat.core import GoldenSet, Run
+from karat.core import GoldenSet, Run, Trace
 from karat.evaluation import Evaluation, deepest_cutoff, find_bounds, find_floor, system_changes
 from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
@@ -41,6 +41,7 @@ from karat.stats import Outcome, bootstrap
 _BINS = 24
 _TIE = 1e-9
 _DIAGNOSED = 200  # failures whose causes are looked for: a report shows fewer at once
+_ASKED = 5_000  # questions of a run that are looked at for that
 _READ = 2_000  # documents whose words are counted for that: more would make the report wait
 _NAMED = 20  # queries that changed, of each kind; a terminal shows fewer
 
@@ -57,11 +58,12 @@ def report_document(
 
     Two identical runs have the same document, apart from ``created``, the day. ``file`` is the name of the run's
     file, after which its reports are named. ``lint`` is what the linter reports about the golden set, as plain data.
-    With ``brief`` it has what a terminal shows: the queries that changed most or are below a limit, and which failed.
+    With ``brief`` it has what a terminal shows: the queries that changed most or are below a limit, which queries
+    failed, and measures without their scores, intervals and comparisons.
     """
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
-    comparisons, movers = _compare(candidate, before), _movers(result, _NAMED if brief else None)
+    comparisons, movers = {} if brief else _compare(candidate, before), _movers(result, _NAMED if brief else None)
     bounds = {} if brief else find_bounds(candidate, golden, _find_checked(decision.checks))
     document = DecisionDocument(
         karat="report",
@@ -72,12 +74,15 @@ def report_document(
         run=_run(candidate, file),
         golden=_golden(candidate, golden),
         baseline=_baseline(result),
-        measures=tuple(_measure(result, name, comparisons.get(name), bounds.get(name)) for name in candidate.means),
+        measures=tuple(
+            _name_measure(result, name) if brief else _measure(result, name, comparisons.get(name), bounds.get(name))
+            for name in candidate.means
+        ),
         checks=tuple(map(check_row, decision.checks)),
         caveats=tuple(result.caveats),
         movers=movers,
         segments=() if brief else segment_rows(golden, candidate, before),
-        latency=_latency(result),
+        latency=_latency(result, () if brief else candidate.traces),
         queries=query_rows(golden, candidate, before, _find_notable(result, movers) if brief else None),
         passages={} if brief else find_passages(golden, candidate.traces),
         failures=(),
@@ -108,7 +113,7 @@ def _add_causes(document: DecisionDocument, result: GateResult) -> DecisionDocum
 
     failed = {failure.query for failure in document.failures[:_DIAGNOSED]}
     candidate, project = result.evaluation, result.project
-    if not failed or not candidate.traces or len(project.golden.documents) > _READ:
+    if not failed or len(project.golden.documents) > _READ or not 0 < len(candidate.traces) <= _ASKED:
         return document
     measures = project.config.eval.measures
     run = Run(provenance=candidate.provenance, traces=candidate.traces)
@@ -254,15 +259,42 @@ def _compare(candidate: Evaluation, before: Evaluation | None) -> dict[str, Comp
     return {comparison.measure: comparison for comparison in compare(candidate, before, shared)}
 
 
+def _name_measure(result: GateResult, name: str) -> MeasureRow:
+    """Return a measure with its means only."""
+    candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
+    checks = _find_checks(result, name)
+    return MeasureRow(
+        name=name,
+        definition=candidate.scores.definitions.get(name, name),
+        lower_is_better=lower_is_better(name),
+        mean=_number(candidate.mean(name)),
+        interval=None,
+        n=candidate.scores.count(name) if name in candidate.scores.columns else 0,
+        baseline=_number(before.mean(name) if before else math.nan),
+        floor=_find_floor(checks),
+        status=_status(checks, None),
+        values=(),
+    )
+
+
+def _find_checks(result: GateResult, name: str) -> list[Check]:
+    """Return the checks of a measure over all queries."""
+    return [
+        check for check in result.decision.checks if check.metric == name and check.where is None and not check.query
+    ]
+
+
+def _find_floor(checks: Iterable[Check]) -> float | None:
+    return next((check.limit for check in checks if check.kind == "min"), None)
+
+
 def _measure(result: GateResult, name: str, comparison: Comparison | None, bounds: MeasureBounds | None) -> MeasureRow:
     """Return a measure with what it is held against, and how it compares with the baseline.
 
     Its bounds matter if a rule looks at it, and unjudged documents could move it.
     """
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
-    checks = [
-        check for check in result.decision.checks if check.metric == name and check.where is None and not check.query
-    ]
+    checks = _find_checks(result, name)
     scores = sorted(candidate.values(name).values())
     rounded = {score: round(score, 6) for score in set(scores)}  # most queries share a score with others
     plain = {} if comparison is None else comparison.to_dict()
@@ -278,7 +310,7 @@ def _measure(result: GateResult, name: str, comparison: Comparison | None, bound
         baseline=_number(comparison.baseline if comparison else before.mean(name) if before else math.nan),
         compared=UNSET if comparison is None else _number(comparison.candidate),
         n_compared=UNSET if comparison is None else comparison.n,
-        floor=next((check.limit for check in checks if check.kind == "min"), None),
+        floor=_find_floor(checks),
         status=_status(checks, comparison),
         values=tuple([rounded[score] for score in scores]),
         bounds=bounds if bounds and bounds.worst != bounds.best and checks else UNSET,
@@ -307,9 +339,10 @@ def _status(
     return "PASS" if checks else "UNCHECKED"
 
 
-def _latency(result: GateResult) -> LatencyFacts:
+def _latency(result: GateResult, traces: Iterable[Trace]) -> LatencyFacts:
+    """Return how long the stages took, with a histogram of the times of traces."""
     candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
-    times = [trace.timings["total"] for trace in candidate.traces if "total" in trace.timings and not trace.error]
+    times = [trace.timings["total"] for trace in traces if "total" in trace.timings and not trace.error]
     counts, edges = np.histogram(times, bins=_BINS) if times else (np.zeros(0, int), np.zeros(0))
     return LatencyFacts(
         stages=_stages(candidate),

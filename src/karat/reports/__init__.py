@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from karat.reports._failures import query_limits
     from karat.reports._github import annotation, render_github, render_summary
     from karat.reports._html import render_html
-    from karat.reports._json import render_json
+    from karat.reports._json import iterate_json, render_json
     from karat.reports._junit import render_junit
     from karat.reports._latex import render_latex
     from karat.reports._markdown import render_markdown
@@ -54,6 +54,7 @@ __all__ = [
     "explain_checks",
     "hints",
     "is_observed_drop",
+    "iterate_json",
     "number",
     "printable",
     "quantity",
@@ -84,6 +85,7 @@ _HOME = {
     **dict.fromkeys(("explain_checks", "render_refusal", "summarise_check"), "_explanation"),
     **dict.fromkeys(("annotation", "render_github", "render_summary"), "_github"),
     "render_html": "_html",
+    "iterate_json": "_json",
     "render_json": "_json",
     "render_junit": "_junit",
     "render_latex": "_latex",

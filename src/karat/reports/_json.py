@@ -3,29 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
-from karat.schema import DecisionDocument, QueryRow, to_plain
+from karat.schema import DecisionDocument, MoverRow, QueryRow, pack_json, to_plain
 
 _ROWS = 1_000
-"""Queries that are plain data at a time: all at once would take several times as much memory as the document."""
+"""Queries that are encoded at a time: all at once would take several times as much memory as the document."""
 _encode = json.JSONEncoder(allow_nan=False).encode
 
 
 def render_json(document: DecisionDocument) -> str:
     """Return the document as one line of ASCII; ``karat report --schema`` describes it."""
-    plain = to_plain(msgspec.structs.replace(document, queries=()))
-    fields = (
-        f"{_encode(name)}: {_encode_rows(document.queries) if name == 'queries' else _encode(value)}"
-        for name, value in plain.items()
-    )
-    return f"{{{', '.join(fields)}}}\n"
+    return "".join(iterate_json(document))
 
 
-def _encode_rows(queries: Iterable[QueryRow]) -> str:
-    rows = iter(queries)
-    pieces = iter(lambda: _encode(to_plain(tuple(islice(rows, _ROWS))))[1:-1], "")
-    return f"[{', '.join(pieces)}]"
+def iterate_json(document: DecisionDocument) -> Iterator[str]:
+    """Yield what :func:`render_json` returns, in pieces: of very many queries it takes hundreds of megabytes."""
+    plain = to_plain(msgspec.structs.replace(document, queries=(), movers=()))
+    for place, (name, value) in enumerate(plain.items()):
+        yield f"{', ' if place else '{'}{_encode(name)}: "
+        if name == "queries":
+            yield from _encode_rows(document.queries)
+        elif name == "movers":
+            yield from _encode_rows(document.movers)
+        else:
+            yield _encode(value)
+    yield "}\n"
+
+
+def _encode_rows(items: Iterable[QueryRow | MoverRow]) -> Iterator[str]:
+    rows, separator = iter(items), ""
+    yield "["
+    while some := tuple(islice(rows, _ROWS)):
+        yield separator + _encode_some(some)[1:-1]
+        separator = ", "
+    yield "]"
+
+
+def _encode_some(rows: Sequence[QueryRow | MoverRow]) -> str:
+    """Return some rows as :mod:`json` encodes them, in a tenth of the time."""
+    packed = pack_json(rows, [number for row in rows for number in _list_numbers(row)])
+    return _encode(to_plain(rows)) if packed is None else packed.decode()
+
+
+def _list_numbers(row: QueryRow | MoverRow) -> Iterable[float]:
+    if isinstance(row, MoverRow):
+        return row.baseline, row.candidate
+    return *(hit.score for hit in row.hits), *row.scores.values(), *row.baseline.values(), row.ms or 0.0

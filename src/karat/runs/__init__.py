@@ -1,18 +1,20 @@
 """Runs: ask a system every question of a golden set, write and read run files, and read runs from other programs."""
 
 from karat.config import Settings
+from karat.runs._conversion import convert_run
 from karat.runs._making import describe_run, make_run, prepare_system
 from karat.runs._origin import check_label, find_origin
 from karat.runs._parts import Parts
 from karat.runs._plan import make_context
 from karat.runs._runfile import RunWriter, make_header, read_begun, read_header, read_run_file
-from karat.runs._traces import read_any_run
+from karat.runs._traces import read_any_run, read_whole_run
 
 __all__ = [
     "Parts",
     "RunWriter",
     "Settings",
     "check_label",
+    "convert_run",
     "describe_run",
     "find_origin",
     "make_context",
@@ -23,4 +25,5 @@ __all__ = [
     "read_begun",
     "read_header",
     "read_run_file",
+    "read_whole_run",
 ]

@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 import math
-import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from karat.core import Context, Document, Hit, Stage, SystemFailed, UsageError, shorten
+from karat.core import Context, Document, Stage, SystemFailed, UsageError, shorten
 from karat.net import describe_error, hide_secrets, resolve
+from karat.runs._workers import Response, Workers
 from karat.schema import LONGEST
 from karat.systems import Retrieved, System, list_hits, read_stages, read_telemetry
 
-_POLL = 0.02  # seconds between checks of a job that no worker has started
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
-
-
-@dataclass(slots=True)
-class Response:
-    """What a system returned for a question, and how long it took."""
-
-    hits: Sequence[Hit] = ()
-    milliseconds: float = 0.0
-    timings: Mapping[str, float] = field(default_factory=dict)
-    """Milliseconds by stage, if the system reports them."""
-    stages: tuple[Stage, ...] = ()
-    """The lists after each stage, if the system records them."""
-    telemetry: Mapping[str, Any] = field(default_factory=dict)
-    error: str = ""
-    failure: BaseException | None = None
-    """The exception behind the error."""
-
 
 Asked = tuple[str, Context]
 """The text of a question, and its context."""
 Preparation = tuple[Context, Sequence[Document], bool]
 """A turn of a session, the memories that are stored before it, and whether the session starts with it."""
-
-
-@dataclass(slots=True)
-class _Job:
-    items: Sequence[Any]
-    """What is asked or stored in one call: a single question, or a batch."""
-    responses: Sequence[Response] = ()
-    done: threading.Event = field(default_factory=threading.Event)
-    started: float = 0.0
 
 
 def ask_all(
@@ -107,7 +78,7 @@ def _work_off(
         for items in calls:
             yield from ask(items)
         return
-    yield from _Workers(ask, max(1, concurrency), timeout).run(calls)
+    yield from Workers(ask, max(1, concurrency), timeout).run(calls)
 
 
 def _call_one(system: System, k: int, timeout: float | None) -> Callable[[Sequence[Asked]], Any]:
@@ -235,77 +206,3 @@ def _read_timings(result: object) -> dict[str, float]:
     if not all(abs(value) <= LONGEST for value in stages.values()):
         raise SystemFailed(f"the system reports {shorten(timings)} as its timings, not milliseconds by stage")
     return stages
-
-
-class _Workers:
-    """Threads that work on jobs. A thread that exceeds the timeout is abandoned and replaced."""
-
-    def __init__(
-        self, ask: Callable[[Sequence[Any]], Sequence[Response]], concurrency: int, timeout: float | None
-    ) -> None:
-        self._ask, self._concurrency, self._timeout = ask, concurrency, timeout
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._settling = threading.Lock()
-        self._stopped = False
-
-    def run(self, calls: Iterable[Sequence[Any]]) -> Iterator[Response]:
-        remaining = iter(calls)
-        for _ in range(self._concurrency):
-            self._start()
-        window: deque[_Job] = deque()
-        try:
-            self._fill(window, remaining, 2 * self._concurrency)
-            while window:
-                job = window.popleft()
-                self._wait(job)
-                yield from job.responses
-                self._fill(window, remaining, 1)
-        finally:
-            self._stopped = True  # jobs that are still in the queue are not asked
-            for _ in range(self._concurrency):
-                self._jobs.put(None)
-
-    def _fill(self, window: deque[_Job], remaining: Iterator[Sequence[Any]], count: int) -> None:
-        for items in islice(remaining, count):
-            job = _Job(items)
-            window.append(job)
-            self._jobs.put(job)
-
-    def _start(self) -> None:
-        # A daemon, so that a system that hangs does not keep karat from exiting.
-        threading.Thread(target=self._work, name="karat-ask", daemon=True).start()
-
-    def _work(self) -> None:
-        while (job := self._jobs.get()) is not None and not self._stopped:
-            job.started = time.perf_counter()
-            responses = self._ask(job.items)
-            total = sum(response.milliseconds for response in responses)
-            late = self._timeout is not None and total > self._timeout * 1000
-            if not self._settle(job, self._make_timeouts(job) if late else responses):
-                return  # the job timed out, and another thread has replaced this one
-
-    def _wait(self, job: _Job) -> None:
-        if self._timeout is None:
-            job.done.wait()
-            return
-        while not job.done.is_set():
-            started = job.started
-            seconds = started + self._timeout - time.perf_counter() if started else _POLL
-            if job.done.wait(min(max(seconds, 0.0), threading.TIMEOUT_MAX)) or not started:
-                continue
-            if self._settle(job, self._make_timeouts(job)):
-                self._start()
-
-    def _settle(self, job: _Job, responses: Sequence[Response]) -> bool:
-        """Set the responses of a job, and return whether they were not set before."""
-        with self._settling:
-            if job.done.is_set():
-                return False
-            job.responses = responses
-            job.done.set()
-            return True
-
-    def _make_timeouts(self, job: _Job) -> list[Response]:
-        assert self._timeout is not None
-        share = self._timeout * 1000 / len(job.items)
-        return [Response(milliseconds=share, error=f"no answer within {self._timeout:g} s") for _ in job.items]

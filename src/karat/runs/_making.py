@@ -32,9 +32,10 @@ from karat.core import (
 )
 from karat.golden import identify, sample
 from karat.net import NotAService, Unreachable, hide_settings
-from karat.runs._ask import Response, ask_all, prepare_all
+from karat.runs._ask import ask_all, prepare_all
 from karat.runs._plan import Question, plan_questions, resume_plan, split_rounds
 from karat.runs._runfile import RunWriter, timestamp
+from karat.runs._workers import Response
 from karat.systems import System, TenantMixed, adapt
 
 _PACKAGES = ("numpy", "bm25s", "tokenizers", "onnxruntime", "hnswlib")

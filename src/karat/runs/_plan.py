@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
 from karat.config import Settings
 from karat.core import Context, Document, GoldenSet, InputError, Query, Trace, shorten
-from karat.golden import LISTED, describe_questions
+from karat.golden import LISTED, digest_judged_documents
 
 _NO_CONTEXT = Context()
 
@@ -30,6 +31,26 @@ class Question:
     """Whether the answer is part of the run. Others are asked only for what they do to the session."""
     position: int = field(default=0, compare=False)
     """How many questions of its session are asked before it."""
+
+
+class _QuestionDraft:
+    __slots__ = Question.__slots__
+
+
+def _make_question(query: str, text: str, repeat: int, judged: str) -> Question:
+    """Return ``Question(query=query, text=text, ...)``; a frozen value sets each field with a call, and it has many."""
+    draft: Any = _QuestionDraft()
+    draft.query = query
+    draft.text = text
+    draft.repeat = repeat
+    draft.judged = judged
+    draft.paraphrase = draft.position = 0
+    draft.context = _NO_CONTEXT
+    draft.memories = ()
+    draft.counted = True
+    draft.__class__ = Question
+    question: Question = draft
+    return question
 
 
 def plan_questions(
@@ -86,7 +107,13 @@ def _identify(question: Question | Trace) -> tuple[str, str, int, int]:
 def _list_questions(
     golden: GoldenSet, asked: Collection[str], settings: Settings, tenant: str, sessions: bool
 ) -> Iterator[Question]:
-    digests = describe_questions(golden)
+    digests = digest_judged_documents(golden)
+    if not (sessions or settings.paraphrases):
+        for repeat in range(settings.repeat):
+            for query in golden.queries:
+                if query.id in asked:
+                    yield _make_question(query.id, query.text, repeat, "" if repeat else digests[query.id])
+        return
     wordings = _count_wordings(golden, asked, settings) if sessions else {}
     for repeat in range(settings.repeat):
         for query in golden.queries:
@@ -99,7 +126,7 @@ def _list_questions(
                     text=texts[i] if i < len(texts) else query.text,
                     paraphrase=i,
                     repeat=repeat,
-                    judged="" if i or repeat or not own else digests[query.id].documents,
+                    judged="" if i or repeat or not own else digests[query.id],
                     context=make_context(query, tenant, i, repeat) if sessions else _NO_CONTEXT,
                     memories=memories,
                     counted=i < own,

@@ -1,8 +1,9 @@
 """Run files: a header, one line per trace, and a last line that marks the end.
 
 An unfinished run is called ``NAME.part``, and is renamed when it is complete. Each trace is passed to the operating
-system before the next question is asked, so that a run that was killed continues where it stopped. The process that
-makes a run holds a lock on its file, so that no other process writes into it.
+system as soon as it is there, so that a run that was killed continues where it stopped: at most the answers of its last
+milliseconds are asked for again. The process that makes a run holds a lock on its file, so that no other process writes
+into it.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from typing import Any, TypeVar
 
 from karat.core import InputError, KaratError, Origin, Provenance, Run, SystemFailed, Trace, shorten
 from karat.files import GZIP, decode, open_file, open_own, parse_json, read_bytes
-from karat.runs._trace_rows import decode_traces, encode_trace, read_trace, trace_record
 from karat.schema import TRACE_FORMAT
+from karat.traces import decode_traces, encode_trace, read_trace, trace_record
 
 try:
     import fcntl
@@ -290,7 +291,7 @@ def read_run_file(path: str | Path, data: bytes | None = None) -> Run:
     start = data.find(b"\n") + 1
     traces = decode_traces(data[start : -len(_LAST)]) if start and data.endswith(_LAST, start) else None
     if traces is not None:
-        head = _require_head(parse_json(decode(data[: start - 1], name), name, 1, strict=True), name)
+        head = require_head(parse_json(decode(data[: start - 1], name), name, 1, strict=True), name)
     else:
         head, traces = _read_lines(data, name)
     _require_unique(traces, name)
@@ -303,7 +304,7 @@ def _read_lines(data: bytes, name: str) -> tuple[dict[str, Any], tuple[Trace, ..
     if lines and not lines[-1]:
         lines.pop()
     records = [parse_json(line, name, number, strict=True) for number, line in enumerate(lines, 1)]
-    head = _require_head(records[0] if records else None, name)
+    head = require_head(records[0] if records else None, name)
     if len(records) < 2 or records[-1] != _END:
         raise InputError(
             "the run was not finished", source=name, line=len(records), hint="run 'karat eval' again to continue it"
@@ -311,7 +312,8 @@ def _read_lines(data: bytes, name: str) -> tuple[dict[str, Any], tuple[Trace, ..
     return head, tuple(read_trace(record, name, number) for number, record in enumerate(records[1:-1], 2))
 
 
-def _require_head(head: object, name: str) -> dict[str, Any]:
+def require_head(head: object, name: str) -> dict[str, Any]:
+    """Return the header of a run file of a format that is known; anything else is an error."""
     if not isinstance(head, dict) or head.get("karat") != "run":
         raise InputError("is not a run of karat", source=name, hint='its first line would be {"karat": "run", ...}')
     if head.get("format") not in _READABLE:

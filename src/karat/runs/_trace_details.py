@@ -12,24 +12,20 @@ from typing import TYPE_CHECKING, Any
 from karat.core import Citation, Context, Hit, Place, Stage
 from karat.measures import HIT_FIELDS
 from karat.schema import LONGEST
+from karat.traces import (
+    AGENT_ENVELOPE,
+    AGENT_LATENCIES,
+    AGENT_TELEMETRY,
+    BLOCKS_ENVELOPE,
+    BLOCKS_TELEMETRY,
+    OTHER_SPELLINGS,
+)
 
 if TYPE_CHECKING:
     from karat.files import Row
 
-ENVELOPE = ("schema_version", "event", "ts", "trace_id", "traceId", "agent_id", "mem_rev", "mem_hash", "index_hash")
-"""Fields around a record, as in blocks' contracts; ``traceId`` is agent's name."""
-TELEMETRY = (
-    "ΔS", "λ_state", "anchor", "selectedMode", "modeOverrideApplied", "pressureLevel", "tokenUsageRatio",
-    "fallbackTriggered", "fallbackReason", "degradedModeActive", "resultCount", "avgRelevanceScore", "topResultScore",
-    "boostImpactDelta", "extractionCountInSession", "qualityProxyScore", "dedup", "expansion",
-)  # fmt: skip
-"""Fields that blocks and agent have beside their hits."""
-_LATENCIES = {
-    "candidateLatencyMs": "candidate",
-    "fusionLatencyMs": "fusion",
-    "rerankLatencyMs": "rerank",
-    "boostLatencyMs": "boost",
-}
+ENVELOPE = (*BLOCKS_ENVELOPE, *AGENT_ENVELOPE)
+TELEMETRY = (*BLOCKS_TELEMETRY, *AGENT_TELEMETRY)
 _SESSION = ("session", "session_id", "sessionId")
 _TURN = ("turn", "turnNumber")
 
@@ -43,7 +39,11 @@ def read_details(row: Row, read_hits: Callable[[Row, str], tuple[Hit, ...]]) -> 
         "citations": tuple(_read_citation(citation) for citation in row.rows("answer_citations", "citations")),
         "telemetry": {
             **row.mapping("telemetry"),
-            **{name: value for name in TELEMETRY if (value := row.value(name, default=None)) is not None},
+            **{
+                name: value
+                for name in TELEMETRY
+                if (value := row.value(*OTHER_SPELLINGS.get(name, (name,)), default=None)) is not None
+            },
         },
         "envelope": {name: value for name in ENVELOPE if (value := row.value(name, default=None)) is not None},
     }
@@ -80,7 +80,7 @@ def read_time(row: Row, *names: str) -> float | None:
 
 def read_latencies(row: Row) -> dict[str, float]:
     """Return the milliseconds of the stages that agent's telemetry names."""
-    times = {stage: read_time(row, name) for name, stage in _LATENCIES.items()}
+    times = {stage: read_time(row, name) for name, stage in AGENT_LATENCIES.items()}
     return {stage: time for stage, time in times.items() if time is not None}
 
 

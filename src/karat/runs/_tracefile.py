@@ -21,12 +21,13 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.core import GoldenSet, Hit, InputError, Span, Stage, Trace, shorten
+from karat.core import GoldenSet, Hit, InputError, Span, Trace, shorten
 from karat.files import Reading
-from karat.measures import HIT_FIELDS, STAGE_SCORES, TRACE_EVENT, TRACE_FIELDS
+from karat.measures import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS
 from karat.runs._parts import Part, Parts
 from karat.runs._trace_details import read_channels, read_details, read_latencies
 from karat.schema import LONGEST
+from karat.traces import TRACE_EVENT, sum_times
 
 if TYPE_CHECKING:
     from karat.files import Row
@@ -47,6 +48,8 @@ class ForeignRun:
     """What the answers say about the system."""
     settings: Mapping[str, Any] = field(default_factory=lambda: {"paraphrases": False, "repeat": 1})
     notes: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    """What was assumed about k, if the file does not say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +186,7 @@ class _Rows:
                     query=query,
                     text=row.text("query", default=match.text if match else ""),
                     hits=self._read_hits(row, query),
-                    timings={**_sum_times(details["stages"]), **read_latencies(row), **_read_timings(row)},
+                    timings={**sum_times(details["stages"]), **read_latencies(row), **_read_timings(row)},
                     error=row.text("error", default=""),
                     **details,
                 ),
@@ -237,14 +240,6 @@ class _Rows:
             channels=read_channels(row),
             stages=_read_stages(row),
         )
-
-
-def _sum_times(stages: Sequence[Stage]) -> dict[str, float]:
-    times: dict[str, float] = {}
-    for stage in stages:
-        if stage.milliseconds is not None:
-            times[stage.label] = times.get(stage.label, 0.0) + stage.milliseconds
-    return times
 
 
 def queries_of(golden: GoldenSet) -> dict[str, None]:

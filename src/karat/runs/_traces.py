@@ -5,32 +5,36 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from karat.core import GoldenSet, Hit, InputError, Provenance, Run, Trace, shorten
+from karat.core import GoldenSet, Hit, InputError, Provenance, Query, Run, Trace, UsageError, shorten
 from karat.files import BOM, decode, read_bytes
 from karat.golden import identify
 from karat.measures import TRACE_KEYS, name_of, read_run
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
 from karat.runs._span_traces import read_span_file
-from karat.runs._spans import holds_spans
 from karat.runs._tracefile import ForeignRun, queries_of, read_trace_file
+from karat.traces import holds_spans
 
 NOT_IN_RUN = "not in the run"
 _SHOWN = 3
 _WHOLE = 100_000_000  # bytes of a file that is one JSON value
 
 
-def read_any_run(path: str | Path, golden: GoldenSet, *, say: Callable[[str], None] | None = None) -> Run:
+def read_any_run(
+    path: str | Path, golden: GoldenSet, *, k: int | None = None, say: Callable[[str], None] | None = None
+) -> Run:
     r"""Return the run of a file on a golden set: a run of karat, a trace file, or a run that ``karat score`` reads.
 
     A run of karat is returned as it was written. Other files do not name their golden set, so their run gets the
     fingerprint of ``golden``; the caller has to know that it is the right one. They may name parts of the system
-    (``index_hash``, ``reranker``, ``normaliser`` ...); if they do not, the hash of the file stands for the system. The
-    k of their settings is the length of the longest list.
+    (``index_hash``, ``reranker``, ``normaliser`` ...); if they do not, the hash of the file stands for the system.
+    ``k`` says how many hits such a system was asked for; by default it is what the file says, or else the length of the
+    longest list.
 
     A query that such a file does not answer gets a trace with the error ``not in the run``, and counts as 0; answers to
     paraphrases alone do not count as answers to the query. Queries
@@ -48,34 +52,93 @@ def read_any_run(path: str | Path, golden: GoldenSet, *, say: Callable[[str], No
     >>> [(trace.query, [hit.document for hit in trace.hits], trace.error) for trace in run.traces]
     [('q1', ['wifi', 'pool'], ''), ('q2', [], 'not in the run')]
     """
+    name, data = str(path), _read_data(path)
+    if (own := _read_own_run(path, data, k)) is not None:
+        return own
+    foreign = _read_foreign(path, data, golden)
+    for note in (*_note_strangers(foreign, golden, name), *_list_notes(foreign, k)):
+        if say is not None:
+            say(note)
+    run = _make_run(foreign, golden, path, data)
+    return run if k is None else _with_k(run, k, name)
+
+
+def read_whole_run(path: str | Path, *, k: int | None = None, say: Callable[[str], None] | None = None) -> Run:
+    """Return all that a run of any kind holds, whatever golden set it belongs to.
+
+    A request that does not name its question has its text as the id. ``k`` and ``say`` are those of
+    :func:`read_any_run`.
+    """
+    name, data = str(path), _read_data(path)
+    if (own := _read_own_run(path, data, k)) is not None:
+        return own
+    foreign = _read_foreign(path, data, None)
+    if not foreign.traces:
+        raise InputError("answers no query", source=name)
+    for note in _list_notes(foreign, k):
+        if say is not None:
+            say(note)
+    run = _make_run(foreign, None, path, data)
+    return run if k is None else _with_k(run, k, name)
+
+
+def _read_data(path: str | Path) -> bytes:
     name = str(path)
     if name == "-" or Path(path).is_fifo():
         raise InputError("is a stream, which cannot be read twice", source=name, hint="save the run as a file first")
     data = read_bytes(path)
-    start = data.removeprefix(BOM).lstrip()
-    if not start:
+    if not data.removeprefix(BOM).strip():
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
-    first = _read_first_record(start)
-    if first.get("karat") == "run":
-        return read_run_file(path, data)
+    return data
+
+
+def _read_own_run(path: str | Path, data: bytes, k: int | None) -> Run | None:
+    """Return a run that karat wrote; None if another program wrote it."""
+    first = _read_first_record(data.removeprefix(BOM).lstrip())
     if first.get("karat") == "report":
-        raise InputError("is a decision, not a run", source=name, hint="'karat report' renders it")
+        raise InputError("is a decision, not a run", source=str(path), hint="'karat report' renders it")
+    if first.get("karat") != "run":
+        return None
+    if k is not None:
+        raise UsageError(f"{path}: k is in the file, which karat wrote; leave it out")
+    return read_run_file(path, data)
+
+
+def _read_foreign(path: str | Path, data: bytes, golden: GoldenSet | None) -> ForeignRun:
+    """Return what a file of another program holds about the questions of a golden set, or about all of them."""
+    name, start = str(path), data.removeprefix(BOM).lstrip()
+    first = _read_first_record(start)
     if holds_spans(first):
-        foreign = read_span_file(data, name, golden)
-    elif TRACE_KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
-        _check_lines(decode(data, name), name)
-        foreign = read_trace_file(path, golden)
-    else:
-        foreign = _read_ranking(path, golden)
-    for note in (*_note_strangers(foreign, golden, name), *foreign.notes):
-        if say is not None:
-            say(note)
-    return _make_run(foreign, golden, name=name_of(path), digest=f"sha256:{hashlib.sha256(data).hexdigest()}")
+        return read_span_file(data, name, golden)
+    if TRACE_KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
+        text = decode(data, name)
+        _check_lines(text, name)
+        return read_trace_file(path, _imply_set(text) if golden is None else golden)
+    return _read_ranking(path, golden)
+
+
+def _imply_set(text: str) -> GoldenSet:
+    """Return a golden set with the questions of a log and nothing else. Its reader says what is wrong with a line."""
+    queries: dict[str, Query] = {}
+    for line in text.split("\n"):
+        try:
+            row = json.loads(line)
+            if isinstance(row, dict) and isinstance(row.get("qid"), str | int):
+                id_, asked = str(row["qid"]), row.get("query")
+                if id_ not in queries or not row.get("paraphrase"):
+                    queries[id_] = Query(id=id_, text=asked if isinstance(asked, str) else "")
+        except (ValueError, RecursionError):
+            continue
+    return GoldenSet(queries=tuple(queries.values()))
 
 
 def _read_first_record(start: bytes) -> dict[str, Any]:
     """Return the object on the first line, or {} if there is none."""
-    for text in (start.split(b"\n", 1)[0], start if start[:1] in (b"{", b"[") and len(start) < _WHOLE else b""):
+    end = start.find(b"\n")
+    for text in (
+        start if end < 0 else start[:end],
+        start if start[:1] in (b"{", b"[") and len(start) < _WHOLE else b"",
+    ):
         try:
             record = json.loads(text)
         except (ValueError, RecursionError):  # over several lines, or the reader of the whole file reports the error
@@ -102,10 +165,12 @@ def _check_lines(text: str, source: str) -> None:
         raise InputError(message, source=source, line=len(lines), hint=hint) from None
 
 
-def _read_ranking(path: str | Path, golden: GoldenSet) -> ForeignRun:
+def _read_ranking(path: str | Path, golden: GoldenSet | None) -> ForeignRun:
     """Read a run as ``karat score`` does, with the same order of ties."""
-    queries, parts = queries_of(golden), Parts(golden)
     run = read_run(path).table()
+    if golden is None:
+        golden = GoldenSet(queries=tuple(Query(id=query, text="") for query in run))
+    queries, parts = queries_of(golden), Parts(golden)
     traces = []
     for query in queries:
         if query in run:
@@ -143,6 +208,19 @@ def _note_strangers(foreign: ForeignRun, golden: GoldenSet, source: str) -> Iter
         )
 
 
+def _list_notes(foreign: ForeignRun, k: int | None) -> tuple[str, ...]:
+    """Return what reading noticed; what it assumed about k is no news if the user says it."""
+    return foreign.notes if k is not None else (*foreign.notes, *foreign.assumed)
+
+
+def _with_k(run: Run, k: int, source: str) -> Run:
+    """Return a run that was asked for k hits, as the user says."""
+    longest = max((len(trace.listed) for trace in run.traces), default=0)
+    if k < max(1, longest):
+        raise UsageError(f"{source}: k is {k}, and a list has {longest:,} hits")
+    return replace(run, provenance=replace(run.provenance, settings={**run.provenance.settings, "k": k}))
+
+
 def _make_missing(traces: Sequence[Trace], golden: GoldenSet) -> Iterator[Trace]:
     """Yield a failed trace for every query that is not answered as it stands, whatever its paraphrases got.
 
@@ -162,19 +240,20 @@ def _make_missing(traces: Sequence[Trace], golden: GoldenSet) -> Iterator[Trace]
                 )
 
 
-def _make_run(foreign: ForeignRun, golden: GoldenSet, *, name: str, digest: str) -> Run:
-    """Return the run, with a failed trace for every query that the file does not answer."""
-    missing = tuple(_make_missing(foreign.traces, golden))
+def _make_run(foreign: ForeignRun, golden: GoldenSet | None, path: str | Path, data: bytes) -> Run:
+    """Return the run, with a failed trace for every query of the golden set that the file does not answer."""
+    missing = () if golden is None else tuple(_make_missing(foreign.traces, golden))
+    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
     # The normaliser belongs to the text, and does not identify the system that searches it.
     system = dict(foreign.system) if foreign.system.keys() - {"normaliser"} else {**foreign.system, "answers": digest}
     description = json.dumps(system, sort_keys=True)
     provenance = Provenance(
-        name=name,
-        golden=identify(golden),
+        name=name_of(path),
+        golden={} if golden is None else identify(golden),
         system=system,
         fingerprint=f"sha256:{hashlib.sha256(description.encode()).hexdigest()}",
         settings={
-            "k": max(len(trace.hits) for trace in foreign.traces),
+            "k": max(1, max(len(trace.listed) for trace in foreign.traces)),
             **foreign.settings,
             **({"not_in_golden": len(foreign.strangers)} if foreign.strangers else {}),
         },

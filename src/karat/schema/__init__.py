@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Verdict,
         VerdictFailure,
     )
-    from karat.schema._encoding import to_json
+    from karat.schema._encoding import is_plain, pack_json, to_ascii, to_json
     from karat.schema._evaluation import (
         EvaluatedRun,
         EvaluationReport,
@@ -115,7 +115,9 @@ if TYPE_CHECKING:
     from karat.schema._queries import FIELDS, ExpectedRow, HitRow, LeftRow, Passage, QueryFailure, QueryRow
     from karat.schema._read import Document, Mismatch, from_plain, to_plain
     from karat.schema._runs import (
+        LostPart,
         PrunedRun,
+        RunConversion,
         RunDetails,
         RunListing,
         RunPruning,
@@ -227,6 +229,7 @@ __all__ = [
     "LexicalFloor",
     "ListComparison",
     "ListSummary",
+    "LostPart",
     "MeasureBounds",
     "MeasureComparison",
     "MeasureRow",
@@ -263,6 +266,7 @@ __all__ = [
     "RepeatedHits",
     "ResultDifference",
     "RuleProposal",
+    "RunConversion",
     "RunDetails",
     "RunFacts",
     "RunHeader",
@@ -311,7 +315,10 @@ __all__ = [
     "VerdictFailure",
     "WhatIf",
     "from_plain",
+    "is_plain",
     "json_schema",
+    "pack_json",
+    "to_ascii",
     "to_json",
     "to_plain",
 ]
@@ -332,7 +339,7 @@ _MODULES = {
         "BaselineFacts DECISION_FORMAT DecisionDocument GoldenErrors GoldenFacts Histogram LatencyFacts "
         "MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure"
     ),
-    "_encoding": "to_json",
+    "_encoding": "is_plain pack_json to_ascii to_json",
     "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
     "_experiment": (
         "ExperimentDiff ExperimentEntry ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
@@ -352,7 +359,9 @@ _MODULES = {
     "_published": "DOCUMENTS",
     "_queries": "ExpectedRow FIELDS HitRow LeftRow Passage QueryFailure QueryRow",
     "_read": "Document Mismatch from_plain to_plain",
-    "_runs": "PrunedRun RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery",
+    "_runs": (
+        "LostPart PrunedRun RunConversion RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery"
+    ),
     "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
     "_sweep": (
         "ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport "

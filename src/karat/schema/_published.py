@@ -40,6 +40,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "run": ("_runs", "RunDetails"),
     "run-header": ("_trace", "RunHeader"),
     "runs": ("_runs", "RunListing"),
+    "runs-converted": ("_runs", "RunConversion"),
     "runs-pruned": ("_runs", "RunPruning"),
     "scores": ("_scores", "ScoreReport"),
     "sweep": ("_sweep", "SweepReport"),

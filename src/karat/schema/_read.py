@@ -51,11 +51,15 @@ def to_plain(document: Any) -> Any:
     >>> to_plain(Point(1))
     {'x': 1}
     """
-    return msgspec.to_builtins(document, enc_hook=_builtin)
+    return msgspec.to_builtins(document, enc_hook=plain_value)
 
 
-def _builtin(value: Any) -> Any:
-    """Return a value of a subclass of a JSON type, such as NumPy's float64, as that type."""
+def plain_value(value: Any) -> Any:
+    """Return a value of a subclass of a JSON type, such as NumPy's float64, as that type.
+
+    >>> plain_value(type("Name", (str,), {})("wifi"))
+    'wifi'
+    """
     for kind in (float, int, str):
         if isinstance(value, kind):
             return kind(value)

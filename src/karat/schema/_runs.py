@@ -92,6 +92,31 @@ class RunPruning(Struct, frozen=True, kw_only=True):
     kept: tuple[PrunedRun, ...]
 
 
+class LostPart(Struct, frozen=True, kw_only=True):
+    """Something that a format cannot hold."""
+
+    name: str
+    what: str
+    traces: Count
+    """How many traces had it."""
+
+
+class RunConversion(Struct, frozen=True, kw_only=True):
+    """A run that was written in another format."""
+
+    karat: Literal["runs-converted"] = "runs-converted"
+    source: str
+    written: str
+    format: str
+    traces: Count
+    failed: Count
+    """How many of them are questions that failed."""
+    notes: tuple[str, ...]
+    """What reading noticed or assumed."""
+    lost: tuple[LostPart, ...]
+    """What the format cannot hold."""
+
+
 class ShownDocument(Struct, frozen=True, kw_only=True):
     """A judged document, and where it was found."""
 

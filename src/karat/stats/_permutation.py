@@ -118,7 +118,7 @@ def _drawn_sums(values: Floats, rng: np.random.Generator, resamples: int) -> Ite
         for first in range(0, len(groups), _GROUPS_AT_ONCE):
             tables = all_sums(groups[first : first + _GROUPS_AT_ONCE])
             for table, signs in zip(tables, random_bytes(rng, len(tables), len(sums)), strict=True):
-                sums += table[signs]
+                sums += table.take(signs.astype(np.intp))  # faster than table[signs]
         yield sums
 
 

@@ -30,6 +30,7 @@ _NEAR = 1e-10  # relative: statistics closer than this differ only by the order 
 _FLIPS_AT_ONCE = 1 << 16
 _CELLS_AT_ONCE = 1 << 21
 _GROUPS_AT_ONCE = 64
+_TABLES_AT_ONCE = 1 << 12  # of 2 KB each
 Bytes = NDArray[np.uint8]
 
 
@@ -156,16 +157,36 @@ def _flipped_sums(rows: Floats, rng: np.random.Generator, tried: int, *, exact: 
     at_once = max(min(_FLIPS_AT_ONCE, _CELLS_AT_ONCE // max(len(rows), 1)), 1)
     for start in range(0, tried, at_once):
         flips = min(at_once, tried - start)
-        sums = np.zeros((len(rows), flips))
+        sums = np.zeros((flips, len(rows)))
         for first in range(0, len(groups), _GROUPS_AT_ONCE):
             some = groups[first : first + _GROUPS_AT_ONCE]
             signs = _all_bytes(start, flips, first, len(some)) if exact else random_bytes(rng, len(some), flips)
-            for group, column in zip(some, signs, strict=True):
-                used = np.flatnonzero(group.any(axis=1))
-                places = column.astype(np.intp)  # converted once for all measures
-                for row, table in zip(used, all_sums(group[used]), strict=True):
-                    sums[row] += table.take(places)
-        yield sums
+            for run in _find_runs(some):
+                _add_flips(sums, some[run], signs[run])
+        yield sums.T
+
+
+def _find_runs(groups: Floats) -> Iterator[slice]:
+    """Yield the runs of consecutive groups that have queries of the same measures."""
+    used = np.any(groups != 0, axis=2)
+    ends = np.flatnonzero((used[1:] != used[:-1]).any(axis=1)) + 1
+    yield from map(slice, [0, *ends], [*ends, len(groups)])
+
+
+def _add_flips(sums: Floats, groups: Floats, signs: Bytes) -> None:
+    """Add what groups of eight queries contribute to the sums of the measures that they have, in the order of groups.
+
+    A table has the sums of all measures for each combination of signs in a row, so that one look-up serves them all.
+    """
+    used = np.flatnonzero(groups[0].any(axis=1))
+    part = sums.take(used, axis=1)
+    at_once = max(_TABLES_AT_ONCE // max(len(used), 1), 1)
+    for first in range(0, len(groups), at_once):
+        some = groups[first : first + at_once, used]
+        tables = all_sums(some.reshape(-1, _BITS)).reshape(*some.shape[:2], -1).transpose(0, 2, 1).copy()
+        for table, column in zip(tables, signs[first : first + at_once], strict=True):
+            part += table.take(column.astype(np.intp), axis=0)
+    sums[:, used] = part
 
 
 def _order_by_support(rows: Floats) -> NDArray[np.intp]:

@@ -1,7 +1,7 @@
 """Runs karat's adapters with the real packages; test_adapters_real reads what it prints.
 
-It needs an environment that has them: ``python real_systems.py FOLDER PAGES`` prints JSON. FOLDER is empty, and PAGES is
-docs/systems, whose tables are tried as they stand. All is done in one process, since the packages take seconds to
+It needs an environment that has them: ``python real_systems.py FOLDER PAGES`` prints JSON. FOLDER is empty, and PAGES
+is docs/systems, whose tables are tried as they stand. All is done in one process, since the packages take seconds to
 import.
 """
 

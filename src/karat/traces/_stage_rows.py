@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import UNSET
 
 from karat.core import Citation, Context, Span, Stage, Trace
-from karat.runs._hit_rows import build_hit, hit_record, read_hit, read_span, require, require_time
 from karat.schema import TraceCitation, TraceContext, TraceDocument, TraceStage
+from karat.traces._hit_rows import build_hit, hit_record, read_hit, read_span, require, require_time
 
 _NO_CONTEXT = Trace(query="", text="").context  # of all traces that have none
 _CONTEXT_TEXTS = ("session", "time", "tenant")

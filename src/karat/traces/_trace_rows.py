@@ -6,16 +6,17 @@ checks field by field, and says what is wrong.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
-from karat.files import decode_plain
-from karat.runs._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
-from karat.runs._stage_rows import add_details, build_details, read_details
+from karat.files import count_keys, decode, decode_plain, parse_json
 from karat.schema import Milliseconds, TraceDocument
+from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
+from karat.traces._stage_rows import add_details, build_details, read_details
 
 
 def trace_record(trace: Trace) -> dict[str, Any]:
@@ -93,10 +94,21 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
     def build_plain(row: TraceDocument) -> Trace:
         return _build(row, tuple([build_hit(hit, ids) for hit in row.hits]), **build_details(row, ids))
 
-    traces = decode_plain(data, _WholeTrace, build_whole)
+    traces = decode_plain(data, _WholeTrace, build_whole, _count_keys)
     if traces is None:
         traces = decode_plain(data, TraceDocument, build_plain)
     return None if traces is None or any(trace.error and trace.listed for trace in traces) else traces
+
+
+def _count_keys(rows: Sequence[_WholeTrace]) -> int:
+    """Return how many keys rows have, with those of their times and hits, but for the documents of hits."""
+    return count_keys(rows) + sum([len(row.ms) + 2 * len(row.hits) for row in rows])
+
+
+def decode_trace(line: bytes, source: str, number: int) -> Trace:
+    """Return the trace on a line of a run file, or raise an error that says what is wrong with it."""
+    traces = decode_traces(line)
+    return traces[0] if traces else read_trace(parse_json(decode(line, source), source, number), source, number)
 
 
 def _build(row: _WholeTrace | TraceDocument, hits: Any, **details: Any) -> Trace:
@@ -113,7 +125,7 @@ def _build(row: _WholeTrace | TraceDocument, hits: Any, **details: Any) -> Trace
     )
 
 
-def read_trace(record: Any, source: str, line: int) -> Trace:
+def read_trace(record: Any, source: str, line: int | None = None) -> Trace:
     """Return the trace of a record, or raise an error that says what is wrong with it."""
     try:
         trace = Trace(

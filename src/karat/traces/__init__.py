@@ -1,0 +1,42 @@
+"""Traces as records: the lines of a run file, logs, and the spans of tracing tools; read and written."""
+
+from karat.traces._formats import TRACE_FORMATS, TraceFormat, encode_line
+from karat.traces._log_names import (
+    AGENT_ENVELOPE,
+    AGENT_LATENCIES,
+    AGENT_TELEMETRY,
+    BLOCKS_ENVELOPE,
+    BLOCKS_TELEMETRY,
+    OTHER_SPELLINGS,
+    TRACE_EVENT,
+)
+from karat.traces._losses import Loss, drop_losses
+from karat.traces._requests import SpanTraces, read_span_traces, sum_times
+from karat.traces._spans import holds_spans
+from karat.traces._trace_rows import decode_trace, decode_traces, encode_trace, read_trace, trace_record
+from karat.traces._writing import Clock
+
+__all__ = [
+    "AGENT_ENVELOPE",
+    "AGENT_LATENCIES",
+    "AGENT_TELEMETRY",
+    "BLOCKS_ENVELOPE",
+    "BLOCKS_TELEMETRY",
+    "OTHER_SPELLINGS",
+    "TRACE_EVENT",
+    "TRACE_FORMATS",
+    "Clock",
+    "Loss",
+    "SpanTraces",
+    "TraceFormat",
+    "decode_trace",
+    "decode_traces",
+    "drop_losses",
+    "encode_line",
+    "encode_trace",
+    "holds_spans",
+    "read_span_traces",
+    "read_trace",
+    "sum_times",
+    "trace_record",
+]

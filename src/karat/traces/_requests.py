@@ -1,0 +1,205 @@
+"""Traces from the spans of tracing tools.
+
+A request becomes a trace: its retriever spans are stages with their candidates, its reranker spans are stages after
+them, and the list of the last one is the answer. A request that karat wrote is read as it was written.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from karat.core import Context, Hit, InputError, Stage, Trace, check_id, shorten
+from karat.traces._spans import Span, read_spans
+from karat.traces._steps import OWN, Step, find_session, find_top_k, read_step
+from karat.traces._trace_rows import read_trace
+
+SPAN_FORMAT = 1
+"""The format of the spans that karat writes, in the attribute ``karat.format``."""
+_IDS = ("id", "document_id", "doc_id", "chunk_id", "doc_uri", "source", "uri", "url")
+_JSON = ("ms", "context", "citations", "telemetry", "envelope")
+"""Fields of a trace that are JSON texts in karat's own attributes."""
+_PLAIN = ("query", "paraphrase", "repeat", "judged", "answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanTraces:
+    """The requests of a file of spans."""
+
+    traces: tuple[Trace, ...]
+    """In the order of their first spans. The query of a trace is empty if its spans have no ``karat.query``."""
+    k: int
+    """How many documents were asked for; 0 if no span says so."""
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Request:
+    """The spans of one request, as far as they matter."""
+
+    id: str
+    steps: list[Step] = field(default_factory=list)
+    query: str = ""
+    session: str = ""
+
+
+def read_span_traces(lines: Iterable[bytes], source: str) -> SpanTraces:
+    """Return the traces of a file of spans; spans that are neither retriever nor reranker spans are left out."""
+    requests: dict[str, _Request] = {}
+    seen: set[tuple[str, str]] = set()
+    counts: Counter[str] = Counter()
+    k = 0
+    for span in read_spans(lines, source):
+        if span.id and (span.trace, span.id) in seen:
+            counts["spans that are there twice are counted once"] += 1
+            continue
+        seen.add((span.trace, span.id))
+        request = requests.setdefault(span.trace, _Request(span.trace))
+        step = _take(span, request, source)
+        k = max(k, find_top_k(span.attributes)) if step else k
+        counts["spans that retrieve nothing are left out"] += step is None
+    traces = tuple(trace for request in requests.values() for trace in _read_request(request, source, counts))
+    notes = tuple(f"{source}: {count:,} {what}" for what, count in counts.items() if count)
+    return SpanTraces(traces=traces, k=k, notes=notes)
+
+
+def _take(span: Span, request: _Request, source: str) -> Step | None:
+    """Add a span to its request, and return it as a step if it is one."""
+    try:
+        step = read_step(span)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise _unreadable(error, source) from None
+    if step is not None:
+        request.steps.append(step)
+    if not request.query and (query := span.attributes.get(f"{OWN}query")) is not None:
+        request.query = check_id(query, source)
+    request.session = request.session or find_session(span.attributes)
+    return step
+
+
+def _unreadable(error: Exception, source: str) -> InputError:
+    return InputError(f"holds a span that cannot be read: {shorten(str(error))[1:-1]}", source=source)
+
+
+def _read_request(request: _Request, source: str, counts: Counter[str]) -> Iterator[Trace]:
+    roots = [step for step in request.steps if "format" in step.own]
+    try:
+        if roots:
+            children: dict[str, list[Step]] = {}
+            for step in request.steps:
+                if "stage" in step.own:
+                    children.setdefault(step.parent, []).append(step)
+            for root in roots:
+                yield _read_own(root, children.pop(root.id, []), request.session, source)
+            counts["stages without the span of their request are left out"] += sum(map(len, children.values()))
+        elif request.steps:
+            yield _read_foreign(request, source)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise _unreadable(error, source) from None
+
+
+def _read_own(root: Step, children: Sequence[Step], session: str, source: str) -> Trace:
+    """Return a trace that karat wrote, from the record that its spans hold."""
+    own = root.own
+    if own["format"] != SPAN_FORMAT:
+        hint = "a newer karat wrote it"
+        raise InputError(f"holds spans of format {shorten(own['format'])}", source=source, hint=hint)
+    record: dict[str, Any] = {name: own[name] for name in _PLAIN if name in own}
+    record |= {name: json.loads(own[name]) for name in _JSON if name in own}
+    if session:
+        record["context"] = {"session": session, **record.get("context", {})}
+    if root.error:
+        record["error"] = root.error
+    ordered = sorted(children, key=lambda step: step.own.get("number", 0))
+    stages = {"stages": [_stage_record(step) for step in ordered]} if children else {}
+    hits = list(map(_hit_record, root.records))
+    return read_trace({"ms": {}, **record, "text": root.text, "hits": hits, **stages}, source)
+
+
+def _stage_record(step: Step) -> dict[str, Any]:
+    numbers = {name: step.own[name] for name in ("channel", "inputs", "outputs", "ms") if name in step.own}
+    return {"name": step.own["stage"], **numbers, "hits": list(map(_hit_record, step.records))}
+
+
+def _hit_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a hit, whose fields may be spread over a document and its metadata."""
+    metadata = record.get("metadata")
+    known = {**(metadata if isinstance(metadata, dict) else {}), **record}
+    known.pop("metadata", None)
+    content = known.pop("page_content", None) or known.pop("content", None)
+    return {**known, "content": content} if content else known
+
+
+def _read_foreign(request: _Request, source: str) -> Trace:
+    """Return the trace of a request that another program wrote."""
+    steps = sorted(request.steps, key=lambda step: (step.start, step.end))
+    text = next((step.text for step in steps if step.text), "")
+    if not (request.query or text):
+        raise InputError("a retriever span has neither 'karat.query' nor the text of its query", source=source)
+    last = max(steps, key=lambda step: (step.reranks, step.end))
+    error = next((step.error for step in steps if step.error), "")
+    begin, end = min(step.start for step in steps), max(step.end for step in steps)
+    what = request.query or text
+    lists = {id(step): _read_hits(step, what, source) for step in steps}
+    stages = tuple(_make_stage(step, lists[id(step)]) for step in steps)
+    return Trace(
+        query=request.query,
+        text=text,
+        hits=() if error else lists[id(last)],
+        timings={**sum_times(stages), "total": max(0, end - begin) / 1e6} if end else {},
+        error=error,
+        stages=stages,
+        context=Context(session=request.session),
+        envelope={"trace_id": request.id},
+    )
+
+
+def _make_stage(step: Step, hits: tuple[Hit, ...]) -> Stage:
+    name, channel = ("rerank", "") if step.reranks else ("candidate", step.name)
+    time = step.milliseconds if step.end else None
+    return Stage(name=name, channel=channel, outputs=len(hits), milliseconds=time, hits=hits)
+
+
+def _read_hits(step: Step, query: str, source: str) -> tuple[Hit, ...]:
+    """Return the hits of a span. If one of them has no score, all get scores by their ranks."""
+    scores = [_read_score(record) for record in step.records]
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
+        known = [float(len(scores) - place) for place in range(len(scores))]
+    return tuple(_read_hit(record, score, query, source) for record, score in zip(step.records, known, strict=True))
+
+
+def _read_hit(record: Mapping[str, Any], score: float, query: str, source: str) -> Hit:
+    metadata = record.get("metadata")
+    sources = (record, metadata if isinstance(metadata, dict) else {})
+    id_ = next((values[key] for values in sources for key in _IDS if values.get(key)), "")
+    if not id_:
+        hint = f"give its document an id, or one of {', '.join(_IDS[1:])} in its metadata"
+        raise InputError(f"a document of query {shorten(query)} has no id", source=source, hint=hint)
+    content = next((record[key] for key in ("content", "page_content", "text") if record.get(key)), "")
+    return Hit(check_id(id_, source), score, content=str(content))
+
+
+def _read_score(record: Mapping[str, Any]) -> float | None:
+    metadata = record.get("metadata")
+    value = record.get("score")
+    if value is None and isinstance(metadata, dict):
+        value = metadata.get("score", metadata.get("relevance_score"))
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if not math.isfinite(number := float(value)):
+        raise ValueError(f"score {number} is not finite")
+    return number
+
+
+def sum_times(stages: Sequence[Stage]) -> dict[str, float]:
+    """Return the milliseconds of stages by their labels."""
+    times: dict[str, float] = {}
+    for stage in stages:
+        if stage.milliseconds is not None:
+            times[stage.label] = times.get(stage.label, 0.0) + stage.milliseconds
+    return times
