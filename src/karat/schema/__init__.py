@@ -100,6 +100,14 @@ if TYPE_CHECKING:
         RegradedPair,
         Severity,
     )
+    from karat.schema._opinion import (
+        JudgedMeasure,
+        JudgeFinding,
+        JudgeReport,
+        JudgeSpending,
+        OpinionDocument,
+        OpinionHeader,
+    )
     from karat.schema._policy import (
         AcceptanceReport,
         PolicyDocument,
@@ -224,6 +232,10 @@ __all__ = [
     "GradedPair",
     "Histogram",
     "HitRow",
+    "JudgeFinding",
+    "JudgeReport",
+    "JudgeSpending",
+    "JudgedMeasure",
     "LatencyFacts",
     "LeftRow",
     "LexicalFloor",
@@ -239,6 +251,8 @@ __all__ = [
     "MovedQuery",
     "MoverRow",
     "ObjectiveChange",
+    "OpinionDocument",
+    "OpinionHeader",
     "Outcome",
     "OutlineBlock",
     "OutlineSection",
@@ -351,6 +365,7 @@ _MODULES = {
         "GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample "
         "GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity"
     ),
+    "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (
         "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
     ),
