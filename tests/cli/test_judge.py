@@ -186,6 +186,20 @@ def test_opinions_of_another_run_do_not_count(folder: Path, capsys: pytest.Captu
     assert "is not an opinion" in capsys.readouterr().err
 
 
+def test_opinions_are_no_run_and_go_with_their_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are not listed, and are removed with the run that they are about."""
+    for system in ("Bad", "Good"):
+        configure(folder, system=system)
+        assert main(["eval", "."]) == 0
+        assert main(["judge", "."]) == 0
+    capsys.readouterr()
+    assert main(["runs", "list", ".", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+    assert main(["runs", "prune", ".", "--keep", "1", "--yes"]) == 0
+    (run,) = (folder / "runs").glob("*.jsonl")
+    assert list((folder / "runs").glob("*.opinions")) == [run.with_suffix(".opinions")]
+
+
 @pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_and_repeats_no_call(folder: Path, environment: dict[str, str]) -> None:
     """Killed at any moment: every call that had its reply is not made again, and the result is the same."""
