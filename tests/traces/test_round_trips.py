@@ -26,7 +26,7 @@ FULL = Trace(
     stages=(Stage(name="candidate", channel="dense", inputs=9, outputs=1, milliseconds=1.0, hits=(HIT,)),
             Stage(name="fusion", milliseconds=0.25), Stage(name="rerank", outputs=2, hits=(HIT,))),
     context=Context(session="s", turn=1, time="2026-11-17", tenant="acme", documents=("pool",), metadata={"a": [1]}),
-    answer="Yes.", citations=(Citation("17", "wifi", Span(0, 4), section="S.1"),),
+    answer="Yes.", refused=True, citations=(Citation("17", "wifi", Span(0, 4), section="S.1"),),
     telemetry={"ΔS": [0.3], "λ_state": "→", "anchor": "S.1", "selectedMode": "deep", "mine": {"x": None}},
     envelope={"trace_id": "t-1", "event": "answer.decide", "schema_version": "1", "index_hash": "faiss:v3", "mine": 1},
 )  # fmt: skip

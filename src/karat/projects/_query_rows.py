@@ -17,11 +17,16 @@ _SNIPPET = 300  # characters of a hit's document, so that a report can be read w
 
 
 def query_rows(
-    golden: GoldenSet, candidate: Evaluation, before: Evaluation | None, only: Iterable[str] | None = None
+    golden: GoldenSet,
+    candidate: Evaluation,
+    before: Evaluation | None,
+    only: Iterable[str] | None = None,
+    *,
+    lists: bool = True,
 ) -> tuple[QueryRow, ...]:
     """Return the queries of a run with their scores, hits and relevant documents, beside those of the baseline.
 
-    ``only`` names some of the queries, if not all are needed.
+    ``only`` names some of the queries, if not all are needed. Without ``lists`` they have no documents.
     """
     queries, rows = candidate.query_set if only is None else candidate.query_set.intersection(only), []
     first = {
@@ -32,10 +37,10 @@ def query_rows(
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
     for query in golden.queries:
         if query.id in queries:
-            trace, grades = first.get(query.id), _grade_documents(golden, query.id)
-            hits = trace.listed if trace else ()
+            trace, grades = first.get(query.id), _grade_documents(golden, query.id) if lists else {}
+            hits = trace.listed if trace and lists else ()
             found = tuple(list_documents(hits))
-            listed = before.lists.get(query.id, ()) if before else ()
+            listed = before.lists.get(query.id, ()) if before and lists else ()
             ranks = rank_documents(found)
             places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
             rows.append(

@@ -150,11 +150,7 @@ def _pack_spans(source: str | Path, k: int | None, say: Callable[[str], None]) -
     name, digest, form = str(source), hashlib.sha256(), TRACE_FORMATS["karat"]
 
     def lines() -> Iterator[bytes]:
-        size = 0
         for _, line in _read_lines(source):
-            size += len(line)
-            if size > max_bytes():
-                raise too_large(name, max_bytes())
             digest.update(line)
             yield line
 
@@ -173,13 +169,11 @@ def _pack_spans(source: str | Path, k: int | None, say: Callable[[str], None]) -
 
 def _stream_run(source: str | Path) -> Iterator[Trace]:
     """Yield the traces of a run file, one line at a time. An unfinished run is an error, at its end."""
-    name, size, last = str(source), 0, 1
+    name, last = str(source), 1
     seen: set[tuple[str, int, int]] = set()
     ended = False
     for number, line in _read_lines(source):
-        last, size = number, size + len(line)
-        if size > max_bytes():
-            raise too_large(name, max_bytes())
+        last = number
         if number == 1:
             require_head(parse_json(decode(line, name), name, 1), name)
             continue
@@ -204,6 +198,11 @@ def _read_lines(source: str | Path) -> Iterator[tuple[int, bytes]]:
         file.seek(0)
         try:
             with gzip.open(file) if packed else file as lines:
-                yield from enumerate(lines, 1)
+                number, left = 0, max_bytes()
+                while line := lines.readline(left + 1):  # a line, too, may unpack to more than there is memory
+                    number, left = number + 1, left - len(line)
+                    if left < 0:
+                        raise too_large(str(source), max_bytes(), unpacked=packed)
+                    yield number, line
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"cannot be read: {error}", source=str(source)) from None

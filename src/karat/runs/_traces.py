@@ -15,6 +15,7 @@ from karat.core import GoldenSet, Hit, InputError, Provenance, Query, Run, Trace
 from karat.files import BOM, decode, read_bytes
 from karat.golden import identify
 from karat.measures import TRACE_KEYS, name_of, read_run
+from karat.runs._opinions import attach_opinions
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
 from karat.runs._span_traces import SpanAnswers, read_span_file
@@ -55,7 +56,7 @@ def read_any_run(
     """
     name, data = str(path), _read_data(path)
     if (own := _read_own_run(path, data, k)) is not None:
-        return own
+        return attach_opinions(own, path, data, say)
     foreign = _read_foreign(path, data, golden)
     for note in (*_note_strangers(foreign, golden, name), *_list_notes(foreign, k)):
         if say is not None:
@@ -96,6 +97,8 @@ def _read_own_run(path: str | Path, data: bytes, k: int | None) -> Run | None:
     first = _read_first_record(data.removeprefix(BOM).lstrip())
     if first.get("karat") == "report":
         raise InputError("is a decision, not a run", source=str(path), hint="'karat report' renders it")
+    if first.get("karat") == "opinions":
+        raise InputError("has opinions of judges, not a run", source=str(path), hint="name the run that they are about")
     if first.get("karat") != "run":
         return None
     if k is not None:

@@ -23,7 +23,7 @@ SPAN_FORMAT = 1
 _IDS = ("id", "document_id", "doc_id", "chunk_id", "doc_uri", "source", "uri", "url")
 _JSON = ("ms", "context", "citations", "telemetry", "envelope")
 """Fields of a trace that are JSON texts in karat's own attributes."""
-_PLAIN = ("query", "paraphrase", "repeat", "judged", "answer")
+_PLAIN = ("query", "paraphrase", "repeat", "judged", "answer", "refused")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
