@@ -201,7 +201,7 @@ class Client:
         except (self._httpx.RequestError, BadEncoding):
             return False
         if not 200 <= status < 300 and status not in _TRANSIENT:
-            raise self.failed(f"{status} {reason}: {self._find_message(data)}", NotAService)
+            raise self.failed(self._describe(status, reason, data), NotAService)
         return status not in _TRANSIENT
 
     def request(self, method: str, path: str, values: Sequence[Any] = ()) -> Any:
@@ -220,6 +220,12 @@ class Client:
     def failed(self, message: str, error: type[SystemFailed] = SystemFailed) -> SystemFailed:
         """Return the error for a message, in which secrets are hidden: a service may repeat the key it was sent."""
         return error(f"{self._kind} {self._endpoint.name}: {self.secrets.redact(message)}")
+
+    def _describe(self, status: int, reason: str, data: bytes) -> str:
+        """Return what a response that is no success says. A redirect is not followed: the key is for this address."""
+        if 300 <= status < 400:
+            return f"{status} {reason}: it leads elsewhere, which is not followed; name the address that answers"
+        return f"{status} {reason}: {self._find_message(data)}"
 
     def _find_message(self, data: bytes) -> str:
         try:
@@ -252,7 +258,7 @@ class Client:
             else:
                 if 200 <= status < 300:
                     return data
-                failure, kind = f"{status} {reason}: {self._find_message(data)}", Busy
+                failure, kind = self._describe(status, reason, data), Busy
                 if status not in _TRANSIENT:
                     raise self.failed(failure, NotAService if status in _WRONG_ADDRESS else SystemFailed)
                 pause = max(pause, requested)
