@@ -54,14 +54,16 @@ HOSTILE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_spans_are_one_message(kind: str) -> None:
+def test_hostile_spans_are_one_message() -> None:
     """It names the file, in one line that is not long."""
-    with pytest.raises(InputError) as error:
-        read_span_file(json.dumps(HOSTILE[kind]).encode(), "spans.json", GOLDEN)
-    (line,) = error.value.lines
-    assert line.startswith("spans.json")
-    assert len(line) < 300
+    for kind, value in HOSTILE.items():
+        try:
+            read_span_file(json.dumps(value).encode(), "spans.json", GOLDEN)
+            pytest.fail(f"{kind} is read")
+        except InputError as error:
+            (line,) = error.lines
+        assert line.startswith("spans.json"), kind
+        assert len(line) < 300, kind
 
 
 @pytest.mark.parametrize(
