@@ -220,7 +220,7 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
 @pytest.fixture
 def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Surroundings:
     """A project with an embedder that counts letters, and a key in the environment."""
-    monkeypatch.setattr("karat.systems.adapters._store.make_embedder", lambda _: Letters())
+    monkeypatch.setattr("karat.systems.adapters._settings.make_embedder", lambda _: Letters())
     monkeypatch.setenv("SEARCH_KEY", KEY)
     return Surroundings(folder=tmp_path, golden=GOLDEN, stages=Stages(chunk="whole"))
 
