@@ -20,6 +20,7 @@ ELSEWHERE = {
     "_kept_chunks": "reads the code of karat itself",
     "_policy_table": "reads a file of karat itself",
     "_release": "reads an archive in memory",
+    "_conversion": "unpacks a file that is open already",
     "_runfile": "unpacks a file that is open already",
     "_head": "unpacks a file that is open already",
     "_source": "reads what pip recorded about karat",
