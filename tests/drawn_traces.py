@@ -109,6 +109,7 @@ def traces(draw: st.DrawFn, query: str = "q1") -> Trace:
         stages=draw(st.lists(STAGES, max_size=3).map(tuple)),
         context=draw(st.just(Context()) | CONTEXTS),
         answer=draw(TEXTS),
+        refused=draw(st.booleans()),
         citations=draw(st.lists(CITATIONS, max_size=2).map(tuple)),
         telemetry=draw(_mixed(KNOWN_TELEMETRY)),
         envelope=draw(_mixed(KNOWN_ENVELOPE)),

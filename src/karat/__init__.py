@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from karat.core import (
+        Answer,
+        Citation,
         Context,
         Document,
         GateFailed,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from karat.projects import GateResult, check, evaluate
 
 __all__ = [
+    "Answer",
+    "Citation",
     "Context",
     "Document",
     "GateFailed",

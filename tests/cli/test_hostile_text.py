@@ -176,6 +176,8 @@ LINES = [
     ["explain", NOW, "--no-ask", "--query", QUERY],
     ["explain", NOW, "--against", WAS],
     ["ablate", "."],
+    ["judge", NOW],
+    ["judge", NOW, "--judge", "##[add-mask]x"],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
     ["report", NOW, "--comment"],

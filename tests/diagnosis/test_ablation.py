@@ -15,7 +15,8 @@ from tests.diagnosis.test_explain import GOLDEN
 from karat.cli._main import cli
 from karat.core import UsageError
 from karat.diagnosis import ablate
-from karat.diagnosis._verdicts import advise, judge, sign_test
+from karat.diagnosis._verdicts import judge, sign_test
+from karat.evaluation._floor import advise
 from karat.golden import write
 from karat.projects import evaluate
 

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from karat.causes._case import make_cases
+from karat.causes._diagnosis import ORDER
+from karat.causes._reference import reference
+from karat.cli._explain_text import explain_text
 from karat.cli._main import cli
 from karat.config import Settings
 from karat.core import (
@@ -24,13 +28,12 @@ from karat.core import (
     Query,
     Run,
     Session,
+    Span,
+    Stage,
     Target,
     Trace,
 )
 from karat.diagnosis import CAUSES, diagnose, explain, make_document
-from karat.diagnosis._case import make_cases
-from karat.diagnosis._explain import ORDER
-from karat.diagnosis._reference import reference
 from karat.runs import make_run, prepare_system
 from karat.schema import from_plain, to_plain
 from karat.systems import Pipeline, Stages, adapt
@@ -101,9 +104,39 @@ def test_one_query_shows_where_its_documents_stand() -> None:
     pool, sauna = query.expected
     assert (pool.document, pool.state, pool.rank) == ("pool", "found", 1)
     assert (sauna.document, sauna.state, sauna.rank, sauna.beaten_by) == ("sauna", "cut by k", None, ("bar",))
+    assert sauna.hard_negatives == ("bar",)
+    shown = explain_text(document, single=True)
+    assert "beaten by bar (a hard negative)" in shown
+    assert f"stands at lexical 3 of 3 (score {sauna.places[0].score:.4g})" in shown
     assert [(place.stage, place.rank) for place in sauna.places] == [("lexical", 3), ("result", None)]
     assert (sauna.matched, sauna.passage is not None and sauna.passage.text) == (("pool",), TEXTS["sauna"])
     assert document.method == "counterfactual"
+
+
+def test_the_right_document_in_another_section_is_told() -> None:
+    """Where documents count it is found; the hit holds the first words, and the last ones were judged."""
+    size = len(TEXTS["pool"])
+    target = Target(document="pool", span=Span(size - 10, size))
+    golden = replace(GOLDEN, judgments=(Judgment(query="q1", target=target, grade=3),))
+    states = []
+    for span in (Span(0, 10), Span(size - 20, size)):
+        run = run_of({"q1": [Hit("pool:chunk:0", 1.0, span=span)]})
+        (query,) = make_document(diagnose(golden, run), run, query="q1").explained
+        states.append(query.expected[0].state)
+    assert states == ["in another section", "found"]
+
+
+def test_a_channel_that_the_run_recorded_is_tried_without_asking() -> None:
+    """Words alone have the pool, which the vectors do not: the run itself shows that the embedding confuses."""
+    stages = tuple(
+        Stage(name="candidate", channel=channel, hits=(Hit(id_, 1.0),))
+        for channel, id_ in (("bm25", "pool"), ("dense", "dogs"))
+    )
+    trace = Trace(query="q1", text="?", hits=(Hit("dogs", 1.0),), stages=stages)
+    diagnosis = diagnose(GOLDEN, Run(provenance=Provenance(name="test", settings={"k": 1}), traces=(trace,)))
+    (first, *_) = diagnosis.causes["q1"]
+    assert (first.cause, first.evidence) == ("embedding", "words alone find 'pool', which the vectors have nowhere")
+    assert {row.change: row.found for row in diagnosis.what_if}["lexical alone"] == 1
 
 
 def test_a_paraphrase_that_finds_it_is_a_gap_in_wording() -> None:

@@ -14,7 +14,21 @@ from typing import Any
 
 import pytest
 
-from karat.core import Document, GoldenSet, Judgment, KaratError, Measure, Query, Target, Trace, did_you_mean
+from karat.core import (
+    Document,
+    GoldenSet,
+    Hit,
+    Judgment,
+    KaratError,
+    Measure,
+    Provenance,
+    Query,
+    Run,
+    Target,
+    Trace,
+    did_you_mean,
+)
+from karat.evaluation import score_run
 from karat.files import Reading, parse_toml
 from karat.golden.formats._attack import strip_markup
 from karat.golden.formats._head import Head
@@ -75,6 +89,15 @@ def number_wordings(text: str) -> None:
     assert _Wordings(golden, records).numbers == list(range(len(records)))
 
 
+def score_strange_id(text: str) -> None:
+    """Score a run whose only hit has an id as long as ten texts, which the message compares with those of the gold."""
+    golden = GoldenSet(
+        queries=(Query(id="q", text="a"),), judgments=(Judgment(query="q", target=Target(document="d"), grade=3),)
+    )
+    trace = Trace(query="q", text="a", hits=(Hit(10 * text, 1.0),))
+    score_run(golden, Run(provenance=Provenance(name="mine"), traces=(trace,)), ["RR"])
+
+
 def suggest(text: str) -> None:
     """Look for names that are like a text."""
     did_you_mean(text, [text[1:], "abc"])
@@ -100,6 +123,7 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "paraphrases": (lint_paraphrases, "a"),
     "an id of parts that is not there": (lint_lost_id, "ab-"),
     "wordings": (number_wordings, "a"),
+    "an id that the gold does not have": (score_strange_id, "a"),
     "a name": (suggest, "ab"),
     "a measure": (Measure.parse, " "),
     "a measure of digits": (Measure.parse, "9"),

@@ -203,7 +203,7 @@ def test_a_cut_off_is_a_shorter_list(qrels: dict[str, int], run: dict[str, float
     # Without tiers, chains, sessions and stages these have no value, whatever the list.
     names += ["Chain", "ChannelOnly", "ChannelShare", "ColdRR", "ColdStart", "ConflictFree", "Diversity"]
     names += ["ExpansionShare", "ImportanceR", "MustShow", "MustShowAll", "NewFound", "PipelineHealth", "Redundancy"]
-    names += ["ReorderRate", "StaleFree", "TierP", "WarmRR", "nDCG_intent"]
+    names += ["AnchorHit", "Confusion", "ReorderRate", "SectionTokens", "StaleFree", "TierP", "WarmRR", "nDCG_intent"]
     assert set(names) == {measure.name for measure in ALL if measure.definition.cutoff in ("optional", "required")}
     measures = [f"{name}@{k}" for name in names]
     same_bits(karat.score({"q": qrels}, {"q": run}, measures), karat.score({"q": qrels}, {"q": top}, measures))

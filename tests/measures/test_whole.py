@@ -88,3 +88,24 @@ def test_what_is_not_a_whole_document_is_left_to_the_way_hit_by_hit(target: Targ
     """Parts have to be placed, and what is wrong has to be reported."""
     judged = Grades.from_dict({"q": {target: 1}}, grouped=True)
     assert align_whole(judged, ["q"], [(hit,)], lambda _: None) is None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_places_are_looked_at_only_for_measures_of_places(seed: int) -> None:
+    """Where parts are judged and documents count, a measure of spans beside the others changes none of them."""
+    rng = random.Random(seed)
+    golden, hits = draw_golden(rng), draw_hits(rng)
+    parts = tuple(
+        replace(judgment, target=replace(judgment.target, span=Span(start, start + rng.randint(0, 4))))
+        for judgment in golden.judgments
+        for start in range(rng.randint(0, 3))
+    )
+    golden = replace(golden, judgments=(*golden.judgments, *parts))
+    if not golden.judgments:
+        return
+    names = tuple(name for name in MEASURES if not name.startswith("Span"))
+    alone = score_hits(golden, hits, names, resolve=resolver(golden))
+    beside = score_hits(golden, hits, MEASURES, resolve=resolver(golden)).only(alone.measures)
+    assert np.array_equal(alone.values, beside.values, equal_nan=True)
+    assert np.array_equal(alone.codes, beside.codes)
+    assert alone.judged_retrieved == beside.judged_retrieved

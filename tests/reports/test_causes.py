@@ -1,60 +1,19 @@
-"""Failures in a report: what their lists show of the cause, and whether they are new, old or fixed."""
+"""Failures in a report: the cause that the run shows, and whether they are new, old or fixed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pytest
 from msgspec import UNSET
 
+from karat.causes import diagnose
 from karat.config import Config
 from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
 from karat.evaluation import score_run
 from karat.gate import Baseline
 from karat.projects import Project, gate_run, report_document
-from karat.reports import render_markdown
-from karat.reports._causes import name_cause
-from karat.schema import ExpectedRow, HitRow, LeftRow, QueryRow
-
-
-def row(*hits: HitRow, **changes: Any) -> QueryRow:
-    expected = (ExpectedRow(document="wifi", title="", grade=3, rank=None),)
-    facts = {"scores": {}, "baseline": {}, "error": "", "unfound": True, "ms": None, "expected": expected}
-    return QueryRow(id="q", text="?", hits=hits, **(facts | changes))
-
-
-def hit(document: str, rank: int, grade: int | None = 0, **channels: int) -> HitRow:
-    return HitRow(
-        rank=rank, id=f"{document}:{rank}", document=document, score=1.0, grade=grade, was=None, channels=channels
-    )
-
-
-@pytest.mark.parametrize(
-    ("query", "cause"),
-    [
-        (row(hit("x", 1, None)), "ids or gold: none of the hits is judged"),
-        (row(hit("x", 1), hit("x", 2), hit("y", 3)), "copies: 1 of 3 hits repeat a document"),
-        (
-            row(hit("x", 1), left=(LeftRow(document="wifi", title="", was=2, grade=3),)),
-            "changed: the baseline had wifi at rank 2",
-        ),
-        (
-            row(*(hit(f"d{i}", i) for i in range(1, 5)), hit("wifi", 5, 3, lexical=1, dense=30)),
-            "fusion: lexical has wifi at rank 1, the list at 5",
-        ),
-        (
-            row(hit("x", 1, None), hit("y", 2), hit("wifi", 3, 3)),
-            "gold: 1 of the 2 hits above the first relevant one are not judged",
-        ),
-        (row(hit("x", 1), hit("y", 2)), ""),
-        (row(), ""),
-    ],
-)
-def test_what_the_lists_of_a_query_show(query: QueryRow, cause: str) -> None:
-    """Each rule by hand, from what can be seen to what can only be guessed."""
-    assert name_cause(query) == cause
+from karat.reports import render_html, render_markdown, render_text
 
 
 def run(**lists: str) -> Run:
@@ -81,9 +40,30 @@ def test_failures_are_new_or_old_and_others_are_fixed() -> None:
     document = report_document(replace(result, baseline=Baseline(evaluation=before, recorded="2026-11-17")))
     assert {failure.query: failure.since for failure in document.failures} == {"q1": "new", "q2": "old"}
     assert document.fixed == ("q3",)
-    assert document.failures[0].cause == "changed: the baseline had a at rank 1"
     page = render_markdown(document)
-    assert "new: the baseline did not fail it" in page
+    assert "new: the baseline did not fail it, and had a at rank 1" in page
     assert "Fixed since the baseline (1): q3" in page
+    assert "failures: 2 of 3 queries (1 new, 1 old); new: q1; fixed: q3" in render_text(document)
+    assert '"fixed":[2],"new":1,"old":1' in render_html(document)
     alone = report_document(result)
     assert (alone.failures[0].since, alone.fixed) == (UNSET, UNSET)
+
+
+def test_a_cause_is_the_one_that_explain_names() -> None:
+    """By the same rules over the run: an id in another spelling, copies, and nothing that is known."""
+    names = ("wifi", "pool", "spa", "bar")
+    golden = GoldenSet(
+        documents=tuple(Document(id=id_, text=f"All about the {id_} is written down here.") for id_ in names),
+        queries=tuple(Query(id=id_, text=f"Where is the {id_}?") for id_ in names[:3]),
+        judgments=tuple(Judgment(query=id_, target=Target(document=id_), grade=3) for id_ in names[:3]),
+    )
+    answers = run(wifi="docs/wifi.md bar", pool="bar:chunk:1 bar:chunk:2 bar:chunk:3 spa", spa="bar")
+    project = Project(config=Config(folder=Path(), golden=Path()), golden=golden)
+    result = gate_run(project, answers, policy="default", alone=True, measures=["RR@10"])
+    causes = {failure.query: failure.cause for failure in report_document(result).failures}
+    diagnosis = diagnose(golden, answers)
+    first = {query: f"{found[0].title}: {found[0].evidence}" for query, found in diagnosis.causes.items() if found}
+    assert causes == {query: first.get(query, UNSET) for query in names[:3]}
+    assert causes["wifi"] == "the ids do not match: it returned 'docs/wifi.md' where 'wifi' was judged"
+    assert str(causes["pool"]).startswith("copies crowd the list: 2 of the first 4 hits")
+    assert causes["spa"] is UNSET

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -172,7 +173,9 @@ def test_no_room_left(many: Many, environment: dict[str, str]) -> None:
     (file,) = folder.glob("runs/*")
     assert complete(file)
     assert read_questions(folder).count(MANY.queries[0].text) == 1
-    assert len(read_questions(folder)) <= 62  # the answer that did not fit was asked for again, and perhaps the next
+    # The answer that did not fit is asked for again, with what a fast system had answered in the same milliseconds.
+    assert max(Counter(read_questions(folder)).values()) == 2
+    assert len(read_questions(folder)) < 2 * len(MANY.queries)
 
 
 def test_a_disk_without_any_room(tmp_path: Path, letters: GoldenSet, environment: dict[str, str]) -> None:

@@ -66,7 +66,8 @@ CITATIONS = st.builds(
 TRACES = st.builds(
     Trace, query=TEXTS, text=TEXTS, hits=st.lists(HITS, max_size=3).map(tuple), error=TEXTS,
     timings=st.dictionaries(TEXTS, TIMES, max_size=2), paraphrase=st.integers(0, 3), repeat=st.integers(0, 3),
-    stages=st.lists(STAGES, max_size=2).map(tuple), answer=TEXTS, citations=st.lists(CITATIONS, max_size=2).map(tuple),
+    stages=st.lists(STAGES, max_size=2).map(tuple), citations=st.lists(CITATIONS, max_size=2).map(tuple),
+    answer=TEXTS, refused=st.booleans(),
     context=st.builds(Context, session=TEXTS, turn=st.integers(0, 9), time=TEXTS, tenant=TEXTS, metadata=FACTS),
     telemetry=FACTS, envelope=FACTS,
 ).map(lambda trace: replace(trace, hits=()) if trace.error else trace)  # fmt: skip

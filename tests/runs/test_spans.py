@@ -135,3 +135,40 @@ def test_spans_that_cannot_be_scored_are_refused(tmp_path: Path, attributes: dic
     """One message that names the file and what is missing."""
     with pytest.raises(InputError, match=message):
         read(tmp_path, otlp({"trace": "a", "name": "x", "start": 1, "end": 2, "attributes": attributes}))
+
+
+def test_other_forms_of_the_same_files(tmp_path: Path) -> None:
+    """OTLP as protobuf's own names, a page of Langfuse's API and a trace of it, MLflow's older names, nested values."""
+    documents = {
+        "arrayValue": {"values": [{"kvlistValue": {"values": [{"key": "id", "value": {"stringValue": "wifi"}}]}}]}
+    }
+    attributes = [
+        {"key": "openinference.span.kind", "value": {"string_value": "RETRIEVER"}},
+        {"key": "input.value", "value": {"string_value": '{"question": "Is there wifi?"}'}},
+        {"key": "retrieval.documents.0.document.id", "value": {"string_value": "wifi"}},
+        {"key": "retrieval.documents.0.document.score", "value": {"int_value": "1"}},
+        {"key": "retrieval.documents.0.document.metadata.lang", "value": {"string_value": "en"}},
+        {"key": "other", "value": documents},
+        {"key": "empty", "value": {}},
+    ]
+    span = {"trace_id": "t", "span_id": "1", "name": "s", "attributes": attributes, "status": {"code": "ERROR"}}
+    run = read(tmp_path, {"resource_spans": [{"scope_spans": [{"spans": [span]}]}]})
+    assert (run.traces[0].query, run.traces[0].error) == ("q1", "failed")
+    times = {"startTime": "2026-11-17T09:00:00", "endTime": "2026-11-17T09:00:01"}
+    observation = {"traceId": "t", "type": "RETRIEVER", "input": "Wifi?", "output": {"documents": ["wifi"]}, **times}
+    for value in ({"data": [observation]}, {"id": "t", "sessionId": "s", "observations": [observation]}):
+        trace = read(tmp_path, value).traces[0]
+        assert (trace.paraphrase, [hit.id for hit in trace.hits], trace.timings["total"]) == (1, ["wifi"], 1000.0)
+    inputs = {"mlflow.spanType": '"RETRIEVER"', "mlflow.spanInputs": '{"q": "Wifi?"}', "mlflow.spanOutputs": '["wifi"]'}
+    mlflow = {"name": "s", "start_time": 1, "end_time": 5, "status_code": "OK", "attributes": inputs}
+    trace = read(tmp_path, json.dumps({"info": {}, "data": {"spans": [{**mlflow, "trace_id": "t"}]}}, indent=1)).traces[
+        0
+    ]
+    assert (trace.paraphrase, [hit.id for hit in trace.hits]) == (1, ["wifi"])
+    phoenix = {"name": "s", "context": {"trace_id": "t"}, "span_kind": "RETRIEVER", "status_code": "ERROR",
+               "attributes": {"input": {"value": "Wifi?"}}}  # fmt: skip
+    assert read(tmp_path, [phoenix]).traces[0].error == "failed"
+    genai = {"gen_ai.operation.name": "retrieve", "gen_ai.retrieval.query.text": "Wifi?",
+             "gen_ai.retrieval.documents": [{"id": "wifi", "score": 0.5}]}  # fmt: skip
+    trace = read(tmp_path, {**phoenix, "span_kind": "", "status_code": "OK", "attributes": genai}).traces[0]
+    assert [(hit.id, hit.score) for hit in trace.hits] == [("wifi", 0.5)]

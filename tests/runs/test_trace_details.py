@@ -48,6 +48,18 @@ def test_the_log_of_blocks_keeps_its_envelope_and_its_observations(tmp_path: Pat
     assert trace.envelope == {name: BLOCKS[name] for name in envelope}
 
 
+@pytest.mark.parametrize("delta", ["delta_s", "deltaS", "delta_S", "∆S"])
+@pytest.mark.parametrize("state", ["lambda_state", "lambdaState", "lambda", "λ"])
+def test_other_spellings_of_delta_and_lambda_are_the_same_fields(tmp_path: Path, delta: str, state: str) -> None:
+    """In ASCII, and with the sign for an increment; nothing is dropped with a note that nobody reads."""
+    row = {key: value for key, value in BLOCKS.items() if key not in ("ΔS", "λ_state")}
+    notes: list[str] = []
+    (tmp_path / "log.jsonl").write_text(json.dumps({**row, delta: [0.31], state: "→"}))
+    run = read_any_run(tmp_path / "log.jsonl", GOLDEN, say=notes.append)
+    assert run.traces[0].telemetry == {"ΔS": [0.31], "λ_state": "→", "anchor": "S.4.2"}
+    assert [note for note in notes if "unknown key" in note] == []
+
+
 def test_the_log_of_agent_keeps_stages_channels_session_and_modes(tmp_path: Path) -> None:
     """Stages with counts and lists, the channels of each result, and times by stage."""
     trace = read(tmp_path, AGENT).traces[0]

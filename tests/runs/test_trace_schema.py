@@ -23,7 +23,7 @@ FULL = Trace(
     query="q1", text="Is there wifi?", timings={"total": 2.5}, paraphrase=1, repeat=2, judged="sha256:aa",
     hits=(Hit("wifi:chunk:3", 0.5, span=Span(0, 9), type="prose", channels={"dense": Place(1, 0.5)}),),
     stages=(Stage(name="candidate", channel="dense", inputs=9, outputs=1, milliseconds=1.0, hits=(Hit("wifi", 1.0),)),),
-    context=Context(session="s", turn=1, documents=("pool",), metadata={"a": [1]}), answer="Yes.",
+    context=Context(session="s", turn=1, documents=("pool",), metadata={"a": [1]}), answer="Yes.", refused=True,
     citations=(Citation("wifi", span=Span(0, 4)),), telemetry={"ΔS": [0.3]}, envelope={"trace_id": "t"},
 )  # fmt: skip
 
@@ -82,7 +82,9 @@ def test_what_does_not_fit_is_refused_by_the_schema(tmp_path: Path, change: dict
 
 def test_format_1_is_still_read(tmp_path: Path) -> None:
     """It is format 2 without stages, context, answer, citations, telemetry and envelope."""
-    plain = replace(FULL, stages=(), context=Context(), answer="", citations=(), telemetry={}, envelope={})
+    plain = replace(
+        FULL, stages=(), context=Context(), answer="", citations=(), refused=False, telemetry={}, envelope={}
+    )
     header, row, end = write(tmp_path / "run.jsonl", plain)
     HEADER.validate({**header, "format": 1})
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(r) + "\n" for r in ({**header, "format": 1}, row, end)))

@@ -134,3 +134,13 @@ def test_other_chunks_share_the_embedder() -> None:
     whole.inspect("pool", 3)
     assert len(pipeline.letters.asked) == before
     assert pipeline.stages.chunk != "whole"
+
+
+def test_an_answer_has_what_each_channel_would_give_alone() -> None:
+    """The oracle is the pipeline with that channel alone; a pipeline with one channel records nothing twice."""
+    question = "pool in the room"
+    stages = {stage.channel: stage.hits for stage in make(neighbours=True).retrieve(question, 3).stages}
+    for channel, other in (("lexical", "dense"), ("dense", "lexical")):
+        alone = make(**{other: False}).retrieve(question, 3)
+        assert [(hit.id, hit.score) for hit in stages[channel]] == [(hit.id, hit.score) for hit in alone]
+        assert alone.stages == ()

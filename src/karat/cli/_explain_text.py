@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 _NONE = "-"
 _QUERIES = 6
 _WIDTH = 40
+_UNRECORDED = (
+    "not recorded: the runs have no list of the same stage; evaluate both again, since the pipeline records its "
+    "channels now, or let your system return its stages"
+)
 
 
 def explain_text(document: ExplainDocument, *, single: bool) -> str:
@@ -82,8 +86,18 @@ def _standings(query: ExplainedQuery) -> str:
 
 def _passage(standing: DocumentStanding) -> str:
     lines = [bold(f"{printable(standing.document, 80)}: {standing.state}")]
+    if places := ", ".join(
+        f"{printable(place.stage, 30)} {place.rank} of {place.size} (score {place.score:.4g})"
+        for place in standing.places
+        if place.rank is not None and place.score is not None
+    ):
+        lines.append(f"stands at {places}")
     if standing.beaten_by:
-        lines.append(f"beaten by {', '.join(printable(other, _WIDTH) for other in standing.beaten_by)}")
+        others = (
+            printable(other, _WIDTH) + (" (a hard negative)" if other in standing.hard_negatives else "")
+            for other in standing.beaten_by
+        )
+        lines.append(f"beaten by {', '.join(others)}")
     if standing.matched or standing.unmatched:
         lines.append(f"matched: {_words(standing.matched)}; not matched: {_words(standing.unmatched)}")
     if standing.passage is not None:
@@ -106,4 +120,5 @@ def _moves(query: ExplainedQuery) -> str:
         grade = "?" if move.grade is None else str(move.grade)
         shown = [_NONE if place is None else str(place) for place in places]
         rows.append([printable(move.document, _WIDTH), printable(move.stage or "not recorded", 30), grade, *shown])
-    return render(rows, left=2)
+    note = "" if all(move.stage for move in query.moved) else f"\n{_UNRECORDED}"
+    return render(rows, left=2) + note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,9 +44,9 @@ _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
 def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json: bool, **options: Any) -> None:
     """Write a file of the pairs of query and document that the RUNs have in their first ranks and nobody judged.
 
-    A RUN is a file in any format that karat score reads, a baseline file, a folder of such files, or a project, which
-    stands for the folder of its runs. Without --golden the set is that of the project that the first RUN is in, or of
-    the current folder.
+    A RUN is a file in any format that karat score reads, a baseline file, a folder of such files, a project, which
+    stands for the folder of its runs, or the label, title or commit of a run of the project. Without --golden the set
+    is that of the project that the first RUN is in, or of the current folder.
 
     The file has one JSON record per line, with the texts to read. Annotators fill in "grade", and 'karat golden merge'
     takes the file back. The best ranks of all queries come first, so that whoever stops early has judged the top of
@@ -65,9 +66,10 @@ def command(runs: tuple[str, ...], set_: str | None, output: str | None, as_json
         raise UsageError("--json prints counts; name the file of pairs with --output")
     _check_ending(output)
     _check_options(options)
-    source = set_ or _find_project(runs[0])
+    files = tuple(_find_file(run, set_) for run in runs)
+    source = set_ or _find_project(files[0])
     gold = golden.open_set(source) if source else GoldenSet()
-    ranked = golden.read_runs(runs)
+    ranked = golden.read_runs(files)
     chosen = _decide(gold, ranked, options) if options["decide"] else _pool(gold, ranked, options)
     rows = list(golden.pool_rows(gold, chosen.pairs, ranked.passages))
     strangers = {query for run in ranked.tables for query in run} - gold.query_by_id.keys() if source else set()
@@ -168,6 +170,13 @@ def _check_ending(output: str | None) -> None:
     ending = Path(output or "").suffix.lower()
     if ending in _TABLES:
         raise UsageError(f"--output {output}: a pool has one JSON record per line, not {ending[1:]}; name it .jsonl")
+
+
+def _find_file(run: str, folder: str | None) -> str:
+    """Return a path as it is, and otherwise the file of the run of the project that has this label, title or commit."""
+    from karat.projects.saved_runs import find_run
+
+    return run if run == "-" or os.path.lexists(run) else str(find_run(run, golden=folder, say=say))
 
 
 def _find_project(run: str) -> str | None:

@@ -10,6 +10,7 @@ from karat.config._config import (
     read_config,
     resolve_key,
 )
+from karat.config._judges import JudgesConfig
 from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
 
@@ -21,6 +22,7 @@ __all__ = [
     "SCORING",
     "Config",
     "EvalConfig",
+    "JudgesConfig",
     "Scoring",
     "Settings",
     "check_parameters",

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from karat.config._judges import JudgesConfig, read_judges
 from karat.config._scoring import CHOICES, SCORING, Scoring
 from karat.config._settings import setting_types
 from karat.core import InputError, did_you_mean, shorten
 from karat.files import read_toml
 
-_TABLES = ("golden", "pipeline", "system", "eval", "gate")
+_TABLES = ("golden", "pipeline", "system", "eval", "judges", "gate")
 _GOLDEN = ("path", "format", "documents", "profile")
 _NOT_CONFIGURED = ("sample", "seed", "fail_fast")
 """Settings of a single call, which cannot be configured for a project."""
@@ -68,6 +69,8 @@ class Config:
     system: Mapping[str, Any] = field(default_factory=dict)
     """An HTTP service to ask instead of the pipeline."""
     eval: EvalConfig = field(default_factory=EvalConfig)
+    judges: JudgesConfig = field(default_factory=JudgesConfig)
+    """Who judges answers."""
     gate: Mapping[str, Any] = field(default_factory=dict)
     """The policy, which :func:`karat.gate.read_policy` declares and checks."""
 
@@ -111,6 +114,7 @@ def _read_tables(folder: Path, table: Mapping[str, Any], source: str) -> Config:
         pipeline=tables["pipeline"],
         system=tables["system"],
         eval=_read_eval(tables["eval"], tables["system"], source),
+        judges=read_judges(tables["judges"], folder, source),
         gate=tables["gate"],
     )
 

@@ -10,6 +10,7 @@ from karat.core._registry import Registry
 from karat.core._version import __version__
 
 if TYPE_CHECKING:
+    from karat.core._answer import Answer
     from karat.core._bounds import Bounds
     from karat.core._context import Context
     from karat.core._drafts import make_hits, make_query
@@ -31,6 +32,7 @@ __all__ = [
     "NORMALISER",
     "SCHEMES",
     "SOURCES",
+    "Answer",
     "Bounds",
     "Citation",
     "Context",
@@ -86,6 +88,7 @@ __all__ = [
 
 # Imported at first use: these modules import NumPy, which takes longer than `karat --help` should.
 _HOME = {
+    "Answer": "_answer",
     "Bounds": "_bounds",
     "Context": "_context",
     **dict.fromkeys(("LOWEST_FOR_GEOMETRIC_MEAN", "Floats", "Scores", "average"), "_scores"),

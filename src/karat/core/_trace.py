@@ -96,6 +96,10 @@ class Trace:
     """The text that was generated from the hits."""
     citations: tuple[Citation, ...] = ()
     """What the answer cites, in its order."""
+    refused: bool = False
+    """Whether the system said that it cannot answer."""
+    opinions: Mapping[str, float | str] = field(default_factory=lambda: _EMPTY)
+    """What judges say of the answer: a value from 0 to 1, or why there is none. They are in a file of their own."""
     telemetry: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     """What else the system recorded, as JSON values that karat keeps as they are: mode, fallback, token ratio, delta-S
     of each hit, lambda state and so on."""

@@ -33,7 +33,9 @@ def make_trace(
     draft.paraphrase = draft.repeat = 0
     draft.stages = draft.citations = ()
     draft.answer = ""
+    draft.refused = False
     draft.context = _NOTHING.context
+    draft.opinions = _NOTHING.opinions
     draft.telemetry = _NOTHING.telemetry
     draft.envelope = _NOTHING.envelope
     draft.__class__ = Trace

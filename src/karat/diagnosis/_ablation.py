@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from karat.core import GoldenSet, Hit, Provenance, Run, Trace, UsageError
-from karat.diagnosis._verdicts import advise, judge, sign_test
-from karat.evaluation import Evaluation, score_run
+from karat.diagnosis._verdicts import judge, sign_test
+from karat.evaluation import Evaluation, compare_floor, score_run
 from karat.files import shorten_path
 from karat.gate import (
     Comparison,
@@ -198,16 +197,11 @@ def _find_floor(bench: _Bench, full: Evaluation) -> tuple[FloorRatio, ...]:
         words = Pipeline(Stages(chunk=inspector.pipeline.stages.chunk, dense=False))
         words.ingest(bench.project.golden.documents)
         floor = bench.evaluate(inspector=Inspector(words))
-    rows = []
-    for name in bench.measures:
-        if name not in full.means or lower_is_better(name):
-            continue
-        low, whole = floor.mean(name), full.mean(name)
-        ratio = low / whole if whole > 0 and math.isfinite(low) else None
-        rows.append(
-            FloorRatio(measure=name, floor=_number(low), full=_number(whole), ratio=ratio, advice=advise(ratio))
-        )
-    return tuple(rows)
+    return tuple(
+        compare_floor(name, floor.mean(name), full.mean(name))
+        for name in bench.measures
+        if name in full.means and not lower_is_better(name)
+    )
 
 
 def _summarise(parts: Sequence[AblatedPart]) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from karat.causes import Case, Lab
 from karat.core import Trace
-from karat.diagnosis._case import Case
-from karat.diagnosis._lab import Lab
 from karat.schema import StageMove
 from karat.systems import RESULT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from karat.diagnosis._explain import Diagnosis
+from karat.causes import Diagnosis
 from karat.reports import hints
 
 

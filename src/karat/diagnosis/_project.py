@@ -8,10 +8,9 @@ from pathlib import Path
 
 from msgspec import structs
 
+from karat.causes import Case, Diagnosis, diagnose
 from karat.core import InputError, KaratError, Run, Trace, did_you_mean, shorten
 from karat.diagnosis._against import find_moves
-from karat.diagnosis._case import Case
-from karat.diagnosis._explain import Diagnosis, diagnose
 from karat.diagnosis._hints import find_hints
 from karat.evaluation import deepest_cutoff
 from karat.files import shorten_path

@@ -1,9 +1,8 @@
-"""What an ablation says about a part: the verdicts of ``agent``, and what words alone are worth."""
+"""What an ablation says about a part: the verdicts of ``agent``."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 from karat.schema import PartVerdict
 
@@ -12,8 +11,6 @@ LEAST_CHANGES = 5
 ALPHA = 0.05
 LARGE = 0.05
 SMALL = 0.01
-FLOOR_LIMITS = (0.80, 0.50)
-"""From 0.80 up words alone nearly do it: PAUSE. From 0.50 up the rest has to be worth its cost: RATIONALIZE."""
 
 
 def sign_test(wins: int, losses: int) -> float | None:
@@ -47,15 +44,3 @@ def judge(gain: float, p_sign: float | None, p_corrected: float | None, *, chang
     if gain >= SMALL:
         return "possibly harmful"
     return "negligible" if changed >= LEAST_CHANGES else "likely redundant"
-
-
-def advise(ratio: float | None) -> Literal["PAUSE", "RATIONALIZE", "PROCEED", ""]:
-    """Return what the ratio of words alone to the whole pipeline says about working on the rest of it.
-
-    >>> advise(0.9), advise(0.5), advise(0.2), advise(None)
-    ('PAUSE', 'RATIONALIZE', 'PROCEED', '')
-    """
-    if ratio is None:
-        return ""
-    pause, rationalize = FLOOR_LIMITS
-    return "PAUSE" if ratio >= pause else "RATIONALIZE" if ratio >= rationalize else "PROCEED"

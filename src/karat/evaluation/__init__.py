@@ -11,6 +11,7 @@ from karat.evaluation._comparable import (
 from karat.evaluation._document import evaluation_report
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
+from karat.evaluation._floor import LEXICAL, compare_floor, find_floor
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
 from karat.evaluation._rescoring import add_measures, revise_evaluation
@@ -31,6 +32,7 @@ from karat.evaluation._worst import UNANSWERED, fill_worst, find_worst
 __all__ = [
     "FIELDS",
     "FIT_PARTS",
+    "LEXICAL",
     "MEASURES",
     "UNANSWERED",
     "Evaluation",
@@ -40,6 +42,7 @@ __all__ = [
     "UnknownDocuments",
     "add_measures",
     "average_variants",
+    "compare_floor",
     "comparison_key",
     "count_unjudged",
     "deepest_cutoff",
@@ -50,6 +53,7 @@ __all__ = [
     "fill_worst",
     "find_bounds",
     "find_ends",
+    "find_floor",
     "find_worst",
     "flatten",
     "name_parts",

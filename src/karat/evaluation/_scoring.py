@@ -323,13 +323,16 @@ def _require_known_documents(golden: GoldenSet, traces: Iterable[Trace], scores:
 def _describe_affix(returned: Iterable[str], known: Set[str]) -> str:
     """Return what all returned ids have before or after those of the gold, such as a folder; "" if there is nothing."""
     ids = list(returned)
+    lengths = sorted({len(id_) for id_ in known}, reverse=True)  # the longest first, and the affix as short as it gets
     for id_ in ids[:_AFFIXED]:
-        for size in range(1, len(id_)):
-            prefix, suffix = id_[:size], id_[-size:]
-            if id_[size:] in known and all(other.startswith(prefix) for other in ids):
-                return f", which all begin with {shorten(prefix)}"
-            if id_[:-size] in known and all(other.endswith(suffix) for other in ids):
-                return f", which all end with {shorten(suffix)}"
+        for length in lengths:
+            size = len(id_) - length
+            if size < 1 or not length:
+                continue
+            if id_[size:] in known and all(other.startswith(id_[:size]) for other in ids):
+                return f", which all begin with {shorten(id_[:size])}"
+            if id_[:-size] in known and all(other.endswith(id_[-size:]) for other in ids):
+                return f", which all end with {shorten(id_[-size:])}"
     return ""
 
 

@@ -12,6 +12,7 @@ from karat.files._reads import record_folder, record_reads, refuse_input
 from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lines
 
 if TYPE_CHECKING:
+    from karat.files._cache import KeptValues, find_cache_folder
     from karat.files._git import GitRepository
     from karat.files._lock import lock_folder
     from karat.files._plain import count_keys, decode_plain, take_plain
@@ -25,6 +26,7 @@ __all__ = [
     "MAX_BYTES",
     "VARIABLE",
     "GitRepository",
+    "KeptValues",
     "Mistakes",
     "Reading",
     "Row",
@@ -33,6 +35,7 @@ __all__ = [
     "count_keys",
     "decode",
     "decode_plain",
+    "find_cache_folder",
     "gunzip",
     "lock_folder",
     "max_bytes",
@@ -63,6 +66,7 @@ _HOME = {
     **dict.fromkeys(("Mistakes", "Reading", "Row"), "_rows"),
     **dict.fromkeys(("append_file", "new_folder", "open_own", "replace_file", "write_file"), "_writing"),
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
+    **dict.fromkeys(("KeptValues", "find_cache_folder"), "_cache"),
     "GitRepository": "_git",
     **dict.fromkeys(("count_keys", "decode_plain", "take_plain"), "_plain"),
     "lock_folder": "_lock",

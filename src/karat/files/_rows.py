@@ -175,6 +175,11 @@ class Row:
             place = f"line {self._line}" if self._line is not None else self._path
             self._reading.unknown(self._file, place, key, self._asked)
 
+    @property
+    def line(self) -> int | None:
+        """The line that it is on, if the file has lines."""
+        return self._line
+
     def error(self, problem: str, hint: str = "") -> InputError:
         """Return an error that says where this row is."""
         path = f"{self._path}: " if self._path else ""

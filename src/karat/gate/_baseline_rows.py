@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -101,7 +102,8 @@ def _row_type(measures: Sequence[str]) -> type[msgspec.Struct]:
 def _make_columns(table: Mapping[str, Any], measures: Sequence[str]) -> Rows | None:
     """Return the rows in columns; None if a value is out of range, or missing without a reason."""
     rows = table.values()
-    columns = [[getattr(row, f"m{number}")[0] for row in rows] for number in range(len(measures))]
+    cells = (map(attrgetter(f"m{number}"), rows) for number in range(len(measures)))
+    columns = [[value for (value,) in column] for column in cells]
     values = np.array(columns, np.float64).reshape(len(measures), len(table)).T.copy()
     if (np.abs(values) > LARGEST).any():
         return None

@@ -322,6 +322,8 @@ def shared_queries(
     If both were asked the same, or nothing is known of that, ``queries`` is returned as it is.
     """
     now, then = candidate.query_set, baseline.query_set
+    if candidate.queries == baseline.queries and len(now) == len(candidate.queries):
+        return queries
     if now.isdisjoint(then) or (now == then and len(now) == len(candidate.queries) == len(baseline.queries)):
         return queries
     return [query for query in (candidate.queries if queries is None else queries) if query in now and query in then]

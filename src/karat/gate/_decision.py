@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import compress
+from itertools import chain, compress
 
 import numpy as np
 
@@ -148,8 +148,9 @@ def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Polic
 
 def _align_pairs(tested: Sequence[tuple[Rule, Pairs]], lost: frozenset[str]) -> list[PairedScores]:
     """Return the scores of all rules over the same queries, with NaN where a rule has none, and which were lost."""
-    queries = tuple(dict.fromkeys(query for _, pairs in tested for query in pairs.queries))
-    gone = np.array([query in lost for query in queries], bool)
+    lists = {id(pairs.queries): pairs.queries for _, pairs in tested}.values()  # measures mostly share one
+    queries = dict.fromkeys(chain.from_iterable(lists))
+    gone = np.array([query in lost for query in queries], bool) if lost else np.zeros(len(queries), bool)
     before = align_changes([(pairs.queries, pairs.before) for _, pairs in tested])
     after = align_changes([(pairs.queries, pairs.after) for _, pairs in tested])
     return [
@@ -173,6 +174,8 @@ def _pair_queries(candidate: Evaluation, baseline: Evaluation, rule: Rule, queri
     names, before = baseline.scores.present(rule.metric, queries)
     after = candidate.scores.look_up(rule.metric, names)
     missing = np.isnan(after)
+    if not missing.any():
+        return Pairs(queries=names, before=before, after=after)
     kept = [not lost or query in candidate.query_set for query, lost in zip(names, missing.tolist(), strict=True)]
     after = np.where(missing, 0.0, after)
     return Pairs(queries=tuple(compress(names, kept)), before=before[kept], after=after[kept])

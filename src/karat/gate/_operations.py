@@ -14,7 +14,6 @@ from typing import Any
 
 from karat.core import UsageError, did_you_mean, format_ms, shorten
 from karat.evaluation import Evaluation, Segment
-from karat.gate._unanswered import may_be_empty
 from karat.stats import Outcome
 
 KINDS = ("failed", "unasked", "removed", "new", "moved", "empty", "slow")
@@ -118,7 +117,7 @@ def inspect_operations(
 
 
 def _inspect_failed(candidate: Evaluation, share: float) -> Operation:
-    total, failed = len(candidate.queries), sum(query in candidate.failures for query in candidate.queries)
+    total, failed = len(candidate.queries), len(candidate.failures.keys() & candidate.query_set)
     allowed = allow(share, total)
     wrong = failed > allowed or failed == total
     reason = f"{count_of(failed, total)} failed"
@@ -176,17 +175,14 @@ def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operation
     A failed one counts as empty, so that to fail is never better than to return nothing, unless ``failed`` tolerates
     more than ``empty``: as many as that are left to ``failed``.
     """
-    answerable = [query for query in candidate.queries if not may_be_empty(candidate, query)]
+    rightly = candidate.unanswerable | candidate.unjudged
+    answerable = [query for query in candidate.queries if query not in rightly]
     if not answerable or operations.empty is None:
         return
     then: Mapping[str, bool] = {} if baseline is None else _find_answered(baseline)
-    unsteady = candidate.empties
-    empty = [
-        query
-        for query in answerable
-        if (not candidate.lists.get(query) or query in unsteady) and query not in candidate.failures
-    ]
-    failed = [query for query in answerable if query in candidate.failures]
+    unsteady, failures, lists = candidate.empties, candidate.failures, candidate.lists
+    empty = [query for query in answerable if (not lists.get(query) or query in unsteady) and query not in failures]
+    failed = [query for query in answerable if query in failures] if failures else []
     allowed = allow(operations.empty, len(answerable))
     tolerated = allowed if operations.failed is None else allow(operations.failed, len(answerable))
     failed.sort(key=lambda query: not then.get(query))  # those that had results are the first to be tolerated
@@ -209,7 +205,7 @@ def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operation
         reason += f", and {why} to tell whether they ever did: {name_first(unknown)}"
     yield Operation(
         metric="empty", kind="empty", outcome=outcome, reason=reason, current=len(counted),
-        baseline=sum(not then[query] for query in answerable if query in then) if then else None,
+        baseline=[then.get(query) for query in answerable].count(False) if then else None,
         limit=allowed, n=len(answerable),
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from hashlib import sha256
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from karat.core import Document, GoldenSet, Judgment, JudgmentTable, Query
+from karat.golden._kept import keep, recall
 
 _DESCRIPTION = frozenset({"name", "version", "description", "created", "notes", "gate"})
 """Fields that describe a set and are not part of its content."""
@@ -22,6 +24,7 @@ _NUMBERS = (int, float)
 _EMPTY = (str, tuple, dict, type(None))
 """The types whose empty values are left out."""
 _CACHE = "_digests"
+_KEPT = re.compile(rb"sha256:[0-9a-f]{64}(\nsha256:[0-9a-f]{64}){3}")
 _SIZE = 32  # bytes of a digest
 _encode = json.JSONEncoder(sort_keys=True).encode
 
@@ -58,16 +61,28 @@ def _digests(golden: GoldenSet) -> dict[str, str]:
     """
     digests: dict[str, str] | None = vars(golden).get(_CACHE)
     if digests is None:
-        parts = dict(_parts(golden))
-        questions = _digest(part for name, part in parts.items() if name != "documents")
-        digests = {
-            "fingerprint": _digest(parts.values()),
-            "questions": questions,
-            "documents": _digest([parts["documents"]]),
-            "asked": digest_texts((query.id, query.text) for query in golden.queries),
-        }
-        vars(golden)[_CACHE] = digests
+        digests = vars(golden)[_CACHE] = _read_kept(recall(golden, _CACHE)) or _compute(golden)
     return digests
+
+
+def _compute(golden: GoldenSet) -> dict[str, str]:
+    parts = dict(_parts(golden))
+    questions = _digest(part for name, part in parts.items() if name != "documents")
+    digests = {
+        "fingerprint": _digest(parts.values()),
+        "questions": questions,
+        "documents": _digest([parts["documents"]]),
+        "asked": digest_texts((query.id, query.text) for query in golden.queries),
+    }
+    keep(golden, _CACHE, "\n".join(digests.values()).encode())
+    return digests
+
+
+def _read_kept(value: bytes | None) -> dict[str, str] | None:
+    """Return the digests of a kept value; None if it does not have all of them."""
+    if value is None or not _KEPT.fullmatch(value):
+        return None
+    return dict(zip(("fingerprint", "questions", "documents", "asked"), value.decode().split("\n"), strict=True))
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from karat.core import Document, GoldenSet, InputError, Judgment, Query, Registry, Session, Target, UsageError
 from karat.files import Mistakes, Reading, new_folder
 from karat.golden._documents import read_documents
+from karat.golden._kept import copy_source
 from karat.golden._losses import describe_losses
 
 
@@ -62,7 +63,9 @@ def read(path: str | Path, format: str | None = None, *, documents: str | Path |
             raise UsageError(f"{path} holds documents of its own; leave out {documents}")
         golden = replace(golden, judgments=golden.held_judgments, documents=read_documents(Path(documents), reading))
         reading.finish()
-    return replace(golden, judgments=golden.held_judgments, notes=reading.notes())
+    with_notes = replace(golden, judgments=golden.held_judgments, notes=reading.notes())
+    copy_source(golden, with_notes)  # which a set with other documents has lost
+    return with_notes
 
 
 def _where_published(path: Path, format: str | None) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from karat.core import Document, GoldenSet, Query
 from karat.golden._fingerprint import plain
+from karat.golden._kept import keep, recall
 
 Ints = NDArray[np.int64]
 LISTED = "relevant_entities"
@@ -110,6 +111,8 @@ class _Questions(Mapping[str, Question]):
     @cached_property
     def _judgments(self) -> dict[str, str]:
         """The digest of the name and the grade of each judged target of a query, ordered by both, and of the rules."""
+        if (kept := self._recall("judgments")) is not None:
+            return kept
         grades = self._golden.grades_by_query
         names, number_of = _rank([str(target) for target in grades.targets])
         values, numbers = np.unique(grades.grade, return_inverse=True)
@@ -122,11 +125,13 @@ class _Questions(Mapping[str, Question]):
             if _get_scored(own) != _DEFAULTS
         }
         around = b"[%b, [" % self._rules, b"], {}]", ends
-        return self._digest_pieces(query, map(texts.__getitem__, pair.tolist()), *around)
+        return self._keep("judgments", self._digest_pieces(query, map(texts.__getitem__, pair.tolist()), *around))
 
     @cached_property
     def documents(self) -> dict[str, str]:
         """The digest of the id and the content of each judged document of a query that the set has, ordered by id."""
+        if (kept := self._recall("documents")) is not None:
+            return kept
         grades, known = self._golden.grades_by_query, self._golden.document_by_id
         names, number_of = _rank([target.document for target in grades.targets])
         own = np.array([name in known for name in names], np.bool_)
@@ -138,7 +143,21 @@ class _Questions(Mapping[str, Question]):
         if not has_text.any():
             return dict.fromkeys(self._golden.query_by_id, "")
         texts = _Texts(lambda number: _encode_document(known[names[number]]))
-        return self._digest_pieces(query[has_text], map(texts.__getitem__, document[has_text].tolist()), b"[", b"]", {})
+        pieces = map(texts.__getitem__, document[has_text].tolist())
+        return self._keep("documents", self._digest_pieces(query[has_text], pieces, b"[", b"]", {}))
+
+    def _recall(self, name: str) -> dict[str, str] | None:
+        """Return the digests of all queries that the user's cache holds; None if it does not."""
+        value = recall(self._golden, name)
+        if value is None or len(value) != _DIGITS * len(self) or not value.isalnum():
+            return None
+        text = value.decode("ascii")
+        digests = [text[start : start + _DIGITS] for start in range(0, len(text), _DIGITS)]
+        return dict(zip(self._golden.query_by_id, digests, strict=True))
+
+    def _keep(self, name: str, digests: dict[str, str]) -> dict[str, str]:
+        keep(self._golden, name, "".join(digests.values()).encode("ascii"))
+        return digests
 
     def _digest_pieces(
         self, query: Ints, pieces: Iterable[bytes], start: bytes, end: bytes, ends: Mapping[str, bytes]

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 # Importing the kernels registers the measures.
 from karat.measures import (
     _binary,
+    _citations,
     _experimental,
     _freshness,
     _graded,
     _incomplete,
+    _judged,
     _memory,
     _pipelines,
     _sets,
@@ -76,7 +78,20 @@ __all__ = [
     "trec_eval",
 ]
 
-del _binary, _experimental, _freshness, _graded, _incomplete, _memory, _pipelines, _sets, _spans, _unanswerable
+del (
+    _binary,
+    _citations,
+    _experimental,
+    _freshness,
+    _graded,
+    _incomplete,
+    _judged,
+    _memory,
+    _pipelines,
+    _sets,
+    _spans,
+    _unanswerable,
+)
 
 
 # Loaded at first use: scoring plain files does not need them.

@@ -81,6 +81,8 @@ class Collapse:
     unit: Unit
     overlap: Overlap
     resolve: Resolve | None
+    places: bool = True
+    """Whether some measure looks at the places of hits and gold in the text, whatever the unit is."""
 
     def align(self, hits: Mapping[str, Sequence[Any]], source: str, failed: Collection[str] = ()) -> Alignment:
         """Collapse the hits of every query, and find the ranks of the judged units."""
@@ -140,19 +142,20 @@ class Collapse:
 
     def _align(self, query: str, hits: list[Hit]) -> _Row:
         grades = self.golden.grades_by_query.get(query, {})
-        if self.unit == "document" and all(target.whole for target in grades):
+        if self.unit == "document" and (not self.places or all(target.whole for target in grades)):
+            for target in grades:
+                _check_span(target.span, f"target {shorten(str(target))}", self.golden.name)
             return self._whole_row(grades, hits)
         return self._row(query, [self._gold(target, grade) for target, grade in grades.items()], hits)
 
     def _whole_row(self, targets: Mapping[Target, int], hits: list[Hit]) -> _Row:
-        """Return what :meth:`_row` does if only whole documents are judged, and nothing has to be placed in them."""
-        units: list[Hashable] = [hit.document for hit in hits]
-        grades: dict[Hashable, int] = {target.document: grade for target, grade in targets.items()}
-        if self.golden.class_of:
-            units, grades = [self._document(hit.document) for hit in hits], {}
-            for target, grade in targets.items():
-                key = self._document(target.document)
-                grades[key] = max(grade, grades.get(key, grade))
+        """Return what :meth:`_row` does if nothing has to be placed in documents; then there are no pieces."""
+        unit_of: Callable[[str], Hashable] = self._document if self.golden.class_of else str
+        units: list[Hashable] = [unit_of(hit.document) for hit in hits]
+        grades: dict[Hashable, int] = {}
+        for target, grade in targets.items():
+            key = unit_of(target.document)
+            grades[key] = max(grade, grades.get(key, grade))
         ranks: dict[Hashable, int] = {}
         repeats = []
         for key in units:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from karat.core import MEASURES, Definition, Document, Floats, GoldenSet, Hit, Parameter, Query, Trace
+from karat.core import (
+    MEASURES,
+    Definition,
+    Document,
+    Floats,
+    GoldenSet,
+    Hit,
+    InputError,
+    Parameter,
+    Query,
+    Span,
+    Target,
+    Trace,
+)
 
 NOTHING = "nothing retrieved"
 """Why a share of the results has no value; the gate counts a lost answer with this reason as the worst."""
@@ -66,6 +80,30 @@ class Evidence:
         for _, key, time in dated:
             latest[key] = max(time, latest.get(key, time))
         return frozenset(stale | {name for name, key, time in dated if time < latest[key]})
+
+    @cached_property
+    def _resolve(self) -> Callable[[Target], Span | None]:
+        from karat.text import resolver  # outlines are needed by few measures, and take a while to import
+
+        return resolver(self.golden)
+
+    def place(self, target: Target) -> Span | None:
+        """Return the bytes of a part of a document; None if it is not known where it is, or beyond the end."""
+        try:
+            span, whole = self._resolve(target), self._resolve(Target(document=target.document))
+        except InputError:  # a section or a block that the document does not have
+            return None
+        return None if span and whole and len(whole) and span.start >= whole.end else span
+
+    def section(self, target: Target) -> str:
+        """Return the id of the section that a part belongs to, by its own words or by its place; "" if not known."""
+        from karat.text import canonical, outline, section_of_block
+
+        with suppress(InputError):
+            if target.section or target.block:
+                return target.section or section_of_block(target.block)
+        document, span = self.golden.document_by_id.get(target.document), target.span
+        return outline(canonical(document.text)).section_of(span.start).id if document and span else ""
 
     @cached_property
     def _kept(self) -> dict[tuple[object, ...], float]:
@@ -163,6 +201,7 @@ def trace_measure(
     cutoff: Literal["none", "optional", "required"] = "required",
     higher_is_better: bool | None = True,
     high: float | None = 1.0,
+    queries: Literal["answerable", "unanswerable", "all"] = "answerable",
     independent: bool = True,
 ) -> Callable[[Any], Any]:
     """Register the decorated function, a :class:`Judge`, as a measure of traces.
@@ -181,6 +220,7 @@ def trace_measure(
             undefined=undefined,
             higher_is_better=higher_is_better,
             high=high,
+            queries=queries,
             unjudged="independent" if independent else None,
             traced=True,
         )

@@ -15,6 +15,8 @@ from karat.measures._evidence import Evidence
 from karat.measures._overlap import DEFAULT_OVERLAP, Overlap
 from karat.measures._score import Options, score_alignment, wanted_measures
 
+_SPAN_MEASURES = ("SpanR", "SpanP", "SpanIoU")
+
 
 class HitOptions(TypedDict, total=False):
     """The options of :func:`score` that apply to hits, for type checkers."""
@@ -90,7 +92,8 @@ def score_hits(
     wanted = wanted_measures(names, using)
     if others is not None and unit != "document":
         raise UsageError("others are documents; score with unit='document'")
-    collapse = Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve)
+    places = any(map(_needs_places, wanted))
+    collapse = Collapse(golden=golden, unit=unit, overlap=overlap, resolve=resolve, places=places)
     bounding = None
     if chosen.bounds:
         count = None if others is None else partial(collapse.count_others, hits, others)
@@ -105,6 +108,12 @@ def score_hits(
         options=replace(chosen, conventions=using),
         bounding=bounding,
     )
+
+
+def _needs_places(measure: Measure) -> bool:
+    """Return whether a measure may look at the places of hits and gold: karat's own are known, others are not."""
+    is_own = measure.definition.kernel.__module__.startswith("karat.measures")
+    return not is_own or measure.name in _SPAN_MEASURES
 
 
 def _fill_in(golden: GoldenSet, names: Sequence[str | Measure] | None, using: Conventions) -> Conventions:

@@ -1,6 +1,15 @@
 """Reaching outside of this process: one HTTP client, one event loop, and packages that may not be installed."""
 
-from karat.net._client import Client, Endpoint, NotAService, Unreachable, find_message, parse_retry_after, read_variable
+from karat.net._client import (
+    Busy,
+    Client,
+    Endpoint,
+    NotAService,
+    Unreachable,
+    find_message,
+    parse_retry_after,
+    read_variable,
+)
 from karat.net._loop import describe_error, resolve
 from karat.net._package import find_version, require_package
 from karat.net._secrets import (
@@ -17,6 +26,7 @@ from karat.net._secrets import (
 from karat.net._source import find_requirement, format_extras, format_pip_line
 
 __all__ = [
+    "Busy",
     "Client",
     "Endpoint",
     "NotAService",

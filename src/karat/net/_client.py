@@ -39,6 +39,13 @@ class Unreachable(SystemFailed):
     """No connection to a service could be made: it is not running there, or its host name does not exist."""
 
 
+class Busy(SystemFailed):
+    """A service failed in a way that may pass: no response in time, 429, 500, 503 ..."""
+
+    pause: float = 0.0
+    """The seconds after which the service wants to be asked again; 0 if it does not say."""
+
+
 class NotAService(SystemFailed):
     """Something answers at the address of a service, but does not do what the service does.
 
@@ -194,7 +201,7 @@ class Client:
         except (self._httpx.RequestError, BadEncoding):
             return False
         if not 200 <= status < 300 and status not in _TRANSIENT:
-            raise self.failed(f"{status} {reason}: {self._find_message(data)}", NotAService)
+            raise self.failed(self._describe(status, reason, data), NotAService)
         return status not in _TRANSIENT
 
     def request(self, method: str, path: str, values: Sequence[Any] = ()) -> Any:
@@ -214,6 +221,12 @@ class Client:
         """Return the error for a message, in which secrets are hidden: a service may repeat the key it was sent."""
         return error(f"{self._kind} {self._endpoint.name}: {self.secrets.redact(message)}")
 
+    def _describe(self, status: int, reason: str, data: bytes) -> str:
+        """Return what a response that is no success says. A redirect is not followed: the key is for this address."""
+        if 300 <= status < 400:
+            return f"{status} {reason}: it leads elsewhere, which is not followed; name the address that answers"
+        return f"{status} {reason}: {self._find_message(data)}"
+
     def _find_message(self, data: bytes) -> str:
         try:
             answer = json.loads(data)
@@ -229,7 +242,8 @@ class Client:
     def _send_with_retries(self, request: _Request) -> bytes:
         """Send a request until it succeeds or the retries are used up, and return the response's body."""
         attempts = self._endpoint.retries + 1
-        failure, kind = "", SystemFailed
+        failure, requested = "", 0.0
+        kind: type[SystemFailed] = Busy
         for attempt in range(attempts):
             pause = self._endpoint.backoff * 2**attempt
             try:
@@ -240,17 +254,20 @@ class Client:
                 raise self.failed(str(error)) from None
             except self._httpx.RequestError as error:
                 failure = f"{type(error).__name__}: {error}"
-                kind = Unreachable if isinstance(error, self._httpx.ConnectError) else SystemFailed
+                kind = Unreachable if isinstance(error, self._httpx.ConnectError) else Busy
             else:
                 if 200 <= status < 300:
                     return data
-                failure, kind = f"{status} {reason}: {self._find_message(data)}", SystemFailed
+                failure, kind = self._describe(status, reason, data), Busy
                 if status not in _TRANSIENT:
                     raise self.failed(failure, NotAService if status in _WRONG_ADDRESS else SystemFailed)
                 pause = max(pause, requested)
             if attempt + 1 < attempts:
                 time.sleep(min(pause, self._endpoint.longest_pause))
-        raise self.failed(failure if attempts == 1 else f"{failure} (asked {attempts} times)", kind)
+        problem = self.failed(failure if attempts == 1 else f"{failure} (asked {attempts} times)", kind)
+        if isinstance(problem, Busy):
+            problem.pause = requested
+        raise problem
 
     def _send(self, request: _Request) -> tuple[int, str, float, bytes]:
         """Return status, reason, the pause that the service asks for, and the body of one response."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import compress, count, repeat
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import UNSET
@@ -17,11 +18,16 @@ _SNIPPET = 300  # characters of a hit's document, so that a report can be read w
 
 
 def query_rows(
-    golden: GoldenSet, candidate: Evaluation, before: Evaluation | None, only: Iterable[str] | None = None
+    golden: GoldenSet,
+    candidate: Evaluation,
+    before: Evaluation | None,
+    only: Iterable[str] | None = None,
+    *,
+    lists: bool = True,
 ) -> tuple[QueryRow, ...]:
     """Return the queries of a run with their scores, hits and relevant documents, beside those of the baseline.
 
-    ``only`` names some of the queries, if not all are needed.
+    ``only`` names some of the queries, if not all are needed. Without ``lists`` they have no documents.
     """
     queries, rows = candidate.query_set if only is None else candidate.query_set.intersection(only), []
     first = {
@@ -32,12 +38,8 @@ def query_rows(
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
     for query in golden.queries:
         if query.id in queries:
-            trace, grades = first.get(query.id), _grade_documents(golden, query.id)
-            hits = trace.listed if trace else ()
-            found = tuple(list_documents(hits))
-            listed = before.lists.get(query.id, ()) if before else ()
-            ranks = rank_documents(found)
-            places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
+            trace = first.get(query.id)
+            documents = _list_documents(golden, query.id, trace, before) if lists else _NO_DOCUMENTS
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -52,18 +54,40 @@ def query_rows(
                     unanswerable=not query.answerable or UNSET,
                     false_answer=query.id in candidate.false_answers or UNSET,
                     ms=None if trace is None else trace.timings.get("total"),
-                    hits=_hits(hits, grades, places),
-                    left=() if places is ranks else _left(golden, listed, ranks, grades),
-                    expected=_expected(golden, ranks, grades),
+                    hits=documents.hits,
+                    left=documents.left,
+                    expected=documents.expected,
                 )
             )
     return tuple(rows)
 
 
+class _Documents(NamedTuple):
+    """The documents of a query: returned now, no longer returned, and relevant."""
+
+    hits: tuple[HitRow, ...] = ()
+    left: tuple[LeftRow, ...] = ()
+    expected: tuple[ExpectedRow, ...] = ()
+
+
+_NO_DOCUMENTS = _Documents()
+
+
+def _list_documents(golden: GoldenSet, query: str, trace: Trace | None, before: Evaluation | None) -> _Documents:
+    grades = _grade_documents(golden, query)
+    hits = trace.listed if trace else ()
+    found = tuple(list_documents(hits))
+    listed = before.lists.get(query, ()) if before else ()
+    ranks = rank_documents(found)
+    places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
+    left = () if places is ranks else _left(golden, listed, ranks, grades)
+    return _Documents(_hits(hits, grades, places), left, _expected(golden, ranks, grades))
+
+
 def _score_queries(scores: Scores, queries: Set[str]) -> dict[str, dict[str, float]]:
     """Return the values of each query by measure, without the missing ones."""
     names, places = scores.measures, scores.find_rows(query for query in scores.queries if query in queries)
-    ids = [scores.queries[place] for place in places]
+    ids = [scores.queries[place] for place in places.tolist()]
     has_value = scores.codes[places] == 0
     table = {
         query: dict(zip(names, values, strict=True))

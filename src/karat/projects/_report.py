@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from typing import Literal
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
-from karat.core import GoldenSet, Trace
-from karat.evaluation import Evaluation, find_bounds, system_changes
+from karat.core import GoldenSet, Run, Trace
+from karat.evaluation import Evaluation, deepest_cutoff, find_bounds, find_floor, system_changes
 from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
 from karat.projects._query_rows import find_passages, query_rows
 from karat.projects._segment_rows import segment_rows
-from karat.reports import add_conclusions
+from karat.reports import add_conclusions, add_failures, query_limits
 from karat.schema import (
     DECISION_FORMAT,
     BaselineFacts,
@@ -40,6 +40,9 @@ from karat.stats import Outcome, bootstrap
 
 _BINS = 24
 _TIE = 1e-9
+_DIAGNOSED = 200  # failures whose causes are looked for: a report shows fewer at once
+_ASKED = 5_000  # questions of a run that are looked at for that
+_READ = 2_000  # documents whose words are counted for that: more would make the report wait
 _NAMED = 20  # queries that changed, of each kind; a terminal shows fewer
 
 
@@ -55,8 +58,8 @@ def report_document(
 
     Two identical runs have the same document, apart from ``created``, the day. ``file`` is the name of the run's
     file, after which its reports are named. ``lint`` is what the linter reports about the golden set, as plain data.
-    With ``brief`` it has what a terminal shows: the queries that changed most or are below a limit, measures without
-    their scores, intervals and comparisons, and nothing that is concluded from all queries.
+    With ``brief`` it has what a terminal shows: the queries that changed most or are below a limit, which queries
+    failed, and measures without their scores, intervals and comparisons.
     """
     candidate, golden, decision = result.evaluation, result.project.golden, result.decision
     before = result.baseline.evaluation if result.baseline else None
@@ -84,9 +87,43 @@ def report_document(
         passages={} if brief else find_passages(golden, candidate.traces),
         failures=(),
         recommendations=(),
+        lexical_floor=find_floor(candidate, golden),
         lint=UNSET if lint is None else lint,
     )
-    return document if brief else add_conclusions(document)
+    if not brief:
+        return _add_causes(add_conclusions(document), result)
+    failing = _find_failing(document, result)
+    return add_failures(document, query_rows(golden, candidate, before, failing, lists=False))
+
+
+def _find_failing(document: DecisionDocument, result: GateResult) -> set[str]:
+    """Return the queries that failed, or that the baseline failed."""
+    candidate, before = result.evaluation, result.baseline.evaluation if result.baseline else None
+    failing = {*candidate.failures, *candidate.unfound, *candidate.false_answers}
+    failing.update(check.query for check in document.checks if check.query)
+    for name, limit in query_limits(document).items():
+        for evaluation in filter(None, (candidate, before)):
+            failing.update(query for query, value in evaluation.values(name).items() if value < limit)
+    return failing
+
+
+def _add_causes(document: DecisionDocument, result: GateResult) -> DecisionDocument:
+    """Return the document with the cause of each failure, so far as the run alone shows it, as karat explain does."""
+    from karat.causes import diagnose  # most decisions need none of it
+
+    failed = {failure.query for failure in document.failures[:_DIAGNOSED]}
+    candidate, project = result.evaluation, result.project
+    if not failed or len(project.golden.documents) > _READ or not 0 < len(candidate.traces) <= _ASKED:
+        return document
+    measures = project.config.eval.measures
+    run = Run(provenance=candidate.provenance, traces=candidate.traces)
+    cut = deepest_cutoff(measures) if measures else None
+    diagnosis = diagnose(project.golden, run, cut=cut, unit=project.scoring["unit"], queries=failed)
+    causes = {query: f"{found[0].title}: {found[0].evidence}" for query, found in diagnosis.causes.items() if found}
+    failures = tuple(
+        structs.replace(failure, cause=causes.get(failure.query) or UNSET) for failure in document.failures
+    )
+    return structs.replace(document, failures=failures)
 
 
 def _find_checked(checks: Iterable[Check]) -> list[str]:

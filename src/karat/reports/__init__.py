@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from karat.reports._comment import render_comment
     from karat.reports._csv import render_csv
-    from karat.reports._document import add_conclusions, decision_schema, read_document
+    from karat.reports._document import add_conclusions, add_failures, decision_schema, read_document
     from karat.reports._explanation import explain_checks, render_refusal, summarise_check
+    from karat.reports._failures import query_limits
     from karat.reports._github import annotation, render_github, render_summary
     from karat.reports._html import render_html
     from karat.reports._json import iterate_json, render_json
@@ -42,6 +43,7 @@ __all__ = [
     "Sparkline",
     "Style",
     "add_conclusions",
+    "add_failures",
     "align",
     "annotation",
     "bars",
@@ -56,6 +58,7 @@ __all__ = [
     "number",
     "printable",
     "quantity",
+    "query_limits",
     "read_document",
     "render_comment",
     "render_csv",
@@ -77,7 +80,8 @@ __all__ = [
 _HOME = {
     "render_comment": "_comment",
     "render_csv": "_csv",
-    **dict.fromkeys(("add_conclusions", "decision_schema", "read_document"), "_document"),
+    **dict.fromkeys(("add_conclusions", "add_failures", "decision_schema", "read_document"), "_document"),
+    "query_limits": "_failures",
     **dict.fromkeys(("explain_checks", "render_refusal", "summarise_check"), "_explanation"),
     **dict.fromkeys(("annotation", "render_github", "render_summary"), "_github"),
     "render_html": "_html",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
+from karat.reports._failures_section import format_failures
 from karat.reports._sections import (
     cut,
     explain_verdict,
@@ -14,7 +15,6 @@ from karat.reports._sections import (
     format_configuration,
     format_differences,
     format_distribution,
-    format_failures,
     format_measures,
     format_query,
     format_recommendations,

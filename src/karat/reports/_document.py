@@ -15,7 +15,7 @@ from karat.files import decode, open_file, parse_json, read_bytes
 from karat.reports._failures import find_failures, find_fixed
 from karat.reports._recommendations import recommend
 from karat.reports._words import clean
-from karat.schema import DECISION_FORMAT, DecisionDocument, Mismatch, from_plain, json_schema
+from karat.schema import DECISION_FORMAT, DecisionDocument, Mismatch, QueryRow, from_plain, json_schema
 
 _HEAD = 200  # bytes
 _HUGE = re.compile(rb"[:\[,]\s*-?\d{301,}\s*[,\]}]")
@@ -25,13 +25,14 @@ _REPORT = re.compile(rb'"karat"\s*:\s*"report"')
 
 def add_conclusions(document: DecisionDocument) -> DecisionDocument:
     """Return the document with what follows from its facts: the queries that failed, and what to look at next."""
-    failures = find_failures(document)
-    return msgspec.structs.replace(
-        document,
-        failures=failures,
-        fixed=find_fixed(document, failures) or msgspec.UNSET,
-        recommendations=recommend(document),
-    )
+    return msgspec.structs.replace(add_failures(document, document.queries), recommendations=recommend(document))
+
+
+def add_failures(document: DecisionDocument, queries: tuple[QueryRow, ...]) -> DecisionDocument:
+    """Return the document with those of some queries that failed, and those that the baseline failed."""
+    whole = msgspec.structs.replace(document, queries=queries)
+    failures = find_failures(whole)
+    return msgspec.structs.replace(document, failures=failures, fixed=find_fixed(whole, failures) or msgspec.UNSET)
 
 
 def decision_schema() -> str:

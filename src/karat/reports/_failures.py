@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from karat.reports._causes import name_cause
 from karat.reports._words import clean
 from karat.schema import DecisionDocument, QueryFailure, QueryRow
 
 BELOW = 0.3
 """The limit on reciprocal rank if the policy names none: below it, the first relevant hit is fourth or later."""
+CAUSES = "A cause is what the run alone shows; karat explain asks the system again, and finds more."
 _TIE = 1e-9
 _NAMED = 20
 _RECIPROCAL_RANK = re.compile(r"RR(\(.*\))?(@\d+)?")
@@ -38,7 +38,6 @@ def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
         if check.query and check.outcome == "fail":
             missed.setdefault(check.query, []).append(f"must pass: {clean(check.reason, 200)}")
     failures = []
-    judges_all = any(hit.grade == 0 for query in document.queries for hit in query.hits)
     for query in document.queries:
         reasons = list(missed.get(query.id, ()))
         if query.error:
@@ -54,15 +53,17 @@ def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
                 if (value := query.scores.get(name)) is not None and value < limit
             ]
         if reasons:
-            failures.append(
-                QueryFailure(
-                    query=query.id,
-                    reasons=tuple(reasons),
-                    cause=name_cause(query, judges_all=judges_all) or UNSET,
-                    since=_since(query, limits),
-                )
-            )
+            since = _since(query, limits)
+            had = _find_gone(query) if since == "new" else ""
+            failures.append(QueryFailure(query=query.id, reasons=tuple(reasons), since=since, had=had or UNSET))
     return tuple(failures)
+
+
+def _find_gone(query: QueryRow) -> str:
+    """Return the first relevant document that the baseline had, and that is no longer there; "" if there is none."""
+    relevant = {row.document for row in query.expected}
+    gone = next((left for left in query.left if left.document in relevant), None)
+    return "" if gone is None else f"{clean(gone.document, 60)} at rank {gone.was}"
 
 
 def find_fixed(document: DecisionDocument, failures: Iterable[QueryFailure]) -> tuple[str, ...]:
@@ -75,8 +76,26 @@ def describe_fixed(document: DecisionDocument, show: Callable[[str], str]) -> st
     """Return a line with the queries that no longer fail; "" if there are none."""
     if not document.fixed:
         return ""
-    some = ", ".join(map(show, document.fixed[:_NAMED])) + (" ..." if len(document.fixed) > _NAMED else "")
-    return f"\nFixed since the baseline ({len(document.fixed):,}): {some}\n"
+    return f"\nFixed since the baseline ({len(document.fixed):,}): {_list(document.fixed, show)}\n"
+
+
+def describe_failures(document: DecisionDocument, show: Callable[[str], str]) -> str:
+    """Return in one line how many failures there are, which are new, and which are fixed; "" if there are none."""
+    failures = document.failures
+    if not failures and not document.fixed:
+        return ""
+    new = [failure.query for failure in failures if failure.since == "new"]
+    old = sum(failure.since == "old" for failure in failures)
+    line = f"{len(failures):,} of {document.run.queries:,} queries"
+    if new or old:
+        line += f" ({len(new):,} new, {old:,} old)"
+    if new:
+        line += f"; new: {_list(new, show)}"
+    return line + (f"; fixed: {_list(document.fixed, show)}" if document.fixed else "")
+
+
+def _list(queries: Sequence[str], show: Callable[[str], str]) -> str:
+    return ", ".join(map(show, queries[:_NAMED])) + (" ..." if len(queries) > _NAMED else "")
 
 
 def _since(query: QueryRow, limits: Mapping[str, float]) -> Literal["new", "old"] | UnsetType:

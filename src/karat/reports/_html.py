@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from karat.core import shorten_digest
 from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
+from karat.reports._floor import FLOOR, describe_floor, list_floor, note_floor
 from karat.reports._html_data import payload
 from karat.reports._verdict import (
     describe_operations,
@@ -173,6 +174,8 @@ def _facts(document: DecisionDocument) -> Iterator[tuple[str, str]]:
     )
     if operations := describe_operations(document):
         yield "Operations", operations
+    if floor := describe_floor(document):
+        yield "Lexical floor", floor
     yield "Report of", document.created
 
 
@@ -265,6 +268,8 @@ def _about(document: DecisionDocument) -> str:
             tables.append(_table("Changed since the baseline", ("Setting", "Baseline", "Candidate"), changes))
     if bounds := [(name, *map(_text, cells)) for name, *cells in list_bounds(document)]:
         tables.append(_table("Unjudged documents", BOUNDS, bounds) + f'<p class="caption">{_text(NOTE_BOUNDS)}</p>')
+    if floor := [(name, *map(_text, cells)) for name, *cells in list_floor(document)]:
+        tables.append(_table("Lexical floor", FLOOR, floor) + f'<p class="caption">{_text(note_floor(document))}</p>')
     parts = {
         "Run, golden set and baseline": facts,
         "System": run.system,

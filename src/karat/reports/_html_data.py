@@ -58,6 +58,9 @@ def payload(document: DecisionDocument) -> dict[str, object]:
             }
             for advice in document.recommendations
         ],
+        "fixed": [index[id_] for id_ in document.fixed or () if id_ in index],
+        "new": sum(failure.since == "new" for failure in document.failures),
+        "old": sum(failure.since == "old" for failure in document.failures),
         "segments": [_segment(segment, names) for segment in document.segments],
         "stages": [[name, _times(times), _times(latency.baseline.get(name))] for name, times in latency.stages.items()],
         "channels": channels,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from karat.reports._failures_section import format_failures
 from karat.reports._sections import (
     cut,
     find_changed,
@@ -13,7 +14,7 @@ from karat.reports._sections import (
     format_configuration,
     format_differences,
     format_distribution,
-    format_failures,
+    format_floor,
     format_query,
     format_recommendations,
     format_segments,
@@ -41,6 +42,7 @@ def render_markdown(document: DecisionDocument, *, limit: int | None = None) -> 
         "Checks that did not pass": format_checks(document),
         "Differences from the baseline": format_differences(document),
         "Unjudged documents": format_bounds(document),
+        "Lexical floor": format_floor(document),
         "Distribution": format_distribution(document),
         "Segments": format_segments(document),
     }

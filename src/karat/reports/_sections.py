@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from karat.core import format_ms
 from karat.reports._bounds import BOUNDS, NOTE_BOUNDS, list_bounds
 from karat.reports._distribution import spread
-from karat.reports._failures import describe_fixed, gains_by_query, query_limits
+from karat.reports._failures import gains_by_query
+from karat.reports._floor import FLOOR, list_floor, note_floor
 from karat.reports._verdict import (
     describe_operations,
     explain_outcome,
@@ -38,7 +39,8 @@ _ADDRESS = re.compile(r"(?i)\b(https?|ftp)://|\bwww\.")
 _SPECIAL = re.compile(r"[&<>\\`*_\[\]|~#$@:.-]")
 """A character without which none of these finds anything: a text without them is as it should be."""
 _SHOWN = 10
-_MOST = 100  # rows of a table
+MOST = 100
+"""Rows of a table."""
 _LEAST_MS = 1  # a percentage of less would be one of rounding errors
 _PARTIAL = (
     "Current and Baseline are means over the questions that both were asked; thresholds are held against the mean over "
@@ -137,7 +139,7 @@ def format_measures(document: DecisionDocument) -> str:
     ]
     rows += [[*row[:3], *(["-"] if partial else []), *row[3:]] for row in _latency(document)]
     head = ["Metric", "Current", "Baseline", *(["All questions"] if partial else []), "Threshold", "Status"]
-    return _table(head, rows) + (f"\n{_PARTIAL}\n" if partial else "")
+    return format_table(head, rows) + (f"\n{_PARTIAL}\n" if partial else "")
 
 
 def _latency(document: DecisionDocument) -> Iterator[list[str]]:
@@ -229,9 +231,11 @@ def format_checks(document: DecisionDocument) -> str:
             f"{_ICONS[check.outcome.upper()]} {check.outcome}",
             markdown(describe_reason(check), 400),
         ]
-        for check in checks[:_MOST]
+        for check in checks[:MOST]
     ]
-    return _table(["Check", "Rule", "Current", "Baseline", "Outcome", "Reason"], rows) + _left_out(len(checks))
+    return format_table(["Check", "Rule", "Current", "Baseline", "Outcome", "Reason"], rows) + count_left_out(
+        len(checks)
+    )
 
 
 def format_differences(document: DecisionDocument) -> str:
@@ -248,7 +252,7 @@ def format_differences(document: DecisionDocument) -> str:
         "Same",
     ]
     rows = [_difference(measure, comparison) for measure in document.measures if (comparison := measure.comparison)]
-    return _table(head, rows) if rows else ""
+    return format_table(head, rows) if rows else ""
 
 
 def _difference(measure: MeasureRow, comparison: MeasureComparison) -> list[str]:
@@ -266,16 +270,25 @@ def _difference(measure: MeasureRow, comparison: MeasureComparison) -> list[str]
 
 def format_bounds(document: DecisionDocument) -> str:
     """Return how far unjudged documents could move the means that rules look at; nothing if all are judged."""
-    rows = [[markdown(cell) for cell in row] for row in list_bounds(document)]
-    if not rows:
-        return ""
-    return f"{_table(BOUNDS, rows)}\n{NOTE_BOUNDS}\n"
+    return _noted(BOUNDS, list_bounds(document), NOTE_BOUNDS)
+
+
+def format_floor(document: DecisionDocument) -> str:
+    """Return what words alone reach, or why that is not known; nothing for a document that does not tell."""
+    note = note_floor(document)
+    return _noted(FLOOR, list_floor(document), note) or (f"{markdown(note)}\n" if note else "")
+
+
+def _noted(head: Sequence[str], rows: Iterable[Sequence[str]], note: str) -> str:
+    """Return a table with a note below it; nothing without rows."""
+    cells = [[markdown(cell) for cell in row] for row in rows]
+    return f"{format_table(head, cells)}\n{markdown(note)}\n" if cells else ""
 
 
 def format_distribution(document: DecisionDocument) -> str:
     """Return how the scores of the queries spread."""
     head = ["Metric", "n", "Mean", "95 % interval", "Std dev", "p50", "p95", "Min", "Max"]
-    return _table(head, [_spread(measure) for measure in document.measures])
+    return format_table(head, [_spread(measure) for measure in document.measures])
 
 
 def _spread(measure: MeasureRow) -> list[str]:
@@ -293,7 +306,7 @@ def format_segments(document: DecisionDocument) -> str:
         for segment in segments:
             cells = [_segment_cell(segment, name) for name in names]
             rows.append([markdown(segment.value, 80), f"{segment.queries:,}", *cells])
-        table = _table([markdown(field).capitalize(), "Queries", *map(markdown, names)], rows)
+        table = format_table([markdown(field).capitalize(), "Queries", *map(markdown, names)], rows)
         overlap = sum(segment.queries for segment in segments) > document.run.queries
         tables.append(table + (f"\nA query may have several of {markdown(field)}.\n" if overlap else ""))
     return "\n".join(tables)
@@ -349,26 +362,6 @@ def _score(measure: MeasureRow, query: QueryRow) -> str:
     return f"{text} (was {was:.3f}, {'better' if measure.gain(now - was) > 0 else 'worse'})"
 
 
-def format_failures(document: DecisionDocument) -> str:
-    """Return the queries that failed, and what makes a query fail."""
-    limits = ", ".join(f"{markdown(name)} below {limit:g}" for name, limit in query_limits(document).items())
-    causes = "an error, nothing relevant found, a must-pass that is missed" + (f", {limits}" if limits else "")
-    fixed = describe_fixed(document, markdown)
-    if not document.failures:
-        return f"No query failed ({causes}).\n{fixed}"
-    texts = {query.id: query.text for query in document.queries}
-    rows = [
-        [
-            markdown(failure.query, 80),
-            markdown(texts.get(failure.query, ""), 120),
-            "; ".join(markdown(reason) for reason in failure.lines),
-        ]
-        for failure in document.failures[:_MOST]
-    ]
-    table = _table(["Query", "Text", "Why"], rows)
-    return f"A query fails by {causes}.\n\n{table}{_left_out(len(document.failures))}{fixed}"
-
-
 def format_recommendations(document: DecisionDocument) -> str:
     """Return what to look at next, each with the queries that it rests on."""
     blocks = []
@@ -379,11 +372,13 @@ def format_recommendations(document: DecisionDocument) -> str:
     return "\n".join(blocks) or "None: no rule found anything in these numbers.\n"
 
 
-def _left_out(rows: int) -> str:
-    return f"\n{rows - _MOST:,} more are left out.\n" if rows > _MOST else ""
+def count_left_out(rows: int) -> str:
+    """Return how many rows a table does not show; nothing if it shows all."""
+    return f"\n{rows - MOST:,} more are left out.\n" if rows > MOST else ""
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; its cells are Markdown already."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

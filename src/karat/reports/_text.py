@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from msgspec import UNSET
 
+from karat.reports._failures import describe_failures
+from karat.reports._floor import describe_floor
 from karat.reports._terminal import PLAIN, Style, align, escaped, printable
 from karat.reports._verdict import (
     OPERATIONS,
@@ -51,6 +53,8 @@ def render_text(document: DecisionDocument, *, run: str = ".", style: Style = PL
         _movers(document, style),
         _changes(document.baseline, style),
         "\n".join(_below_limits(document)),
+        _label("failures", describe_failures(document, printable), style),
+        _label("lexical floor", escaped(describe_floor(document)), style),
         "\n".join(map(escaped, list_other_caveats(document))),
         _verdict(document, run, style),
     ]
@@ -167,6 +171,10 @@ def _below_limits(document: DecisionDocument) -> Iterable[str]:
             shown = ", ".join(f"{printable(query)} {score:.2f}" for score, query in below[:_BELOW])
             more = " ..." if len(below) > _BELOW else ""
             yield f"{len(below):,} below {limit:g} of {name}: {shown}{more}"
+
+
+def _label(name: str, line: str, style: Style) -> str:
+    return f"{style.bold(name)}: {line}" if line else ""
 
 
 def _verdict(document: DecisionDocument, run: str, style: Style) -> str:

@@ -14,7 +14,15 @@ from karat.core import Context, Document, Stage, SystemFailed, UsageError, short
 from karat.net import describe_error, hide_secrets, resolve
 from karat.runs._workers import Response, Workers
 from karat.schema import LONGEST
-from karat.systems import Retrieved, System, list_hits, read_stages, read_telemetry
+from karat.systems import (
+    Retrieved,
+    System,
+    list_hits,
+    open_answer,
+    read_answer,
+    read_stages,
+    read_telemetry,
+)
 
 _DIGITS = 4  # decimals of milliseconds; rounded here, so that a run does not change when it is written and read
 
@@ -119,8 +127,7 @@ def _ask(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k: int,
     try:
         start = time.perf_counter()
         try:
-            result = call(asked)
-            _read(result, response, k, tenant)
+            result = _read(call(asked), response, k, tenant)
         finally:
             response.milliseconds = round((time.perf_counter() - start) * 1000, _DIGITS)
         if isinstance(result, Retrieved) and result.milliseconds is not None:
@@ -146,12 +153,18 @@ def _ask_batch(call: Callable[[Sequence[Asked]], Any], asked: Sequence[Asked], k
     return responses
 
 
-def _read(result: object, response: Response, k: int, tenant: str) -> None:
-    """Read what the system returned for a question into the response."""
+def _read(result: object, response: Response, k: int, tenant: str) -> object:
+    """Read what the system returned for a question into the response, and return the hits as they came."""
+    answer = open_answer(result)
+    if answer is not None:
+        result = answer.hits
     response.hits = list_hits(result, k, tenant)
     response.stages = read_stages(result)
     response.timings = {**_sum_times(response.stages), **_read_timings(result)}
     response.telemetry = read_telemetry(result)
+    if answer is not None:
+        response.answer = read_answer(answer, tuple(response.hits))
+    return result
 
 
 def _sum_times(stages: Iterable[Stage]) -> dict[str, float]:
@@ -191,7 +204,7 @@ def _record_failure(error: BaseException, responses: Sequence[Response]) -> None
     if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
         raise error  # Ctrl-C, which only the main thread gets
     for response in responses:
-        response.hits = ()
+        response.hits, response.answer = (), None
         own = isinstance(error, SystemFailed) and str(error)
         response.error = hide_secrets(own) if own else describe_error(error)
         response.failure = error

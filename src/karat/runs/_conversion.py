@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -15,9 +17,10 @@ from typing import BinaryIO
 from karat.core import GoldenSet, InputError, Provenance, Trace, UsageError, did_you_mean, shorten
 from karat.files import GZIP, decode, max_bytes, open_file, parse_json, refuse_input, replace_file, too_large
 from karat.runs._runfile import make_header, read_header, require_head
-from karat.runs._traces import NOT_IN_RUN, read_any_run, read_whole_run
+from karat.runs._span_traces import SpanAnswers
+from karat.runs._traces import NOT_IN_RUN, describe_foreign, read_any_run, read_whole_run, set_k
 from karat.schema import LostPart, RunConversion
-from karat.traces import TRACE_FORMATS, Clock, TraceFormat, decode_trace, drop_losses, encode_line
+from karat.traces import TRACE_FORMATS, Clock, TraceFormat, decode_trace, drop_losses, encode_line, holds_spans
 
 _LAST = b'{"end":true}'
 
@@ -125,19 +128,52 @@ def _open_run(
         if k is not None:
             raise UsageError(f"{source}: k is in the file, which karat wrote; leave it out")
         return provenance, _stream_run(source)
+    if golden is None and _holds_spans(source):
+        return _pack_spans(source, k, say)
     run = read_whole_run(source, k=k, say=say) if golden is None else read_any_run(source, golden, k=k, say=say)
     return run.provenance, (trace for trace in run.traces if trace.error != NOT_IN_RUN)
 
 
+def _holds_spans(source: str | Path) -> bool:
+    """Return whether a file has a record of a tracing tool on its first line; one of other forms is read whole."""
+    if str(source) == "-" or not Path(source).is_file():
+        return False
+    try:
+        record = json.loads(next(_read_lines(source), (1, b""))[1])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and holds_spans(record)
+
+
+def _pack_spans(source: str | Path, k: int | None, say: Callable[[str], None]) -> tuple[Provenance, Iterable[Trace]]:
+    """Read a file of spans line by line. Its traces are kept as JSON, which takes a tenth of the memory."""
+    name, digest, form = str(source), hashlib.sha256(), TRACE_FORMATS["karat"]
+
+    def lines() -> Iterator[bytes]:
+        for _, line in _read_lines(source):
+            digest.update(line)
+            yield line
+
+    answers, clock = SpanAnswers(lines(), name, None), Clock(name=name)
+    packed = [form.encode(trace, clock) for trace in answers]
+    if not packed:
+        raise InputError("answers no query", source=name)
+    foreign = answers.describe()
+    for note in (*foreign.notes, *(foreign.assumed if k is None else ())):
+        say(note)
+    provenance = describe_foreign(foreign, None, source, digest.hexdigest(), answers.longest)
+    return set_k(provenance, k, answers.longest, name), (
+        decode_trace(line, name, number) for number, line in enumerate(packed, 1)
+    )
+
+
 def _stream_run(source: str | Path) -> Iterator[Trace]:
     """Yield the traces of a run file, one line at a time. An unfinished run is an error, at its end."""
-    name, size, last = str(source), 0, 1
+    name, last = str(source), 1
     seen: set[tuple[str, int, int]] = set()
     ended = False
     for number, line in _read_lines(source):
-        last, size = number, size + len(line)
-        if size > max_bytes():
-            raise too_large(name, max_bytes())
+        last = number
         if number == 1:
             require_head(parse_json(decode(line, name), name, 1), name)
             continue
@@ -162,6 +198,11 @@ def _read_lines(source: str | Path) -> Iterator[tuple[int, bytes]]:
         file.seek(0)
         try:
             with gzip.open(file) if packed else file as lines:
-                yield from enumerate(lines, 1)
+                number, left = 0, max_bytes()
+                while line := lines.readline(left + 1):  # a line, too, may unpack to more than there is memory
+                    number, left = number + 1, left - len(line)
+                    if left < 0:
+                        raise too_large(str(source), max_bytes(), unpacked=packed)
+                    yield number, line
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"cannot be read: {error}", source=str(source)) from None

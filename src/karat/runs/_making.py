@@ -285,8 +285,14 @@ def _make_trace(question: Question, response: Response, *, timed: bool, in_conte
     context = replace(question.context, documents=(), metadata={}) if in_context else Context()
     timings = {**response.timings, "total": response.milliseconds} if timed else {}
     hits: Any = response.hits  # a list of hits is taken as it is, and makes its objects when they are needed
-    if not (in_context or question.paraphrase or question.repeat or response.stages or response.telemetry):
+    if not (
+        in_context or question.paraphrase or question.repeat or response.stages or response.telemetry or response.answer
+    ):
         return make_trace(question.query, question.text, hits, timings, response.error, question.judged)
+    answer = response.answer
+    said: dict[str, Any] = (
+        {} if answer is None else {"answer": answer.text, "citations": answer.citations, "refused": answer.refused}
+    )
     return Trace(
         query=question.query,
         text=question.text,
@@ -298,5 +304,6 @@ def _make_trace(question: Question, response: Response, *, timed: bool, in_conte
         judged=question.judged,
         context=context,
         stages=response.stages,
-        telemetry=response.telemetry,
+        telemetry={**response.telemetry, **(answer.telemetry if answer else {})},
+        **said,
     )

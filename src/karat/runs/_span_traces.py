@@ -8,48 +8,78 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 
 from karat.core import GoldenSet, Hit, InputError, Trace, document_of, shorten
 from karat.runs._parts import Parts
 from karat.runs._tracefile import ForeignRun, queries_of
-from karat.traces import read_span_traces
+from karat.traces import SpanReader
 
 _WORDS = re.compile(r"\w+")
 
 
-def read_span_file(data: bytes, source: str, golden: GoldenSet | None) -> ForeignRun:
-    """Return the answers in a file of spans to the questions of a golden set; without a set, all of them.
+def read_span_file(data: bytes, source: str, golden: GoldenSet) -> ForeignRun:
+    """Return the answers in a file of spans to the questions of a golden set."""
+    answers = SpanAnswers(io.BytesIO(data), source, golden)
+    return answers.describe(tuple(answers))
+
+
+class SpanAnswers:
+    """Yields the answers in a file of spans to the questions of a golden set; without a set, all of them.
 
     Then a request that does not name its question has its text as the id.
     """
-    file = read_span_traces(io.BytesIO(data), source)
-    questions: _Questions | _NoQuestions = _NoQuestions() if golden is None else _Questions(golden, source)
-    asked: Counter[tuple[str, int]] = Counter()
-    traces: list[Trace] = []
-    strangers: dict[str, None] = {}
-    for trace in map(questions.find, file.traces):
-        if not questions.knows(trace.query):
-            strangers[trace.query] = None
-            continue
-        wording = (trace.query, trace.paraphrase)
-        traces.append(replace(trace, repeat=asked[wording]))
-        asked[wording] += 1
-    settings = {
-        "paraphrases": any(trace.paraphrase for trace in traces),
-        "repeat": max(asked.values(), default=1),
-    }
-    longest = max((len(trace.listed) for trace in traces), default=0)
-    assumed: tuple[str, ...] = ()
-    if file.k >= longest > 0:  # a k that the spans themselves exceed is not the one that was asked for
-        settings["k"] = file.k
-    elif longest:
-        reason = "no span says how many documents were asked for"
-        assumed = (f"{source}: {reason}; k is taken as {longest}, the length of the longest list",)
-    return ForeignRun(
-        traces=tuple(traces), strangers=tuple(strangers), settings=settings, notes=file.notes, assumed=assumed
-    )
+
+    def __init__(self, lines: Iterable[bytes], source: str, golden: GoldenSet | None) -> None:
+        self._reader = SpanReader(lines, source)
+        self._source = source
+        self._questions = _NoQuestions() if golden is None else _Questions(golden, source)
+        self._asked: Counter[tuple[str, int]] = Counter()
+        self._free: Counter[tuple[str, int]] = Counter()
+        self._answered: set[tuple[str, int, int]] = set()
+        self._strangers: dict[str, None] = {}
+        self.longest = 0
+        """The length of the longest list."""
+
+    def __iter__(self) -> Iterator[Trace]:
+        for trace in map(self._questions.find, self._reader):
+            if not self._questions.knows(trace.query):
+                self._strangers[trace.query] = None
+                continue
+            self.longest = max(self.longest, len(trace.listed))
+            yield replace(trace, repeat=self._number(trace))
+
+    def _number(self, trace: Trace) -> int:
+        """Return the number of a repeat: the trace's own, if it has one that is free, or else the next free one."""
+        wording, repeat = (trace.query, trace.paraphrase), trace.repeat
+        if (*wording, repeat) in self._answered:
+            repeat = next(number for number in count(self._free[wording]) if (*wording, number) not in self._answered)
+            self._free[wording] = repeat + 1
+        self._answered.add((*wording, repeat))
+        self._asked[wording] += 1
+        return repeat
+
+    def describe(self, traces: tuple[Trace, ...] = ()) -> ForeignRun:
+        """Return the file as a run, when all has been read."""
+        settings = {
+            "paraphrases": any(paraphrase for _, paraphrase in self._asked),
+            "repeat": max(self._asked.values(), default=1),
+        }
+        assumed: tuple[str, ...] = ()
+        if self._reader.k >= self.longest > 0:  # a k that the spans themselves exceed is not the one asked for
+            settings["k"] = self._reader.k
+        elif self.longest:
+            reason = "no span says how many documents were asked for"
+            assumed = (f"{self._source}: {reason}; k is taken as {self.longest}, the length of the longest list",)
+        return ForeignRun(
+            traces=traces,
+            strangers=tuple(self._strangers),
+            settings=settings,
+            notes=self._reader.notes(),
+            assumed=assumed,
+        )
 
 
 class _NoQuestions:
@@ -62,7 +92,7 @@ class _NoQuestions:
         return trace if trace.query else replace(trace, query=trace.text)
 
 
-class _Questions:
+class _Questions(_NoQuestions):
     """The questions of a golden set, by their wordings, and the documents that hits name."""
 
     def __init__(self, golden: GoldenSet, source: str) -> None:

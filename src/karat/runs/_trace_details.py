@@ -37,6 +37,7 @@ def read_details(row: Row, read_hits: Callable[[Row, str], tuple[Hit, ...]]) -> 
         "context": _read_context(row),
         "answer": row.text("answer", default=""),
         "citations": tuple(_read_citation(citation) for citation in row.rows("answer_citations", "citations")),
+        "refused": row.flag("refused", default=False),
         "telemetry": {
             **row.mapping("telemetry"),
             **{

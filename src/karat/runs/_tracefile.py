@@ -56,7 +56,7 @@ class ForeignRun:
 class _Record:
     """The answer of a row, before wordings and seeds are numbered."""
 
-    row: Row
+    line: int | None  # and not the row: of a large file that would keep all of it
     trace: Trace
     paraphrase: int | None
     seed: int | None
@@ -76,7 +76,7 @@ def read_trace_file(path: str | Path, golden: GoldenSet) -> ForeignRun:
     for record, paraphrase in zip(expected, wordings.numbers, strict=True):
         key = (record.trace.query, paraphrase, repeat_of[record.seed])
         if key in traces:
-            reading.errors.append(_repeated(record))
+            reading.errors.append(_repeated(record, str(path)))
         traces[key] = replace(record.trace, paraphrase=paraphrase, repeat=key[2])
     reading.finish()
     comparable = rows.normaliser in ("", golden.normaliser)
@@ -95,10 +95,11 @@ def read_trace_file(path: str | Path, golden: GoldenSet) -> ForeignRun:
     )
 
 
-def _repeated(record: _Record) -> InputError:
+def _repeated(record: _Record, source: str) -> InputError:
     seed = "" if record.seed is None else f" and with seed {record.seed}"
     problem = f"query {shorten(record.trace.query)} is answered twice in the same words{seed}"
-    return record.row.error(problem, "keep one of them, or give each its own 'seed', a whole number")
+    hint = "keep one of them, or give each its own 'seed', a whole number"
+    return InputError(problem, source=source, line=record.line, hint=hint)
 
 
 def _without_spans(trace: Trace) -> Trace:
@@ -181,7 +182,7 @@ class _Rows:
             match = self.golden.query_by_id.get(query)
             details = read_details(row, lambda stage, key: self._read_list(stage, query, key))
             return _Record(
-                row=row,
+                line=row.line,
                 trace=Trace(
                     query=query,
                     text=row.text("query", default=match.text if match else ""),

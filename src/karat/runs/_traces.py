@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,9 +15,10 @@ from karat.core import GoldenSet, Hit, InputError, Provenance, Query, Run, Trace
 from karat.files import BOM, decode, read_bytes
 from karat.golden import identify
 from karat.measures import TRACE_KEYS, name_of, read_run
+from karat.runs._opinions import attach_opinions
 from karat.runs._parts import Part, Parts
 from karat.runs._runfile import read_run_file
-from karat.runs._span_traces import read_span_file
+from karat.runs._span_traces import SpanAnswers, read_span_file
 from karat.runs._tracefile import ForeignRun, queries_of, read_trace_file
 from karat.traces import holds_spans
 
@@ -54,13 +56,12 @@ def read_any_run(
     """
     name, data = str(path), _read_data(path)
     if (own := _read_own_run(path, data, k)) is not None:
-        return own
+        return attach_opinions(own, path, data, say)
     foreign = _read_foreign(path, data, golden)
     for note in (*_note_strangers(foreign, golden, name), *_list_notes(foreign, k)):
         if say is not None:
             say(note)
-    run = _make_run(foreign, golden, path, data)
-    return run if k is None else _with_k(run, k, name)
+    return _make_run(foreign, golden, path, data, k)
 
 
 def read_whole_run(path: str | Path, *, k: int | None = None, say: Callable[[str], None] | None = None) -> Run:
@@ -78,8 +79,7 @@ def read_whole_run(path: str | Path, *, k: int | None = None, say: Callable[[str
     for note in _list_notes(foreign, k):
         if say is not None:
             say(note)
-    run = _make_run(foreign, None, path, data)
-    return run if k is None else _with_k(run, k, name)
+    return _make_run(foreign, None, path, data, k)
 
 
 def _read_data(path: str | Path) -> bytes:
@@ -97,6 +97,8 @@ def _read_own_run(path: str | Path, data: bytes, k: int | None) -> Run | None:
     first = _read_first_record(data.removeprefix(BOM).lstrip())
     if first.get("karat") == "report":
         raise InputError("is a decision, not a run", source=str(path), hint="'karat report' renders it")
+    if first.get("karat") == "opinions":
+        raise InputError("has opinions of judges, not a run", source=str(path), hint="name the run that they are about")
     if first.get("karat") != "run":
         return None
     if k is not None:
@@ -109,7 +111,10 @@ def _read_foreign(path: str | Path, data: bytes, golden: GoldenSet | None) -> Fo
     name, start = str(path), data.removeprefix(BOM).lstrip()
     first = _read_first_record(start)
     if holds_spans(first):
-        return read_span_file(data, name, golden)
+        if golden is not None:
+            return read_span_file(data, name, golden)
+        answers = SpanAnswers(io.BytesIO(data), name, None)
+        return answers.describe(tuple(answers))
     if TRACE_KEYS & first.keys() or (not first and start[:1] in (b"{", b"[") and b'"topk"' in start):
         text = decode(data, name)
         _check_lines(text, name)
@@ -213,12 +218,13 @@ def _list_notes(foreign: ForeignRun, k: int | None) -> tuple[str, ...]:
     return foreign.notes if k is not None else (*foreign.notes, *foreign.assumed)
 
 
-def _with_k(run: Run, k: int, source: str) -> Run:
-    """Return a run that was asked for k hits, as the user says."""
-    longest = max((len(trace.listed) for trace in run.traces), default=0)
+def set_k(provenance: Provenance, k: int | None, longest: int, source: str) -> Provenance:
+    """Return where a run comes from, with the k that the user says, if any."""
+    if k is None:
+        return provenance
     if k < max(1, longest):
         raise UsageError(f"{source}: k is {k}, and a list has {longest:,} hits")
-    return replace(run, provenance=replace(run.provenance, settings={**run.provenance.settings, "k": k}))
+    return replace(provenance, settings={**provenance.settings, "k": k})
 
 
 def _make_missing(traces: Sequence[Trace], golden: GoldenSet) -> Iterator[Trace]:
@@ -240,22 +246,33 @@ def _make_missing(traces: Sequence[Trace], golden: GoldenSet) -> Iterator[Trace]
                 )
 
 
-def _make_run(foreign: ForeignRun, golden: GoldenSet | None, path: str | Path, data: bytes) -> Run:
+def _make_run(foreign: ForeignRun, golden: GoldenSet | None, path: str | Path, data: bytes, k: int | None) -> Run:
     """Return the run, with a failed trace for every query of the golden set that the file does not answer."""
     missing = () if golden is None else tuple(_make_missing(foreign.traces, golden))
-    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+    longest = max(len(trace.listed) for trace in foreign.traces)
+    provenance = describe_foreign(foreign, golden, path, hashlib.sha256(data).hexdigest(), longest)
+    return Run(provenance=set_k(provenance, k, longest, str(path)), traces=(*foreign.traces, *missing))
+
+
+def describe_foreign(
+    foreign: ForeignRun, golden: GoldenSet | None, path: str | Path, digest: str, longest: int
+) -> Provenance:
+    """Return where a run of another program comes from; ``digest`` is that of its file."""
     # The normaliser belongs to the text, and does not identify the system that searches it.
-    system = dict(foreign.system) if foreign.system.keys() - {"normaliser"} else {**foreign.system, "answers": digest}
+    system = (
+        dict(foreign.system)
+        if foreign.system.keys() - {"normaliser"}
+        else {**foreign.system, "answers": f"sha256:{digest}"}
+    )
     description = json.dumps(system, sort_keys=True)
-    provenance = Provenance(
+    return Provenance(
         name=name_of(path),
         golden={} if golden is None else identify(golden),
         system=system,
         fingerprint=f"sha256:{hashlib.sha256(description.encode()).hexdigest()}",
         settings={
-            "k": max(1, max(len(trace.listed) for trace in foreign.traces)),
+            "k": max(1, longest),
             **foreign.settings,
             **({"not_in_golden": len(foreign.strangers)} if foreign.strangers else {}),
         },
     )
-    return Run(provenance=provenance, traces=(*foreign.traces, *missing))

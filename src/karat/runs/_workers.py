@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any
 
 from karat.core import Hit, Stage
+from karat.systems import ReadAnswer
 
 _POLL = 0.02  # seconds between checks of a job that no worker has started
 _SLICE = 0.002  # seconds after which a worker hands over its answers
@@ -34,6 +35,8 @@ class Response:
     stages: tuple[Stage, ...] = ()
     """The lists after each stage, if the system records them."""
     telemetry: Mapping[str, Any] = field(default_factory=dict)
+    answer: ReadAnswer | None = None
+    """The text that the system made from the hits, if it answers."""
     error: str = ""
     failure: BaseException | None = None
     """The exception behind the error."""

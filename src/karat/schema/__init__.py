@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from karat.schema._ablation import AblatedMeasure, AblatedPart, AblationDocument, FloorRatio, PartVerdict
+    from karat.schema._ablation import AblatedMeasure, AblatedPart, AblationDocument, PartVerdict
     from karat.schema._baseline import BaselineRebase, BaselineSummary, RebasedQuestion, RebasedValue
     from karat.schema._checks import CheckRow, MeasureComparison, MeasureRow, Outcome, Status
     from karat.schema._comparison import (
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         WhatIf,
     )
     from karat.schema._export import ExportedExperiment, ExportedRecord, ExportedRun, ExportReport
+    from karat.schema._floor import FloorRatio, LexicalFloor
     from karat.schema._golden import (
         AnnotatorAgreement,
         AnnotatorKappa,
@@ -98,6 +99,14 @@ if TYPE_CHECKING:
         OutlineSection,
         RegradedPair,
         Severity,
+    )
+    from karat.schema._opinion import (
+        JudgedMeasure,
+        JudgeFinding,
+        JudgeReport,
+        JudgeSpending,
+        OpinionDocument,
+        OpinionHeader,
     )
     from karat.schema._policy import (
         AcceptanceReport,
@@ -223,8 +232,13 @@ __all__ = [
     "GradedPair",
     "Histogram",
     "HitRow",
+    "JudgeFinding",
+    "JudgeReport",
+    "JudgeSpending",
+    "JudgedMeasure",
     "LatencyFacts",
     "LeftRow",
+    "LexicalFloor",
     "ListComparison",
     "ListSummary",
     "LostPart",
@@ -237,6 +251,8 @@ __all__ = [
     "MovedQuery",
     "MoverRow",
     "ObjectiveChange",
+    "OpinionDocument",
+    "OpinionHeader",
     "Outcome",
     "OutlineBlock",
     "OutlineSection",
@@ -323,7 +339,8 @@ __all__ = [
 
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
 _MODULES = {
-    "_ablation": "AblatedMeasure AblatedPart AblationDocument FloorRatio PartVerdict",
+    "_ablation": "AblatedMeasure AblatedPart AblationDocument PartVerdict",
+    "_floor": "FloorRatio LexicalFloor",
     "_explain": """CauseFinding CauseGroup DocumentStanding ExpectedPassage ExplainDocument ExplainedQuery
         StageMove StagePlace StandingState WhatIf""",
     "_baseline": "BaselineRebase BaselineSummary RebasedQuestion RebasedValue",
@@ -348,6 +365,7 @@ _MODULES = {
         "GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample "
         "GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity"
     ),
+    "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (
         "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
     ),

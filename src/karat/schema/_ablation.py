@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from karat.schema._floor import FloorRatio
 from karat.schema._types import Count, Rank, Score
 
 PartVerdict = Literal[
@@ -36,19 +37,6 @@ class AblatedPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     part: str
     verdict: Annotated[PartVerdict, Meta(description="That of the first measure.")]
     measures: tuple[AblatedMeasure, ...]
-
-
-class FloorRatio(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What words alone reach, as a share of what the pipeline reaches."""
-
-    measure: str
-    floor: Annotated[Score, Meta(description="The mean of BM25 alone, on the same chunks.")]
-    full: Score
-    ratio: Annotated[Score, Meta(description="null where the pipeline has 0.")]
-    advice: Annotated[
-        Literal["PAUSE", "RATIONALIZE", "PROCEED", ""],
-        Meta(description="PAUSE from 0.80 up, RATIONALIZE from 0.50 up, PROCEED below; empty without a ratio."),
-    ]
 
 
 class AblationDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.schema._checks import CheckEntry, MeasureEntry, Outcome
+from karat.schema._floor import LexicalFloor
 from karat.schema._golden import GoldenReport
 from karat.schema._queries import Passage, QueryFailure, QueryRow
 from karat.schema._types import Count, Day, Number, Score, SystemChange
@@ -213,6 +214,10 @@ class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ]
     fixed: (
         Annotated[tuple[str, ...], Meta(description="Queries that failed in the baseline, and no longer do.")]
+        | UnsetType
+    ) = UNSET
+    lexical_floor: (
+        Annotated[LexicalFloor, Meta(description="What words alone reach; absent from documents of an older karat.")]
         | UnsetType
     ) = UNSET
     lint: (

@@ -10,6 +10,7 @@ from karat.schema._types import Count, Number, Rank
 
 StandingState = Literal[
     "found",
+    "in another section",
     "wrong section",
     "cut by k",
     "dropped by the reranker",
@@ -49,6 +50,9 @@ class DocumentStanding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     beaten_by: Annotated[
         tuple[str, ...], Meta(description="Hits above it that are not relevant, hard negatives first.")
     ]
+    hard_negatives: Annotated[
+        tuple[str, ...], Meta(description="Those of them that the golden set calls hard negatives.")
+    ] = ()
     matched: Annotated[tuple[str, ...], Meta(description="Words of the query that the passage has.")]
     unmatched: Annotated[tuple[str, ...], Meta(description="Words of the query that the passage lacks.")]
     passage: ExpectedPassage | None

@@ -81,7 +81,10 @@ class QueryFailure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     query: str
     reasons: tuple[str, ...]
     cause: (
-        Annotated[str, Meta(description="What its lists show of the cause; karat explain finds more.")] | UnsetType
+        Annotated[
+            str, Meta(description="The first cause that the run alone shows, as karat explain --no-ask names it.")
+        ]
+        | UnsetType
     ) = UNSET
     since: (
         Annotated[
@@ -89,9 +92,13 @@ class QueryFailure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         ]
         | UnsetType
     ) = UNSET
+    had: (
+        Annotated[str, Meta(description="A relevant document that the baseline had, and its rank there.")] | UnsetType
+    ) = UNSET
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The reasons, the cause and the mark against the baseline, as reports show them."""
-        marks = {"new": "new: the baseline did not fail it", "old": "old: the baseline failed it, too"}
+        had = f", and had {self.had}" if self.had else ""
+        marks = {"new": f"new: the baseline did not fail it{had}", "old": "old: the baseline failed it, too"}
         return (*self.reasons, *((self.cause,) if self.cause else ()), *((marks[self.since],) if self.since else ()))

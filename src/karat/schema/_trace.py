@@ -129,6 +129,8 @@ class TraceDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     context: TraceContext | UnsetType = UNSET
     answer: str | UnsetType = UNSET
     citations: list[TraceCitation] | UnsetType = UNSET
+    refused: bool | UnsetType = UNSET
+    """Whether the system said that it cannot answer."""
     telemetry: dict[str, Any] | UnsetType = UNSET
     """What else the system recorded."""
     envelope: dict[str, Any] | UnsetType = UNSET

@@ -7,6 +7,7 @@ from karat.stats._decision import Outcome, Verdict, decide, threshold
 from karat.stats._difference import DifferenceEstimate, estimate_difference
 from karat.stats._effect import effect_size, win_tie_loss
 from karat.stats._evidence import DropRule, PairedScores, Scale, evidence
+from karat.stats._labelled import LEAST_LABELS, CorrectedMean, correct_mean
 from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
 from karat.stats._paired import non_inferior, paired_t
 from karat.stats._permutation import permutation
@@ -14,6 +15,8 @@ from karat.stats._power import detectable, power, sample_size
 from karat.stats._step_down import westfall_young
 
 __all__ = [
+    "LEAST_LABELS",
+    "CorrectedMean",
     "DifferenceEstimate",
     "DropRule",
     "Outcome",
@@ -25,6 +28,7 @@ __all__ = [
     "bonferroni",
     "bootstrap",
     "cohen_kappa",
+    "correct_mean",
     "decide",
     "detectable",
     "effect_size",

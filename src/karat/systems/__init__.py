@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from karat.systems._answers import ReadAnswer, open_answer, read_answer
 from karat.systems._code import hash_code
 from karat.systems._hits import Retrieved, TenantMixed, list_hits, read_hits
 from karat.systems._loading import load, load_system
@@ -27,6 +28,7 @@ __all__ = [
     "Inspection",
     "Inspector",
     "Pipeline",
+    "ReadAnswer",
     "Retrieved",
     "Retriever",
     "Stages",
@@ -40,6 +42,8 @@ __all__ = [
     "list_hits",
     "load",
     "load_system",
+    "open_answer",
+    "read_answer",
     "read_hits",
     "read_stages",
     "read_telemetry",

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
-from karat.core import Document, Hit, InputError, Place, UsageError, did_you_mean, shorten
+from karat.core import Document, Hit, InputError, Place, Stage, UsageError, did_you_mean, shorten
 from karat.systems._chunk import Chunk
 from karat.systems._clock import Clock
 from karat.systems._embedding import Embedding, Progress
@@ -47,6 +47,10 @@ class Candidate(NamedTuple):
 
 _NO_STAGES: Mapping[str, float] = MappingProxyType({})
 _make_candidate = Candidate._make  # half the time of Candidate(...)
+
+
+def _make_candidates(ranking: Iterable[tuple[int, float]]) -> list[Candidate]:
+    return [_make_candidate((number, score, _NO_STAGES)) for number, score in ranking]
 
 
 class Pipeline:
@@ -210,7 +214,17 @@ class Pipeline:
         candidates = self.limit_per_document(candidates, k)
         places = find_places(rankings, [candidate.number for candidate in candidates])
         hits = [self._hit(candidate, places[candidate.number]) for candidate in candidates]
-        return Retrieved(hits, clock.laps, clock.total())
+        total = clock.total()
+        return Retrieved(hits, clock.laps, total, stages=self._record(rankings, k) if len(rankings) > 1 else ())
+
+    def _record(self, rankings: Mapping[str, list[tuple[int, float]]], k: int) -> list[Stage]:
+        """Return the hits that each channel would have given alone, so that a report can tell what each is worth."""
+        stages = []
+        for name, ranking in rankings.items():
+            alone = self.limit_per_document(_make_candidates(ranking), k)
+            hits = tuple(self._hit(candidate, {}) for candidate in alone)
+            stages.append(Stage(name="candidate", channel=name, hits=hits))
+        return stages
 
     @property
     def chunks(self) -> Sequence[Chunk]:
@@ -251,8 +265,7 @@ class Pipeline:
     def fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[Candidate]:
         """Return the fused channels as candidates; a single channel keeps its own scores."""
         (ranking, *others) = rankings.values()
-        pairs = self._fusion.rank(rankings) if others else ranking
-        return [_make_candidate((number, score, _NO_STAGES)) for number, score in pairs]
+        return _make_candidates(self._fusion.rank(rankings) if others else ranking)
 
     def share(self, how: Neighbours, index: Similarities, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Let the first candidates share their scores with their neighbours; the others stay below them.

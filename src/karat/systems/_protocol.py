@@ -2,12 +2,13 @@
 
 A system is an object with ``retrieve(query, k)``, or a function with these parameters. It returns hits, best first:
 ``karat.Hit``, objects or mappings with ``id`` or ``document``, ``score`` and ``content``, pairs of id and score, or
-ids. Optional methods: ``retrieve_many(queries, k)`` for several questions in one call, ``ingest(documents)`` before the
-first question, ``ready()``, which is called until it returns true, ``describe()`` for the fingerprint,
-``document_ids()`` for what the index holds, and ``close()`` at the end. Any of them may be async. With a tenant,
-``retrieve``, ``retrieve_many`` and ``ingest`` are called with ``company_id``. An ``ingest`` with a parameter
-``timestamp`` gets the time, in ISO 8601 and UTC. A document has ``source_id`` and ``source_hash``. A system whose
-answers were recorded says ``timed = False``, and has no latency.
+ids. A system that answers, too, has ``answer(query, k)``, which is called instead and returns an :class:`karat.Answer`
+with the text, what it cites, and the hits. Optional methods: ``retrieve_many(queries, k)`` for several questions in one
+call, ``ingest(documents)`` before the first question, ``ready()``, which is called until it returns true,
+``describe()`` for the fingerprint, ``document_ids()`` for what the index holds, and ``close()`` at the end. Any of them
+may be async. With a tenant, ``retrieve``, ``retrieve_many`` and ``ingest`` are called with ``company_id``. An
+``ingest`` with a parameter ``timestamp`` gets the time, in ISO 8601 and UTC. A document has ``source_id`` and
+``source_hash``. A system whose answers were recorded says ``timed = False``, and has no latency.
 
 A ``retrieve`` with a parameter ``context`` gets a :class:`karat.Context`, and a ``retrieve_many`` with ``contexts`` one
 for each question. The questions of a session are then asked in the order of their turns. An agent memory has
@@ -117,7 +118,9 @@ def adapt(
     many = getattr(thing, "retrieve_many", None)
     wants_context = getattr(thing, "takes_context", True) is not False
     many_contexts = many is not None and wants_context and _has_parameter(many, "contexts")
-    retrieve = getattr(thing, "retrieve", None) or (thing if many is None else _retrieve_by(many, many_contexts))
+    answer = getattr(thing, "answer", None)
+    retrieve = answer if callable(answer) else getattr(thing, "retrieve", None)
+    retrieve = retrieve or (thing if many is None else _retrieve_by(many, many_contexts))
     if not callable(retrieve):
         raise UsageError(
             f"{shorten(thing)} is not a system; pass an object with retrieve(query, k), or such a function"
@@ -134,7 +137,7 @@ def adapt(
         is_async=inspect.iscoroutinefunction(retrieve)
         # The code of a callable object is in its class.
         or inspect.iscoroutinefunction(vars(type(retrieve)).get("__call__")),
-        retrieve_many=None if many is None else _pass(many, passed),
+        retrieve_many=None if many is None or callable(answer) else _pass(many, passed),
         takes_context=takes_context,
         takes_contexts=many_contexts,
         description=_describe(thing, label, module) | ({"parameters": dict(parameters)} if parameters else {}),

@@ -11,7 +11,7 @@ from karat.traces._log_names import (
     TRACE_EVENT,
 )
 from karat.traces._losses import Loss, drop_losses
-from karat.traces._requests import SpanTraces, read_span_traces, sum_times
+from karat.traces._requests import SpanReader, SpanTraces, read_span_traces, sum_times
 from karat.traces._spans import holds_spans
 from karat.traces._trace_rows import decode_trace, decode_traces, encode_trace, read_trace, trace_record
 from karat.traces._writing import Clock
@@ -27,6 +27,7 @@ __all__ = [
     "TRACE_FORMATS",
     "Clock",
     "Loss",
+    "SpanReader",
     "SpanTraces",
     "TraceFormat",
     "decode_trace",

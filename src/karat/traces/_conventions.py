@@ -68,7 +68,8 @@ def genai(content: Content) -> Attributes:
 
     They have no span for a reranker or a fusion; such a stage is a span without a convention.
     """
-    return _genai(content, "retrieval", "gen_ai.retrieval.query.text", "gen_ai.retrieval.documents")
+    attributes = _genai(content, "retrieval", "gen_ai.retrieval.query.text", "gen_ai.retrieval.documents")
+    return {**attributes, "gen_ai.retrieval.top_k": content.k} if content.k else attributes
 
 
 def genai_memory(content: Content) -> Attributes:
@@ -83,10 +84,7 @@ def _genai(content: Content, operation: str, query: str, documents: str) -> Attr
     attributes: Attributes = {"gen_ai.conversation.id": content.session} if content.session else {}
     if content.takes_list:
         return {**attributes, "karat.hits": to_json(content.hits)}
-    attributes |= {"gen_ai.operation.name": operation, query: content.text, documents: to_json(content.hits)}
-    if content.k:
-        attributes["gen_ai.retrieval.top_k"] = content.k
-    return attributes
+    return {**attributes, "gen_ai.operation.name": operation, query: content.text, documents: to_json(content.hits)}
 
 
 def mlflow(content: Content) -> Attributes:

@@ -96,6 +96,8 @@ def _blocks_row(trace: Trace, _: Clock) -> dict[str, Any]:
     row = {**trace.envelope, **_asked(trace), "topk": [_blocks_hit(hit) for hit in trace.hits], **trace.telemetry}
     if trace.answer:
         row["answer"] = trace.answer
+    if trace.refused:
+        row["refused"] = True
     if trace.citations:
         row["answer_citations"] = [
             {**_named(citation.id, citation.document), **_offsets(citation.span)} for citation in trace.citations
@@ -122,7 +124,7 @@ TRACE_FORMATS: Mapping[str, TraceFormat] = {
             losses=(
                 losses.SPANS, losses.PARTS, losses.TYPES, losses.CONTENTS, losses.STAGE_SCORES, losses.SOURCES,
                 losses.STAGE_LISTS, losses.AGENT_TIMES, losses.AGENT_CONTEXTS, losses.ANSWERS, losses.CITATIONS,
-                losses.AGENT_TELEMETRY_ONLY, losses.AGENT_ENVELOPE_ONLY, losses.JUDGED,
+                losses.REFUSALS, losses.AGENT_TELEMETRY_ONLY, losses.AGENT_ENVELOPE_ONLY, losses.JUDGED,
             ),
             make_row=_agent_row,
         ),

@@ -66,7 +66,7 @@ def build_hit(row: TraceHit, ids: dict[str, str]) -> Hit:
 
 def require(kind: type[T], value: object) -> T:
     """Return a value of a type; raise TypeError for any other, such as a bool for an int."""
-    if not isinstance(value, kind) or isinstance(value, bool):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise TypeError(f"{shorten(value)} is of the wrong type")
     return value
 

@@ -162,6 +162,7 @@ CONTEXTS = Loss("contexts", "sessions, turns and the rest of the context", _clea
 AGENT_CONTEXTS = Loss("contexts", "the context, except session and turn", _drop_agent_context)
 ANSWERS = Loss("answers", "answers", _clear("answer", ""))
 CITATIONS = Loss("citations", "citations", _clear("citations", ()))
+REFUSALS = Loss("refusals", "whether the system refused to answer", _clear("refused", empty=False))
 CITED_PARTS = Loss("cited-parts", "sections and blocks of citations", _drop_cited_parts)
 AGENT_TELEMETRY_ONLY = Loss(
     "telemetry", "telemetry that agent does not name", _keep("telemetry", _named(AGENT_TELEMETRY))

@@ -23,7 +23,7 @@ SPAN_FORMAT = 1
 _IDS = ("id", "document_id", "doc_id", "chunk_id", "doc_uri", "source", "uri", "url")
 _JSON = ("ms", "context", "citations", "telemetry", "envelope")
 """Fields of a trace that are JSON texts in karat's own attributes."""
-_PLAIN = ("query", "paraphrase", "repeat", "judged", "answer")
+_PLAIN = ("query", "paraphrase", "repeat", "judged", "answer", "refused")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class SpanTraces:
 
 @dataclass(slots=True)
 class _Request:
-    """The spans of one request, as far as they matter."""
+    """The spans of one request of another program, as far as they matter."""
 
     id: str
     steps: list[Step] = field(default_factory=list)
@@ -49,60 +49,106 @@ class _Request:
 
 def read_span_traces(lines: Iterable[bytes], source: str) -> SpanTraces:
     """Return the traces of a file of spans; spans that are neither retriever nor reranker spans are left out."""
-    requests: dict[str, _Request] = {}
-    seen: set[tuple[str, str]] = set()
-    counts: Counter[str] = Counter()
-    k = 0
-    for span in read_spans(lines, source):
-        if span.id and (span.trace, span.id) in seen:
-            counts["spans that are there twice are counted once"] += 1
-            continue
-        seen.add((span.trace, span.id))
-        request = requests.setdefault(span.trace, _Request(span.trace))
-        step = _take(span, request, source)
-        k = max(k, find_top_k(span.attributes)) if step else k
-        counts["spans that retrieve nothing are left out"] += step is None
-    traces = tuple(trace for request in requests.values() for trace in _read_request(request, source, counts))
-    notes = tuple(f"{source}: {count:,} {what}" for what, count in counts.items() if count)
-    return SpanTraces(traces=traces, k=k, notes=notes)
+    reader = SpanReader(lines, source)
+    return SpanTraces(traces=tuple(reader), k=reader.k, notes=reader.notes())
 
 
-def _take(span: Span, request: _Request, source: str) -> Step | None:
-    """Add a span to its request, and return it as a step if it is one."""
-    try:
-        step = read_step(span)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise _unreadable(error, source) from None
-    if step is not None:
-        request.steps.append(step)
-    if not request.query and (query := span.attributes.get(f"{OWN}query")) is not None:
-        request.query = check_id(query, source)
-    request.session = request.session or find_session(span.attributes)
-    return step
+class SpanReader:
+    """Yields the traces of a file of spans. A request that karat wrote is yielded as soon as it is complete.
+
+    Those of other programs come at the end, since any of their spans may stand anywhere in the file.
+    """
+
+    def __init__(self, lines: Iterable[bytes], source: str) -> None:
+        self._lines = lines
+        self._source = source
+        self.k = 0
+        """How many documents were asked for, as far as the file was read; 0 if no span says so."""
+        self._counts: Counter[str] = Counter()
+        self._seen: set[tuple[str, str]] = set()
+        self._requests: dict[str, _Request] = {}
+        self._own: set[str] = set()
+        self._roots: dict[tuple[str, str], Step] = {}
+        """Of requests that karat wrote: those of which stages are still to come, by trace and span."""
+        self._stages: dict[tuple[str, str], list[Step]] = {}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was noticed, when all has been read."""
+        return tuple(f"{self._source}: {count:,} {what}" for what, count in self._counts.items() if count)
+
+    def __iter__(self) -> Iterator[Trace]:
+        for span in read_spans(self._lines, self._source):
+            if span.id and (span.trace, span.id) in self._seen:
+                self._counts["spans that are there twice are counted once"] += 1
+                continue
+            self._seen.add((span.trace, span.id))
+            step = self._read_step(span)
+            self._counts["spans that retrieve nothing are left out"] += step is None
+            if step is not None and ("format" in step.own or "stage" in step.own):
+                yield from self._take_own(span.trace, step)
+            elif step is not None or find_session(span.attributes) or f"{OWN}query" in span.attributes:
+                self._take_foreign(span, step)
+        yield from self._finish()
+
+    def _read_step(self, span: Span) -> Step | None:
+        try:
+            step = read_step(span)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise _unreadable(error, self._source) from None
+        if step is not None:
+            self.k = max(self.k, find_top_k(span.attributes))
+        return step
+
+    def _take_own(self, trace: str, step: Step) -> Iterator[Trace]:
+        """Add a span that karat wrote, and yield its request if that is complete."""
+        if "format" in step.own:
+            key = (trace, step.id)
+            self._roots[key] = step
+            self._own.add(trace)
+        else:
+            key = (trace, step.parent)
+            self._stages.setdefault(key, []).append(step)
+        root = self._roots.get(key)
+        if root is not None and root.own.get("stages", 0) == len(self._stages.get(key, ())):
+            yield self._read_own(key)
+
+    def _read_own(self, key: tuple[str, str]) -> Trace:
+        try:
+            return _read_own(self._roots.pop(key), self._stages.pop(key, []), self._source)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise _unreadable(error, self._source) from None
+
+    def _take_foreign(self, span: Span, step: Step | None) -> None:
+        request = self._requests.setdefault(span.trace, _Request(span.trace))
+        if step is not None:
+            request.steps.append(step)
+        if not request.query and (query := span.attributes.get(f"{OWN}query")) is not None:
+            request.query = check_id(query, self._source)
+        request.session = request.session or find_session(span.attributes)
+
+    def _finish(self) -> Iterator[Trace]:
+        """Yield the requests that are not complete, and those of other programs."""
+        for key in list(self._roots):
+            self._counts["requests lack some of their stages"] += 1
+            yield self._read_own(key)
+        for (trace, _), steps in self._stages.items():
+            self._counts["stages without the span of their request are left out"] += len(steps)
+            self._own.add(trace)
+        for request in self._requests.values():
+            if request.id in self._own:
+                self._counts["spans that retrieve nothing are left out"] += len(request.steps)
+            elif request.steps:
+                try:
+                    yield _read_foreign(request, self._source)
+                except (TypeError, ValueError, OverflowError, RecursionError) as error:
+                    raise _unreadable(error, self._source) from None
 
 
 def _unreadable(error: Exception, source: str) -> InputError:
     return InputError(f"holds a span that cannot be read: {shorten(str(error))[1:-1]}", source=source)
 
 
-def _read_request(request: _Request, source: str, counts: Counter[str]) -> Iterator[Trace]:
-    roots = [step for step in request.steps if "format" in step.own]
-    try:
-        if roots:
-            children: dict[str, list[Step]] = {}
-            for step in request.steps:
-                if "stage" in step.own:
-                    children.setdefault(step.parent, []).append(step)
-            for root in roots:
-                yield _read_own(root, children.pop(root.id, []), request.session, source)
-            counts["stages without the span of their request are left out"] += sum(map(len, children.values()))
-        elif request.steps:
-            yield _read_foreign(request, source)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise _unreadable(error, source) from None
-
-
-def _read_own(root: Step, children: Sequence[Step], session: str, source: str) -> Trace:
+def _read_own(root: Step, children: Sequence[Step], source: str) -> Trace:
     """Return a trace that karat wrote, from the record that its spans hold."""
     own = root.own
     if own["format"] != SPAN_FORMAT:
@@ -110,8 +156,8 @@ def _read_own(root: Step, children: Sequence[Step], session: str, source: str) -
         raise InputError(f"holds spans of format {shorten(own['format'])}", source=source, hint=hint)
     record: dict[str, Any] = {name: own[name] for name in _PLAIN if name in own}
     record |= {name: json.loads(own[name]) for name in _JSON if name in own}
-    if session:
-        record["context"] = {"session": session, **record.get("context", {})}
+    if root.session:
+        record["context"] = {"session": root.session, **record.get("context", {})}
     if root.error:
         record["error"] = root.error
     ordered = sorted(children, key=lambda step: step.own.get("number", 0))

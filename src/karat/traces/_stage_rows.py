@@ -25,6 +25,8 @@ def add_details(record: dict[str, Any], trace: Trace) -> None:
         record["answer"] = trace.answer
     if trace.citations:
         record["citations"] = [_citation_record(citation) for citation in trace.citations]
+    if trace.refused:
+        record["refused"] = True
     if trace.telemetry:
         record["telemetry"] = dict(trace.telemetry)
     if trace.envelope:
@@ -58,6 +60,7 @@ def build_details(row: TraceDocument, ids: dict[str, str]) -> dict[str, Any]:
         "context": _build_context(row.context) if row.context else None,
         "answer": row.answer,
         "citations": tuple(_build_citation(citation) for citation in row.citations or ()),
+        "refused": row.refused,
         "telemetry": row.telemetry,
         "envelope": row.envelope,
     }
@@ -98,6 +101,7 @@ def read_details(record: Mapping[str, Any]) -> dict[str, Any]:
         "context": _read_context(record["context"]) if "context" in record else None,
         "answer": require(str, record.get("answer", "")),
         "citations": tuple(map(_read_citation, record.get("citations", ()))),
+        "refused": require(bool, record.get("refused", False)),
         "telemetry": require(dict, record.get("telemetry", {})),
         "envelope": require(dict, record.get("envelope", {})),
     }

@@ -30,6 +30,7 @@ class Step:
     start: int
     end: int
     error: str
+    session: str
     reranks: bool
     text: str
     records: list[dict[str, Any]]
@@ -59,6 +60,7 @@ def read_step(span: Span) -> Step | None:
         start=span.start,
         end=span.end,
         error=span.error if "format" in own else _hide_secrets(span),
+        session=find_session(known),
         reranks=kind == "RERANKER",
         text=text,
         records=records,

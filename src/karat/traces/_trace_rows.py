@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
-from karat.files import count_keys, decode, decode_plain, parse_json
+from karat.files import count_keys, decode, decode_plain, parse_json, take_plain
 from karat.schema import Milliseconds, TraceDocument
 from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
 from karat.traces._stage_rows import add_details, build_details, read_details
@@ -79,23 +79,34 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
     ids: dict[str, str] = {}  # an id is kept once, however many hits have it
     keep: Any = ids.setdefault
 
-    def build_whole(row: _WholeTrace) -> Trace:
-        names = [hit.id for hit in row.hits]
+    def build_whole(rows: list[_WholeTrace]) -> None:
+        hits = [hit for row in rows for hit in row.hits]
+        names = [hit.id for hit in hits]
         names = list(map(keep, names, names))
-        documents = [hit.document for hit in row.hits]
+        scores = [hit.score for hit in hits]
+        named = [hit.document for hit in hits]
         own = None
-        if documents.count(UNSET) < len(documents):
-            own = [id_ if name is UNSET else keep(name, name) for id_, name in zip(names, documents, strict=True)]
-        hits = HitList(names, [hit.score for hit in row.hits], own)
-        if row.paraphrase or row.repeat:
-            return _build(row, hits)
-        return make_trace(row.query, row.text, hits, row.ms, row.error or "", row.judged or "")
+        if named.count(UNSET) < len(named):
+            own = [id_ if name is UNSET else keep(name, name) for id_, name in zip(names, named, strict=True)]
+        start = 0
+        for row in rows:
+            end = start + len(row.hits)
+            documents = None if own is None or own[start:end] == names[start:end] else own[start:end]
+            listed = HitList(names[start:end], scores[start:end], documents)
+            start = end
+            if row.paraphrase or row.repeat:
+                whole.append(_build(row, listed))
+            else:
+                whole.append(make_trace(row.query, row.text, listed, row.ms, row.error or "", row.judged or ""))
 
     def build_plain(row: TraceDocument) -> Trace:
         return _build(row, tuple([build_hit(hit, ids) for hit in row.hits]), **build_details(row, ids))
 
-    traces = decode_plain(data, _WholeTrace, build_whole, _count_keys)
-    if traces is None:
+    whole: list[Trace] = []
+    traces: tuple[Trace, ...] | None = None
+    if take_plain(data, _WholeTrace, build_whole, _count_keys):
+        traces = tuple(whole)
+    else:
         traces = decode_plain(data, TraceDocument, build_plain)
     return None if traces is None or any(trace.error and trace.listed for trace in traces) else traces
 

@@ -1,10 +1,10 @@
 """Traces as spans: the request is one span, and each of its stages another below it.
 
 The spans follow a convention, so that other tools show them. What no convention has a name for is in attributes of
-karat's own, by which the trace is read again as it was: ``karat.query``, ``karat.k``, ``karat.paraphrase``,
-``karat.repeat``, ``karat.judged``, ``karat.answer``, and as JSON ``karat.ms``, ``karat.context``, ``karat.citations``,
-``karat.telemetry`` and ``karat.envelope``; a stage has ``karat.stage``, ``karat.number``, ``karat.channel``,
-``karat.inputs``, ``karat.outputs`` and ``karat.ms``.
+karat's own, by which the trace is read again as it was: ``karat.query``, ``karat.k``, ``karat.stages`` (how many),
+``karat.paraphrase``, ``karat.repeat``, ``karat.judged``, ``karat.answer`` and ``karat.refused``; as JSON ``karat.ms``,
+``karat.context``, ``karat.citations``, ``karat.telemetry`` and ``karat.envelope``. A stage has ``karat.stage``,
+``karat.number``, ``karat.channel``, ``karat.inputs``, ``karat.outputs`` and ``karat.ms``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from karat.traces._steps import OWN
 from karat.traces._trace_rows import trace_record
 
 _HEX = re.compile(r"(?!0{32})[0-9a-f]{32}")
+_PLAIN = ("paraphrase", "repeat", "judged", "answer", "refused")
 _JSON = ("ms", "citations", "telemetry", "envelope")
 _HOUR = 3_600_000.0  # milliseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,15 +61,16 @@ def make_spans(trace: Trace, convention: Convention, clock: Clock) -> list[Span]
     id_, record = clock.trace_id(trace), trace_record(trace)
     session = trace.context.session
     root = Content(text=trace.text, hits=record["hits"], session=session, answer=trace.answer, k=clock.k)
+    attributes = {**convention(root), **_own_attributes(record, session, clock.k)}
     start, end = clock.now, clock.now + _nanoseconds(trace.timings.get("total"))
     spans = [
         Span(
             trace=id_,
             id=_span_id(id_, 0),
-            name="retrieval",
+            name=attributes.get("gen_ai.operation.name", "retrieval"),
             start=start,
             end=end,
-            attributes={**convention(root), **_own_attributes(record, session, clock.k)},
+            attributes=attributes,
             error=trace.error,
         )
     ]
@@ -97,7 +99,9 @@ def make_spans(trace: Trace, convention: Convention, clock: Clock) -> list[Span]
 
 def _own_attributes(record: Mapping[str, Any], session: str, k: int) -> dict[str, Any]:
     own = {f"{OWN}format": SPAN_FORMAT, f"{OWN}query": record["query"], **({f"{OWN}k": k} if k else {})}
-    own |= {f"{OWN}{name}": record[name] for name in ("paraphrase", "repeat", "judged", "answer") if name in record}
+    if stages := len(record.get("stages", ())):
+        own[f"{OWN}stages"] = stages
+    own |= {f"{OWN}{name}": record[name] for name in _PLAIN if name in record}
     own |= {f"{OWN}{name}": to_json(record[name]) for name in _JSON if record.get(name)}
     context = {name: value for name, value in record.get("context", {}).items() if name != "session" or not session}
     return {**own, f"{OWN}context": to_json(context)} if context else own
@@ -140,6 +144,8 @@ def _otlp_span(span: Span) -> dict[str, Any]:
 
 
 def _any_value(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"boolValue": value}
     if isinstance(value, int):
         return {"intValue": str(value)}
     return {"doubleValue": value} if isinstance(value, float) else {"stringValue": value}

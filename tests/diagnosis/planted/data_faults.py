@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from tests.diagnosis.planted.hotel import CHUNK, Hotel, Planted, Wrapped, hotel, keep, whole
 
+from karat.causes._case import make_cases
+from karat.causes._corpus import Corpus
+from karat.causes._lab import Lab
+from karat.causes._ranking_causes import find_answering_block
 from karat.core import Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Span, Trace
-from karat.diagnosis._case import make_cases
-from karat.diagnosis._corpus import Corpus
-from karat.diagnosis._lab import Lab
-from karat.diagnosis._ranking_causes import find_answering_block
 from karat.systems import Stages
 from karat.text import canonical
 

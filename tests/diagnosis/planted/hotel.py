@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from karat.text import content
 HOTEL = Path(__file__).parents[3] / "examples" / "hotel"
 QUERIES = 24
 """Those of which the healthy system loses least are asked: what fails in a healthy system is not the planted fault."""
+UNCHOSEN = 30
+"""The first of the set, whatever they lose."""
 READS = 128
 """Words that the embedder reads, as models have a limit."""
 
@@ -30,8 +33,32 @@ def whole() -> GoldenSet:
     return read(HOTEL)
 
 
-@cache
 def hotel() -> GoldenSet:
+    """Return the hotel with the queries that faults are planted for."""
+    return chosen() if not _is_unchosen else unchosen()
+
+
+_is_unchosen = False
+
+
+@contextmanager
+def without_choice() -> Iterator[None]:
+    """Plant faults for the first queries of the hotel, instead of those that the healthy system answers best."""
+    global _is_unchosen
+    _is_unchosen = True
+    try:
+        yield
+    finally:
+        _is_unchosen = False
+
+
+@cache
+def unchosen() -> GoldenSet:
+    return keep(whole(), [query.id for query in whole().queries[:UNCHOSEN]])
+
+
+@cache
+def chosen() -> GoldenSet:
     golden, system = whole(), Hotel()
     system.ingest(golden.documents)
     losses = {}

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.diagnosis.planted.faults import FAULTS, Fault
-from tests.diagnosis.planted.hotel import explain
+from tests.diagnosis.planted.hotel import UNCHOSEN, explain, without_choice
 
 PAGE = Path(__file__).parents[3] / "docs" / "explain.md"
 BEGIN, END = "<!-- planted faults: written by tests/diagnosis/planted/table.py -->", "<!-- end of planted faults -->"
@@ -36,6 +36,10 @@ class Result:
 @cache
 def results() -> tuple[Result, ...]:
     """Plant every fault, and explain the run."""
+    return plant()
+
+
+def plant() -> tuple[Result, ...]:
     rows = []
     for planted, faults in FAULTS.items():
         for fault in faults:
@@ -67,6 +71,16 @@ def render(rows: tuple[Result, ...]) -> str:
     return "\n".join(lines).strip()
 
 
+def render_unchosen(rows: tuple[Result, ...]) -> str:
+    """Return how many faults are named first among queries that were not chosen, and the misses, as Markdown."""
+    right = sum(row.is_right for row in rows)
+    misses = [
+        f"- {row.planted}: {_describe(row.fault)} It named {row.named} first." for row in rows if not row.is_right
+    ]
+    head = f"Among the first {UNCHOSEN} queries of the set, whose own failures compete with the fault, "
+    return "\n".join([f"{head}{right} of {len(rows)} runs are named right. The misses:", "", *(misses or ["- none"])])
+
+
 def _describe(fault: Fault) -> str:
     return " ".join((fault.__doc__ or "").split())
 
@@ -75,7 +89,9 @@ def write() -> None:
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{render(results())}\n\n{END}{after}", encoding="utf-8")
+    with without_choice():
+        unchosen = render_unchosen(plant())
+    PAGE.write_text(f"{before}{BEGIN}\n\n{unchosen}\n\n{render(results())}\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,8 +21,9 @@ from karat.core import (
 from karat.evaluation import score_run
 from karat.gate import Baseline, write_baseline
 from karat.projects import gate_run, open_project, report_document
-from karat.runs import RunWriter
+from karat.runs import RunWriter, convert_run
 from karat.systems.index._saved import save
+from karat.traces import TRACE_FORMATS
 
 CONFIG = """[golden]
 path = "set"
@@ -97,6 +98,13 @@ TRACES = """{"qid": "q1", "query": "What is the code?", "seed": 1, "topk": [{"id
 "offsets": [8, 24], "type": "prose"}, "pool"], "index_hash": "a", "normaliser": "karat-1", "latency_ms": {"total": 2.5}}
 {"qid": "q2", "event": "retrieval", "topk": [], "doc": "pool"}
 {"qid": "q3", "error": "no"}
+"""
+SPANS = """[{"name": "dense", "context": {"trace_id": "7f", "span_id": "1"}, "parent_id": null, "start_time": \
+"2026-11-17T09:00:00Z", "end_time": "2026-11-17T09:00:00.5Z", "status": {"status_code": "OK"}, "attributes": \
+{"openinference.span.kind": "RETRIEVER", "input.value": "What is the code?", "session.id": "s", "retrieval.documents": \
+[{"document": {"id": "wifi", "score": 0.5, "content": "The code", "metadata": {"a": 1}}}]}},
+{"name": "s", "context": {"trace_id": "8f"}, "attributes": {"gen_ai.operation.name": "search_memory", \
+"gen_ai.memory.query.text": "When?", "gen_ai.memory.records": "[{\\"id\\": \\"pool\\"}]", "gen_ai.request.top_k": 5}}]
 """
 TOPICS = (
     "<top>\n<num> Number: 301\n<title> Crime &amp; Co\n<desc> Description:\nAll.\n<narr> Narrative:\nMore.\n</top>\n"
@@ -203,8 +211,13 @@ def write_run(path: Path) -> bytes:
 
 def _run_seeds(folder: Path) -> Iterator[Case]:
     own = write_run(folder / "own.jsonl")
-    for kind in ("run", "own-run", "runs"):
+    for kind in ("run", "own-run", "runs", "convert"):
         yield Case(kind=kind, files={"run.jsonl": own})
+    for name in TRACE_FORMATS:
+        convert_run(folder / "own.jsonl", folder / "spans.jsonl", name)
+        for kind in ("run", "convert"):
+            yield Case(kind=kind, files={"spans.jsonl": (folder / "spans.jsonl").read_bytes()})
+    yield Case(kind="convert", files={"spans.json": SPANS.encode()})
     yield Case(kind="unfinished-run", files={"run.jsonl.part": own.removesuffix(b'{"end":true}\n')})
     for kind in ("run", "runs"):
         yield Case(kind=kind, files={"traces.jsonl": TRACES.encode()})

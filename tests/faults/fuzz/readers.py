@@ -34,7 +34,15 @@ from karat.measures._parquet_size import refuse_bomb
 from karat.measures._text import read_like_trec_eval
 from karat.projects import gate_run, open_project, report_document
 from karat.projects._policy_document import policy_document
-from karat.runs import RunWriter, read_any_run, read_begun, read_header, read_run_file
+from karat.runs import (
+    RunWriter,
+    convert_run,
+    read_any_run,
+    read_begun,
+    read_header,
+    read_run_file,
+    read_whole_run,
+)
 from karat.runs._runfile import _read_lines
 from karat.start._repository import Repository
 from karat.systems import HttpSystem, Stages, build
@@ -93,6 +101,20 @@ def read_run(folder: Path) -> None:
             writer.write(trace)
     assert read_run_file(folder / "again.jsonl").traces == run.traces, "a run changes when it is written"
     score_run(GOLDEN, run, ["RR@10", "nDCG@5"])
+
+
+def convert(folder: Path) -> None:
+    """Write a run of any kind for tracing tools, which hold all of it, and read that."""
+    path = first_file(folder)
+    traces = read_whole_run(path).traces
+    for name in ("openinference", "genai-memory", "mlflow", "langfuse"):
+        convert_run(path, folder / "again", name)
+        again = read_whole_run(folder / "again").traces
+        assert sorted(again, key=_key) == sorted(traces, key=_key), f"a run changes when it is written as {name}"
+
+
+def _key(trace: Trace) -> tuple[str, int, int]:
+    return (trace.query, trace.paraphrase, trace.repeat)
 
 
 def read_own_run(folder: Path) -> None:
@@ -220,6 +242,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "documents": read_documents,
     "run": read_run,
     "own-run": read_own_run,
+    "convert": convert,
     "unfinished-run": resume_run,
     "runs": lambda folder: golden.read_runs([folder]),
     "score": score_files,

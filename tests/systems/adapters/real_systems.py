@@ -1,7 +1,7 @@
 """Runs karat's adapters with the real packages; test_adapters_real reads what it prints.
 
-It needs an environment that has them: ``python real_systems.py FOLDER PAGE`` prints JSON. FOLDER is empty, and PAGE is
-docs/systems.md, whose tables are tried as they stand. All is done in one process, since the packages take seconds to
+It needs an environment that has them: ``python real_systems.py FOLDER PAGES`` prints JSON. FOLDER is empty, and PAGES
+is docs/systems, whose tables are tried as they stand. All is done in one process, since the packages take seconds to
 import.
 """
 
@@ -166,9 +166,9 @@ class _Dense(Pipeline):
 # --- the tables of the page
 
 
-def read_page(page: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return the tables of the page, and the Python files that it shows."""
-    text = Path(page).read_text(encoding="utf-8")
+def read_pages(folder: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return the tables of the pages, and the Python files that they show."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in sorted(Path(folder).glob("*.md")))
     tables = [tomllib.loads(block) for block in re.findall(r"^```toml\n(.*?)^```$", text, re.M | re.S)]
     files = re.findall(r"^```text\n# (\w+\.py)\n(.*?)^```$", text, re.M | re.S)
     return tables, dict(files)
@@ -522,7 +522,7 @@ def main(folder: Path) -> dict[str, Any]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    TABLES, FILES = read_page(sys.argv[2])
+    TABLES, FILES = read_pages(sys.argv[2])
     said = json.dumps(main(Path(sys.argv[1])))
     print(f"\n{said}", flush=True)
     for server in SERVERS:

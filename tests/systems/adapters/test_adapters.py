@@ -452,7 +452,7 @@ def test_every_table_of_the_page_is_one_of_a_kind(tmp_path: Path, monkeypatch: p
 
     from karat.systems import build
 
-    text = (ROOT / "docs" / "systems.md").read_text()
+    text = "\n".join(page.read_text() for page in sorted((ROOT / "docs" / "systems").glob("*.md")))
     tables = [tomllib.loads(block)["system"] for block in re.findall(r"^```toml\n(.*?)^```$", text, re.M | re.S)]
     for table in tables:
         options = {key: value for key, value in table.items() if key != "kind"}

@@ -220,7 +220,7 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
 @pytest.fixture
 def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Surroundings:
     """A project with an embedder that counts letters, and a key in the environment."""
-    monkeypatch.setattr("karat.systems.adapters._store.make_embedder", lambda _: Letters())
+    monkeypatch.setattr("karat.systems.adapters._settings.make_embedder", lambda _: Letters())
     monkeypatch.setenv("SEARCH_KEY", KEY)
     return Surroundings(folder=tmp_path, golden=GOLDEN, stages=Stages(chunk="whole"))
 
@@ -275,9 +275,11 @@ def test_a_collection_is_searched_by_its_own_fields(service: Service, kind: str,
     assert service.engine.rows[name] == rows
 
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "systems.md"
+PAGES = sorted((Path(__file__).resolve().parents[3] / "docs" / "systems").glob("*.md"))
 TABLES = [
-    tomllib.loads(block)["system"] for block in re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    tomllib.loads(block)["system"]
+    for page in PAGES
+    for block in re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.M | re.S)
 ]
 OF_KIND = {kind: engine for engine, kind in ENGINES}
 SHOWN = [(OF_KIND[table["kind"]], table) for table in TABLES if table["kind"] in OF_KIND]

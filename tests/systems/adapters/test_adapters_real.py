@@ -58,7 +58,7 @@ _TRACED = (
 def _run(command: list[str], environment: dict[str, str], folder: Path) -> str:
     private = {"HAYSTACK_TELEMETRY_ENABLED": "False", "ANONYMIZED_TELEMETRY": "False", "HOME": str(folder / "home")}
     process = subprocess.run(
-        [*command, Path(__file__).with_name("real_systems.py"), folder, ROOT / "docs" / "systems.md"],
+        [*command, Path(__file__).with_name("real_systems.py"), folder, ROOT / "docs" / "systems"],
         env=environment | private | {"PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,

@@ -161,4 +161,7 @@ write_langchain()
 write_openinference()
 write_genai()
 write_langfuse()
-json.dump({path.name: read_otlp(path) for path in FOLDER.glob("karat-*.jsonl")}, sys.stdout)
+classes = (SpanAttributes, DocumentAttributes, RerankerAttributes, gen_ai)
+known = {value for names in classes for value in vars(names).values() if isinstance(value, str)}
+written = {path.name: read_otlp(path) for path in FOLDER.glob("karat-*.jsonl")}
+json.dump({"known": sorted(known), **written}, sys.stdout)

@@ -29,6 +29,7 @@ from karat.core import (
 )
 from karat.files import Reading, Row, parse_toml, read_bytes
 from karat.golden._format import EVERYTHING, FORMATS, Format
+from karat.golden._kept import mark_source
 from karat.golden.formats._plain import decode_documents, decode_judgments, decode_queries
 
 _FILES = ("documents.jsonl", "queries.jsonl", "judgments.jsonl")
@@ -40,25 +41,26 @@ _SOURCES: dict[str, Source] = {source: source for source in SOURCES}
 
 def _read(path: Path, reading: Reading) -> GoldenSet:
     folder = path if path.is_dir() else path.parent
-    head = _read_head(folder / "golden.toml", reading)
-    documents, queries, judgments = (folder / name for name in _FILES)
-    return GoldenSet(
-        **head,
-        documents=_read_documents(documents, folder, reading) if documents.exists() else (),
-        queries=_read_queries(queries, reading),
-        judgments=_read_judgments(judgments, reading) if judgments.exists() else (),
+    head = folder / "golden.toml"
+    described = reading.text(head)
+    values = _read_head(described, head, reading)
+    files = [folder / name for name in _FILES]
+    contents = [read_bytes(file) if file == files[1] or file.exists() else b"" for file in files]
+    documents, queries, judgments = decode_documents(contents[0]), decode_queries(contents[1]), _decode(contents[2])
+    golden = GoldenSet(
+        **values,
+        documents=_read_documents(files[0], folder, reading) if documents is None else documents,
+        queries=tuple(_read_records(files[1], reading, _read_query)) if queries is None else queries,
+        judgments=tuple(_read_records(files[2], reading, read_judgment)) if judgments is None else judgments,
     )
+    if documents is not None and queries is not None and judgments is not None:
+        mark_source(golden, [described.encode(), *contents])
+    return golden
 
 
-def _read_queries(path: Path, reading: Reading) -> tuple[Query, ...]:
-    plain = decode_queries(read_bytes(path))
-    return tuple(_read_records(path, reading, _read_query)) if plain is None else plain
-
-
-def _read_judgments(path: Path, reading: Reading) -> Any:
-    """Return the judgments as a golden set takes them: in columns, or as objects."""
-    plain = decode_judgments(read_bytes(path))
-    return tuple(_read_records(path, reading, read_judgment)) if plain is None else plain
+def _decode(data: bytes) -> Any:
+    """Return judgments as a golden set takes them, in columns; () without any, None if they need the long way."""
+    return decode_judgments(data) if data else ()
 
 
 def _read_records(path: Path, reading: Reading, build: Any) -> Iterable[Any]:
@@ -67,8 +69,8 @@ def _read_records(path: Path, reading: Reading, build: Any) -> Iterable[Any]:
             yield build(row)
 
 
-def _read_head(path: Path, reading: Reading) -> dict[str, Any]:
-    values = parse_toml(reading.text(path), str(path))
+def _read_head(text: str, path: Path, reading: Reading) -> dict[str, Any]:
+    values = parse_toml(text, str(path))
     head: dict[str, Any] = {}
     with Row(reading, values, str(path)) as row:
         grades = row.texts("grades") or GRADES
@@ -104,9 +106,6 @@ def _read_classes(row: Row) -> dict[str, tuple[str, ...]]:
 
 
 def _read_documents(path: Path, folder: Path, reading: Reading) -> tuple[Document, ...]:
-    plain = decode_documents(read_bytes(path))
-    if plain is not None:
-        return plain
     documents = []
     for row in reading.jsonl(path):
         with row:

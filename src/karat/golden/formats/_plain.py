@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from itertools import repeat
+from collections.abc import Hashable, Sequence
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -132,18 +131,13 @@ class _Columns:
 
     def add(self, rows: Sequence[_BareJudgment]) -> None:
         """Add some judgments."""
-        targets: Iterable[Hashable] = [row.document for row in rows]
-        origins: Iterable[Hashable] = repeat(_MANUAL, len(rows))
+        targets: list[Hashable] = [row.document for row in rows]
+        origins: list[Hashable] = [_MANUAL]
         if isinstance(rows[0], _PlainJudgment):
-            targets = map(_target_key, rows)
-            origins = map(_origin_key, rows)
-        columns = (
-            map(self._queries.__getitem__, [row.query for row in rows]),
-            map(self._targets.__getitem__, targets),
-            [row.grade for row in rows],
-            map(self._origins.__getitem__, origins),
-        )
-        query, target, grade, origin = (np.fromiter(column, np.int64, len(rows)) for column in columns)
+            targets, origins = list(map(_target_key, rows)), list(map(_origin_key, rows))
+        query, target = self._queries.number([row.query for row in rows]), self._targets.number(targets)
+        grade = np.fromiter([row.grade for row in rows], np.int64, len(rows))
+        origin = np.broadcast_to(self._origins.number(origins), len(rows))
         self._rows.append((query, target, grade, origin))
 
     def table(self) -> JudgmentTable:
@@ -165,9 +159,12 @@ class _Columns:
 class _Numbers(dict[Any, int]):
     """Gives each new key the next number."""
 
-    def __missing__(self, key: Hashable) -> int:
-        number = self[key] = len(self)
-        return number
+    def number(self, keys: Sequence[Hashable]) -> Ints:
+        """Return the number of each key."""
+        for key in dict.fromkeys(keys):
+            if key not in self:
+                self[key] = len(self)
+        return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
 
 
 def _target_key(row: Any) -> Hashable:

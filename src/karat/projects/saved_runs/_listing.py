@@ -16,7 +16,7 @@ from karat.projects._gating import evaluate_run, find_baseline
 from karat.projects._project import Project, open_project
 from karat.projects.saved_runs import choose_run
 from karat.projects.saved_runs._files import RunFile, find_runs, name_file, read_saved_run
-from karat.runs import read_any_run, read_header
+from karat.runs import opinions_path, read_any_run, read_header
 from karat.schema import PrunedRun, RunDetails, RunListing, RunPruning, SavedRun
 
 _DAY = 24 * 60 * 60
@@ -114,6 +114,7 @@ def prune_runs(folder: str | Path, *, keep: int, dry_run: bool = False) -> RunPr
     if not dry_run:
         for entry in removed:
             _remove(Path(entry.file))
+            _remove(opinions_path(entry.file))
     folder = shorten_path(project.config.folder)
     return RunPruning(project=str(folder), dry_run=dry_run, removed=tuple(removed), kept=tuple(kept))
 

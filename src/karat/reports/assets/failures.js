@@ -22,12 +22,17 @@ function cameList(data, query) {
     el("li", {}, `${hit.rank}. `, bdi(short(hit.title, 100, 25)), " ", gradeBadge(hit.grade, data.relevant))));
 }
 
+/** Why a query failed, then its cause and whether that is new, as far as they are known. */
+function failureLines(query) {
+  return query.failure.map((line, number) => el("li", { class: number ? "quiet" : "" }, number ? line : `✗ ${line}`));
+}
+
 function failureItem(data, index, open) {
   const query = data.queries[index];
   return el("li", {},
     el("h3", {}, el("button", { type: "button", class: "link", onclick: () => open(index) },
       el("span", { class: "small quiet" }, bdi(query.id)), el("span", { class: "text", dir: "auto" }, query.text))),
-    el("p", { class: "failure small" }, `✗ ${query.failure.join("; ")}`),
+    el("ul", { class: "failure small plain" }, failureLines(query)),
     query.brief ? elsewhere(data, query) : el("div", { class: "pair small" },
       el("div", {}, el("h4", {}, "Expected"), expectedList(data, query)),
       el("div", {}, el("h4", {}, "Came first"), cameList(data, query))));
@@ -41,7 +46,19 @@ function failureList(data, open) {
     "failure");
   const share = `${failed.length.toLocaleString("en")} of ${queryCount(data.queries.length)}`;
   const how = "got an error, found nothing relevant, missed what they must reach, or lie below a limit of their own";
-  return section("failures", "Failures", failed.length ? `${share} ${how}.` : "No query failed.", ...list);
+  const against = data.new || data.old ? ` ${data.new.toLocaleString("en")} are new against the baseline, which failed the other `
+    + `${data.old.toLocaleString("en")}, too.` : "";
+  const causes = " A cause is what the run alone shows; karat explain asks the system again, and finds more.";
+  const said = failed.length ? `${share} ${how}.${against}${causes}` : "No query failed.";
+  return section("failures", "Failures", said, fixedLine(data, open), ...list);
+}
+
+/** The queries that the baseline failed and this run does not, each a link. */
+function fixedLine(data, open) {
+  if (!data.fixed.length) return null;
+  const shown = data.fixed.slice(0, LINKS), more = data.fixed.length - shown.length;
+  return el("p", { class: "small links" }, `Fixed since the baseline (${data.fixed.length.toLocaleString("en")}): `,
+    shown.map((index) => button(bdi(data.queries[index].id), () => open(index), "link")), more ? ` and ${more} more` : null);
 }
 
 /** What the rules over the numbers advise, with the queries that it rests on. */

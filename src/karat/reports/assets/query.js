@@ -76,7 +76,7 @@ function queryParts(data, query) {
   return [
     el("h2", { id: "query-title", dir: "auto" }, query.text),
     el("p", { class: "quiet" }, facts.join(" · ")),
-    el("ul", { class: "plain failure" }, query.failure.map((why) => el("li", {}, `✗ ${why}`))),
+    el("ul", { class: "plain failure" }, failureLines(query)),
     scoreList(data, query),
     ...(query.brief ? [elsewhere(data, query)] : rankingParts(data, query)),
   ];

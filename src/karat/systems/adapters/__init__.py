@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from karat.systems.adapters._chroma import Chroma
     from karat.systems.adapters._elasticsearch import Elasticsearch, OpenSearch
+    from karat.systems.adapters._haystack import Haystack
     from karat.systems.adapters._http import HttpSystem
     from karat.systems.adapters._kinds import ADAPTERS, Adapter, list_systems, open_system, register
     from karat.systems.adapters._lancedb import LanceDb
+    from karat.systems.adapters._langchain import LangChain
+    from karat.systems.adapters._llama_index import LlamaIndex
     from karat.systems.adapters._mcp import McpSettings, McpTool
     from karat.systems.adapters._milvus import Milvus
     from karat.systems.adapters._pgvector import PgVector
     from karat.systems.adapters._qdrant import Qdrant
-    from karat.systems.adapters._retrievers import Haystack, LangChain, LlamaIndex
     from karat.systems.adapters._runs import RunFolder
+    from karat.systems.adapters._settings import StoreOptions, StoreSettings, Surroundings
     from karat.systems.adapters._sqlite import SqliteFts
-    from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+    from karat.systems.adapters._store import Match, Store
     from karat.systems.adapters._tantivy import Tantivy
     from karat.systems.adapters._weaviate import Weaviate
 
@@ -62,10 +65,13 @@ _HOME = {
     "Milvus": "_milvus",
     "PgVector": "_pgvector",
     "Qdrant": "_qdrant",
-    **dict.fromkeys(("Haystack", "LangChain", "LlamaIndex"), "_retrievers"),
+    "Haystack": "_haystack",
+    "LangChain": "_langchain",
+    "LlamaIndex": "_llama_index",
     "RunFolder": "_runs",
     "SqliteFts": "_sqlite",
-    **dict.fromkeys(("Match", "Store", "StoreOptions", "StoreSettings", "Surroundings"), "_store"),
+    **dict.fromkeys(("Match", "Store"), "_store"),
+    **dict.fromkeys(("StoreOptions", "StoreSettings", "Surroundings"), "_settings"),
     "Tantivy": "_tantivy",
     "Weaviate": "_weaviate",
 }

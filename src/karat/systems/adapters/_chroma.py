@@ -9,14 +9,8 @@ from urllib.parse import urlsplit
 
 from karat.core import UsageError
 from karat.net import Endpoint, collect_secrets, require_package
-from karat.systems.adapters._store import (
-    Match,
-    Store,
-    StoreOptions,
-    StoreSettings,
-    Surroundings,
-    refuse_login,
-)
+from karat.systems.adapters._settings import StoreOptions, StoreSettings, Surroundings, refuse_login
+from karat.systems.adapters._store import Match, Store
 
 
 class Chroma(Store):

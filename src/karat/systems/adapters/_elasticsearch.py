@@ -11,7 +11,8 @@ from karat.core import SystemFailed, UsageError
 from karat.net import Client, find_message
 from karat.systems.adapters._paths import follow
 from karat.systems.adapters._service import ServiceSettings
-from karat.systems.adapters._store import Match, Store, StoreOptions, Surroundings
+from karat.systems.adapters._settings import StoreOptions, Surroundings
+from karat.systems.adapters._store import Match, Store
 
 _CANDIDATES = 100  # of each shard, among which the nearest are chosen, or k if that is more
 

@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 
 from karat.core import Context, Document, UsageError
 from karat.net import Client, Endpoint
+from karat.systems.adapters._sent_document import encode_document
 
 _CONTEXT = ("session", "turn", "time", "documents", "metadata")
 _URLS = ("ingest_url", "ready_url", "start_url", "remember_url")
@@ -140,15 +141,3 @@ class HttpIntake:
         """Close the connections."""
         for client in (self.client, *self.clients.values()):
             client.close()
-
-
-def encode_document(document: Document) -> dict[str, Any]:
-    """Return a document as it is sent: what it has, and its ``source_id`` and ``source_hash``.
-
-    >>> encode_document(Document(id="pool", text="Opens at six."))["source_id"]
-    'golden:pool'
-    """
-    fields = {name: getattr(document, name) for name in document.__slots__ if name not in ("id", "text", "path")}
-    known = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value}
-    named = {"id": document.id, "source_id": document.source_id, "source_hash": document.source_hash}
-    return {**named, "text": document.text, **known}

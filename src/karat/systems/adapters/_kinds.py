@@ -12,7 +12,7 @@ from karat.net import find_version, format_pip_line
 from karat.schema import SystemKind, SystemListing
 from karat.systems._protocol import failing_as
 from karat.systems._stages import build
-from karat.systems.adapters._store import Surroundings
+from karat.systems.adapters._settings import Surroundings
 
 DEFAULT = "http"
 
@@ -89,14 +89,14 @@ def _add_built_in() -> None:
     rows = (
         ("chroma", "Chroma", "_chroma:ChromaSettings", "chroma", ("chromadb",)),
         ("elasticsearch", "Elasticsearch over HTTP", "_elasticsearch:ElasticsearchSettings", "", ()),
-        ("haystack", "retrievers of Haystack", "_retrievers:HaystackSettings", "haystack", ("haystack-ai",)),
+        ("haystack", "retrievers of Haystack", "_haystack:HaystackSettings", "haystack", ("haystack-ai",)),
         ("http", "a service of your own behind HTTP, with JSON", "_http:HttpSystem", "", ()),
         ("lancedb", "LanceDB", "_lancedb:LanceDbSettings", "lancedb", ("lancedb",)),
-        ("langchain", "retrievers of LangChain", "_retrievers:LangChainSettings", "langchain", ("langchain-core",)),
+        ("langchain", "retrievers of LangChain", "_langchain:LangChainSettings", "langchain", ("langchain-core",)),
         (
             "llama-index",
             "retrievers of LlamaIndex",
-            "_retrievers:LlamaIndexSettings",
+            "_llama_index:LlamaIndexSettings",
             "llama-index",
             ("llama-index-core",),
         ),

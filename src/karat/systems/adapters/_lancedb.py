@@ -9,7 +9,8 @@ from typing import Any, Unpack
 
 from karat.core import InputError, UsageError
 from karat.net import require_package
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._settings import StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._store import Match, Store
 
 _DISTANCES = ("cosine", "l2", "dot")
 

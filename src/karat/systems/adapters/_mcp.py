@@ -8,15 +8,13 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from karat.core import SystemFailed, UsageError, did_you_mean, shorten
 from karat.net import Secrets, collect_secrets, hide_options, read_variable, require_package
+from karat.systems.adapters._mcp_session import McpSession
 from karat.systems.adapters._paths import HitReader
-from karat.systems.adapters._store import Surroundings
-
-if TYPE_CHECKING:
-    import asyncio
+from karat.systems.adapters._settings import Surroundings
 
 _PATHS = ("id", "score", "document", "content")
 _LONGEST_START = 60.0  # seconds until a server has to answer, which may import much on a busy machine
@@ -70,14 +68,10 @@ class McpTool:
     name = "mcp"
 
     def __init__(self, server: Any, settings: McpSettings, *, secrets: Secrets | None = None) -> None:
-        self._mcp = require_package("mcp", purpose="the system mcp", extra="mcp")
-        self._server, self._settings, self._secrets = server, settings, secrets or Secrets()
+        self._settings, self._secrets = settings, secrets or Secrets()
         paths = {name: getattr(settings, name) for name in _PATHS}
         self._reader = HitReader(paths, hits=settings.hits, redact=self._secrets.redact)
-        self._client: asyncio.Future[Any] | None = None
-        self._session: asyncio.Task[None] | None = None
-        self._ended: asyncio.Event | None = None
-        self._opening: Any = None
+        self._session = McpSession(server)
 
     def describe(self) -> dict[str, Any]:
         """Return everything known here that decides the answers."""
@@ -95,7 +89,7 @@ class McpTool:
         import asyncio
 
         try:
-            client = await asyncio.wait_for(self._connect(), _LONGEST_START)
+            client = await asyncio.wait_for(self._session.connect(), _LONGEST_START)
             listing = await asyncio.wait_for(client.list_tools(), _LONGEST_START)
         except TimeoutError:
             raise SystemFailed(f"the server has not answered after {_LONGEST_START:g} s") from None
@@ -110,7 +104,7 @@ class McpTool:
         """Call the tool, and return the hits as records."""
         settings = self._settings
         asked = {settings.query_field: query} | ({settings.k_field: k} if settings.k_field else {})
-        client = await self._connect()
+        client = await self._session.connect()
         result = await client.call_tool(settings.tool, {**settings.arguments, **asked})
         texts = [block.text for block in result.content if getattr(block, "text", None) is not None]
         if result.is_error:
@@ -137,42 +131,6 @@ class McpTool:
             else values
         )
 
-    async def _connect(self) -> Any:
-        """Return the client; the first call starts the server."""
-        import asyncio
-
-        if self._client is None:
-            self._client, self._ended = asyncio.get_running_loop().create_future(), asyncio.Event()
-            # A scope of anyio, by which the SDK waits for the end of the server even if it is cancelled.
-            self._opening = require_package("anyio", purpose="the system mcp", extra="mcp").CancelScope()
-            self._session = asyncio.create_task(self._hold(self._client, self._ended))
-        return await asyncio.shield(self._client)
-
-    async def _hold(self, opened: asyncio.Future[Any], ended: asyncio.Event) -> None:
-        """Keep the connection open in one task, since the task that opened it has to close it."""
-        try:
-            with self._opening:
-                async with self._mcp.Client(self._server) as client:
-                    opened.set_result(client)
-                    await ended.wait()
-        except BaseException as error:
-            if opened.done():
-                raise
-            opened.set_exception(_find_cause(error))
-        finally:
-            opened.cancel()  # if it was neither opened nor failed
-
     async def close(self) -> None:
         """End the server, also one that has not answered yet."""
-        if self._session is not None and self._ended is not None and self._client is not None:
-            self._ended.set()
-            if not self._client.done():
-                self._opening.cancel()
-            await self._session
-
-
-def _find_cause(error: BaseException) -> BaseException:
-    """Return the first error of a group, which is what went wrong; the group itself says nothing."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+        await self._session.close()

@@ -10,7 +10,8 @@ from typing import Any, Unpack
 
 from karat.core import InputError, UsageError
 from karat.net import Endpoint, collect_secrets, read_variable, require_package
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._settings import StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._store import Match, Store
 
 _TIMEOUT = 60.0  # seconds: Milvus Lite starts a server, which takes its time on a busy machine
 

@@ -8,7 +8,8 @@ from typing import Any, Unpack
 
 from karat.core import SystemFailed, UsageError
 from karat.net import collect_secrets, describe_error, read_variable, require_package
-from karat.systems.adapters._store import Match, Store, StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._settings import StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._store import Match, Store
 
 _OPERATORS = {"cosine": "<=>", "l2": "<->", "inner": "<#>"}
 

@@ -8,14 +8,8 @@ from typing import Any, Unpack
 
 from karat.core import UsageError
 from karat.net import Endpoint, collect_secrets, read_variable, require_package
-from karat.systems.adapters._store import (
-    Match,
-    Store,
-    StoreOptions,
-    StoreSettings,
-    Surroundings,
-    refuse_login,
-)
+from karat.systems.adapters._settings import StoreOptions, StoreSettings, Surroundings, refuse_login
+from karat.systems.adapters._store import Match, Store
 
 
 class Qdrant(Store):

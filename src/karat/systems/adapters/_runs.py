@@ -11,7 +11,7 @@ from typing import Any
 from karat.core import GoldenSet, InputError, SystemFailed, UsageError, shorten
 from karat.files import read_bytes
 from karat.measures import read_run
-from karat.systems.adapters._store import Surroundings
+from karat.systems.adapters._settings import Surroundings
 
 
 class RunFolder:

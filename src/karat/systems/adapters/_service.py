@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from karat.net import Client, Endpoint
-from karat.systems.adapters._store import StoreOptions, StoreSettings, Surroundings
+from karat.systems.adapters._settings import StoreOptions, StoreSettings, Surroundings
 
 
 @dataclass(frozen=True, kw_only=True)

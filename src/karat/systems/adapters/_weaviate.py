@@ -13,7 +13,8 @@ from karat.core import SystemFailed, UsageError, shorten
 from karat.net import Client, find_message
 from karat.systems.adapters._paths import follow
 from karat.systems.adapters._service import ServiceSettings
-from karat.systems.adapters._store import Match, Store, StoreOptions, Surroundings
+from karat.systems.adapters._settings import StoreOptions, Surroundings
+from karat.systems.adapters._store import Match, Store
 
 _MODES = ("vector", "near_text", "bm25")
 _NAME = re.compile(r"[_A-Za-z][_0-9A-Za-z]*")

@@ -17,33 +17,22 @@ from typing import Any
 import numpy as np
 
 from karat.core import InputError
+from karat.files import find_cache_folder
 from karat.systems.embed._embedder import Embedder, Matrix, check_texts
 from karat.systems.embed._vector_file import VectorFile
 
-VARIABLE = "KARAT_CACHE"
 LIMIT = 2e9
 """Bytes."""
-_OFF = ("off", "false", "no", "0")
 _SLICE = 256  # texts that are embedded between two writes: what a killed process has to do again
 
 
 def find_cache() -> Path | None:
     """Return the file of the user's cache of embeddings, or None if the environment turns it off.
 
-    It is ``embeddings/vectors.sqlite`` in the folder that ``KARAT_CACHE`` names, or else in ``$XDG_CACHE_HOME/karat``
-    or ``~/.cache/karat``. ``KARAT_CACHE=off`` turns it off. Without a home folder RuntimeError is raised.
+    It is ``embeddings/vectors.sqlite`` in the user's cache. Without a home folder RuntimeError is raised.
     """
-    chosen = os.environ.get(VARIABLE, "").strip()
-    if chosen.lower() in _OFF:
-        return None
-    shared = os.environ.get("XDG_CACHE_HOME", "")
-    if chosen:
-        folder = Path(chosen).expanduser()
-    elif Path(shared).is_absolute():  # others are to be ignored, says the XDG specification
-        folder = Path(shared) / "karat"
-    else:
-        folder = Path.home() / ".cache" / "karat"
-    return folder / "embeddings" / "vectors.sqlite"
+    folder = find_cache_folder()
+    return None if folder is None else folder / "embeddings" / "vectors.sqlite"
 
 
 def with_cache(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from karat.causes._case import Case
+from karat.causes._lab import Lab
 from karat.core import Span
-from karat.diagnosis._case import Case
-from karat.diagnosis._lab import Lab
 from karat.schema import DocumentStanding, ExpectedPassage, StagePlace
 from karat.schema import StandingState as State
 
@@ -21,24 +21,27 @@ def stand(case: Case, lab: Lab, document: str, *, full: bool = True) -> Document
     subject = lab.corpus.subject(case.query.text)
     text = passage.text if passage else f"{known.title}\n{known.text}" if known else ""
     matched = subject & lab.corpus.subject(text) if text else frozenset()
+    beaten_by = _beaten_by(case, document)
+    negatives = {target.document for target in case.query.negatives}
     return DocumentStanding(
         document=document,
         title=known.title if known else "",
         grade=case.expected[document],
         rank=case.rank_of(document),
-        state=_state(case, lab, document),
+        state=_state(case, lab, document, full=full),
         places=tuple(_places(case, lab, document)),
-        beaten_by=_beaten_by(case, document),
+        beaten_by=beaten_by,
+        hard_negatives=tuple(other for other in beaten_by if other in negatives),
         matched=tuple(sorted(matched)),
         unmatched=tuple(sorted(subject - matched)) if text else (),
         passage=passage,
     )
 
 
-def _state(case: Case, lab: Lab, document: str) -> State:
+def _state(case: Case, lab: Lab, document: str, *, full: bool) -> State:
     rank = case.rank_of(document)
     if document in case.found:
-        return "found"
+        return "in another section" if full and _is_elsewhere(case, lab, document) else "found"
     if rank is not None:
         return "wrong section" if rank <= case.cut else "below the cut"
     if lab.index is not None and document not in lab.index:
@@ -50,6 +53,17 @@ def _state(case: Case, lab: Lab, document: str) -> State:
     if having or document in {hit.document for hit in lab.deep(case)}:
         return "cut by k"
     return "not retrieved"
+
+
+def _is_elsewhere(case: Case, lab: Lab, document: str) -> bool:
+    """Whether parts of a document are judged, and no hit above the cut holds one; where documents count it is found."""
+    grades = lab.golden.grades_by_query.get(case.query.id, {})
+    judged = [t for t, grade in grades.items() if t.document == document and grade >= lab.golden.relevant]
+    spans = [hit.span for hit in case.hits if hit.document == document]
+    if any(target.whole for target in judged) or None in spans:
+        return False
+    parts = [span for target in judged if (span := lab.place(target)) is not None]
+    return bool(parts) and not any(span.overlap(part) for span in spans if span for part in parts)
 
 
 def _places(case: Case, lab: Lab, document: str) -> Iterator[StagePlace]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from karat.causes._corpus import Corpus
 from karat.core import Hit
-from karat.diagnosis._corpus import Corpus
 from karat.text import words
 
 _ALIKE = 0.8

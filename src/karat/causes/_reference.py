@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from karat.diagnosis._cause import CAUSES
-from karat.diagnosis._explain import ORDER
+from karat.causes._cause import CAUSES
+from karat.causes._diagnosis import ORDER
 
 _INTRODUCTION = """\
 <!-- Written by scripts/docs from the table of causes. Change the docstrings of the causes instead. -->

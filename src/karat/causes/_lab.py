@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 
-from karat.core import GoldenSet, Hit, KaratError, SystemFailed
-from karat.diagnosis._case import Case, Found
-from karat.diagnosis._copies import Copies
-from karat.diagnosis._corpus import Corpus
+from karat.causes._case import Case, Found
+from karat.causes._copies import Copies
+from karat.causes._corpus import Corpus
+from karat.core import GoldenSet, Hit, KaratError, Span, SystemFailed, Target
+from karat.evaluation import LEXICAL
 from karat.net import describe_error, hide_secrets, resolve
 from karat.runs import make_context
 from karat.systems import RESULT, Chunk, Inspection, Inspector, Pipeline, System, read_hits
+from karat.text import resolver
 
 DEEPER = 10
 """How many times as many hits are asked for."""
@@ -22,6 +25,7 @@ _SMALLEST = 64
 _FULL_TRUST = 0.2  # a change that brings back a fifth of all that the run lost, on balance, is no coincidence
 _ASKED_AGAIN = 2
 _SAMPLE = 30
+_COPIES = "without copies"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,11 @@ class Lab:
             return frozenset(self.system.document_ids())
         except KaratError:
             return None
+
+    @cached_property
+    def place(self) -> Callable[[Target], Span | None]:
+        """Where a judged part stands in its document."""
+        return resolver(self.golden)
 
     @cached_property
     def lengths(self) -> Counter[int]:
@@ -205,9 +214,9 @@ class Lab:
         changes: dict[str, Callable[[Case], list[Iterable[Found]]]] = {"paraphrases": self._paraphrases}
         if self.system is not None:
             changes["k x 10"] = self._deeper
-        changes["without copies"] = lambda case: [self._without_copies(case)]
+        changes[_COPIES] = lambda case: [self._without_copies(case)]
         if (inspector := self.inspector) is None:
-            return changes
+            return changes | self._recorded_changes()
         for part in inspector.parts:
             name = {"lexical": "dense alone", "dense": "lexical alone"}.get(part, f"without {part}")
             changes[name] = lambda case, part=part: [self._look(inspector, case, off=(part,))]  # type: ignore[misc]
@@ -222,16 +231,33 @@ class Lab:
             changes["typed chunks"] = lambda case: [self._look(self._typed, case)]
         return changes
 
-    def run(self) -> None:
-        """Try every change on every query: one query after another, since the inspector remembers the last one."""
+    def _recorded_changes(self) -> dict[str, Callable[[Case], list[Iterable[Found]]]]:
+        """Return each channel alone, if the run recorded the lists of several."""
+        channels = dict.fromkeys(
+            stage.channel for case in self.cases for stage in case.trace.stages if stage.channel and stage.hits
+        )
+        if len(channels) < 2:
+            return {}
+        return {
+            f"{'lexical' if channel.lower() in LEXICAL else channel} alone": partial(_recall, channel)
+            for channel in channels
+        }
+
+    def run(self, queries: Collection[str] | None = None) -> None:
+        """Try every change on every query: one query after another, since the inspector remembers the last one.
+
+        With ``queries``, copies are looked for only among the hits of these: what other queries have does not matter.
+        """
         self.trials = {name: {} for name in self.changes}
         for case in self.cases:
             if not case.expected or case.trace.error:
                 continue
             for name, change in self.changes.items():
+                if name == _COPIES and queries is not None and case.query.id not in queries:
+                    continue
                 if lists := change(case):
                     self.trials[name][case.query.id] = _compare(case, lists)
-            if case.lost:
+            if self.inspector is not None and case.lost:
                 self.inspect(case)
 
     def net(self, name: str, case: Case) -> float:
@@ -337,6 +363,12 @@ def _founds(hits: Sequence[Hit], keep: Case | None = None) -> Iterator[Found]:
         return
     expected = keep.expected
     yield from (Found(hit.document, hit.span) for hit in hits if hit.document in expected)
+
+
+def _recall(channel: str, case: Case) -> list[Iterable[Found]]:
+    """Return the list that a run recorded of a channel."""
+    recorded = (stage.hits for stage in case.trace.stages if stage.channel == channel)
+    return [_founds(hits) for hits in islice(recorded, 1)]
 
 
 def _results(inspection: Inspection) -> list[Found]:

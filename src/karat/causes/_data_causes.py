@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from karat.causes._case import Case
+from karat.causes._cause import Evidence, cause, prove
+from karat.causes._lab import Lab
 from karat.core import Hit, shorten
-from karat.diagnosis._case import Case
-from karat.diagnosis._cause import Evidence, cause, prove
-from karat.diagnosis._lab import Lab
 
 _MANY = 0.5
 _CHANGED = 0.5

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from karat.causes._case import Case
+from karat.causes._cause import Evidence, cause, prove
+from karat.causes._lab import DEEPER, Lab
 from karat.core import Span, shorten
-from karat.diagnosis._case import Case
-from karat.diagnosis._cause import Evidence, cause, prove
-from karat.diagnosis._lab import DEEPER, Lab
+from karat.evaluation import LEXICAL
 from karat.text import Block, words
 
 _SAME_LENGTH = 0.8
@@ -188,12 +189,18 @@ def embedding(case: Case, lab: Lab) -> Evidence | None:
     confused = trial.gained - (cut_better.gained if cut_better else frozenset())
     gain = sum(case.expected[document] for document in trial.gained)
     weight *= sum(case.expected[document] for document in confused) / gain if gain else 0.0
-    inspection = lab.inspect(case)
-    ranks = inspection.documents("dense") if inspection else []
+    ranks = _list_dense(case, lab)
     document = max(confused, key=lambda id_: case.expected[id_], default="")
     rank = f"at rank {ranks.index(document) + 1}" if document in ranks else "nowhere"
     text = f"words alone find {shorten(document)}, which the vectors have {rank}"
     return Evidence(strength=weight, text=text)
+
+
+def _list_dense(case: Case, lab: Lab) -> list[str]:
+    """Return the documents of the dense channel, or of the first other one that does not search words."""
+    stages = lab.stages(case)
+    others = [name for name in stages if name.startswith("candidate.") and name[10:].lower() not in LEXICAL]
+    return list(stages.get("dense") or (stages[others[0]] if others else ()))
 
 
 @cause("wording", "a gap in wording")

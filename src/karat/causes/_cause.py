@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from karat.diagnosis._case import Case
-from karat.diagnosis._lab import Lab
+from karat.causes._case import Case
+from karat.causes._lab import Lab
 
 PROVEN = 0.6
 """The least strength of a defect that was seen, such as a document that the index lacks: it is there, however little of

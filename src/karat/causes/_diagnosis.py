@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from karat.causes import _data_causes, _ranking_causes
+from karat.causes._case import Case, make_cases
+from karat.causes._cause import CAUSES
+from karat.causes._lab import Lab
+from karat.causes._standing import stand
 from karat.core import GoldenSet, Run, Unit
-from karat.diagnosis import _data_causes, _ranking_causes
-from karat.diagnosis._case import Case, make_cases
-from karat.diagnosis._cause import CAUSES
-from karat.diagnosis._lab import Lab
-from karat.diagnosis._standing import stand
 from karat.schema import CauseFinding, CauseGroup, ExplainedQuery, WhatIf
 from karat.systems import System
 
@@ -115,8 +115,9 @@ def diagnose(
     cut: int | None = None,
     unit: Unit = "document",
     system: System | None = None,
+    queries: Collection[str] | None = None,
 ) -> Diagnosis:
-    """Return why the queries of a run lost relevant documents.
+    """Return why the queries of a run lost relevant documents, or why some of them did.
 
     What stands below rank ``cut`` is lost, by default below the k of the run. With ``system``, the one that made the
     run, it is asked again with one thing changed; it has to have its documents already. Without it, the run is read.
@@ -126,8 +127,10 @@ def diagnose(
     k = asked if isinstance(asked, int) and asked > 0 else max(1, longest)
     cases = make_cases(golden, run, cut=min(cut or k, k), unit=unit)
     lab = Lab(golden, cases, k=k, system=system)
-    lab.run()
-    failed = [case for case in cases if case.trace.error or case.loss > 0]
+    lab.run(queries)
+    failed = [
+        case for case in cases if (queries is None or case.query.id in queries) and (case.trace.error or case.loss > 0)
+    ]
     return Diagnosis(cases=cases, lab=lab, causes={case.query.id: find_causes(case, lab) for case in failed})
 
 

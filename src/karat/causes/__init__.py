@@ -1,0 +1,8 @@
+"""Causes: why queries lose relevant documents, by rules over a run and by asking its system again."""
+
+from karat.causes._case import Case
+from karat.causes._cause import CAUSES, Cause, Evidence, cause
+from karat.causes._diagnosis import ORDER, Diagnosis, diagnose
+from karat.causes._lab import Lab
+
+__all__ = ["CAUSES", "ORDER", "Case", "Cause", "Diagnosis", "Evidence", "Lab", "cause", "diagnose"]

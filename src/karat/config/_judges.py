@@ -1,0 +1,84 @@
+"""The table ``[judges]`` of karat.toml: who judges answers, and what that may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from karat.core import InputError, did_you_mean, shorten
+
+_TABLES = ("headers", "prompts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgesConfig:
+    """Who judges the answers of a project. A judge that asks no model needs nothing of this."""
+
+    names: tuple[str, ...] = ()
+    """The judges, by name."""
+    url: str = ""
+    """The part before ``/chat/completions`` of a server with OpenAI's API."""
+    model: str = ""
+    key_variable: str = ""
+    """The environment variable that holds the key."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Other headers, each with the environment variable that holds its value."""
+    temperature: float = 0.0
+    seed: int | None = None
+    max_tokens: int = 2048
+    timeout: float = 120.0
+    retries: int = 4
+    concurrency: int = 8
+    requests_per_minute: float | None = None
+    votes: int = 1
+    """How often each judge is asked about each answer."""
+    texts: int | None = None
+    """How many of the hits a judge sees; all by default."""
+    input_price: float = 0.0
+    """Of a million tokens that are sent."""
+    output_price: float = 0.0
+    """Of a million tokens of replies."""
+    budget: float | None = None
+    """The money that one run of judges may spend."""
+    calls: int | None = None
+    """The calls that one run of judges may make."""
+    prompts: Mapping[str, Path] = field(default_factory=dict)
+    """Files that take the place of karat's own prompts, by name."""
+
+
+def read_judges(table: Mapping[str, Any], folder: Path, source: str) -> JudgesConfig:
+    """Return the table as a typed value; InputError for an unknown key or a value of the wrong type."""
+    if not table:
+        return JudgesConfig()
+    kinds = get_type_hints(JudgesConfig)
+    names = [entry.name for entry in fields(JudgesConfig)]
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in names:
+            hint = did_you_mean(key, names) or f"; known: {', '.join(names)}"
+            raise InputError(f"[judges] has no key {shorten(key)}{hint}", source=source)
+        values[key] = _read_value(key, value, kinds[key], source)
+    if "prompts" in values:
+        values["prompts"] = {name: folder / path for name, path in values["prompts"].items()}
+    return JudgesConfig(**values)
+
+
+def _read_value(key: str, value: Any, kind: Any, source: str) -> Any:
+    where = f"[judges] {key}"
+    if key in _TABLES:
+        if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
+            raise InputError(f"{where} is not a table of texts", source=source)
+        return dict(value)
+    if key == "names":
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise InputError(f"{where} is {shorten(value)}, not a list of names", source=source)
+        return tuple(value)
+    accepted = tuple(option for option in (get_args(kind) or (kind,)) if option is not type(None))
+    if float in accepted:
+        accepted += (int,)
+    if not isinstance(value, accepted) or isinstance(value, bool):
+        shown = "(a secret?)" if key in ("url", "key_variable") else shorten(value)
+        raise InputError(f"{where} = {shown} is of the wrong type", source=source)
+    return value

@@ -1,0 +1,184 @@
+"""A model behind any server with OpenAI's API, and what asking it costs: ``POST <url>/chat/completions``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from karat.core import SystemFailed, UsageError, shorten
+from karat.judges._replies import describe_schema, make_schema
+from karat.net import Client, Endpoint, NotAService
+
+Rung = Literal["json_schema", "json_object", "prompt"]
+RUNGS: tuple[Rung, ...] = get_args(Rung)
+"""How a server is asked for JSON, the strictest way first: held to a schema, held to JSON, or only told so."""
+_PROBE = {
+    "type": "object",
+    "properties": {"ok": {"type": "boolean"}},
+    "required": ["ok"],
+    "additionalProperties": False,
+}
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A model, where it is, and how it is asked.
+
+    >>> Model(url="http://localhost:8080/v1", model="smollm2").parameters
+    {'model': 'smollm2', 'temperature': 0.0, 'max_tokens': 2048}
+    """
+
+    url: str
+    """The part before ``/chat/completions``."""
+    model: str
+    key_variable: str = ""
+    """The environment variable that holds the key."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    temperature: float = 0.0
+    seed: int | None = None
+    max_tokens: int = 2048
+    """The most tokens of a reply."""
+    timeout: float = 120.0
+    retries: int = 4
+    backoff: float = 1.0
+    input_price: float = 0.0
+    """The price of a million tokens that are sent."""
+    output_price: float = 0.0
+    """The price of a million tokens of replies."""
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise UsageError("a judge needs the name of a model, as in model = 'gpt-5-mini'")
+        if self.max_tokens < 1 or not 0 <= self.temperature <= 2:
+            raise UsageError(
+                f"max_tokens={self.max_tokens}, temperature={self.temperature}; choose 1 or more, and 0 to 2"
+            )
+        if min(self.input_price, self.output_price) < 0:
+            raise UsageError("a price is below 0")
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The address that requests go to."""
+        return Endpoint(
+            url=f"{self.url.rstrip('/')}/chat/completions",
+            key_variable=self.key_variable,
+            headers=self.headers,
+            timeout=self.timeout,
+            retries=0,  # each attempt may cost money, and is counted where that is
+        )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What every request has, and what decides about a reply besides the messages."""
+        seed = {} if self.seed is None else {"seed": self.seed}
+        return {"model": self.model, "temperature": self.temperature, "max_tokens": self.max_tokens, **seed}
+
+    def price(self, usage: Usage) -> float:
+        """Return what tokens cost."""
+        return (usage.sent * self.input_price + usage.received * self.output_price) / _MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that were sent and received."""
+
+    sent: int = 0
+    received: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.sent + other.sent, self.received + other.received)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The text of a reply, and its tokens."""
+
+    text: str
+    usage: Usage | None
+    """None if the server does not say."""
+
+
+class Chat:
+    """Sends messages to a model, from any number of threads."""
+
+    def __init__(self, model: Model, rung: Rung | None = None) -> None:
+        self.model = model
+        self._client = Client(model.endpoint, "judge")
+        self._rung = rung
+        self._lock = threading.Lock()
+
+    @property
+    def rung(self) -> Rung:
+        """How the server is asked for JSON: the strictest way that it accepts, found out once."""
+        with self._lock:
+            if self._rung is None:
+                self._rung = self._probe()
+            return self._rung
+
+    def _probe(self) -> Rung:
+        for rung in RUNGS[:-1]:
+            body = self.model.parameters | {
+                "messages": [{"role": "user", "content": 'Reply with the JSON object {"ok": true}.'}],
+                "max_tokens": 16,
+                **_ask_for(rung, _PROBE),
+            }
+            try:
+                _read(self._client.post(body))
+            except NotAService:
+                raise
+            except SystemFailed as error:
+                if not _is_refusal(error):
+                    raise
+            else:
+                return rung
+        return RUNGS[-1]
+
+    def make_body(self, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
+        """Return the body of a request for a reply of a kind."""
+        rung = self.rung
+        if rung != "json_schema":
+            told = f"\n\nReply with one JSON object of this schema, and nothing else:\n{describe_schema(kind)}"
+            first, *rest = messages
+            messages = [{**first, "content": first["content"] + told}, *rest]
+        return {**self.model.parameters, "messages": messages, **_ask_for(rung, make_schema(kind), kind.__name__)}
+
+    def complete(self, body: dict[str, Any]) -> Completion:
+        """Send a request, and return the reply; SystemFailed if there is none."""
+        return _read(self._client.post(body))
+
+
+def _ask_for(rung: Rung, schema: dict[str, Any], name: str = "reply") -> dict[str, Any]:
+    if rung == "json_schema":
+        described = {"name": name, "strict": True, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": described}}
+    return {"response_format": {"type": "json_object"}} if rung == "json_object" else {}
+
+
+def _is_refusal(error: SystemFailed) -> bool:
+    """Return whether a server understood a request and did not want it, as one that does not know a field."""
+    return any(f": {status} " in str(error) for status in (400, 422))
+
+
+def _read(response: Any) -> Completion:
+    """Return the reply in a response, whatever a careless server makes of the protocol."""
+    try:
+        choice = response["choices"][0]
+        text = choice["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        raise SystemFailed(f"judge: a response without choices[0].message.content: {shorten(str(response))}") from None
+    if choice.get("finish_reason") == "length":
+        raise SystemFailed("judge: a reply that was cut off at max_tokens; raise max_tokens")
+    if not isinstance(text, str):
+        raise SystemFailed(f"judge: a reply without text: {shorten(str(choice))}")
+    return Completion(text, _read_usage(response.get("usage")))
+
+
+def _read_usage(usage: Any) -> Usage | None:
+    fields: dict[str, Any] = usage if isinstance(usage, dict) else {}
+    sent, received = fields.get("prompt_tokens"), fields.get("completion_tokens")
+    if type(sent) is int and type(received) is int and sent >= 0 and received >= 0:
+        return Usage(sent, received)
+    return None

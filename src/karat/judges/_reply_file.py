@@ -1,0 +1,102 @@
+"""Replies on disk: what a model was asked once, with the same parameters and messages, it is not asked again.
+
+Each vote is a request of its own, so that asking again is really asking again. A reply is there once ``put`` has
+returned, even if the process is killed at that moment; another process may use the same file at the same time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+from karat.core import InputError
+from karat.files import open_own
+from karat.judges._model import Completion, Usage
+
+_FORMAT = 1
+_TABLE = """
+create table if not exists replies (
+    key text primary key, reply text not null, sent integer, received integer
+) without rowid
+"""
+_BUSY = 60.0  # seconds to wait for another process
+
+
+class Replies:
+    """The replies of models in a file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, Replies(Path(folder, "replies.db")) as replies:
+    ...     replies.put("a", Completion("yes", Usage(3, 1)))
+    ...     replies.get("a")
+    Completion(text='yes', usage=Usage(sent=3, received=1))
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path, self._lock = path, threading.Lock()
+        os.close(open_own(path, os.O_RDWR))  # refuses a link, a pipe or a device in its place
+        try:
+            # A statement is its own transaction: what was written is there if the process dies.
+            self._connection = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+            self._connection.execute("pragma journal_mode = wal")
+            self._connection.execute("pragma synchronous = normal")
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            raise self._refuse(error) from None
+
+    def _prepare(self) -> None:
+        (version,) = self._connection.execute("pragma user_version").fetchone()
+        if version not in (0, _FORMAT):
+            hint = "remove it, or use the karat that wrote it"
+            raise InputError(f"has format {version}, which this karat does not know", source=str(self._path), hint=hint)
+        self._connection.execute(_TABLE)
+        self._connection.execute(f"pragma user_version = {_FORMAT}")
+
+    def _refuse(self, error: sqlite3.Error) -> InputError:
+        return InputError(f"cannot be used as a cache of replies: {error}", source=str(self._path), hint="remove it")
+
+    def __enter__(self) -> Replies:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def get(self, key: str) -> Completion | None:
+        """Return a reply; None if it is not there."""
+        try:
+            with self._lock:
+                row = self._connection.execute(
+                    "select reply, sent, received from replies where key = ?", (key,)
+                ).fetchone()
+        except sqlite3.DatabaseError as error:
+            raise self._refuse(error) from None
+        if row is None:
+            return None
+        text, sent, received = row
+        return Completion(text, None if sent is None or received is None else Usage(sent, received))
+
+    def put(self, key: str, reply: Completion) -> None:
+        """Keep a reply; the first one stays if two processes have asked for the same."""
+        usage = reply.usage
+        values = (key, reply.text, *((None, None) if usage is None else (usage.sent, usage.received)))
+        try:
+            with self._lock:
+                self._connection.execute("insert or ignore into replies values (?, ?, ?, ?)", values)
+        except sqlite3.DatabaseError as error:
+            raise self._refuse(error) from None
+
+
+def make_key(url: str, body: dict[str, Any], vote: int) -> str:
+    """Return the name of a reply: a hash of all that decides about it, and the number of the vote."""
+    text = json.dumps([_FORMAT, url, body, vote], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,98 @@
+"""What judges say of a run, in a file beside it: ``NAME.opinions`` beside ``NAME.jsonl``.
+
+The first line says which run file the opinions are of, by its hash. A run that was made again has no opinions until it
+is judged again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from karat.core import InputError, Run, Trace, shorten
+from karat.files import read_bytes, write_file
+from karat.schema import OpinionDocument, OpinionHeader
+
+Key = tuple[str, int, int]
+"""A query, a wording and a repeat."""
+_NO_VALUE = "not judged"
+
+
+def opinions_path(run: str | Path) -> Path:
+    """Return the path of the opinions about a run file.
+
+    >>> opinions_path("runs/hotel-1a2b.jsonl").as_posix()
+    'runs/hotel-1a2b.opinions'
+    """
+    return Path(run).with_suffix(".opinions")
+
+
+def digest_run(data: bytes) -> str:
+    """Return the hash by which opinions name their run."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def write_opinions(path: Path, run: str, judge: str, opinions: Iterable[OpinionDocument]) -> None:
+    """Write the opinions about a run file with a hash, whole or not at all."""
+    header = OpinionHeader(karat="opinions", format=1, run=run, judge=judge)
+    lines = [msgspec.json.encode(header), *map(msgspec.json.encode, opinions), b""]
+    write_file(path, b"\n".join(lines).decode())
+
+
+def attach_opinions(run: Run, file: str | Path, data: bytes, say: Callable[[str], None] | None = None) -> Run:
+    """Return the run of a file with what judges say of it; as it is without opinions, or with those of another run."""
+    path = opinions_path(file)
+    if not path.is_file():
+        return run
+    header, opinions = _read_opinions(path)
+    if header.run != digest_run(data):
+        if say is not None:
+            say(f"{path.name} has opinions about another run, which do not count; judge this one with 'karat judge'")
+        return run
+    values = _average(opinions)
+    traces = tuple(_attach(trace, values) for trace in run.traces)
+    settings = {**run.provenance.settings, "judge": header.judge}
+    return replace(run, traces=traces, provenance=replace(run.provenance, settings=settings))
+
+
+def _attach(trace: Trace, values: Mapping[Key, Mapping[str, float | str]]) -> Trace:
+    opinions = values.get((trace.query, trace.paraphrase, trace.repeat))
+    return trace if opinions is None else replace(trace, opinions=opinions)
+
+
+def _read_opinions(path: Path) -> tuple[OpinionHeader, list[OpinionDocument]]:
+    first, *lines = read_bytes(path).split(b"\n")
+    number = 1
+    try:
+        header = msgspec.json.decode(first, type=OpinionHeader)
+        opinions = []
+        for line in filter(None, lines):
+            number += 1
+            opinions.append(msgspec.json.decode(line, type=OpinionDocument))
+    except (msgspec.DecodeError, RecursionError) as error:
+        problem, hint = f"is not an opinion: {shorten(str(error))}", "judge the run again with 'karat judge'"
+        raise InputError(problem, source=str(path), line=number, hint=hint) from None
+    return header, opinions
+
+
+def _average(opinions: Iterable[OpinionDocument]) -> dict[Key, dict[str, float | str]]:
+    """Return the mean of the votes of each judge, or why there is none.
+
+    A vote without a value has no part in the mean; where most have none, there is no value.
+    """
+    votes: dict[Key, dict[str, list[OpinionDocument]]] = {}
+    for opinion in opinions:
+        key = (opinion.query, opinion.paraphrase or 0, opinion.repeat or 0)
+        votes.setdefault(key, {}).setdefault(opinion.judge, []).append(opinion)
+    return {key: {judge: _decide(own) for judge, own in judges.items()} for key, judges in votes.items()}
+
+
+def _decide(votes: list[OpinionDocument]) -> float | str:
+    values = [vote.value for vote in votes if vote.value is not None]
+    if 2 * len(values) > len(votes):
+        return sum(values) / len(values)
+    return next((vote.reason for vote in votes if vote.reason), _NO_VALUE)

@@ -1,0 +1,96 @@
+"""What judges say of a run: the lines of a file of opinions, and the report of ``karat judge``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from karat.schema._types import Count
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class OpinionHeader(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The first line of a file of opinions: of which run they are, and who judged."""
+
+    karat: Literal["opinions"]
+    format: Literal[1]
+    run: str
+    """The SHA-256 of the run file. Opinions of another file are not used."""
+    judge: str
+    """What decides about the opinions: judges, model, parameters and prompts. Scores of different judges are not
+    compared."""
+
+
+class JudgeFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One thing that a judge has decided."""
+
+    subject: str
+    """The claim, the question, or which text it is."""
+    verdict: bool | float
+    text: Count | UnsetType = UNSET
+    """The number of the text that decides, from 1."""
+    quote: str | UnsetType = UNSET
+    """The words of that text."""
+    reason: str | UnsetType = UNSET
+
+
+class OpinionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of a file of opinions: what one judge says of one answer, in one vote."""
+
+    query: str
+    judge: str
+    value: Share | None
+    """From 0 to 1; null if it could not be measured."""
+    reason: str | UnsetType = UNSET
+    """Why there is no value."""
+    paraphrase: Count | UnsetType = UNSET
+    repeat: Count | UnsetType = UNSET
+    vote: Count | UnsetType = UNSET
+    findings: list[JudgeFinding] | UnsetType = UNSET
+
+
+class JudgeSpending(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What judging took."""
+
+    calls: Count
+    cached: Count
+    """Replies that were known from an earlier run."""
+    input_tokens: Count
+    output_tokens: Count
+    money: Annotated[float, Meta(ge=0)]
+    """In the currency of the prices; 0 without prices."""
+
+
+class JudgedMeasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one judge says of all answers."""
+
+    judge: str
+    measure: str
+    """The name of the measure that its opinions are, in gates and reports."""
+    mean: float | None
+    """Over the answers that have a value; null if none has."""
+    scored: Count
+    total: Count
+    """How many answers were to be judged, whatever came back."""
+    low: float | None
+    """The mean if everything without a value had the worst one."""
+    high: float | None
+    """The mean if everything without a value had the best one."""
+    reasons: dict[str, Count]
+    """Why values are missing, and how many."""
+
+
+class JudgeReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ``karat judge --json`` prints."""
+
+    run: str
+    """The run file."""
+    opinions: str | None
+    """The file of opinions; null for a dry run."""
+    judge: str
+    measures: list[JudgedMeasure]
+    spending: JudgeSpending
+    """What it took; for a dry run, what it would take at most, as far as that is known."""
+    dry_run: bool

@@ -1,0 +1,102 @@
+"""Means of a judge's scores, corrected by the labels of people: prediction-powered inference.
+
+A judge scores every item, and people label some of them, drawn at random. The labels say how far the judge is off, and
+the judge's scores of all other items make the estimate more precise than the labels alone would be. A judge that knows
+nothing gets no weight, so that the interval is never much wider than that of the labels.
+
+Angelopoulos, Duchi and Zrnic, PPI++: Efficient prediction-powered inference, 2023.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.stats._student import critical
+
+LEAST_LABELS = 20
+"""With fewer labels a judge's error is not known well enough: the estimate is that of the labels alone."""
+_PAIRS = np.array([[1.0, 0.0], [0.0, 1.0]])
+"""A good item that the judge calls bad, and a bad one that it calls good, which are added to labels of 0 and 1: without
+them an interval is too narrow, since a sample of a hundred may by chance have no item on which the judge is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedMean:
+    """The mean of what people would say of all items, with its interval."""
+
+    mean: float
+    low: float
+    high: float
+    weight: float
+    """How much the judge counts, from 0 (the labels alone) to 1."""
+    labels: int
+    """How many items people have labelled."""
+    judged: int
+    """How many items only the judge has scored."""
+    judge_mean: float
+    """The mean of the judge's scores of all items, not corrected."""
+    reason: str = ""
+    """Why the judge does not count; empty if it does."""
+
+
+def correct_mean(
+    labels: ArrayLike, judged: ArrayLike, others: ArrayLike, *, two_valued: bool | None = None, confidence: float = 0.95
+) -> CorrectedMean:
+    """Return the mean of people's labels over all items, from the labels of some and a judge's scores of all.
+
+    ``judged`` has the judge's score of each labelled item, and ``others`` its scores of the items without a label. The
+    labelled items have to be drawn at random. Labels are ``two_valued`` if all of them are 0 or 1, unless that is said.
+    For the difference of two runs pass the differences of each query.
+
+    >>> result = correct_mean([1, 0] * 20, [0.9, 0.3] * 20, [0.9] * 80 + [0.3] * 120)
+    >>> round(result.mean, 3), round(result.weight, 2)
+    (0.445, 1.0)
+    """
+    y, f, rest = (np.asarray(values, dtype=np.float64) for values in (labels, judged, others))
+    _check(y, f, rest)
+    if two_valued is None:
+        two_valued = bool(np.isin(y, (0.0, 1.0)).all())
+    judge_mean = float(np.concatenate([f, rest]).mean()) if len(f) + len(rest) else math.nan
+    counts: dict[str, Any] = {"labels": len(y), "judged": len(rest), "judge_mean": judge_mean}
+    reason = _refuse_judge(y, rest)
+    if not len(y):
+        return CorrectedMean(mean=math.nan, low=-math.inf, high=math.inf, weight=0.0, reason=reason, **counts)
+    if two_valued or (len(y) and np.ptp(y) == 0):  # equal labels would make an interval without width
+        y, f = np.append(y, _PAIRS[:, 0]), np.append(f, _PAIRS[:, 1])
+    if len(y) < 2:
+        return CorrectedMean(mean=float(y[0]), low=-math.inf, high=math.inf, weight=0.0, reason=reason, **counts)
+    weight = 0.0 if reason else _weigh(y, f, rest)
+    mean = float(y.mean() + (weight * (rest.mean() - f.mean()) if weight else 0.0))
+    variance = float(np.var(y - weight * f, ddof=1)) / len(y)
+    if weight:
+        variance += weight**2 * float(np.var(rest, ddof=1)) / len(rest)
+    margin = critical(len(y) - 1, (1 - confidence) / 2) * math.sqrt(variance)
+    return CorrectedMean(mean=mean, low=mean - margin, high=mean + margin, weight=weight, reason=reason, **counts)
+
+
+def _check(y: NDArray[np.float64], f: NDArray[np.float64], rest: NDArray[np.float64]) -> None:
+    if y.ndim != 1 or y.shape != f.shape or rest.ndim != 1:
+        raise ValueError(f"{y.shape} labels and {f.shape} scores of the judge; every labelled item has one of each")
+    if not all(np.isfinite(values).all() for values in (y, f, rest)):
+        raise ValueError("a label or a score is not a number; leave out what was not measured, and count it")
+
+
+def _refuse_judge(y: NDArray[np.float64], rest: NDArray[np.float64]) -> str:
+    """Return why only the labels count; empty if the judge counts, too."""
+    if len(y) < LEAST_LABELS:
+        return f"{len(y)} labels; the judge counts from {LEAST_LABELS} on"
+    return "every item is labelled" if len(rest) < 2 else ""
+
+
+def _weigh(y: NDArray[np.float64], f: NDArray[np.float64], rest: NDArray[np.float64]) -> float:
+    """Return the weight of the judge with which the variance is smallest, from 0 to 1."""
+    spread = float(np.var(np.concatenate([f, rest]), ddof=1))
+    if spread == 0:
+        return 0.0
+    together = float(np.cov(y, f)[0, 1])
+    return min(max(together / ((1 + len(y) / len(rest)) * spread), 0.0), 1.0)

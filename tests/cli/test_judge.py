@@ -1,0 +1,231 @@
+"""``karat judge``: against a real server, from karat.toml to the gate."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.gate_project import main
+from judges.model_server import ModelServer, Request, obey, serve
+from karat import golden
+from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.schema import JudgeReport, from_plain
+
+COUNT = 12
+SET = GoldenSet(
+    name="facts",
+    grades=("no", "yes"),
+    relevant=1,
+    documents=tuple(Document(id=f"d{i}", text=f"Fact {i} is true.") for i in range(COUNT)),
+    queries=tuple(Query(id=f"q{i}", text=f"Is fact {i} true?", answer=f"Fact {i} is true.") for i in range(COUNT)),
+    judgments=tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in range(COUNT)),
+)
+SYSTEM = """
+from karat import Answer, Hit
+
+def find(query):
+    number = int(query.split()[2])
+    return [Hit(f"d{number}", 1.0, content=f"Fact {number} is true.")]
+
+class Good:
+    def answer(self, query, k):
+        hits = find(query)
+        return Answer(hits[0].content, [1], hits)
+
+class Bad(Good):
+    def answer(self, query, k):
+        hits = find(query)
+        return Answer("Fact 99 is true." if query.split()[2] in "0123" else hits[0].content, [1], hits)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose system answers, which is the current folder."""
+    golden.write(SET, tmp_path / "set")
+    (tmp_path / "answering.py").write_text(SYSTEM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "answering", raising=False)
+    configure(tmp_path)
+    return tmp_path
+
+
+def configure(folder: Path, judges: str = "", system: str = "Good", gate: str = "") -> None:
+    """Write karat.toml."""
+    table = f"[judges]\n{judges}\n" if judges else ""
+    (folder / "karat.toml").write_text(
+        f'[golden]\npath = "set"\n[eval]\nsystem = "answering:{system}"\nmeasures = ["RR@10"]\n{table}{gate}'
+    )
+
+
+def name_model(server: ModelServer, more: str = "") -> str:
+    return f'url = "{server.url}"\nmodel = "m"\nnames = ["faithfulness", "context_recall"]\n{more}'
+
+
+def run_judge(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["judge", ".", *arguments, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    from_plain(report, JudgeReport)
+    return dict(report)
+
+
+def test_opinions_are_measures_like_any_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are written beside the run, scored, and gated; another judge is not compared."""
+    with serve(obey) as server:
+        configure(folder, name_model(server), "Bad")
+        assert main(["eval", "."]) == 0
+        capsys.readouterr()
+        report = run_judge(capsys, "--votes", "2")
+        assert [row["mean"] for row in report["measures"]] == [pytest.approx(8 / 12), 1.0]
+        assert [(row["scored"], row["total"]) for row in report["measures"]] == [(24, 24)] * 2
+        # Eight answers are equal to their reference, so that both judges ask the same of the model.
+        assert report["spending"]["calls"] == len(server.requests) == 2 * (4 * COUNT - 2 * 8)
+        again = run_judge(capsys, "--votes", "2")
+        assert again["measures"] == report["measures"]
+        assert (again["spending"]["calls"], again["spending"]["cached"]) == (0, 2 * 4 * COUNT)
+    (run,) = (folder / "runs").glob("*.jsonl")
+    assert main(["eval", ".", "--run", str(run), "-m", "Faithfulness", "-m", "CiteFirst", "-m", "RR@10"]) == 0
+    out = capsys.readouterr().out
+    assert "Faithfulness  0.6667    12/12" in out
+    assert "CiteFirst     1.0000    12/12" in out
+    rule = '[gate]\nextends = "none"\nrules = [{ metric = "Faithfulness", min = 0.9 }]\n'
+    configure(folder, system="Bad", gate=rule)
+    assert main(["gate", str(run)]) == 1
+    assert "Faithfulness" in capsys.readouterr().out
+
+
+def test_words_alone_need_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The default; the output says what it does not see."""
+    assert main(["eval", "."]) == 0
+    capsys.readouterr()
+    assert main(["judge", "."]) == 0
+    out = capsys.readouterr().out
+    assert "LexicalSupport  1.0000   12/12" in out
+    assert "a contradiction in the same words scores high" in out
+    assert "0 calls" in out
+
+
+def test_a_dry_run_asks_nothing_and_writes_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says what the calls would be."""
+    with serve(obey) as server:
+        configure(folder, name_model(server, "input_price = 1.0\noutput_price = 2.0\n"))
+        assert main(["eval", "."]) == 0
+        capsys.readouterr()
+        report = run_judge(capsys, "--dry-run")
+        assert server.requests == []
+        assert report["spending"]["calls"] == 4 * COUNT
+        assert report["spending"]["money"] > 0
+    assert list((folder / "runs").glob("*.opinions")) == []
+
+
+def test_what_a_judge_is_sent_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the version and the hash of each prompt, and the marks around the texts."""
+    assert main(["judge", "--show", "faithfulness"]) == 0
+    out = capsys.readouterr().out
+    assert "# claims, version 1, " in out
+    assert "# support, version 1, " in out
+    assert "<data-" in out
+
+
+NOBODY = "url = 'http://127.0.0.1:9/v1'\nmodel = 'm'"
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "message"),
+    [
+        ("", ["-j", "faithfulness"], "faithfulness: [judges] in karat.toml has no url and model"),
+        ("", ["-j", "faithfullness"], "there is no judge 'faithfullness', did you mean 'faithfulness'?"),
+        ("modle = 'm'", [], "[judges] has no key 'modle', did you mean 'model'?"),
+        ("votes = 'two'", [], "[judges] votes = 'two' is of the wrong type"),
+        (f"{NOBODY}\nbudget = 1.0", ["-j", "refusal"], "a budget of money needs prices"),
+        (f"{NOBODY}\nprompts = {{ claims = 'mine.md' }}", ["-j", "faithfulness"], "mine.md"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_before_anything_is_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str], table: str, arguments: list[str], message: str
+) -> None:
+    """One message, exit code 2."""
+    assert main(["eval", "."]) == 0
+    configure(folder, table)
+    capsys.readouterr()
+    assert main(["judge", ".", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_run_without_answers_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what is missing."""
+    (folder / "answering.py").write_text("class Good:\n    def retrieve(self, query, k):\n        return ['d1']\n")
+    assert main(["eval", "."]) == 0
+    capsys.readouterr()
+    assert main(["judge", "."]) == 2
+    assert "no question of the run has an answer" in capsys.readouterr().err
+
+
+def test_opinions_of_another_run_do_not_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that was made again has to be judged again; a file that is no opinions is an error."""
+    assert main(["eval", "."]) == 0
+    assert main(["judge", "."]) == 0
+    (run,) = (folder / "runs").glob("*.jsonl")
+    run.write_text(run.read_text().replace("Fact 1 is true.", "Fact 1 is not true."))
+    capsys.readouterr()
+    assert main(["eval", ".", "--run", str(run), "-m", "LexicalSupport"]) == 0
+    printed = capsys.readouterr()
+    assert "has opinions about another run" in printed.err
+    assert "0/12" in printed.out
+    run.with_suffix(".opinions").write_text("nonsense\n")
+    assert main(["eval", ".", "--run", str(run)]) == 2
+    assert "is not an opinion" in capsys.readouterr().err
+
+
+def test_opinions_are_no_run_and_go_with_their_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are not listed, and are removed with the run that they are about."""
+    for system in ("Bad", "Good"):
+        configure(folder, system=system)
+        assert main(["eval", "."]) == 0
+        assert main(["judge", "."]) == 0
+    capsys.readouterr()
+    assert main(["runs", "list", ".", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+    assert main(["runs", "prune", ".", "--keep", "1", "--yes"]) == 0
+    (run,) = (folder / "runs").glob("*.jsonl")
+    assert list((folder / "runs").glob("*.opinions")) == [run.with_suffix(".opinions")]
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_goes_on_and_repeats_no_call(folder: Path, environment: dict[str, str]) -> None:
+    """Killed at any moment: every call that had its reply is not made again, and the result is the same."""
+    with serve(obey, delay=0.02) as server:
+        configure(folder, name_model(server, "concurrency = 4\n"))
+        assert main(["eval", "."]) == 0
+        command = [sys.executable, "-m", "karat", "judge", ".", "--json"]
+        own = environment | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+        for count in (5, 20):
+            process = subprocess.Popen(command, env=own, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            while len(server.requests) < count and process.poll() is None:
+                time.sleep(0.005)
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+        time.sleep(0.1)
+        killed = len(server.requests)
+        last = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True, timeout=120)
+        assert last.returncode == 0, last.stderr
+        report = json.loads(last.stdout)
+        asked = [_identify(request) for request in server.requests]
+        # At each kill, up to four calls were on their way, whose replies nobody has got.
+        assert len(asked) - len(set(asked)) <= 2 * 4
+        assert killed + report["spending"]["calls"] == len(asked)
+    assert [row["mean"] for row in report["measures"]] == [1.0, 1.0]
+    assert [row["scored"] for row in report["measures"]] == [COUNT, COUNT]
+
+
+def _identify(request: Request) -> str:
+    return json.dumps(request.body, sort_keys=True)

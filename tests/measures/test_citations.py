@@ -1,0 +1,123 @@
+"""Measures of answers by what they cite, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from karat import score_hits
+from karat.core import Citation, Document, GoldenSet, Hit, Judgment, Query, Span, Target, Trace
+
+TEXT = (
+    "# Wi-Fi\n\nThe network is free.\n\n## Reset\n\nHold the button for ten seconds.\n\n# Pool\n\nIt opens at noon.\n"
+)
+"""Its sections are S.1, S.1.1 and S.2."""
+HOLD, NOON = TEXT.index("Hold"), TEXT.index("It opens")
+GOLDEN = GoldenSet(
+    documents=(Document(id="guide", text=TEXT, format="markdown"), Document(id="spa", text="The spa is closed.")),
+    queries=(
+        Query(
+            id="q",
+            text="How do I reset the network?",
+            anchors=(Target(document="guide", section="S.1.1"),),
+            negatives=(Target(document="spa"), Target(document="guide", section="S.2")),
+            top_chunk="guide:1",
+        ),
+        Query(id="no", text="May I bring a horse?", answerable=False),
+    ),
+    judgments=(
+        Judgment(query="q", target=Target(document="guide", span=Span(HOLD, HOLD + 32)), grade=3),
+        Judgment(query="q", target=Target(document="spa"), grade=0),
+    ),
+)
+ANSWER = Trace(query="q", text="?", answer="Hold the button.")
+CHUNK = Hit("c7", 1.0, document="guide", span=Span(HOLD, HOLD + 15))
+SILENT = Trace(query="q", text="?", hits=(Hit("guide", 1.0),))
+
+
+def cite(*citations: Citation, **fields: object) -> Trace:
+    """Return an answer with these citations."""
+    return replace(ANSWER, citations=citations, **fields)  # type: ignore[arg-type]
+
+
+def part(start: int, end: int) -> Citation:
+    return Citation("guide", span=Span(start, end))
+
+
+def value(trace: Trace, measure: str, query: str = "q") -> float | str | None:
+    """Return the value of a measure, or the reason why there is none."""
+    scores = score_hits(GOLDEN, {query: trace.hits}, [measure], traces={query: replace(trace, query=query)})
+    number = scores.value(query, measure)
+    return scores.reason(query, measure) if number is None else number
+
+
+@pytest.mark.parametrize(
+    ("trace", "measure", "expected"),
+    [
+        (cite(part(HOLD, HOLD + 4)), "CiteCoverage", 1.0),
+        (cite(part(HOLD - 10, HOLD)), "CiteCoverage", 1.0),  # no relevant byte, but the heading of the anchor
+        (cite(part(0, 20)), "CiteCoverage", 0.0),
+        (cite(part(NOON, NOON + 5), part(HOLD, HOLD + 4)), "CiteCoverage", 1.0),
+        (cite(part(NOON, NOON + 5), part(HOLD, HOLD + 4)), "CiteCoverage(first=True)", 0.0),
+        (cite(Citation("guide", section="S.1.1")), "CiteCoverage", 1.0),
+        (cite(Citation("guide", block="S.1.1.p.Bk002")), "CiteCoverage", 1.0),
+        (cite(Citation("guide", section="S.9")), "CiteCoverage", 0.0),  # a section that the document does not have
+        (cite(Citation("guide")), "CiteCoverage", 0.0),  # of the whole document: nobody could check it
+        (cite(Citation("c7"), hits=(CHUNK,)), "CiteCoverage", 1.0),
+        (ANSWER, "CiteCoverage", 0.0),
+        (Trace(query="q", text="?", refused=True), "CiteCoverage", 0.0),
+        (Trace(query="q", text="?", error="timed out"), "CiteCoverage", 0.0),
+        (SILENT, "CiteCoverage", "no answer recorded"),
+        (cite(part(NOON, NOON + 5)), "CiteAccuracy", 0.0),  # ten bytes after it, but in the next section
+        (cite(part(len(TEXT), len(TEXT) + 5)), "CiteAccuracy", 0.0),  # after the end of the document
+        (cite(part(HOLD - 30, HOLD - 28)), "CiteAccuracy", 0.0),  # in the section above
+        (cite(part(HOLD - 8, HOLD - 6)), "CiteAccuracy", 1.0),  # the heading of the section is in the window
+        (cite(part(HOLD - 8, HOLD - 6)), "CiteAccuracy(window=5)", 0.0),
+        (cite(part(NOON, NOON + 5), part(HOLD, HOLD + 4)), "CiteAccuracy(first=True)", 0.0),
+        (ANSWER, "CiteAccuracy", 0.0),
+        (Trace(query="q", text="?", refused=True), "CiteAccuracy", "the answer was refused"),
+        (Trace(query="q", text="?", error="timed out"), "CiteAccuracy", "nothing retrieved"),
+        (SILENT, "CiteAccuracy", "no answer recorded"),
+        (cite(part(0, 9)), "CiteFirst", 1.0),
+        (ANSWER, "CiteFirst", 0.0),
+        (cite(part(HOLD, HOLD + 2)), "AnchorDistance", 0.0),
+        (cite(part(0, 9)), "AnchorDistance", 1.0),
+        (cite(part(NOON, NOON + 2), part(HOLD, HOLD + 2)), "AnchorDistance", 1.5),  # S.2 is three steps from S.1.1
+        (cite(Citation("spa")), "AnchorDistance", "cites no document that has an anchor"),
+        (replace(ANSWER, hits=(Hit("a", 1.0, document="guide", span=Span(HOLD, HOLD + 2)),)), "AnchorHit@5", 1.0),
+        (SILENT, "AnchorHit@5", 0.0),
+        (replace(ANSWER, hits=(CHUNK,)), "SectionTokens@5", 0.5),
+        (replace(ANSWER, hits=(Hit("guide", 1.0),)), "SectionTokens@5", 1.0),
+        (replace(ANSWER, hits=(Hit("guide:1", 2.0), Hit("guide:2", 1.0))), "TopChunk", 1.0),
+        (SILENT, "TopChunk", 0.0),
+        (SILENT, "Confusion@5", 0.0),
+        (replace(ANSWER, hits=(Hit("spa", 2.0), Hit("guide:chunk:1", 1.0, span=Span(HOLD, 60)))), "Confusion@5", 1.0),
+        (replace(ANSWER, hits=(Hit("guide:chunk:1", 2.0, span=Span(HOLD, 60)), Hit("spa", 1.0))), "Confusion@5", 0.0),
+        (Trace(query="q", text="?"), "Confusion@5", "nothing retrieved"),
+        (cite(Citation("spa"), part(NOON, 99), part(HOLD, 60), part(0, 9)), "CiteConfusion", 0.5),
+        (ANSWER, "CiteConfusion", "the answer cites nothing"),
+        (ANSWER, "WrongRefusal", 0.0),
+        (Trace(query="q", text="?", refused=True), "WrongRefusal", 1.0),
+        (Trace(query="q", text="?", error="timed out"), "WrongRefusal", 1.0),
+        (SILENT, "WrongRefusal", "no answer recorded"),
+    ],
+)  # fmt: skip
+def test_an_answer_by_hand(trace: Trace, measure: str, expected: float | str) -> None:
+    """What is missing has a reason; what failed counts as not answered."""
+    assert value(trace, measure) == expected
+
+
+@pytest.mark.parametrize(
+    ("trace", "expected"),
+    [
+        (Trace(query="no", text="?", refused=True), 1.0),
+        (Trace(query="no", text="?", answer="Yes.", citations=(Citation("spa"),)), 0.0),
+        (Trace(query="no", text="?", error="timed out"), 0.0),
+        (Trace(query="no", text="?"), "no answer recorded"),
+    ],
+)
+def test_only_a_refusal_is_right_where_there_is_no_answer(trace: Trace, expected: float | str) -> None:
+    """A failure is none."""
+    assert value(trace, "RightRefusal", "no") == expected
+    assert value(trace, "CiteCoverage", "no") == "unanswerable: the right answer is no answer"
