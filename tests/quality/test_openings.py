@@ -22,7 +22,6 @@ ELSEWHERE = {
     "_release": "reads an archive in memory",
     "_conversion": "unpacks a file that is open already",
     "_runfile": "unpacks a file that is open already",
-    "_conversion": "unpacks a file that is open already",
     "_head": "unpacks a file that is open already",
     "_source": "reads what pip recorded about karat",
     "_saved": "reads and writes the members of an archive that is open already",
