@@ -314,3 +314,18 @@ def test_a_run_with_a_smaller_k_and_without_a_channel_is_worse_for_these_reasons
     assert (move.document, move.stage, move.stage_was, move.stage_rank) == ("sauna", "dense", 1, None)
     assert [(change.key, change.now, change.was) for change in document.changes] == [("k", 1, 2), ("dense", None, "on")]
     assert "they differ in  k 1, was 2; dense off, was on" in explain_text(document, single=False)
+
+
+def test_a_channel_that_is_as_before_moved_nothing() -> None:
+    """The other run recorded its lexical channel as a stage, three deep; now k is 1, and the channel is the same."""
+    system = adapt(lexical())
+    before, now = (make_run(GOLDEN, system, Settings(k=k, warm_up=0)) for k in (3, 1))
+    traces = (
+        replace(trace, stages=(Stage(name="candidate", channel="lexical", hits=trace.hits),)) for trace in before.traces
+    )
+    document = make_document(diagnose(GOLDEN, now, system=system), now, against=replace(before, traces=tuple(traces)))
+    (query,) = document.explained
+    assert [(move.document, move.was, move.rank, move.stage) for move in query.moved] == [
+        ("sauna", 3, None, "result"),
+        ("bar", 2, None, "result"),
+    ]

@@ -27,24 +27,29 @@ def find_changes(new: Provenance, old: Provenance) -> tuple[SystemChange, ...]:
 
 def find_moves(case: Case, before: Trace, lab: Lab) -> tuple[StageMove, ...]:
     """Return the documents that stand elsewhere than in another run, relevant ones first, each with the stage."""
-    now, was = _complete(_lists(case.trace), case, lab), _lists(before)
+    # Stages list documents, and hits tell the places of chunks: one is not compared with the other.
+    stages = bool(before.stages)
+    was = _lists(before, stages=stages)
+    now = _complete(_lists(case.trace, stages=stages), was, case, lab, stages=stages)
     ranks, places = _ranks(now[RESULT]), _ranks(was[RESULT])
     moved = [id_ for id_ in {**ranks, **places} if ranks.get(id_) != places.get(id_)]
     moved.sort(key=lambda id_: (id_ not in case.expected, -case.expected.get(id_, 0), ranks.get(id_) or len(ranks) + 1))
     return tuple(_move(id_, case, now, was) for id_ in moved[:_MOVED])
 
 
-def _complete(lists: dict[str, list[str]], case: Case, lab: Lab) -> dict[str, list[str]]:
-    """Return the lists of a run with those that it did not record, as the system tells them; the other's cannot be had.
+def _complete(lists: dict[str, list[str]], was: Lists, case: Case, lab: Lab, *, stages: bool) -> dict[str, list[str]]:
+    """Return the lists of a run with all that its system tells of them; the other run's system is not at hand.
 
     Hits tell their own places in the channels, and nothing of the documents that did not become hits.
     """
     inspection = lab.inspect(case)
-    if inspection is None or case.trace.stages:
-        return {**{name: list(ranking) for name, ranking in lab.stages(case).items()}, **lists}
+    if inspection is None:
+        return lists
     chunks = inspection.chunks
-    stages = {name: [chunks[number].document for number, _ in ranking] for name, ranking in inspection.lists.items()}
-    return {**lists, **stages, RESULT: lists[RESULT]}
+    told = {name: [chunks[number].document for number, _ in ranking] for name, ranking in inspection.lists.items()}
+    if stages:  # as deep as the other run recorded them
+        told = {name: list(dict.fromkeys(ranking))[: len(was.get(name, ranking))] for name, ranking in told.items()}
+    return {**lists, **told, RESULT: lists[RESULT]}
 
 
 def _move(document: str, case: Case, now: Lists, was: Lists) -> StageMove:
@@ -67,10 +72,13 @@ def _move(document: str, case: Case, now: Lists, was: Lists) -> StageMove:
     )
 
 
-def _lists(trace: Trace) -> dict[str, list[str]]:
-    """Return the documents of every recorded stage, or the channels of the hits by their ranks there."""
-    lists = {stage.label: list(dict.fromkeys(hit.document for hit in stage.hits)) for stage in trace.stages}
-    if not lists:
+def _lists(trace: Trace, *, stages: bool) -> dict[str, list[str]]:
+    """Return the documents of every recorded stage, or else the channels of the hits by their ranks there."""
+    lists: dict[str, list[str]] = {}
+    for stage in trace.stages if stages else ():
+        name = stage.channel if stage.name == "candidate" and stage.channel else stage.label
+        lists[name] = list(dict.fromkeys(hit.document for hit in stage.hits))
+    if not stages:
         for name in dict.fromkeys(name for hit in trace.hits for name in hit.channels):
             places = {hit.channels[name].rank: hit.document for hit in reversed(trace.hits) if name in hit.channels}
             # Only returned hits tell their places; gaps stay gaps, so that ranks are those of the channel.
