@@ -23,6 +23,7 @@ from kept_vectors import find_kept, keep, lay_out
 from warm import Warm
 
 ROOT = Path(__file__).resolve().parents[1]
+gc.disable()  # until all tests are collected: until then, nearly all that is made stays
 
 # How long an example takes is the machine's business. All else stays as Hypothesis has it, which draws the same
 # examples every time where CI is set.
@@ -113,6 +114,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

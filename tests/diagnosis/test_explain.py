@@ -17,6 +17,7 @@ from karat.cli._explain_text import explain_text
 from karat.cli._main import cli
 from karat.config import Settings
 from karat.core import (
+    Answer,
     Context,
     Document,
     GoldenSet,
@@ -262,3 +263,54 @@ def test_a_query_that_finds_something_relevant_is_not_outside_the_corpus() -> No
     for hits, is_outside in ((["wifi", "dogs"], False), (["dogs", "pool"], True)):
         (findings,) = diagnose(golden, run_of({"q2": hits})).causes.values()
         assert ("outside" in {finding.cause for finding in findings}) == is_outside
+
+
+def test_a_query_without_an_answer_loses_nothing_and_comes_last() -> None:
+    """It is marked already, so that it is not told to be; its hits are a failure that is not a loss."""
+    none = Query(id="q3", text="Where is the helipad?", answerable=False)
+    golden = replace(GOLDEN, queries=(*GOLDEN.queries, none))
+    run = run_of({"q1": ["pool", "sauna"], "q2": ["dogs"]})
+    run = replace(run, traces=(*run.traces, Trace(query="q3", text=none.text, hits=(Hit("pool", 1.0),))))
+    document = make_document(diagnose(golden, run), run)
+    assert [group.cause for group in document.groups][-1] == "unanswerable"
+    assert "1 of the 1 queries that lost something relevant" in document.summary
+    assert "1 of 3 queries lost something; 1 without an answer got hits" in explain_text(document, single=False)
+    (query,) = make_document(diagnose(golden, run), run, query="q3").explained
+    assert [finding.evidence for finding in query.causes] == ["the question has no answer, and 1 hit was returned"]
+
+
+def test_a_system_that_answers_is_asked_again() -> None:
+    """Its hits are in its answer; a paraphrase finds the network."""
+
+    class Desk:
+        def answer(self, query: str, k: int) -> Answer:
+            return Answer("See the page.", hits=["wifi" if "network" in query else "bar"][:k])
+
+    system = adapt(Desk())
+    diagnosis = diagnose(GOLDEN, make_run(GOLDEN, system, Settings(k=2, warm_up=0)), system=system)
+    assert diagnosis.lab.failed == ""
+    assert {row.change: row.found for row in diagnosis.what_if}["paraphrases"] == 1
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_small_chunks_can_be_made_larger(size: int) -> None:
+    """The overlap of larger chunks is not more than half of them, which a chunker refuses."""
+    system = adapt(Pipeline(Stages(chunk={"name": "fixed", "size": size, "overlap": 0}, dense=False)))
+    run = make_run(GOLDEN, system, Settings(k=2, warm_up=0))
+    assert "larger chunks" in {row.change for row in diagnose(GOLDEN, run, system=system).what_if}
+
+
+def test_a_run_with_a_smaller_k_and_without_a_channel_is_worse_for_these_reasons() -> None:
+    """The sauna was second, by the dense channel alone; now k is 1, and there is no dense channel."""
+    hits = [Hit("pool", 2.0, channels={"lexical": Place(1, 1.0)}), Hit("sauna", 1.0, channels={"dense": Place(1, 1.0)})]
+    before = run_of({"q1": hits, "q2": ["wifi"]})
+    now = run_of({"q1": hits[:1], "q2": ["wifi"]}, k=1)
+    parts = {"kind": "pipeline", "dense": {"method": "auto", "links": 16}}
+    before = replace(before, provenance=replace(before.provenance, system=parts))
+    now = replace(now, provenance=replace(now.provenance, system={**parts, "dense": None}))
+    document = make_document(diagnose(GOLDEN, now), now, against=before)
+    assert [query.query for query in document.explained] == ["q1"]
+    (move,) = document.explained[0].moved
+    assert (move.document, move.stage, move.stage_was, move.stage_rank) == ("sauna", "dense", 1, None)
+    assert [(change.key, change.now, change.was) for change in document.changes] == [("k", 1, 2), ("dense", None, "on")]
+    assert "they differ in  k 1, was 2; dense off, was on" in explain_text(document, single=False)

@@ -186,6 +186,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("score missing.txt run.txt", "karat: missing.txt: no such file"),
         ("score qrels.txt folder", "karat: folder: is a folder, not a file"),
+        ("score folder run.txt", "karat: folder: is a folder, not a file; name a file of judgments; 'karat eval DIR"),
         ("score qrels.txt run.txt/x", "karat: run.txt/x: cannot be read: Not a directory"),
         ("score qrels.txt run.txt -m ncdg@10", "karat: unknown measure 'ncdg', did you mean 'ndcg"),
         ("score qrels.txt run.txt -m nDCG@0", "karat: measure nDCG@0: the cut-off is a rank"),

@@ -38,38 +38,60 @@ SCALES = [
 ]
 
 
-@st.composite
 def golden_sets(
-    draw: st.DrawFn,
     keeps: frozenset[str] = EVERYTHING,
     *,
     ids: st.SearchStrategy[str] = IDS,
     texts: st.SearchStrategy[str] = TEXTS,
     scales: list[tuple[tuple[str, ...], int]] = SCALES,
     **others: st.SearchStrategy[Any],
-) -> GoldenSet:
+) -> st.SearchStrategy[GoldenSet]:
     """Golden sets in which only what is kept differs from its default; ids are sound, and no query stands twice.
 
     A pair is judged several times only where annotators are kept. Texts lie in their rows. ``others`` replaces the
     strategy of a field, as in ``document__domain=st.just("policy")``.
     """
-    names = draw(st.lists(ids, min_size=1, max_size=4, unique=True))
-    known = st.sampled_from(names)
+    names = st.shared(st.lists(ids, min_size=1, max_size=4, unique=True))
+    known = names.flatmap(st.sampled_from)
     targets = built(Target, keeps, {**_target(texts), "document": known}, others)
     rows = _rows(ids, texts, known, targets, keeps)
+    queries = st.lists(built(Query, keeps, rows["query"], others), max_size=3, unique_by=lambda query: query.id)
+    judged = st.lists(targets, max_size=4, unique="judgment.annotator" not in keeps)
+    free = {
+        kind: st.fixed_dictionaries(_kept(kind, keeps, rows[PARTS[kind]], others))
+        for kind in (GoldenSet, Document, Judgment)
+    }
+    return _golden_sets(names, queries, judged, free, keeps, scales)
+
+
+@st.composite
+def _golden_sets(
+    draw: st.DrawFn,
+    names: st.SearchStrategy[list[str]],
+    queries: st.SearchStrategy[list[Query]],
+    judged: st.SearchStrategy[list[Target]],
+    free: Mapping[Any, st.SearchStrategy[dict[str, Any]]],
+    keeps: frozenset[str],
+    scales: list[tuple[tuple[str, ...], int]],
+) -> GoldenSet:
+    """Put together what depends on each other; all strategies are made before, since that takes longer than to draw."""
+
+    def make(kind: Any, **own: Any) -> Any:
+        own = {name: value for name, value in own.items() if f"{PARTS[kind]}.{name}" in keeps}
+        return kind(**draw(free[kind]), **own)
+
     declared = {"set.grades", "set.relevant"} <= keeps
     grades, relevant = draw(st.sampled_from(scales)) if declared else (GRADES, 2)
-    questions = draw(st.lists(built(Query, keeps, rows["query"], others), max_size=3, unique_by=lambda query: query.id))
-    judgments: list[Judgment] = []
-    for query in questions:
-        for target in draw(st.lists(targets, max_size=4, unique="judgment.annotator" not in keeps)):
-            own = {**rows["judgment"], "query": st.just(query.id), "target": st.just(target)}
-            own["grade"] = st.integers(0, len(grades) - 1)
-            judgments.append(draw(built(Judgment, keeps, own, others)))
-    held = [draw(built(Document, keeps, {**rows["document"], "id": st.just(name)}, others)) for name in names]
-    own = {**rows["set"], "grades": st.just(grades), "relevant": st.just(relevant), "documents": st.just(tuple(held))}
-    own |= {"queries": st.just(tuple(questions)), "judgments": st.just(tuple(judgments))}
-    return draw(built(GoldenSet, keeps, own, others))
+    questions = draw(queries)
+    judgments = [
+        make(Judgment, query=query.id, target=target, grade=draw(st.integers(0, len(grades) - 1)))
+        for query in questions
+        for target in draw(judged)
+    ]
+    held = tuple(make(Document, id=name) for name in draw(names) if "set.documents" in keeps)
+    parts = {"documents": held, "queries": tuple(questions), "judgments": tuple(judgments)}
+    golden_set: GoldenSet = make(GoldenSet, grades=grades, relevant=relevant, **parts)
+    return golden_set
 
 
 PARTS = {
@@ -86,9 +108,16 @@ def built(
     kind: Any, keeps: frozenset[str], rows: Mapping[str, st.SearchStrategy[Any]], others: Mapping[str, Any]
 ) -> st.SearchStrategy[Any]:
     """Build values of one class, with the fields that are kept."""
+    return st.builds(kind, **_kept(kind, keeps, rows, others))
+
+
+def _kept(
+    kind: Any, keeps: frozenset[str], rows: Mapping[str, st.SearchStrategy[Any]], others: Mapping[str, Any]
+) -> dict[str, st.SearchStrategy[Any]]:
+    """Return the strategies of the fields of a class that are kept."""
     part = PARTS[kind]
     kept = [field.name for field in fields(kind) if f"{part}.{field.name}" in keeps and field.name in rows]
-    return st.builds(kind, **{name: others.get(f"{part}__{name}", rows[name]) for name in kept})
+    return {name: others.get(f"{part}__{name}", rows[name]) for name in kept}
 
 
 def _target(texts: st.SearchStrategy[str]) -> dict[str, st.SearchStrategy[Any]]:

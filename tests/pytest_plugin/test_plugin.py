@@ -141,10 +141,14 @@ def test_however_xdist_deals_out_the_items(way: str, run_pytest: Pytest, count_q
 def test_what_a_worker_that_died_had_asked_is_not_asked_again(
     suite: Path, run_pytest: Pytest, count_questions: Count
 ) -> None:
-    """The item in which it died fails; the next one goes on where it was, after a warm-up."""
+    """The item in which it died fails; the next one goes on where it was, after a warm-up.
+
+    An answer takes five milliseconds: those that come within two are handed over together, and may be lost together.
+    """
     (suite / "test_it.py").write_text(
-        "import os, pathlib, pytest, finder\n\n"
+        "import os, pathlib, pytest, finder, time\n\n"
         "def mortal(query, k):\n"
+        "    time.sleep(0.005)\n"
         "    if 'bar' in query and not pathlib.Path('dead').exists():\n"
         "        pathlib.Path('dead').touch()\n"
         "        os._exit(9)\n"

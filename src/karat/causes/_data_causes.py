@@ -151,12 +151,10 @@ def outside(case: Case, lab: Lab) -> Evidence | None:
 
     Why: no ranking finds what is not there.
     Evidence: relevant documents that the index or the collection does not have; a question that finds nothing relevant
-    and whose words are in no document; a question to which the right answer is no answer.
+    and whose words are in no document.
     Example: the loader skips text files, and the answer is in one.
     Fix: ingest what is missing, or remove the query, or mark it as unanswerable.
     """
-    if not case.query.answerable:
-        return prove(1.0, f"the question has no answer, and {len(case.trace.hits)} hits were returned")
     documents = lab.golden.documents
     missing = [document for document in case.lost if lab.index is not None and document not in lab.index]
     if missing:

@@ -34,11 +34,15 @@ ORDER = (
 believed."""
 UNKNOWN = "unknown"
 ERROR = "error"
-_TITLES = {UNKNOWN: "no known cause", ERROR: "the system failed"}
+UNANSWERABLE = "unanswerable"
+_TITLES = {UNKNOWN: "no known cause", ERROR: "the system failed", UNANSWERABLE: "hits where none is right"}
 _FIXES = {
     UNKNOWN: "look at single queries: karat explain RUN --query ID",
     ERROR: "mend this first: a query that failed counts as 0 in every mean",
+    UNANSWERABLE: "let the system return nothing below a score, or refuse; [eval] min_score draws such a line",
 }
+_LAST = (UNANSWERABLE, UNKNOWN)
+"""Groups that stand last: what lost relevant documents comes first, and what can be mended before what cannot."""
 _WEAK = 0.05
 """A cause that explains less than a twentieth of the loss is none."""
 
@@ -69,7 +73,8 @@ class Diagnosis:
             )
             for name, cases in members.items()
         ]
-        return tuple(sorted(groups, key=lambda group: (group.cause == UNKNOWN, -group.lost, group.cause)))
+        places = {cause: place for place, cause in enumerate(_LAST, 1)}
+        return tuple(sorted(groups, key=lambda group: (places.get(group.cause, 0), -group.lost, group.cause)))
 
     def first(self, case: Case) -> str:
         """Return the name of a query's first cause."""
@@ -138,6 +143,8 @@ def find_causes(case: Case, lab: Lab) -> tuple[CauseFinding, ...]:
     """Return the causes of what a query lost, the most likely first."""
     if case.trace.error:
         return ()
+    if not case.query.answerable:
+        return (_find_needless_hits(case),)
     findings = []
     for name in ORDER:
         evidence = CAUSES[name].check(case, lab)
@@ -152,3 +159,15 @@ def find_causes(case: Case, lab: Lab) -> tuple[CauseFinding, ...]:
                 )
             )
     return tuple(sorted(findings, key=lambda finding: -finding.strength))  # stable: equal ones stay in order
+
+
+def _find_needless_hits(case: Case) -> CauseFinding:
+    """Return what is wrong with a query that has no answer and got hits: nothing relevant is lost."""
+    hits = f"{len(case.trace.hits):,} {'hit was' if len(case.trace.hits) == 1 else 'hits were'}"
+    return CauseFinding(
+        cause=UNANSWERABLE,
+        title=_TITLES[UNANSWERABLE],
+        strength=1.0,
+        evidence=f"the question has no answer, and {hits} returned",
+        fix=_FIXES[UNANSWERABLE],
+    )

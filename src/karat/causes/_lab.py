@@ -15,13 +15,14 @@ from karat.core import GoldenSet, Hit, KaratError, Span, SystemFailed, Target
 from karat.evaluation import LEXICAL
 from karat.net import describe_error, hide_secrets, resolve
 from karat.runs import make_context
-from karat.systems import RESULT, Chunk, Inspection, Inspector, Pipeline, System, read_hits
+from karat.systems import RESULT, Chunk, Inspection, Inspector, Pipeline, System, open_answer, read_hits
 from karat.text import resolver
 
 DEEPER = 10
 """How many times as many hits are asked for."""
 _TOKENS = 384  # of a chunk, where the chunker's size is not known
 _SMALLEST = 64
+_OVERLAP = 50
 _FULL_TRUST = 0.2  # a change that brings back a fifth of all that the run lost, on balance, is no coincidence
 _ASKED_AGAIN = 2
 _SAMPLE = 30
@@ -121,8 +122,9 @@ class Lab:
         if key not in self._answers:
             context = {"context": make_context(query, system.tenant)} if system.takes_context else {}
             try:
-                answer = resolve(system.retrieve(text or query.text, k, **context))
-                self._answers[key] = read_hits(answer, k, system.tenant)
+                result = resolve(system.retrieve(text or query.text, k, **context))
+                answer = open_answer(result)
+                self._answers[key] = read_hits(result if answer is None else answer.hits, k, system.tenant)
             except (Exception, SystemExit) as error:
                 self.failed = hide_secrets(str(error)) if isinstance(error, SystemFailed) else describe_error(error)
                 self._answers[key] = None
@@ -328,7 +330,10 @@ class Lab:
 
     @cached_property
     def _larger(self) -> Inspector:
-        return self._rebuild("larger", {"name": "sentence", "size": 2 * self._size, "context": "title"})
+        overlap = min(_OVERLAP, self._size)  # a chunker refuses more than half of its size
+        return self._rebuild(
+            "larger", {"name": "sentence", "size": 2 * self._size, "overlap": overlap, "context": "title"}
+        )
 
     @cached_property
     def _typed(self) -> Inspector:

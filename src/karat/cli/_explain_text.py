@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _NONE = "-"
 _QUERIES = 6
+_CHANGES = 8
 _WIDTH = 40
 _UNRECORDED = (
     "not recorded: the runs have no list of the same stage; evaluate both again, since the pipeline records its "
@@ -24,6 +25,7 @@ def explain_text(document: ExplainDocument, *, single: bool) -> str:
     head = [bold(escaped(document.summary)), f"run  {printable(document.run, 80)} ({escaped(document.file)})"]
     if document.against is not None:
         head.append(f"against  {printable(document.against, 80)}")
+        head += _changes(document)
     if document.note:
         head.append(escaped(document.note))
     parts = ["\n".join(head)]
@@ -36,6 +38,21 @@ def explain_text(document: ExplainDocument, *, single: bool) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def _changes(document: ExplainDocument) -> Iterator[str]:
+    """Yield in what the runs differ: often that is the reason."""
+    parts = [
+        f"{printable(change.key, 60)} {_part(change.now)}, was {_part(change.was)}"
+        for change in document.changes[:_CHANGES]
+    ]
+    rest = len(document.changes) - _CHANGES
+    if parts:
+        yield f"they differ in  {'; '.join(parts)}{f'; and {rest:,} more' if rest > 0 else ''}"
+
+
+def _part(value: object) -> str:
+    return "off" if value is None else printable(str(value), _WIDTH)
+
+
 def _groups(document: ExplainDocument) -> str:
     if not document.groups:
         return ""
@@ -46,7 +63,11 @@ def _groups(document: ExplainDocument) -> str:
         rows.append([group.title, str(len(group.queries)), f"{group.lost:.2f}", some + more])
     lines = render([[row[0], row[3], row[1], row[2]] for row in rows], left=2)
     kept = f"lost: the sum over queries of the share of relevant grades that is not among the first {document.cut}"
-    return f"{lines}\n{kept}; {document.failed:,} of {document.queries:,} queries lost something"
+    needless = sum(len(group.queries) for group in document.groups if group.cause == "unanswerable")
+    note = (
+        f"; {needless:,} without an answer got hits, and {'counts' if needless == 1 else 'count'} 1" if needless else ""
+    )
+    return f"{lines}\n{kept}; {document.failed - needless:,} of {document.queries:,} queries lost something{note}"
 
 
 def _what_if(document: ExplainDocument) -> str:

@@ -5,43 +5,68 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from karat.causes import Case, Lab
-from karat.core import Trace
-from karat.schema import StageMove
+from karat.core import Run, Trace
+from karat.evaluation import system_changes
+from karat.schema import StageMove, SystemChange
 from karat.systems import RESULT
 
 Lists = Mapping[str, Sequence[str]]
 _MOVED = 10
 
 
+def find_changes(run: Run, other: Run) -> tuple[SystemChange, ...]:
+    """Return in what two runs differ: k, and the parts of their systems; a part that only one has is one change."""
+    now, was = (
+        {"system": one.provenance.name, "k": one.provenance.settings.get("k"), **one.provenance.system}
+        for one in (run, other)
+    )
+    if now.get("kind") != was.get("kind"):  # other systems have other parts
+        now, was = ({"system": system["system"], "k": system["k"]} for system in (now, was))
+    for part in {**now, **was}:
+        if now.get(part) is None or was.get(part) is None:
+            now, was = ({**one, part: None if one.get(part) is None else "on"} for one in (now, was))
+    return tuple(SystemChange(key=key, now=new, was=old) for key, new, old in system_changes(now, was))
+
+
 def find_moves(case: Case, before: Trace, lab: Lab) -> tuple[StageMove, ...]:
     """Return the documents that stand elsewhere than in another run, relevant ones first, each with the stage."""
-    now, was = _lists(case.trace), _lists(before)
-    # What the run did not record the system may still tell; the other run's system is not at hand.
-    now = {**{name: list(ranking) for name, ranking in lab.stages(case).items()}, **now}
+    now, was = _complete(_lists(case.trace), case, lab), _lists(before)
     ranks, places = _ranks(now[RESULT]), _ranks(was[RESULT])
     moved = [id_ for id_ in {**ranks, **places} if ranks.get(id_) != places.get(id_)]
     moved.sort(key=lambda id_: (id_ not in case.expected, -case.expected.get(id_, 0), ranks.get(id_) or len(ranks) + 1))
     return tuple(_move(id_, case, now, was) for id_ in moved[:_MOVED])
 
 
+def _complete(lists: dict[str, list[str]], case: Case, lab: Lab) -> dict[str, list[str]]:
+    """Return the lists of a run with those that it did not record, as the system tells them; the other's cannot be had.
+
+    Hits tell their own places in the channels, and nothing of the documents that did not become hits.
+    """
+    inspection = lab.inspect(case)
+    if inspection is None or case.trace.stages:
+        return {**{name: list(ranking) for name, ranking in lab.stages(case).items()}, **lists}
+    chunks = inspection.chunks
+    stages = {name: [chunks[number].document for number, _ in ranking] for name, ranking in inspection.lists.items()}
+    return {**lists, **stages, RESULT: lists[RESULT]}
+
+
 def _move(document: str, case: Case, now: Lists, was: Lists) -> StageMove:
+    stages = [name for name in now if name != RESULT]
+    shared = [name for name in stages if name in was]
+    # A system whose stages are known, and that lacks one of the other run, has lost it: a channel was turned off.
+    gone = [name for name in was if name not in now] if stages else []
     stage = next(
-        (
-            name
-            for name in now
-            if name in was and name != RESULT and _ranks(now[name]).get(document) != _ranks(was[name]).get(document)
-        ),
+        (name for name in (*shared, *gone) if _rank(now, name, document) != _rank(was, name, document)),
         "",
     )
-    shared = [name for name in now if name in was and name != RESULT]
     return StageMove(
         document=document,
         grade=case.grades.get(document),
-        rank=_ranks(now[RESULT]).get(document),
-        was=_ranks(was[RESULT]).get(document),
+        rank=_rank(now, RESULT, document),
+        was=_rank(was, RESULT, document),
         stage=stage or (RESULT if shared else ""),
-        stage_rank=_ranks(now[stage]).get(document) if stage else None,
-        stage_was=_ranks(was[stage]).get(document) if stage else None,
+        stage_rank=_rank(now, stage, document),
+        stage_was=_rank(was, stage, document),
     )
 
 
@@ -54,6 +79,10 @@ def _lists(trace: Trace) -> dict[str, list[str]]:
             # Only returned hits tell their places; gaps stay gaps, so that ranks are those of the channel.
             lists[name] = [places.get(rank, "") for rank in range(1, max(places, default=0) + 1)]
     return {**lists, RESULT: list(dict.fromkeys(hit.document for hit in trace.hits))}
+
+
+def _rank(lists: Lists, name: str, document: str) -> int | None:
+    return _ranks(lists.get(name, ())).get(document)
 
 
 def _ranks(documents: Sequence[str]) -> dict[str, int]:

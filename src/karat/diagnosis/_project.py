@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import structs
 
-from karat.causes import Case, Diagnosis, diagnose
+from karat.causes import UNANSWERABLE, Case, Diagnosis, diagnose
 from karat.core import InputError, KaratError, Run, Trace, did_you_mean, shorten
-from karat.diagnosis._against import find_moves
+from karat.diagnosis._against import find_changes, find_moves
 from karat.diagnosis._hints import find_hints
 from karat.evaluation import deepest_cutoff
 from karat.files import shorten_path
@@ -53,7 +53,7 @@ def explain(
         diagnosis = diagnose(project.golden, run, cut=cut or None, unit=project.scoring["unit"], system=subject)
     finally:
         _close(subject)
-    document = make_document(diagnosis, run, query=query, against=other)
+    document = make_document(diagnosis, run, query=query, against=other, cut=cut)
     return structs.replace(
         document,
         file=str(shorten_path(chosen.path)),
@@ -72,9 +72,12 @@ def _describe_gaps(diagnosis: Diagnosis) -> str:
 
 
 def make_document(
-    diagnosis: Diagnosis, run: Run, *, query: str | None = None, against: Run | None = None
+    diagnosis: Diagnosis, run: Run, *, query: str | None = None, against: Run | None = None, cut: int | None = None
 ) -> ExplainDocument:
-    """Return a diagnosis as the document that ``karat explain --json`` prints."""
+    """Return a diagnosis as the document that ``karat explain --json`` prints.
+
+    ``cut`` is the rank below which both runs lose documents; by default that is the k of each.
+    """
     first = (
         {trace.query: trace for trace in reversed(against.traces) if not trace.paraphrase and not trace.repeat}
         if against
@@ -82,7 +85,8 @@ def make_document(
     )
     shown = [case for case in diagnosis.cases if case.query.id in diagnosis.causes]
     if against is not None:
-        shown = [case for case in shown if case.query.id in first and _became_worse(case, first[case.query.id])]
+        places = _find_cut(against, cut, diagnosis)
+        shown = [case for case in shown if case.query.id in first and _became_worse(case, first[case.query.id], places)]
     if query is not None:
         shown = [_find_case(diagnosis, query)]
     kept = {case.query.id for case in shown}
@@ -107,18 +111,27 @@ def make_document(
         groups=groups,
         what_if=diagnosis.what_if,
         explained=tuple(explained),
+        changes=() if against is None else find_changes(run, against),
     )
 
 
 def _summarise(groups: tuple[CauseGroup, ...], *, worse: bool, query: str | None) -> str:
     """Return the first line: what to fix."""
     which = "became worse" if worse else "lost something relevant"
+    if not groups and query is None and worse:
+        return "no query lost more that is relevant; karat compare shows what moved among the documents that were found"
     if not groups:
         return f"query {shorten(query)} lost nothing relevant" if query else f"no query {which}"
     first = groups[0]
     if query is not None:
         return f"{first.title}: {first.fix}"
-    total = sum(len(group.queries) for group in groups)
+    if first.cause == UNANSWERABLE and not worse:
+        count = len(first.queries)
+        return (
+            f"{first.title}: {count:,} {'query' if count == 1 else 'queries'} without an answer got some; {first.fix}"
+        )
+    # A query without an answer has nothing relevant to lose.
+    total = sum(len(group.queries) for group in groups if worse or group.cause != UNANSWERABLE)
     return f"{first.title}: {len(first.queries):,} of the {total:,} queries that {which}; {first.fix}"
 
 
@@ -131,8 +144,16 @@ def _find_case(diagnosis: Diagnosis, query: str) -> Case:
     raise InputError(f"the run has no query {shorten(query)}{known}")
 
 
-def _became_worse(case: Case, before: Trace) -> bool:
-    return bool(case.trace.error) or replace(case, trace=before).loss < case.loss
+def _became_worse(case: Case, before: Trace, cut: int) -> bool:
+    return bool(case.trace.error) or replace(case, trace=before, cut=cut).loss < case.loss
+
+
+def _find_cut(run: Run, cut: int | None, diagnosis: Diagnosis) -> int:
+    """Return the rank below which another run loses documents: a smaller k than its own is a reason to be worse."""
+    k = run.provenance.settings.get("k")
+    if isinstance(k, int) and k > 0:
+        return min(cut or k, k)
+    return diagnosis.cases[0].cut if diagnosis.cases else 1
 
 
 def _read_other(path: str | Path, project: Project, say: Say | None) -> Run:

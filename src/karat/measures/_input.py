@@ -123,6 +123,9 @@ def load_judgments(value: Any, format: str | None = None) -> JudgmentInput:
     if isinstance(value, Rankings):
         raise UsageError("a run was given as qrels")
     if isinstance(value, str | PathLike):
+        if os.path.isdir(value):  # noqa: PTH112 (pathlib raises on odd names)
+            hint = "name a file of judgments; 'karat eval DIR --run FILE' scores a run on a golden set"
+            raise InputError("is a folder, not a file", source=fspath(value), hint=hint)
         source = find(fspath(value), format)
         if source.log is not None:
             hint = "judgments come first, then runs"

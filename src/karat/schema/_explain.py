@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from karat.schema._types import Count, Number, Rank
+from karat.schema._types import Count, Number, Rank, SystemChange
 
 StandingState = Literal[
     "found",
@@ -127,9 +127,14 @@ class ExplainDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     note: Annotated[str, Meta(description="Why the system was not asked again, or what it could not be asked.")]
     cut: Annotated[Rank, Meta(description="A relevant document below this rank counts as lost.")]
     queries: Count
-    failed: Annotated[Count, Meta(description="Queries that lost something relevant.")]
+    failed: Annotated[
+        Count, Meta(description="Queries that failed, lost something relevant, or have no answer and got hits.")
+    ]
     summary: str
     hints: tuple[str, ...]
     groups: tuple[CauseGroup, ...]
     what_if: tuple[WhatIf, ...]
     explained: tuple[ExplainedQuery, ...]
+    changes: Annotated[
+        tuple[SystemChange, ...], Meta(description="In what the run and the one it is compared with differ.")
+    ] = ()

@@ -387,6 +387,13 @@ def test_what_run_files_do_not_answer_fails(folder: Path) -> None:
     assert [trace.error for trace in run.traces] == ["", "not in the run files", "not in the run files"]
 
 
+def test_an_empty_run_file_names_no_query(folder: Path) -> None:
+    """The message says what to do with it."""
+    (folder / "q3.txt").write_text("\n")
+    with pytest.raises(InputError, match=r"q3\.txt: the file is empty, .*; remove it"):
+        RunFolder(folder, GOLDEN)
+
+
 def test_queries_with_one_text_need_one_answer(folder: Path) -> None:
     """Which of the two was asked cannot be told."""
     golden = GoldenSet(queries=(Query(id="q1", text="When?"), Query(id="q2", text="When?")))

@@ -51,7 +51,13 @@ class RunFolder:
             raise InputError("the run files answer no query of the golden set", source=str(folder), hint=hint)
 
     def _add(self, path: Path) -> None:
-        self._digest.update(read_bytes(path))
+        data = read_bytes(path)
+        if not data.strip():
+            hint = "remove it: a query that is in no file counts as failed"
+            raise InputError(
+                "the file is empty, and does not say which query found nothing", source=str(path), hint=hint
+            )
+        self._digest.update(data)
         table: Mapping[str, Mapping[str, float]] = read_run(path).table()
         for query, scores in table.items():
             if query in self._rankings:
