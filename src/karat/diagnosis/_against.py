@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from karat.causes import Case, Lab
-from karat.core import Run, Trace
+from karat.core import Provenance, Trace
 from karat.evaluation import system_changes
 from karat.schema import StageMove, SystemChange
 from karat.systems import RESULT
@@ -14,18 +14,15 @@ Lists = Mapping[str, Sequence[str]]
 _MOVED = 10
 
 
-def find_changes(run: Run, other: Run) -> tuple[SystemChange, ...]:
+def find_changes(new: Provenance, old: Provenance) -> tuple[SystemChange, ...]:
     """Return in what two runs differ: k, and the parts of their systems; a part that only one has is one change."""
-    now, was = (
-        {"system": one.provenance.name, "k": one.provenance.settings.get("k"), **one.provenance.system}
-        for one in (run, other)
-    )
+    now, was = ({"system": one.name, "k": one.settings.get("k"), **one.system} for one in (new, old))
     if now.get("kind") != was.get("kind"):  # other systems have other parts
         now, was = ({"system": system["system"], "k": system["k"]} for system in (now, was))
     for part in {**now, **was}:
         if now.get(part) is None or was.get(part) is None:
             now, was = ({**one, part: None if one.get(part) is None else "on"} for one in (now, was))
-    return tuple(SystemChange(key=key, now=new, was=old) for key, new, old in system_changes(now, was))
+    return tuple(SystemChange(key=key, now=one, was=other) for key, one, other in system_changes(now, was))
 
 
 def find_moves(case: Case, before: Trace, lab: Lab) -> tuple[StageMove, ...]:

@@ -22,6 +22,7 @@ from karat.systems import System
 
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
+_NAMED = 4
 
 
 def explain(
@@ -111,7 +112,7 @@ def make_document(
         groups=groups,
         what_if=diagnosis.what_if,
         explained=tuple(explained),
-        changes=() if against is None else find_changes(run, against),
+        changes=() if against is None else find_changes(run.provenance, against.provenance),
     )
 
 
@@ -177,9 +178,11 @@ def _find_system(
     described = describe_run(project.golden, system, project.settings())
     if run.provenance.fingerprint != described.fingerprint:
         _close(system)
+        changed = [shorten(change.key) for change in find_changes(described, run.provenance)]
+        differences = f" ({', '.join(changed[:_NAMED])}{' ...' if len(changed) > _NAMED else ''})" if changed else ""
         return None, (
-            "only the run was read: it was made by another system than the one that is configured; "
-            "name its system (--system), or evaluate again"
+            f"only the run was read: it was made by another system than the one that is configured{differences}; "
+            "name its system (--system), set karat.toml as it was, or evaluate again"
         )
     prepare_system(system, project.golden, project.settings())
     return system, ""

@@ -345,26 +345,20 @@ _MODULES = {
         StageMove StagePlace StandingState WhatIf""",
     "_baseline": "BaselineRebase BaselineSummary RebasedQuestion RebasedValue",
     "_checks": "CheckRow MeasureComparison MeasureRow Outcome Status",
-    "_comparison": (
-        "ComparedMeasure ComparedPair ComparedRun ComparisonDocument DifferenceBounds ListComparison "
-        "ListSummary MovedQuery QueryComparison QueryValues"
-    ),
-    "_decision": (
-        "BaselineFacts DECISION_FORMAT DecisionDocument GoldenErrors GoldenFacts Histogram LatencyFacts "
-        "MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure"
-    ),
+    "_comparison": """ComparedMeasure ComparedPair ComparedRun ComparisonDocument DifferenceBounds ListComparison
+        ListSummary MovedQuery QueryComparison QueryValues""",
+    "_decision": """BaselineFacts DECISION_FORMAT DecisionDocument GoldenErrors GoldenFacts Histogram LatencyFacts
+        MoverRow Recommendation RunFacts SegmentRow StageTimes Verdict VerdictFailure""",
     "_encoding": "is_plain pack_json to_ascii to_json",
     "_evaluation": "EvaluatedRun EvaluationReport FailedQuestion QueryCounts QueryFacts SuccessRates ValueSpread",
     "_experiment": (
         "ExperimentDiff ExperimentEntry ExperimentLog ResultDifference SweepEntry SweepTests ValueDifference"
     ),
     "_export": "ExportReport ExportedExperiment ExportedRecord ExportedRun",
-    "_golden": (
-        "AnnotatorAgreement AnnotatorKappa Bump Bytes DisputedPair GoldenCeiling GoldenChange "
-        "GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge "
-        "GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample "
-        "GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity"
-    ),
+    "_golden": """AnnotatorAgreement AnnotatorKappa Bump Bytes DisputedPair GoldenCeiling GoldenChange
+        GoldenConversion GoldenDecision GoldenDetectable GoldenDiff GoldenFinding GoldenFloors GoldenMerge
+        GoldenOutline GoldenPairs GoldenPool GoldenReport GoldenResolution GoldenRule GoldenSample
+        GoldenSetting GoldenSynthesis GoldenTag GradedPair OutlineBlock OutlineSection RegradedPair Severity""",
     "_opinion": ("JudgeFinding JudgeReport JudgeSpending JudgedMeasure OpinionDocument OpinionHeader"),
     "_policy": (
         "AcceptanceReport PolicyDocument PolicyOperations PolicyRule PolicyTolerance ProposedFloor RuleProposal"
@@ -378,15 +372,11 @@ _MODULES = {
         "LostPart PrunedRun RunConversion RunDetails RunListing RunPruning SavedRun ShownDocument ShownHit ShownQuery"
     ),
     "_scores": "MeasureBounds MeasureScore RepeatedHits RunScores ScoreReport SegmentScores",
-    "_sweep": (
-        "ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport "
-        "VariantResult"
-    ),
+    "_sweep": """ObjectiveChange PlannedVariant SweepBaseline SweepCorrection SweepPlan SweepReference SweepReport
+        VariantResult""",
     "_systems": "SystemKind SystemListing",
-    "_trace": (
-        "FARTHEST LONGEST Milliseconds RunHeader TRACE_FORMAT TraceCitation TraceContext TraceDocument TraceHit "
-        "TraceStage"
-    ),
+    "_trace": """FARTHEST LONGEST Milliseconds RunHeader TRACE_FORMAT TraceCitation TraceContext TraceDocument TraceHit
+        TraceStage""",
     "_trend": "TrendHistory TrendOtherRun TrendReport TrendRun TrendSetChange TrendSkippedFile",
     "_types": "SystemChange",
 }
