@@ -14,13 +14,15 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+MODEL = ("_embedder", "_forward", "_granite", "_onnx", "_pack", "_protobuf", "_workers")
+"""The modules of ``karat.systems.embed`` that decide what the built-in model's vectors are."""
 
 
 def find_kept(shared: Path = ROOT / ".venv" / ".shared") -> Path:
     """Return where the vectors of this code are, or would be, kept."""
     digest = hashlib.sha256()
-    for path in sorted((ROOT / "src" / "karat" / "systems" / "embed").glob("*.py")):
-        digest.update(path.read_bytes())
+    for name in MODEL:
+        digest.update((ROOT / "src" / "karat" / "systems" / "embed" / f"{name}.py").read_bytes())
     return shared / f"vectors-{digest.hexdigest()[:16]}.sqlite"
 
 
@@ -54,8 +56,6 @@ def keep(cache: Path, kept: Path, model: str) -> None:
             return
         copy.execute("VACUUM")
         data = copy.serialize()
-    for other in kept.parent.glob("vectors-*.sqlite"):  # those of other code
-        other.unlink(missing_ok=True)
     aside = kept.with_name(f"{kept.name}.{os.getpid()}")
     aside.write_bytes(data)
     aside.replace(kept)
