@@ -54,6 +54,7 @@ class TestOutcomes:
             "p95 is 10.0 ms, 1.0 times the baseline's 10.0 ms",
             "metric  rule                         current  baseline               delta  status\n"
             "RR@10   not worse by more than 0.05   1.0000    1.0000  +0.0000 (> +0.000)    pass",
+            "lexical floor: no lexical channel recorded",
             "PASS by policy default: it may ship\n",
         ]
 
@@ -61,7 +62,7 @@ class TestOutcomes:
         """Seven of twelve lost, six a half and one all: -4/12, p = 1/128; the losers, what moved and what changed."""
         new = make_run(folder, make_set(), [1] * 5 + [2] * 6 + [0], system=SYSTEM | {"chunk": {"size": 384}})
         out, _ = run(new, code=1)
-        _, table, reasons, lost, changed, verdict = out.split("\n\n")
+        _, table, reasons, lost, changed, failures, floor, verdict = out.split("\n\n")
         assert table.endswith("\nRR@10   not worse by more than 0.05   0.6667    1.0000  -0.3333 (> -0.502)    fail")
         assert reasons == "fail  RR@10: dropped by 0.333, more than 0.05 (one-sided p = 0.00781)"
         assert lost.startswith(
@@ -73,6 +74,8 @@ class TestOutcomes:
         )
         assert lost.count("What of") == 5
         assert changed == "the system changed in\n  chunk.size: 384, was 512"
+        assert failures == "failures: 1 of 12 queries (1 new, 0 old); new: q12"
+        assert floor == "lexical floor: no lexical channel recorded"
         assert verdict.startswith("FAIL by policy default: 1 of 4 checks failed\nif that is intended: ")
 
     def test_won(self, run: Run, folder: Path) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from karat import score_hits
-from karat.core import Citation, Document, GoldenSet, Hit, Judgment, Query, Span, Target, Trace
+from karat.core import Citation, Document, GoldenSet, Hit, Judgment, Measure, Query, Span, Target, Trace
+from karat.judges import JUDGES
 
 TEXT = (
     "# Wi-Fi\n\nThe network is free.\n\n## Reset\n\nHold the button for ten seconds.\n\n# Pool\n\nIt opens at noon.\n"
@@ -121,3 +122,30 @@ def test_only_a_refusal_is_right_where_there_is_no_answer(trace: Trace, expected
     """A failure is none."""
     assert value(trace, "RightRefusal", "no") == expected
     assert value(trace, "CiteCoverage", "no") == "unanswerable: the right answer is no answer"
+    assert value(replace(trace, query="q"), "RightRefusal", "q") == "the query has an answer"
+
+
+@pytest.mark.parametrize(
+    ("measure", "judge"),
+    [
+        ("Faithfulness", "faithfulness"), ("ContextPrecision", "context_precision"),
+        ("ContextRecall", "context_recall"),
+        ("ContextPrecisionOwn", "context_precision_without_reference"), ("AnswerRelevance", "answer_relevance"),
+        ("AnswerPrecision", "answer_precision"), ("AnswerRecall", "answer_recall"), ("RefusalRightness", "refusal"),
+        ("AnswerCorrectness", "answer_correctness"), ("NoiseSensitivity", "noise_sensitivity"),
+        ("LexicalSupport", "lexical_support"), ("AnswerSimilarity", "answer_similarity"),
+    ],
+)  # fmt: skip
+def test_what_a_judge_says_is_the_value(measure: str, judge: str) -> None:
+    """A reason stays a reason; a question that failed is lost, whatever a judge would say."""
+    assert value(replace(ANSWER, opinions={judge: 0.25}), measure) == 0.25
+    assert value(replace(ANSWER, opinions={judge: "no claims"}), measure) == "no claims"
+    assert value(ANSWER, measure) == "not judged"
+    assert value(Trace(query="q", text="?", error="timed out", opinions={judge: 1.0}), measure) == "nothing retrieved"
+
+
+def test_judges_and_measures_have_the_same_names() -> None:
+    """And the same direction."""
+    for name, judge in JUDGES.items():
+        assert name in Measure.parse(judge.measure).definition.aliases
+        assert Measure.parse(judge.measure).definition.higher_is_better is not judge.lower_is_better

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from karat.core import Citation, Hit, Parameter, Span, Target
 from karat.measures._evidence import NOTHING, Asked, trace_measure
-from karat.measures._measure import ANSWERABLE, REL
+from karat.measures._measure import REL
 
 NO_ANSWER = "no answer recorded"
 REFUSED = "the answer was refused"
@@ -25,12 +25,12 @@ _FIRST = Parameter(name="first", kind="bool", default=False, help="whether only 
 _WINDOW = Parameter(name="window", kind="int", default=30, low=0, help="bytes by which a citation may miss the gold")
 
 
-def _is_answered(asked: Asked) -> bool:
+def is_answered(asked: Asked) -> bool:
     trace = asked.trace
     return bool(trace.answer or trace.citations) and not trace.refused
 
 
-def _lacks_answers(asked: Asked) -> bool:
+def lacks_answers(asked: Asked) -> bool:
     """Return whether nothing says that the system answers at all: this question did not fail, and has no answer."""
     trace = asked.trace
     return not (trace.answer or trace.citations or trace.refused or trace.error) and bool(trace.query)
@@ -111,9 +111,9 @@ def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | st
     relevant = _list_relevant(asked, rel)
     if not relevant and not asked.gold.anchors:
         return NO_GOLD
-    if _lacks_answers(asked):
+    if lacks_answers(asked):
         return NO_ANSWER
-    citations = _list_citations(asked, first=first) if _is_answered(asked) else ()
+    citations = _list_citations(asked, first=first) if is_answered(asked) else ()
     return float(
         any(_in_anchor(asked, cited) or any(_meets(asked, cited, gold) for gold in relevant) for cited in citations)
     )
@@ -146,9 +146,9 @@ def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) 
     relevant = _list_relevant(asked, rel)
     if not relevant:
         return NO_GOLD
-    if _lacks_answers(asked):
+    if lacks_answers(asked):
         return NO_ANSWER
-    if not _is_answered(asked):
+    if not is_answered(asked):
         return REFUSED if asked.trace.refused else NOTHING
     citations = _list_citations(asked, first=first)
     return float(
@@ -183,14 +183,14 @@ def cite_first(asked: Asked, k: None) -> float | str:
     >>> score_hits(golden, {"q": (), "r": ()}, ["CiteFirst"], traces=traces).mean()
     {'CiteFirst': 0.5}
     """
-    if not _is_answered(asked):
+    if not is_answered(asked):
         return _explain_silence(asked)
     return float(bool(asked.trace.citations))
 
 
 def _explain_silence(asked: Asked) -> str:
     """Return why a question has no answer to measure."""
-    if _lacks_answers(asked):
+    if lacks_answers(asked):
         return NO_ANSWER
     return REFUSED if asked.trace.refused else NOTHING
 
@@ -218,7 +218,7 @@ def anchor_distance(asked: Asked, k: None) -> float | str:
     """
     if not asked.gold.anchors:
         return NO_ANCHORS
-    if not _is_answered(asked):
+    if not is_answered(asked):
         return _explain_silence(asked)
     steps = [_measure_distance(asked, cited) for cited in _list_citations(asked)]
     known = [step for step in steps if step is not None]
@@ -379,7 +379,7 @@ def cite_confusion(asked: Asked, k: None, *, rel: int) -> float | str:
     """
     if not asked.gold.negatives:
         return NO_NEGATIVES
-    if not _is_answered(asked):
+    if not is_answered(asked):
         return _explain_silence(asked)
     relevant, citations = _list_relevant(asked, rel), _list_citations(asked)
     wrong = [
@@ -387,42 +387,3 @@ def cite_confusion(asked: Asked, k: None, *, rel: int) -> float | str:
         for cited in citations
     ]  # fmt: skip
     return sum(wrong) / len(wrong) if wrong else "the answer cites nothing"
-
-
-@trace_measure("RightRefusal", aliases=("true_refusal",), cutoff="none", undefined=ANSWERABLE, queries="unanswerable")
-def right_refusal(asked: Asked, k: None) -> float | str:
-    """Right refusal: whether a question that the documents cannot answer was refused.
-
-    Formula: RightRefusal = 1 if the answer was refused, else 0
-    Range: 0 or 1
-    Convention: only for queries that the golden set calls unanswerable; a question that failed counts 0, because a
-        failure is no refusal; undefined where the system does not answer
-    Citation: Rajpurkar, Jia and Liang, Know What You Don't Know: Unanswerable Questions for SQuAD, 2018
-
-    >>> from karat.core import GoldenSet, Query, Trace
-    >>> from karat import score_hits
-    >>> golden = GoldenSet(queries=(Query(id="q", text="?", answerable=False),))
-    >>> trace = Trace(query="q", text="?", refused=True)
-    >>> score_hits(golden, {"q": ()}, ["RightRefusal"], traces={"q": trace}).mean()
-    {'RightRefusal': 1.0}
-    """
-    return NO_ANSWER if _lacks_answers(asked) else float(asked.trace.refused)
-
-
-@trace_measure("WrongRefusal", aliases=("false_refusal",), cutoff="none", undefined=NO_ANSWER, higher_is_better=False)
-def wrong_refusal(asked: Asked, k: None) -> float | str:
-    """Wrong refusal: whether a question that the documents answer was not answered.
-
-    Formula: WrongRefusal = 1 if the answer was refused, or the question failed, else 0
-    Range: 0 or 1, lower is better
-    Convention: only for queries that have an answer; undefined where the system does not answer
-    Citation: Rajpurkar, Jia and Liang, Know What You Don't Know: Unanswerable Questions for SQuAD, 2018
-
-    >>> from karat.core import GoldenSet, Query, Trace
-    >>> from karat import score_hits
-    >>> golden = GoldenSet(queries=(Query(id="q", text="?"), Query(id="r", text="?")))
-    >>> traces = {"q": Trace(query="q", text="?", refused=True), "r": Trace(query="r", text="?", answer="Yes.")}
-    >>> score_hits(golden, {"q": (), "r": ()}, ["WrongRefusal"], traces=traces).mean()
-    {'WrongRefusal': 0.5}
-    """
-    return NO_ANSWER if _lacks_answers(asked) else float(not _is_answered(asked))

@@ -20,6 +20,7 @@ from karat.reports import add_conclusions, add_failures, query_limits
 from karat.schema import (
     DECISION_FORMAT,
     BaselineFacts,
+    CauseFinding,
     CheckRow,
     DecisionDocument,
     GoldenFacts,
@@ -29,6 +30,7 @@ from karat.schema import (
     MeasureBounds,
     MeasureRow,
     MoverRow,
+    QueryFailure,
     RunFacts,
     StageTimes,
     SystemChange,
@@ -119,11 +121,17 @@ def _add_causes(document: DecisionDocument, result: GateResult) -> DecisionDocum
     run = Run(provenance=candidate.provenance, traces=candidate.traces)
     cut = deepest_cutoff(measures) if measures else None
     diagnosis = diagnose(project.golden, run, cut=cut, unit=project.scoring["unit"], queries=failed)
-    causes = {query: f"{found[0].title}: {found[0].evidence}" for query, found in diagnosis.causes.items() if found}
     failures = tuple(
-        structs.replace(failure, cause=causes.get(failure.query) or UNSET) for failure in document.failures
+        structs.replace(failure, cause=_name_cause(failure, diagnosis.causes.get(failure.query, ())) or UNSET)
+        for failure in document.failures
     )
     return structs.replace(document, failures=failures)
+
+
+def _name_cause(failure: QueryFailure, causes: Iterable[CauseFinding]) -> str:
+    """Return the first cause; what the baseline found is not outside the corpus."""
+    named = [cause for cause in causes if not (failure.had and cause.cause == "outside")]
+    return f"{named[0].title}: {named[0].evidence}" if named else ""
 
 
 def _find_checked(checks: Iterable[Check]) -> list[str]:
