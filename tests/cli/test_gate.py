@@ -249,7 +249,8 @@ def test_the_shape_of_json(run: Run, folder: Path) -> None:
     assert len(document["movers"]) == 7
     assert document["failures"] == [{
         "query": "q12", "reasons": ["must pass: nothing relevant was found", "nothing relevant was found"],
-        "cause": "changed: the baseline had d12 at rank 1", "since": "new",
+        "cause": "cut by k or another limit: the lists end after 4 hits, and 10 were asked for", "since": "new",
+        "had": "d12 at rank 1",
     }]  # fmt: skip
     assert all("RR@10" in caveat for caveat in document["caveats"])
 

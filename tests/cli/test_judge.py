@@ -103,6 +103,22 @@ def test_opinions_are_measures_like_any_other(folder: Path, capsys: pytest.Captu
     assert "Faithfulness" in capsys.readouterr().out
 
 
+def test_different_judges_are_not_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unless their measures are left out; a run that nobody judged can be compared in all else."""
+    with serve(obey) as server:
+        for system, temperature in (("Good", 0.0), ("Bad", 0.5)):
+            configure(folder, name_model(server, f"temperature = {temperature}\n"), system)
+            assert main(["eval", "."]) == 0
+            assert main(["judge", "."]) == 0
+    runs = sorted(map(str, (folder / "runs").glob("*.jsonl")))
+    capsys.readouterr()
+    assert main(["compare", *runs, "-m", "Faithfulness"]) == 2
+    assert "Faithfulness (Faithfulness by context_recall,faithfulness:m@" in capsys.readouterr().err
+    assert main(["compare", *runs, "-m", "RR@10"]) == 0
+    Path(runs[0]).with_suffix(".opinions").unlink()
+    assert main(["compare", *runs, "-m", "RR@10"]) == 0
+
+
 def test_words_alone_need_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The default; the output says what it does not see."""
     assert main(["eval", "."]) == 0

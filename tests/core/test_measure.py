@@ -234,7 +234,7 @@ def test_ir_measures_reads_what_karat_prints(text: str) -> None:
         ("RR10", r"unknown measure 'RR10', did you mean 'RR@10'"),
         ("ndcg_5", r"unknown measure 'ndcg_5', did you mean 'nDCG@5'"),
         ("precison@5", r"unknown measure 'precison', did you mean 'precision'"),
-        ("zzzzzz", r"unknown measure 'zzzzzz'; known: AP, binG, Bpref,"),
+        ("zzzzzz", r"unknown measure 'zzzzzz'; known: AnchorDistance, AnchorHit, AnswerCorrectness,"),
         ("", r"cannot read measure ''; write it like nDCG@10 or R\(rel=2\)@5"),
         ("nDCG@10@5", "cannot read measure 'nDCG@10@5'"),
         ("nDCG 10", "cannot read measure"),

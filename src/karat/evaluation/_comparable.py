@@ -48,8 +48,6 @@ def _differences(candidate: Evaluation, baseline: Evaluation) -> Iterable[str]:
     sampled = ours.settings.get("sample") or theirs.settings.get("sample")
     for name, default in _SAME.items():
         now, then = ours.settings.get(name, default), theirs.settings.get(name, default)
-        if name == "judge" and None in (now, then):
-            continue  # a run that nobody judged has no scores of judges
         if now != then and (name != "seed" or sampled):  # the seed only chooses the sample
             yield f"{name} ({shorten(now)}, was {shorten(then)})"
     for measure in candidate.means:

@@ -19,7 +19,7 @@ from karat.evaluation._returned import keep_order, read_returned
 from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import segment_queries
 from karat.evaluation._worst import fill_worst
-from karat.measures import pass_at_k, score_hits
+from karat.measures import JUDGED, pass_at_k, score_hits
 from karat.text import resolver
 
 MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5", "nDCG@10", "Judged@10", "DupRate@10")
@@ -84,7 +84,7 @@ def score_run(
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
     _require_known_documents(asked_golden, traces, everything)
-    scores = everything.only(requested)
+    scores = _name_judge(everything.only(requested), settings.get("judged_by"))
     failures = {trace.query: trace.error for trace in traces if trace.error}
     unanswerable = golden.unanswerable & set(scores.queries)
     unjudged = frozenset(scores.queries) - golden.findable - unanswerable
@@ -116,6 +116,12 @@ def score_run(
         questions=describe_asked(golden, scores.queries, revision, settings, traces),
         revision=revision,
     )
+
+
+def _name_judge(scores: Scores, judge: str | None) -> Scores:
+    """Return scores whose opinions say who judged: those of different judges are not compared."""
+    named = [name for name in scores.measures if judge and Measure.parse(name).name in JUDGED]
+    return replace(scores, definitions={**scores.definitions, **{name: f"{name} by {judge}" for name in named}})
 
 
 def _require_times(run: Run) -> None:

@@ -24,6 +24,7 @@ from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
+from karat.measures._judged import JUDGED
 from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, Bound, measure, ratio
 from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
@@ -47,6 +48,7 @@ __all__ = [
     "CONVENTIONS",
     "FORMATS",
     "HIT_FIELDS",
+    "JUDGED",
     "JUDGED_ONLY",
     "REL",
     "STAGE_SCORES",

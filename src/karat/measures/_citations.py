@@ -203,7 +203,7 @@ def anchor_distance(asked: Asked, k: None) -> float | str:
     """Anchor proximity: how many steps in the tree of sections lie between what was cited and the nearest anchor.
 
     Formula: AnchorDistance = mean over citations of the least depth(c) + depth(a) - 2 depth(lowest common ancestor)
-    Range: 0 (the same section; 1 is its parent, 2 a sibling) up, lower is better
+    Range: 0 and up, lower is better; 0 is the same section, 1 its parent, 2 a sibling
     Convention: over the citations in a document that has an anchor, since no distance is defined between documents;
         undefined where there is none, which CiteCoverage counts as 0
     Citation: blocks, anchor proximity

@@ -6,6 +6,7 @@ either, and counts in the gate as what was lost.
 
 from __future__ import annotations
 
+from karat.core import MEASURES
 from karat.measures._evidence import NOTHING, Asked, trace_measure
 
 NOT_JUDGED = "not judged"
@@ -253,3 +254,7 @@ def answer_similarity(asked: Asked, k: None) -> float | str:
     {'AnswerSimilarity': 0.75}
     """
     return _read_opinion(asked, "answer_similarity")
+
+
+JUDGED = frozenset(row.name for row in MEASURES if row.kernel.__module__ == __name__)
+"""The names of the measures whose values are opinions, and depend on who judged."""

@@ -55,7 +55,7 @@ def attach_opinions(run: Run, file: str | Path, data: bytes, say: Callable[[str]
         return run
     values = _average(opinions)
     traces = tuple(_attach(trace, values) for trace in run.traces)
-    settings = {**run.provenance.settings, "judge": header.judge}
+    settings = {**run.provenance.settings, "judged_by": header.judge}
     return replace(run, traces=traces, provenance=replace(run.provenance, settings=settings))
 
 

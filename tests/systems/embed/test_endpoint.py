@@ -172,7 +172,7 @@ def test_a_server_that_stays_broken_is_quoted(server, endpoint):
         (404, {"error": "model 'toy' not found"}, "404 Not Found: model 'toy' not found"),
         (422, {"detail": [{"msg": "x"}]}, '422 Unprocessable Entity: {"detail": [{"msg": "x"}]}'),
         (400, b"<html>" + b"x" * 2000, "400 Bad Request: <html>" + "x" * 994 + "..."),
-        (307, b"", "307 Temporary Redirect: nothing"),
+        (307, b"", "307 Temporary Redirect: it leads elsewhere, which is not followed; name the address that answers"),
         (400, b"[" * 100_000, "400 Bad Request: " + "[" * 1000 + "..."),
     ],
 )
