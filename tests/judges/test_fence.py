@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def test_there_are_enough_attacks() -> None:
     assert len(set(PAYLOADS)) * len(PLACES) >= 180
 
 
+@pytest.mark.slow
 def test_nothing_that_comes_from_outside_stands_outside_the_fence() -> None:
     """The server would obey: whatever it reads outside makes all claims supported. It never does."""
     leaks: list[str] = []

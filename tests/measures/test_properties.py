@@ -46,7 +46,7 @@ def _range(measure: Measure) -> tuple[float, float]:
     text = match[1]
     if text.startswith("any number"):
         return -np.inf, np.inf
-    numbers = re.match(r"([\d.]+)(?: (?:to less than|to|or|and) (\d+|k|up))?", text)
+    numbers = re.match(r"(-?[\d.]+)(?: (?:to less than|to|or|and) (\d+|k|up))?", text)
     assert numbers is not None, text
     if measure.definition.aggregate == "geometric":
         return 0.0, 1.0  # the range is that of the mean; a query may be 0
@@ -203,7 +203,17 @@ def test_a_cut_off_is_a_shorter_list(qrels: dict[str, int], run: dict[str, float
     # Without tiers, chains, sessions and stages these have no value, whatever the list.
     names += ["Chain", "ChannelOnly", "ChannelShare", "ColdRR", "ColdStart", "ConflictFree", "Diversity"]
     names += ["ExpansionShare", "ImportanceR", "MustShow", "MustShowAll", "NewFound", "PipelineHealth", "Redundancy"]
-    names += ["AnchorHit", "Confusion", "ReorderRate", "SectionTokens", "StaleFree", "TierP", "WarmRR", "nDCG_intent"]
+    names += [
+        "AnchorHit",
+        "Confusion",
+        "ReorderRate",
+        "SectionTokens",
+        "StaleFree",
+        "TierGap",
+        "TierP",
+        "WarmRR",
+        "nDCG_intent",
+    ]
     assert set(names) == {measure.name for measure in ALL if measure.definition.cutoff in ("optional", "required")}
     measures = [f"{name}@{k}" for name in names]
     same_bits(karat.score({"q": qrels}, {"q": run}, measures), karat.score({"q": qrels}, {"q": top}, measures))

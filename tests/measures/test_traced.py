@@ -136,6 +136,8 @@ def ask(measure: str, hits: Mapping[str, str]) -> tuple[dict[str, float], dict[s
         ("ImportanceR(important=0,normal=0,temporary=0)@5", 1.0),
         ("TierP(tier='constitutional')@5", 1.0),
         ("TierP(tier='normal')@5", 0.0),  # d has grade 1
+        ("TierGap(tier='constitutional',below='normal')@5", 1.0),
+        ("TierGap(tier='normal',below='constitutional')@5", -1.0),
         ("ColdRR@5", 1 / 2),
         ("nDCG_intent@1", 0.0),
         ("nDCG_intent@5", (15 / math.log2(4) + 3 / math.log2(3) + (2**0.5 - 1) / math.log2(5)) / (

@@ -53,7 +53,7 @@ def server() -> Iterator[Server]:
     service = Server(("127.0.0.1", 0), Handler)
     service.asked, service.keys = [], []
     service.answers = [(200, b'{"hits": [{"id": "a", "score": 0.5}, {"id": "b", "score": 0.25}]}')]
-    threading.Thread(target=service.serve_forever, daemon=True).start()
+    threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
     yield service
     service.shutdown()
     service.server_close()

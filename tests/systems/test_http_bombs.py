@@ -38,7 +38,7 @@ def client() -> Iterator[Callable[[bytes, str], Client]]:
 
         server = HTTPServer(("127.0.0.1", 0), Handler)
         servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         return Client(Endpoint(url=f"http://127.0.0.1:{server.server_port}/"), "reranker")
 
     yield make

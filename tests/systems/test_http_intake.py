@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     service = Server(("127.0.0.1", 0), Handler)
     service.requests, service.stored, service.statuses, service.keys = [], {}, {}, set()
-    threading.Thread(target=service.serve_forever, daemon=True).start()
+    threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
     yield service
     service.shutdown()
     service.server_close()

@@ -54,7 +54,7 @@ def reranker() -> Iterator[Any]:
             return
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     Handler.seen = []
     yield f"http://127.0.0.1:{server.server_address[1]}/rerank", Handler
     server.shutdown()

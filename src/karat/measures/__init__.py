@@ -16,6 +16,7 @@ from karat.measures import (
     _refusals,
     _sets,
     _spans,
+    _tiers,
     _unanswerable,
 )
 from karat.measures._alignment import Alignment, Judgments, Unjudged
@@ -94,6 +95,7 @@ del (
     _refusals,
     _sets,
     _spans,
+    _tiers,
     _unanswerable,
 )
 

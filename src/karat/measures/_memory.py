@@ -13,19 +13,17 @@ from karat.measures._measure import REL
 NO_MUST_SHOW = "no must-show documents"
 NO_CHAIN = "no chain of documents"
 NO_TIERS = "no relevant document has a tier"
-NO_TIER = "no result of this tier"
 NOT_COLD = "not the first query of a session"
 NOT_WARM = "not a later query of a session"
 NO_WARM = "no later query of a session finds anything"
 NO_DEDUP = "no saved tokens recorded"
 NO_INTENT = "no intent, or nothing with a gain"
 NOTHING_NEW = "no relevant document was new, or times are unknown"
-_WEIGHTS = {"constitutional": 4.0, "critical": 3.0, "important": 2.0, "normal": 1.0, "temporary": 0.5}
+TIER_WEIGHTS = {"constitutional": 4.0, "critical": 3.0, "important": 2.0, "normal": 1.0, "temporary": 0.5}
 _TIERS = tuple(
     Parameter(name=tier, kind="float", default=weight, low=0, help=f"weight of a {tier} document")
-    for tier, weight in _WEIGHTS.items()
+    for tier, weight in TIER_WEIGHTS.items()
 )
-_TIER = Parameter(name="tier", kind="str", default="critical", choices=tuple(_WEIGHTS), help="the tier of the results")
 _HOURS = Parameter(name="hours", kind="float", default=48.0, low=0, help="age up to which a document is new")
 _INTENTS = {
     "add_feature": (0, 1.0, 2.0, 3.0),
@@ -120,30 +118,6 @@ def importance_recall(asked: Asked, k: int, *, rel: int, **weights: float) -> fl
     worth = {name: weights.get(tier, weights["normal"]) for name, tier in tiers.items()}
     total = math.fsum(worth.values())
     return math.fsum(worth.get(name, 0.0) for name in asked.documents(k)) / total if total else NO_TIERS
-
-
-@trace_measure("TierP", REL, _TIER, aliases=("tier_precision",), undefined=NO_TIER, independent=False)
-def tier_precision(asked: Asked, k: int, *, rel: int, tier: str) -> float | str:
-    """Tier-stratified precision: the share of the results of one tier that is relevant.
-
-    Formula: TierP(tier=t)@k = |relevant documents of tier t in the top k| / |documents of tier t in the top k|
-    Range: 0 to 1
-    Convention: undefined if the top k has no document of the tier; agent expects critical above important above
-        normal
-    Citation: agent, tier stratified precision
-
-    >>> from karat.core import Document, GoldenSet, Hit, Judgment, Query, Target, Trace
-    >>> from karat import score_hits
-    >>> documents = Document(id="rules", tier="critical"), Document(id="law", tier="critical")
-    >>> gold = Judgment(query="q", target=Target(document="rules"), grade=2)
-    >>> golden = GoldenSet(documents=documents, queries=(Query(id="q", text="?"),), judgments=(gold,))
-    >>> trace = Trace(query="q", text="?", hits=(Hit("law", 1.0), Hit("rules", 0.9)))
-    >>> score_hits(golden, {"q": trace.hits}, ["TierP@5"], traces={"q": trace}).mean()
-    {'TierP@5': 0.5}
-    """
-    of_tier = [name for name in asked.documents(k) if asked.document(name).tier == tier]
-    relevant = set(asked.relevant(rel))
-    return sum(name in relevant for name in of_tier) / len(of_tier) if of_tier else NO_TIER
 
 
 @trace_measure("Chain", aliases=("causal_chain_completeness", "chain_completeness"), undefined=NO_CHAIN)

@@ -130,7 +130,7 @@ def write_langfuse() -> None:
     from langfuse import Langfuse
 
     server = HTTPServer(("127.0.0.1", 0), Receiver)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     client = Langfuse(public_key="pk-lf-1", secret_key="sk-lf-1", base_url=address)
     start, asked = client.start_as_current_observation, {"query": QUESTION}
