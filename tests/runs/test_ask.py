@@ -49,6 +49,7 @@ def test_no_more_than_allowed_at_once():
     assert most == 3
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_given_up_and_the_others_go_on():
     """A question without an answer in time fails, and another worker takes the place of the one that hangs."""
     stop = threading.Event()

@@ -197,6 +197,7 @@ def test_a_function_that_hangs(folder: Path, module: Module) -> None:
     assert "  qb: no answer within 3 s" in ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--concurrency", "3")])
 def test_a_coroutine_that_hangs(call: Call, module: Module, options: tuple[str, ...]) -> None:
     """It is cancelled, so that it gives back what it holds, and the next ones have their answers."""

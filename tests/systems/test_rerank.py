@@ -211,6 +211,7 @@ def test_odd_texts_arrive(server: Server) -> None:
     assert server.requests[0]["documents"] == texts
 
 
+@pytest.mark.slow
 def test_what_passes_is_tried_again(server: Server) -> None:
     """A busy service, one that asks for a pause, and one that hangs up are asked again, and then it works."""
     server.answers = [

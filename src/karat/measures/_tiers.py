@@ -59,4 +59,4 @@ def tier_gap(asked: Asked, k: int, *, rel: int, tier: str, below: str) -> float 
     upper, lower = (tier_precision(asked, k, rel=rel, tier=name) for name in (tier, below))
     if isinstance(upper, str) or isinstance(lower, str):
         return NO_TIER
-    return upper - lower
+    return float(upper - lower)
