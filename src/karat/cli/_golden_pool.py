@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from karat.golden import PoolDecision, Pooled, RankedRuns
     from karat.schema import GoldenDecision
 
-_DEPTH, _MEASURE, _SURE = 20, "DCG@10", 0.999
+_DEPTH, _MEASURE, _EVEN, _SURE = 20, "DCG@10", 0.5, 0.999
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".pq", ".xlsx")
 
 
@@ -137,6 +137,8 @@ def _describe(document: GoldenDecision, decision: PoolDecision) -> Iterator[str]
     judged = f"{document.judged:,} of {total:,} pairs that tell them apart are judged"
     if document.better is None:
         yield f"{document.measure}: nothing tells the runs apart yet; {judged}"
+    elif document.confidence <= _EVEN:  # the difference is then what was assumed of unjudged pairs
+        yield f"{document.measure}: it is not known yet which run is better; {judged}"
     else:
         by = f"{abs(document.difference):.4f} ± {document.sd:.4f}"
         sure = _percent(document)
