@@ -119,6 +119,29 @@ def test_different_judges_are_not_compared(folder: Path, capsys: pytest.CaptureF
     assert main(["compare", *runs, "-m", "RR@10"]) == 0
 
 
+def test_a_judge_that_fails_makes_no_gate_pass(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it could not decide, and what somebody took out of the file, counts as the worst value."""
+    rule = '[gate]\nextends = "none"\nrules = [{ metric = "Faithfulness", min = 0.9 }]\n'
+
+    def reply(request: Request) -> Any:
+        return obey(request) if "Fact 5 " in request.message or "Fact 6 " in request.message else "no JSON"
+
+    with serve(reply) as server:
+        configure(folder, name_model(server))
+        assert main(["eval", "."]) == 0
+        assert main(["judge", ".", "-j", "faithfulness"]) == 0
+    configure(folder, gate=rule)
+    (run,) = (folder / "runs").glob("*.jsonl")
+    capsys.readouterr()
+    assert main(["gate", str(run)]) == 1
+    assert "0.1667" in capsys.readouterr().out
+    opinions = run.with_suffix(".opinions")
+    lines = opinions.read_text().splitlines(keepends=True)
+    opinions.write_text("".join(line for line in lines if '"value":null' not in line))
+    assert main(["gate", str(run)]) == 1
+    assert "0.1667" in capsys.readouterr().out
+
+
 def test_words_alone_need_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The default; the output says what it does not see."""
     assert main(["eval", "."]) == 0

@@ -139,7 +139,9 @@ def test_only_a_refusal_is_right_where_there_is_no_answer(trace: Trace, expected
 def test_what_a_judge_says_is_the_value(measure: str, judge: str) -> None:
     """A reason stays a reason; a question that failed is lost, whatever a judge would say."""
     assert value(replace(ANSWER, opinions={judge: 0.25}), measure) == 0.25
-    assert value(replace(ANSWER, opinions={judge: "no claims"}), measure) == "no claims"
+    excused = "the answer was refused"
+    assert value(replace(ANSWER, opinions={judge: excused}), measure) == excused
+    assert value(replace(ANSWER, opinions={judge: "cut off"}), measure) == "the judge failed: cut off"
     assert value(ANSWER, measure) == "not judged"
     assert value(Trace(query="q", text="?", error="timed out", opinions={judge: 1.0}), measure) == "nothing retrieved"
 

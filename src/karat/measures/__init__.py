@@ -25,7 +25,7 @@ from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
-from karat.measures._judged import JUDGED
+from karat.measures._judged import JUDGE_FAILED, JUDGED
 from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, Bound, measure, ratio
 from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
@@ -51,6 +51,7 @@ __all__ = [
     "HIT_FIELDS",
     "JUDGED",
     "JUDGED_ONLY",
+    "JUDGE_FAILED",
     "REL",
     "STAGE_SCORES",
     "TRACE_FIELDS",

@@ -10,12 +10,25 @@ from karat.core import MEASURES
 from karat.measures._evidence import NOTHING, Asked, trace_measure
 
 NOT_JUDGED = "not judged"
+JUDGE_FAILED = "the judge failed"
+"""How the reason begins where a judge should have said something; the gate counts it as the worst value."""
+_EXCUSED = (
+    "no reference answer in the golden set",
+    "the reference answer makes no claim",
+    "the answer was refused",
+    "the answer makes no claim",
+    "the answer has no words",
+)
+"""Reasons for which nobody is to blame; refusals have measures of their own."""
 
 
 def _read_opinion(asked: Asked, judge: str) -> float | str:
     if asked.trace.error or not asked.trace.query:
         return NOTHING
-    return asked.trace.opinions.get(judge, NOT_JUDGED)
+    opinion = asked.trace.opinions.get(judge)
+    if opinion is None:
+        return NOT_JUDGED
+    return f"{JUDGE_FAILED}: {opinion}" if isinstance(opinion, str) and opinion not in _EXCUSED else opinion
 
 
 @trace_measure("Faithfulness", aliases=("faithfulness",), cutoff="none", undefined=NOT_JUDGED)

@@ -7,7 +7,7 @@ is judged again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,14 +54,14 @@ def attach_opinions(run: Run, file: str | Path, data: bytes, say: Callable[[str]
             say(f"{path.name} has opinions about another run, which do not count; judge this one with 'karat judge'")
         return run
     values = _average(opinions)
-    traces = tuple(_attach(trace, values) for trace in run.traces)
+    judges = dict.fromkeys((judge for own in values.values() for judge in own), _NO_VALUE)
+    traces = tuple(replace(trace, opinions={**judges, **values.get(_identify(trace), {})}) for trace in run.traces)
     settings = {**run.provenance.settings, "judged_by": header.judge}
     return replace(run, traces=traces, provenance=replace(run.provenance, settings=settings))
 
 
-def _attach(trace: Trace, values: Mapping[Key, Mapping[str, float | str]]) -> Trace:
-    opinions = values.get((trace.query, trace.paraphrase, trace.repeat))
-    return trace if opinions is None else replace(trace, opinions=opinions)
+def _identify(trace: Trace) -> Key:
+    return trace.query, trace.paraphrase, trace.repeat
 
 
 def _read_opinions(path: Path) -> tuple[OpinionHeader, list[OpinionDocument]]:
