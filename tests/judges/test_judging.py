@@ -47,7 +47,7 @@ def make_bench(server: ModelServer | str, path: Path | None = None, **options: A
     """Return a bench that asks a server."""
     limits = {name: options.pop(name, None) for name in ("most_calls", "most_money")}
     address = server if isinstance(server, str) else server.url
-    model = Model(url=address, model="m", **{"backoff": 0.001, "retries": 2, "timeout": 5.0, **options})
+    model = Model(url=address, model="m", **{"backoff": 0.001, "retries": 2, "timeout": 60.0, **options})
     replies = None if path is None else Replies(path)
     asker = Asker(Chat(model), Budget(model, **limits), replies, Pace())
     return Bench(asker=asker, prompts=load_prompts(), embed=embed)
