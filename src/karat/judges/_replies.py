@@ -68,20 +68,6 @@ class Refusal(Reply, frozen=True):
     reason: str
 
 
-class Grade(Reply, frozen=True):
-    """A grade on the scale of the prompt."""
-
-    grade: int
-    reason: str
-
-
-class Preference(Reply, frozen=True):
-    """Which of two answers is better: 1, 2, or 0 for neither."""
-
-    better: int
-    reason: str
-
-
 class Unreadable(Exception):
     """A reply that is not what was asked for; the message says why, for one more attempt."""
 
