@@ -50,6 +50,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(TracedCalls())
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[list[pytest.Collector]]:
+    """Look for no examples in the docstrings of tests: there are none, and it takes a second in each worker."""
+    return [collector for collector in (yield) if type(collector) is pytest.Module]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than there are cores: some wait for a browser, a server or pip."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what is slow, which ``./scripts/test quick`` leaves out, and keep it and drawn examples out of the coverage.
 

@@ -124,7 +124,10 @@ def main() -> None:
     compare("Whole process, 50 x 100", ["karat, TREC", *peers], small, 1 if options.quick else 7)
     growth(queries, rounds)
     with tempfile.TemporaryDirectory() as scratch:
-        starts = [run([sys.executable, "-m", "karat", "--help"], Path(scratch) / "out")[0] for _ in range(1 if options.quick else 5)]
+        starts = [
+            run([sys.executable, "-m", "karat", "--help"], Path(scratch) / "out")[0]
+            for _ in range(1 if options.quick else 5)
+        ]
     print(f"\n`karat --help`: {_median(starts):.3f} CPU s")
 
 
