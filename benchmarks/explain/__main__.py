@@ -2,7 +2,7 @@
 
 ``./scripts/bench explain`` runs each once to fill the caches of chunks, indexes and vectors, then three times in turn,
 and takes the least. Explaining all 120 queries with every counterfactual has to take less than three evaluations.
-``--cold`` begins with empty caches, and runs each once. ``--quick`` does the same without the dense channel, and needs no
+``--cold`` begins with empty caches, and runs each once. ``--quick`` does the same without the dense channel and its
 model.
 """
 
