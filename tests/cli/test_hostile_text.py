@@ -179,6 +179,8 @@ LINES = [
     ["judge", NOW],
     ["judge", NOW, "--judge", "##[add-mask]x"],
     ["judge", "run", NOW],
+    ["judge", "prefer", NOW, WAS],
+    ["golden", "judge", "##[pool].jsonl", "--by", "overlap", "-o", "##[graded].jsonl"],
     ["judge", "show", "##[add-mask]x"],
     ["judge", "show", "faithfulness", NOW, "--query", QUERY],
     ["power", "--run", NOW, "--golden", "."],

@@ -7,6 +7,7 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "prefer": "karat.cli._judge_prefer",
     "run": "karat.cli._judge_run",
     "show": "karat.cli._judge_show",
 }

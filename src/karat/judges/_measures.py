@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Bench:
     """None if all judges are offline."""
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     embed: Embed | None = None
+    entails: Callable[[list[tuple[str, str]]], Any] | None = None
+    """A function of the user that says how far texts entail sentences, from 0 to 1."""
     vote: int = 0
     questions: int = 3
     """How many questions answer relevance makes."""

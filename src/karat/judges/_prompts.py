@@ -43,7 +43,7 @@ def load_prompt(name: str, replaced: Mapping[str, Path] | None = None) -> Prompt
     '1'
     """
     if path := (replaced or {}).get(name):
-        return _parse(name, decode(read_bytes(path), str(path)), str(path))
+        return parse_prompt(name, decode(read_bytes(path), str(path)), str(path))
     if name not in (known := list_prompts()):
         hint = did_you_mean(name, known) or f"; known: {', '.join(known)}"
         raise UsageError(f"there is no prompt {name!r}{hint}")
@@ -71,10 +71,11 @@ def ask_in(prompt: Prompt, language: str) -> Prompt:
 
 @cache
 def _load_own(name: str) -> Prompt:
-    return _parse(name, files("karat.judges").joinpath("prompts", f"{name}.md").read_text("utf-8"), f"{name}.md")
+    return parse_prompt(name, files("karat.judges").joinpath("prompts", f"{name}.md").read_text("utf-8"), f"{name}.md")
 
 
-def _parse(name: str, text: str, source: str) -> Prompt:
+def parse_prompt(name: str, text: str, source: str) -> Prompt:
+    """Return the prompt that a text is, which begins with its version."""
     match = _HEAD.match(text)
     if match is None:
         raise InputError("does not begin with a version", source=source, hint="write 'version: 1' in the first line")

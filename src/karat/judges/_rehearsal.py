@@ -58,6 +58,8 @@ class Rehearsal(Dialogue):
 
 def _make_example(schema: dict[str, Any], parts: Sequence[Part], name: str = "") -> Any:
     """Return a reply of a schema: a verdict for each numbered part that it asks about, and texts in brackets."""
+    if "enum" in schema:
+        return schema["enum"][0]
     match schema["type"]:
         case "object":
             return {key: _make_example(value, parts, key) for key, value in schema["properties"].items()}

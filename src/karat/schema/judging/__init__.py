@@ -1,5 +1,7 @@
 """The JSON of judges: what they are sent, and how far they can be trusted."""
 
+from karat.schema.judging._pool import PoolJudging
+from karat.schema.judging._preference import PreferenceReport, PreferredAnswer
 from karat.schema.judging._requests import JudgeRequest, JudgeRequests
 
-__all__ = ["JudgeRequest", "JudgeRequests"]
+__all__ = ["JudgeRequest", "JudgeRequests", "PoolJudging", "PreferenceReport", "PreferredAnswer"]
