@@ -17,7 +17,9 @@ from cli.gate_project import main
 from judges.model_server import ModelServer, Request, obey, serve
 from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.judges import JUDGES, load_prompt
 from karat.schema import JudgeReport, from_plain
+from karat.schema.judging import JudgeRequest, JudgeRequests
 
 COUNT = 12
 SET = GoldenSet(
@@ -166,13 +168,48 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(folder: Path, capsys: pytest.
     assert list((folder / "runs").glob("*.opinions")) == []
 
 
-def test_what_a_judge_is_sent_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the version and the hash of each prompt, and the marks around the texts."""
-    assert main(["judge", "--show", "faithfulness"]) == 0
+def test_what_a_judge_is_sent_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To the letter: the bodies that are shown are those that the server gets, also where a reply decides the next."""
+
+    def show(*arguments: str) -> list[JudgeRequest]:
+        assert main(["judge", "show", "faithfulness", *arguments, "--json"]) == 0
+        return list(from_plain(json.loads(capsys.readouterr().out), JudgeRequests).requests)
+
+    with serve(obey) as server:
+        configure(folder, name_model(server, 'language = "German"\n'))
+        assert main(["eval", "."]) == 0
+        capsys.readouterr()
+        claims, support = show(".", "--query", "q7")
+        assert (claims.known, support.known) == (False, False)
+        assert "[claim of the model]" in support.body["messages"][1]["content"]
+        assert server.requests == []
+        assert main(["judge", ".", "-j", "faithfulness"]) == 0
+        capsys.readouterr()
+        shown = show(".", "--query", "q7")
+        assert [request.known for request in shown] == [True, True]
+        assert shown[0].body == claims.body
+        sent = [request.body for request in server.requests]
+        assert all(request.body in sent for request in shown)
+    assert shown[0].body["messages"][0]["content"].endswith("in German. Copy words of the texts as they are.")
+    (told, _) = show(".", "--query", "q7", "--reply-format", "prompt")
+    assert "response_format" not in told.body
+    assert '"claims"' in told.body["messages"][0]["content"]
+    assert main(["judge", "show", "faithfulness", ".", "--query", "q99"]) == 2
+    assert "the run has no query 'q99'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_every_judge_can_be_shown_without_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Each prompt that it uses is sent, with its version and its hash; offline judges say that they ask nobody."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["judge", "show", name]) == 0
     out = capsys.readouterr().out
-    assert "# claims, version 1, " in out
-    assert "# support, version 1, " in out
-    assert "<data-" in out
+    assert all(f": {prompt}, version 1, {load_prompt(prompt).digest}\n" in out for prompt in JUDGES[name].prompts)
+    assert ("asks no model" in out) == (not JUDGES[name].prompts)
+    assert main(["judge", "--show", name]) == 0
+    assert capsys.readouterr().out == out
 
 
 NOBODY = "url = 'http://127.0.0.1:9/v1'\nmodel = 'm'"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from karat.cli._table import escaped, number, printable, render
 
 if TYPE_CHECKING:
     from karat.schema import JudgedMeasure, JudgeReport
+    from karat.schema.judging import JudgeRequest, JudgeRequests
 
 BLIND = {
     "LexicalSupport": "LexicalSupport compares words: a contradiction in the same words scores high.",
@@ -42,3 +44,21 @@ def _describe_spending(report: JudgeReport) -> str:
     money = f", {spending.money:.4f} in money" if spending.money else ""
     cached = f", {spending.cached:,} replies from the cache" if spending.cached else ""
     return f"{spending.calls:,} calls, {tokens}{money}{cached}"
+
+
+def requests_text(shown: JudgeRequests) -> str:
+    """Return every message of every request as it is sent, each under a heading, with the schema of the reply."""
+    if not shown.requests:
+        return f"{shown.judge} asks no model: {shown.describes}"
+    total = len(shown.requests)
+    return "\n\n".join(_show_request(request, i, total) for i, request in enumerate(shown.requests, 1))
+
+
+def _show_request(request: JudgeRequest, place: int, total: int) -> str:
+    known = "; the reply is known" if request.known else ""
+    parts = [f"# request {place} of {total}: {request.prompt}, version {request.version}, {request.digest}{known}"]
+    for message in request.body["messages"]:
+        parts += [f"## {message['role']}", message["content"]]
+    settings = {key: value for key, value in request.body.items() if key not in ("messages", "response_format")}
+    parts += ["## parameters", json.dumps(settings)]
+    return "\n\n".join([*parts, "## schema of the reply", json.dumps(request.reply_schema)])

@@ -44,6 +44,8 @@ class JudgesConfig:
     """The money that one run of judges may spend."""
     calls: int | None = None
     """The calls that one run of judges may make."""
+    language: str = ""
+    """The language of reasons, such as German; that of the texts, or English, if it is not said."""
     prompts: Mapping[str, Path] = field(default_factory=dict)
     """Files that take the place of karat's own prompts, by name."""
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from karat.core import UsageError, did_you_mean
-from karat.judges._asker import NotMeasurable
 from karat.judges._budget import BudgetSpent
+from karat.judges._dialogue import NotMeasurable
 from karat.judges._items import Item
 from karat.judges._measures import (
     Bench,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from karat.core import UsageError
-from karat.judges._asker import Asker, NotMeasurable
 from karat.judges._claims import ClaimJudge, check_numbers, require_answer, require_reference
+from karat.judges._dialogue import Dialogue, NotMeasurable
 from karat.judges._items import Item
 from karat.judges._opinions import Finding
 from karat.judges._prompts import Prompt
@@ -24,7 +24,7 @@ Embed = Callable[[Sequence[str]], "np.typing.NDArray[np.float32]"]
 class Bench:
     """What the judges of a run share: whom to ask, the prompts, the embedder, and the number of the vote."""
 
-    asker: Asker | None = None
+    asker: Dialogue | None = None
     """None if all judges are offline."""
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     embed: Embed | None = None
@@ -33,7 +33,7 @@ class Bench:
     """How many questions answer relevance makes."""
 
     @property
-    def model(self) -> Asker:
+    def model(self) -> Dialogue:
         """Whom to ask."""
         if self.asker is None:
             raise UsageError("this judge asks a model; name one in [judges], with url and model")

@@ -138,16 +138,20 @@ class Chat:
 
     def make_body(self, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
         """Return the body of a request for a reply of a kind."""
-        rung = self.rung
-        if rung != "json_schema":
-            told = f"\n\nReply with one JSON object of this schema, and nothing else:\n{describe_schema(kind)}"
-            first, *rest = messages
-            messages = [{**first, "content": first["content"] + told}, *rest]
-        return {**self.model.parameters, "messages": messages, **_ask_for(rung, make_schema(kind), kind.__name__)}
+        return make_body(self.model, self.rung, messages, kind)
 
     def complete(self, body: dict[str, Any]) -> Completion:
         """Send a request, and return the reply; SystemFailed if there is none."""
         return _read(self._client.post(body))
+
+
+def make_body(model: Model, rung: Rung, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
+    """Return the body of a request for a reply of a kind, to a server that is asked for JSON in this way."""
+    if rung != "json_schema":
+        told = f"\n\nReply with one JSON object of this schema, and nothing else:\n{describe_schema(kind)}"
+        first, *rest = messages
+        messages = [{**first, "content": first["content"] + told}, *rest]
+    return {**model.parameters, "messages": messages, **_ask_for(rung, make_schema(kind), kind.__name__)}
 
 
 def _ask_for(rung: Rung, schema: dict[str, Any], name: str = "reply") -> dict[str, Any]:

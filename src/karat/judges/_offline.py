@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from karat.judges._asker import NotMeasurable
 from karat.judges._claims import require_answer, require_reference
+from karat.judges._dialogue import NotMeasurable
 from karat.judges._items import Item
 from karat.judges._lexical import Source
 from karat.judges._measures import Bench, Judged

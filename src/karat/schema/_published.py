@@ -35,6 +35,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "golden-synth": ("_golden", "GoldenSynthesis"),
     "golden-tag": ("_golden", "GoldenTag"),
     "judge": ("_opinion", "JudgeReport"),
+    "judge-requests": ("judging", "JudgeRequests"),
     "opinion": ("_opinion", "OpinionDocument"),
     "opinion-header": ("_opinion", "OpinionHeader"),
     "policy": ("_policy", "PolicyDocument"),
