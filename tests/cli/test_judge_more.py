@@ -62,7 +62,7 @@ def test_a_model_grades_a_pool_within_the_budget(folder: Path, capsys: pytest.Ca
         assert main(["golden", "judge", "pool.jsonl", "-o", "graded.jsonl", "--json"]) == 0
         report = json.loads(capsys.readouterr().out)
         assert (report["judged"], report["reasons"]) == (1, {"not asked: the budget is spent": 1})
-        assert report["annotator"].startswith("relevance:m@")
+        assert report["annotator"].startswith("passage_relevance:m@")
         assert len(server.requests) == 1
     (folder / "mine.py").write_text(
         "def grade(pairs):\n    return [3 if 'Fact' in text else 0.5 for _, text in pairs]\n"

@@ -60,12 +60,12 @@ def test_overlap_gives_a_grade_to_any_text(question: str, passage: str) -> None:
 def test_relevance_is_the_mean_grade_by_hand() -> None:
     """The model grades 3, 0 and 0 by words; a run without hits has 0, one that failed no value."""
     item = Item(query="q", question="wifi free", texts=("wifi free", "pool", "bar"))
-    opinion = opinion_of(obey, "relevance", item)
+    opinion = opinion_of(obey, "passage_relevance", item)
     assert opinion.value == pytest.approx(3 / 9)
     assert [finding.verdict for finding in opinion.findings] == [3.0, 0.0, 0.0]
-    assert opinion_of(obey, "relevance", Item(query="q", question="?")).value == 0.0
+    assert opinion_of(obey, "passage_relevance", Item(query="q", question="?")).value == 0.0
     assert opinion_of(obey, "overlap_grade", Item(query="q", question="?", error="lost")).value is None
-    wrong = opinion_of(lambda _: {"grade": 4, "reason": ""}, "relevance", item)
+    wrong = opinion_of(lambda _: {"grade": 4, "reason": ""}, "passage_relevance", item)
     assert (wrong.value, "cannot be used" in wrong.reason) == (None, True)
 
 

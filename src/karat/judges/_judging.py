@@ -103,7 +103,7 @@ _ALL = (
     ),
     Judge(name="refusal", measure="RefusalRightness", function=judge_refusal, prompts=("refusal",), calls=1),
     Judge(
-        name="relevance",
+        name="passage_relevance",
         measure="PassageRelevance",
         function=judge_relevance,
         prompts=("grade",),

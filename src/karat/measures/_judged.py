@@ -284,11 +284,11 @@ def passage_relevance(asked: Asked, k: None) -> float | str:
     >>> from karat.core import GoldenSet, Query, Trace
     >>> from karat import score_hits
     >>> golden = GoldenSet(queries=(Query(id="q", text="?"),))
-    >>> trace = Trace(query="q", text="?", answer="Yes.", opinions={"relevance": 0.75})
+    >>> trace = Trace(query="q", text="?", answer="Yes.", opinions={"passage_relevance": 0.75})
     >>> score_hits(golden, {"q": ()}, ["PassageRelevance"], traces={"q": trace}).mean()
     {'PassageRelevance': 0.75}
     """
-    return _read_opinion(asked, "relevance")
+    return _read_opinion(asked, "passage_relevance")
 
 
 @trace_measure("OverlapGrade", aliases=("overlap_grade",), cutoff="none", undefined=NOT_JUDGED)

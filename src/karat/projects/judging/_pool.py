@@ -101,7 +101,7 @@ def _choose(
     project: Project, by: str, stack: ExitStack, *, cache: bool
 ) -> tuple[Setup, str, Callable[[Sequence[Row]], list[Graded]]]:
     """Return what judges need, the name under which they grade, and the function that grades rows."""
-    judge: Judge = find_judge("relevance" if by == "model" else "overlap_grade")
+    judge: Judge = find_judge("passage_relevance" if by == "model" else "overlap_grade")
     setup = open_bench(project, [judge], stack, cache=cache)
     if by == "model":
         return setup, fingerprint_judges(project, setup, [judge], 1), lambda rows: [_ask(setup, row) for row in rows]
