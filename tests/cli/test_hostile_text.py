@@ -15,7 +15,7 @@ import pytest
 import karat.cli
 from cli.gate_project import accept, main, make_run
 from karat import golden
-from karat.cli import _golden, _main
+from karat.cli import _golden, _judge, _main
 from karat.core import Document, GoldenSet, Judgment, Query, Target
 
 COMMANDS = (
@@ -178,6 +178,13 @@ LINES = [
     ["ablate", "."],
     ["judge", NOW],
     ["judge", NOW, "--judge", "##[add-mask]x"],
+    ["judge", "run", NOW],
+    ["judge", "sample", NOW, "-o", "##[labels].jsonl"],
+    ["judge", "calibrate", "##[labels].jsonl", NOW],
+    ["judge", "prefer", NOW, WAS],
+    ["golden", "judge", "##[pool].jsonl", "--by", "overlap", "-o", "##[graded].jsonl"],
+    ["judge", "show", "##[add-mask]x"],
+    ["judge", "show", "faithfulness", NOW, "--query", QUERY],
     ["power", "--run", NOW, "--golden", "."],
     ["report", NOW],
     ["report", NOW, "--comment"],
@@ -224,6 +231,7 @@ def test_every_verb_is_tried() -> None:
     """A new verb has to be added here."""
     tried = {line[0] for line in LINES} | {"experiments"}
     assert set(_main._VERBS) - NO_TEXT <= tried
+    assert {f"judge {verb}" for verb in _judge._VERBS} <= {" ".join(line[:2]) for line in LINES}
     assert {f"golden {verb}" for verb in _golden._VERBS} - {"golden merge"} <= {" ".join(line[:2]) for line in LINES}
 
 

@@ -13,62 +13,18 @@ from typing import Any
 
 import pytest
 
+from cli.answering_project import COUNT, configure, enter_project, name_model
 from cli.gate_project import main
-from judges.model_server import ModelServer, Request, obey, serve
-from karat import golden
-from karat.core import Document, GoldenSet, Judgment, Query, Target
+from judges.model_server import Request, obey, serve
+from karat.judges import JUDGES, load_prompt
 from karat.schema import JudgeReport, from_plain
-
-COUNT = 12
-SET = GoldenSet(
-    name="facts",
-    grades=("no", "yes"),
-    relevant=1,
-    documents=tuple(Document(id=f"d{i}", text=f"Fact {i} is true.") for i in range(COUNT)),
-    queries=tuple(Query(id=f"q{i}", text=f"Is fact {i} true?", answer=f"Fact {i} is true.") for i in range(COUNT)),
-    judgments=tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in range(COUNT)),
-)
-SYSTEM = """
-from karat import Answer, Hit
-
-def find(query):
-    number = int(query.split()[2])
-    return [Hit(f"d{number}", 1.0, content=f"Fact {number} is true.")]
-
-class Good:
-    def answer(self, query, k):
-        hits = find(query)
-        return Answer(hits[0].content, [1], hits)
-
-class Bad(Good):
-    def answer(self, query, k):
-        hits = find(query)
-        return Answer("Fact 99 is true." if query.split()[2] in "0123" else hits[0].content, [1], hits)
-"""
+from karat.schema.judging import JudgeRequest, JudgeRequests
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project whose system answers, which is the current folder."""
-    golden.write(SET, tmp_path / "set")
-    (tmp_path / "answering.py").write_text(SYSTEM)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "answering", raising=False)
-    configure(tmp_path)
-    return tmp_path
-
-
-def configure(folder: Path, judges: str = "", system: str = "Good", gate: str = "") -> None:
-    """Write karat.toml."""
-    table = f"[judges]\n{judges}\n" if judges else ""
-    (folder / "karat.toml").write_text(
-        f'[golden]\npath = "set"\n[eval]\nsystem = "answering:{system}"\nmeasures = ["RR@10"]\n{table}{gate}'
-    )
-
-
-def name_model(server: ModelServer, more: str = "") -> str:
-    return f'url = "{server.url}"\nmodel = "m"\nnames = ["faithfulness", "context_recall"]\n{more}'
+    return enter_project(tmp_path, monkeypatch)
 
 
 def run_judge(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -166,13 +122,48 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(folder: Path, capsys: pytest.
     assert list((folder / "runs").glob("*.opinions")) == []
 
 
-def test_what_a_judge_is_sent_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the version and the hash of each prompt, and the marks around the texts."""
-    assert main(["judge", "--show", "faithfulness"]) == 0
+def test_what_a_judge_is_sent_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To the letter: the bodies that are shown are those that the server gets, also where a reply decides the next."""
+
+    def show(*arguments: str) -> list[JudgeRequest]:
+        assert main(["judge", "show", "faithfulness", *arguments, "--json"]) == 0
+        return list(from_plain(json.loads(capsys.readouterr().out), JudgeRequests).requests)
+
+    with serve(obey) as server:
+        configure(folder, name_model(server, 'language = "German"\n'))
+        assert main(["eval", "."]) == 0
+        capsys.readouterr()
+        claims, support = show(".", "--query", "q7")
+        assert (claims.known, support.known) == (False, False)
+        assert "[claim of the model]" in support.body["messages"][1]["content"]
+        assert server.requests == []
+        assert main(["judge", ".", "-j", "faithfulness"]) == 0
+        capsys.readouterr()
+        shown = show(".", "--query", "q7")
+        assert [request.known for request in shown] == [True, True]
+        assert shown[0].body == claims.body
+        sent = [request.body for request in server.requests]
+        assert all(request.body in sent for request in shown)
+    assert shown[0].body["messages"][0]["content"].endswith("in German. Copy words of the texts as they are.")
+    (told, _) = show(".", "--query", "q7", "--reply-format", "prompt")
+    assert "response_format" not in told.body
+    assert '"claims"' in told.body["messages"][0]["content"]
+    assert main(["judge", "show", "faithfulness", ".", "--query", "q99"]) == 2
+    assert "the run has no query 'q99'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_every_judge_can_be_shown_without_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Each prompt that it uses is sent, with its version and its hash; offline judges say that they ask nobody."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["judge", "show", name]) == 0
     out = capsys.readouterr().out
-    assert "# claims, version 1, " in out
-    assert "# support, version 1, " in out
-    assert "<data-" in out
+    assert all(f": {prompt}, version 1, {load_prompt(prompt).digest}\n" in out for prompt in JUDGES[name].prompts)
+    assert ("asks no model" in out) == (not JUDGES[name].prompts)
+    assert main(["judge", "--show", name]) == 0
+    assert capsys.readouterr().out == out
 
 
 NOBODY = "url = 'http://127.0.0.1:9/v1'\nmodel = 'm'"

@@ -43,16 +43,21 @@ def _restore(variable: str, value: str | None) -> None:
 
 
 class Verbs(click.Group):
-    """A group of verbs by the module of each. The help of the group lists them in sections, if there are any."""
+    """A group of verbs by the module of each. The help of the group lists them in sections, if there are any.
+
+    A group may have a ``default``, the verb that is meant where the first word is none.
+    """
 
     def __init__(
         self,
         *arguments: Any,
         verbs: Mapping[str, str],
         sections: Mapping[str, Sequence[str]] | None = None,
+        default: str = "",
         **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
+        self.default = default
         self.verbs = verbs
         self.sections = sections or {"Commands": sorted(verbs)}
 
@@ -77,6 +82,11 @@ class Verbs(click.Group):
         if not (has_limit or name in _WITHOUT or isinstance(command, click.Group)):
             command.params.append(_limit_option())
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self.default and (not args or args[0] not in (*self.verbs, *self.get_help_option_names(ctx))):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in self.verbs:

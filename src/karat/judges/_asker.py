@@ -1,4 +1,4 @@
-"""Asking a model for a typed reply: from the cache or from the server, within the budget, repaired once."""
+"""Asking a model: the reply is taken from the cache or from the server, within the budget."""
 
 from __future__ import annotations
 
@@ -6,64 +6,27 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from karat.core import SystemFailed
 from karat.judges._budget import Budget
-from karat.judges._fence import Part, fence
+from karat.judges._dialogue import Dialogue, NotMeasurable
 from karat.judges._model import Chat, Completion
 from karat.judges._pace import Pace
-from karat.judges._prompts import Prompt
-from karat.judges._replies import Unreadable, read_reply
 from karat.judges._reply_file import Replies, make_key
 from karat.net import Busy, NotAService, Unreachable
 
-T = TypeVar("T")
 LONGEST_PAUSE = 60.0  # seconds
-Check = Callable[[Any], str]
-"""Returns what is wrong with a reply that has the right type; empty if nothing is."""
 
 
-class NotMeasurable(Exception):
-    """There is no value, and the message says why. It is reported and counted, and never a number."""
-
-
-class Asker:
+class Asker(Dialogue):
     """Asks one model for one run."""
 
     def __init__(self, chat: Chat, budget: Budget, replies: Replies | None = None, pace: Pace | None = None) -> None:
         self.chat, self.budget, self._replies, self._pace = chat, budget, replies, pace or Pace()
         self._turns = _Turns()
-
-    def ask(
-        self, prompt: Prompt, parts: Sequence[Part], kind: type[T], *, vote: int = 0, check: Check | None = None
-    ) -> T:
-        """Return the reply to a prompt about some texts.
-
-        A reply that is not what was asked for is sent back once, with what is wrong. Raises NotMeasurable if that does
-        not help or the server fails, Unreachable or NotAService if no other question would fare better, and
-        BudgetSpent.
-        """
-        messages = [{"role": "system", "content": prompt.text}, {"role": "user", "content": fence(parts)}]
-        reply = self._complete(messages, kind, vote)
-        try:
-            return _read(reply.text, kind, check)
-        except Unreadable as error:
-            problem = str(error)
-        messages += [
-            {"role": "assistant", "content": reply.text},
-            {
-                "role": "user",
-                "content": f"That reply cannot be used: {problem}. Reply again, with nothing but the JSON.",
-            },
-        ]
-        reply = self._complete(messages, kind, vote)
-        try:
-            return _read(reply.text, kind, check)
-        except Unreadable as error:
-            raise NotMeasurable(f"the judge's reply cannot be used: {error}") from None
 
     def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:
         body = self.chat.make_body(messages, kind)
@@ -125,10 +88,3 @@ class _Turns:
                 turn, count = self._waiting.pop(key)
                 if count > 1:
                     self._waiting[key] = turn, count - 1
-
-
-def _read(text: str, kind: type[T], check: Check | None) -> T:
-    value = read_reply(text, kind)
-    if check is not None and (problem := check(value)):
-        raise Unreadable(problem)
-    return value

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from karat.judges._asker import Asker, NotMeasurable
+from karat.judges._dialogue import Dialogue, NotMeasurable
 from karat.judges._fence import Part, clean
 from karat.judges._items import Item
 from karat.judges._opinions import Finding
@@ -26,7 +26,7 @@ _BLANKS = re.compile(r"\s+")
 class ClaimJudge:
     """Takes texts apart, and decides which texts support which claims."""
 
-    def __init__(self, asker: Asker, claims: Prompt, support: Prompt, vote: int = 0) -> None:
+    def __init__(self, asker: Dialogue, claims: Prompt, support: Prompt, vote: int = 0) -> None:
         self._asker, self._claims, self._support, self._vote = asker, claims, support, vote
 
     def extract(self, text: str, question: str = "") -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from karat.core import UsageError
-from karat.judges._asker import Asker, NotMeasurable
 from karat.judges._claims import ClaimJudge, check_numbers, require_answer, require_reference
+from karat.judges._dialogue import Dialogue, NotMeasurable
 from karat.judges._items import Item
 from karat.judges._opinions import Finding
 from karat.judges._prompts import Prompt
@@ -24,16 +25,18 @@ Embed = Callable[[Sequence[str]], "np.typing.NDArray[np.float32]"]
 class Bench:
     """What the judges of a run share: whom to ask, the prompts, the embedder, and the number of the vote."""
 
-    asker: Asker | None = None
+    asker: Dialogue | None = None
     """None if all judges are offline."""
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     embed: Embed | None = None
+    entails: Callable[[list[tuple[str, str]]], Any] | None = None
+    """A function of the user that says how far texts entail sentences, from 0 to 1."""
     vote: int = 0
     questions: int = 3
     """How many questions answer relevance makes."""
 
     @property
-    def model(self) -> Asker:
+    def model(self) -> Dialogue:
         """Whom to ask."""
         if self.asker is None:
             raise UsageError("this judge asks a model; name one in [judges], with url and model")

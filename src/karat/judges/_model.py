@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -102,10 +102,13 @@ class Completion:
 
 
 class Chat:
-    """Sends messages to a model, from any number of threads."""
+    """Sends messages to a model, from any number of threads.
 
-    def __init__(self, model: Model, rung: Rung | None = None) -> None:
-        self.model = model
+    ``rung`` says how the server is asked for JSON, if that is known; if not, ``keep`` is told once it is.
+    """
+
+    def __init__(self, model: Model, rung: Rung | None = None, keep: Callable[[Rung], None] | None = None) -> None:
+        self.model, self._keep = model, keep
         self._client = Client(model.endpoint, "judge")
         self._rung = rung
         self._lock = threading.Lock()
@@ -116,6 +119,8 @@ class Chat:
         with self._lock:
             if self._rung is None:
                 self._rung = self._probe()
+                if self._keep is not None:
+                    self._keep(self._rung)
             return self._rung
 
     def _probe(self) -> Rung:
@@ -138,16 +143,20 @@ class Chat:
 
     def make_body(self, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
         """Return the body of a request for a reply of a kind."""
-        rung = self.rung
-        if rung != "json_schema":
-            told = f"\n\nReply with one JSON object of this schema, and nothing else:\n{describe_schema(kind)}"
-            first, *rest = messages
-            messages = [{**first, "content": first["content"] + told}, *rest]
-        return {**self.model.parameters, "messages": messages, **_ask_for(rung, make_schema(kind), kind.__name__)}
+        return make_body(self.model, self.rung, messages, kind)
 
     def complete(self, body: dict[str, Any]) -> Completion:
         """Send a request, and return the reply; SystemFailed if there is none."""
         return _read(self._client.post(body))
+
+
+def make_body(model: Model, rung: Rung, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
+    """Return the body of a request for a reply of a kind, to a server that is asked for JSON in this way."""
+    if rung != "json_schema":
+        told = f"\n\nReply with one JSON object of this schema, and nothing else:\n{describe_schema(kind)}"
+        first, *rest = messages
+        messages = [{**first, "content": first["content"] + told}, *rest]
+    return {**model.parameters, "messages": messages, **_ask_for(rung, make_schema(kind), kind.__name__)}
 
 
 def _ask_for(rung: Rung, schema: dict[str, Any], name: str = "reply") -> dict[str, Any]:

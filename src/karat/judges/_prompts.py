@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -43,26 +43,39 @@ def load_prompt(name: str, replaced: Mapping[str, Path] | None = None) -> Prompt
     '1'
     """
     if path := (replaced or {}).get(name):
-        return _parse(name, decode(read_bytes(path), str(path)), str(path))
+        return parse_prompt(name, decode(read_bytes(path), str(path)), str(path))
     if name not in (known := list_prompts()):
         hint = did_you_mean(name, known) or f"; known: {', '.join(known)}"
         raise UsageError(f"there is no prompt {name!r}{hint}")
     return _load_own(name)
 
 
-def load_prompts(replaced: Mapping[str, Path] | None = None) -> dict[str, Prompt]:
-    """Return all prompts by name."""
+def load_prompts(replaced: Mapping[str, Path] | None = None, language: str = "") -> dict[str, Prompt]:
+    """Return all prompts by name; they ask for replies in a language, if there is one."""
     for name in replaced or {}:
         load_prompt(name, replaced)  # a name that no judge uses is a mistake
-    return {name: load_prompt(name, replaced) for name in list_prompts()}
+    return {name: ask_in(load_prompt(name, replaced), language) for name in list_prompts()}
+
+
+def ask_in(prompt: Prompt, language: str) -> Prompt:
+    """Return a prompt that asks for reasons in a language: the prompt as it is without one.
+
+    >>> ask_in(load_prompt("refusal"), "German").text.splitlines()[-1]
+    'Write your reasons in German. Copy words of the texts as they are.'
+    """
+    if not language:
+        return prompt
+    told = f"Write your reasons in {language}. Copy words of the texts as they are."
+    return replace(prompt, text=f"{prompt.text}\n\n{told}")
 
 
 @cache
 def _load_own(name: str) -> Prompt:
-    return _parse(name, files("karat.judges").joinpath("prompts", f"{name}.md").read_text("utf-8"), f"{name}.md")
+    return parse_prompt(name, files("karat.judges").joinpath("prompts", f"{name}.md").read_text("utf-8"), f"{name}.md")
 
 
-def _parse(name: str, text: str, source: str) -> Prompt:
+def parse_prompt(name: str, text: str, source: str) -> Prompt:
+    """Return the prompt that a text is, which begins with its version."""
     match = _HEAD.match(text)
     if match is None:
         raise InputError("does not begin with a version", source=source, hint="write 'version: 1' in the first line")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -68,6 +68,27 @@ class Refusal(Reply, frozen=True):
     reason: str
 
 
+class Grade(Reply, frozen=True):
+    """How relevant a passage is."""
+
+    grade: Literal[0, 1, 2, 3]
+    reason: str
+
+
+class Preference(Reply, frozen=True):
+    """Which of two answers is better."""
+
+    better: Literal["first", "second", "neither"]
+    reason: str
+
+
+class Score(Reply, frozen=True):
+    """A score on the scale of a rubric."""
+
+    score: int
+    reason: str
+
+
 class Unreadable(Exception):
     """A reply that is not what was asked for; the message says why, for one more attempt."""
 
@@ -120,6 +141,9 @@ def _make_schema(kind: type[Any]) -> dict[str, Any]:
     return dict(_inline(schema, definitions))
 
 
+_TITLES = ("title", "description")
+
+
 def _inline(schema: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(schema, list):
         return [_inline(item, definitions) for item in schema]
@@ -127,7 +151,10 @@ def _inline(schema: Any, definitions: dict[str, Any]) -> Any:
         return schema
     if "$ref" in schema:
         return _inline(definitions[schema["$ref"]], definitions)
-    return {name: _inline(value, definitions) for name, value in schema.items() if name not in ("title", "description")}
+    inlined = {name: _inline(value, definitions) for name, value in schema.items() if name not in _TITLES}
+    if "enum" in inlined:  # some servers want the type, too
+        inlined["type"] = "string" if isinstance(inlined["enum"][0], str) else "integer"
+    return inlined
 
 
 def describe_schema(kind: type[Any]) -> str:

@@ -85,6 +85,8 @@ class Project:
             )
         stages = Stages.from_table(config.pipeline)
         if config.system:
+            if stages.answer is not False:
+                raise UsageError("[pipeline.answer] answers from hits of the built-in pipeline, but there is [system]")
             around = Surroundings(
                 folder=config.folder, golden=self.golden, stages=stages, cache=cache, say=say, progress=progress
             )

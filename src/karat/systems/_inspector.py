@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from karat.core import Document
+from karat.systems._candidates import Candidate, diversify
 from karat.systems._chunk import Chunk
-from karat.systems._pipeline import PER_HIT, Candidate, Pipeline, diversify
+from karat.systems._pipeline import PER_HIT, Pipeline
 from karat.systems.index import Dense, VectorIndex
 
 Ranking = Sequence[tuple[int, float]]

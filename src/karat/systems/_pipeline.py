@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
-from karat.core import Document, Hit, InputError, Place, Stage, UsageError, did_you_mean, shorten
+from karat.core import Answer, Document, Hit, InputError, Place, Stage, UsageError, did_you_mean, shorten
+from karat.systems._candidates import Candidate, diversify, make_candidate, make_candidates
 from karat.systems._chunk import Chunk
 from karat.systems._clock import Clock
 from karat.systems._embedding import Embedding, Progress
@@ -17,9 +17,10 @@ from karat.systems._expand import QueryExpansion
 from karat.systems._fuse import Fusion, find_places, minmax
 from karat.systems._hits import Retrieved
 from karat.systems._kept_chunks import Chunks, fingerprint_chunks
-from karat.systems._mmr import Variety, mmr
+from karat.systems._mmr import Variety
 from karat.systems._neighbours import Neighbours, Similarities, spread_scores
 from karat.systems._stages import FUSION, Stages, build, build_stage
+from karat.systems.answer import Passage, make_answerer
 from karat.systems.chunk import make_chunker
 from karat.systems.embed import ModelMissing, make_embedder
 from karat.systems.index import Dense, Lexical, LexicalIndex, VectorIndex, fingerprint
@@ -35,22 +36,6 @@ class Indexes(TypedDict):
 
     lexical: LexicalIndex | None
     dense: VectorIndex | None
-
-
-class Candidate(NamedTuple):
-    """A chunk on its way through the stages. There are hundreds for a query, and a tuple is made quickly."""
-
-    number: int
-    score: float
-    stages: Mapping[str, float]
-
-
-_NO_STAGES: Mapping[str, float] = MappingProxyType({})
-_make_candidate = Candidate._make  # half the time of Candidate(...)
-
-
-def _make_candidates(ranking: Iterable[tuple[int, float]]) -> list[Candidate]:
-    return [_make_candidate((number, score, _NO_STAGES)) for number, score in ranking]
 
 
 class Pipeline:
@@ -92,10 +77,13 @@ class Pipeline:
         self.neighbours = build_stage(Neighbours, self.stages.neighbours, "neighbours")
         self.variety = build_stage(Variety, self.stages.mmr, "mmr")
         self.reranking = self._make_reranking()
+        self._answerer = make_answerer(self.stages.answer)
         self._embedding = self._make_embedding() if self._dense else None
         self._chunks: Sequence[Chunk] = ()
+        self._by_id: Mapping[str, Chunk] = {}
         self._documents: tuple[str, ...] = ()
         self._words: LexicalIndex | None = None
+        self._rarity: LexicalIndex | None = None
         self._vectors: VectorIndex | None = None
         self._similarities: Similarities | None = None
 
@@ -118,7 +106,7 @@ class Pipeline:
         return Embedding(embedder, cache=cache, say=self._say, progress=self._progress)
 
     def describe(self) -> dict[str, Any]:
-        """Return everything that decides what is retrieved."""
+        """Return everything that decides what is retrieved and answered."""
         return {
             "kind": "pipeline",
             "chunk": self._chunker.describe(),
@@ -129,6 +117,7 @@ class Pipeline:
             "fusion": self._fusion.describe(),
             # Absent while it is off, so that the fingerprints of older runs stay valid.
             **({"neighbours": self.neighbours.describe()} if self.neighbours else {}),
+            **({"answer": self._answerer.describe()} if self._answerer else {}),
             "rerank": self.reranking and self.reranking.describe(),
             "mmr": self.variety and self.variety.describe(),
             "depth": self.stages.depth,
@@ -145,10 +134,12 @@ class Pipeline:
         how = fingerprint_chunks(self._chunker.describe(), documents) if self._cache is not None else ""
         chunks = self._load_or_build("chunks", how, Chunks.load, lambda: self._cut(documents))
         self._chunks = chunks
+        self._by_id = {chunk.id: chunk for chunk in chunks} if self._answerer else {}
         texts = [chunk.text for chunk in chunks]
-        if (lexical := self._lexical) is not None:
+        if (lexical := self._lexical or (Lexical() if self._answerer else None)) is not None:
             how = fingerprint(lexical.describe(), texts)
-            self._words = self._load_or_build("lexical", how, lexical.load, lambda: lexical.build(texts))
+            self._rarity = self._load_or_build("lexical", how, lexical.load, lambda: lexical.build(texts))
+            self._words = self._rarity if self._lexical else None  # an answerer needs the index without the channel
         if (dense := self._dense) is not None and (embedding := self._embedding) is not None:
             how = fingerprint({"embedder": embedding.embedder.name, **dense.describe()}, texts)
             self._vectors = self._load_or_build(
@@ -217,11 +208,29 @@ class Pipeline:
         total = clock.total()
         return Retrieved(hits, clock.laps, total, stages=self._record(rankings, k) if len(rankings) > 1 else ())
 
+    @property
+    def answer(self) -> Callable[[str, int], Answer] | None:
+        """Retrieves and answers a question; None if the stage is off, and the pipeline only retrieves."""
+        return self._answer if self._answerer is not None else None
+
+    def _answer(self, query: str, k: int) -> Answer:
+        assert self._answerer is not None
+        assert self._rarity is not None
+        retrieved = self.retrieve(query, k)
+        clock = Clock()
+        read = retrieved.hits[: self._answerer.hits]
+        passages = [Passage.of(hit, self._by_id[hit.id]) for hit in read]
+        answer = self._answerer(query, passages, self._rarity)
+        clock.lap("answer")
+        total = None if retrieved.milliseconds is None else retrieved.milliseconds + clock.total()
+        timed = replace(retrieved, timings={**retrieved.timings, **clock.laps}, milliseconds=total)
+        return replace(answer, hits=timed)
+
     def _record(self, rankings: Mapping[str, list[tuple[int, float]]], k: int) -> list[Stage]:
         """Return the hits that each channel would have given alone, so that a report can tell what each is worth."""
         stages = []
         for name, ranking in rankings.items():
-            alone = self.limit_per_document(_make_candidates(ranking), k)
+            alone = self.limit_per_document(make_candidates(ranking), k)
             hits = tuple(self._hit(candidate, {}) for candidate in alone)
             stages.append(Stage(name="candidate", channel=name, hits=hits))
         return stages
@@ -265,7 +274,7 @@ class Pipeline:
     def fuse(self, rankings: Mapping[str, list[tuple[int, float]]]) -> list[Candidate]:
         """Return the fused channels as candidates; a single channel keeps its own scores."""
         (ranking, *others) = rankings.values()
-        return _make_candidates(self._fusion.rank(rankings) if others else ranking)
+        return make_candidates(self._fusion.rank(rankings) if others else ranking)
 
     def share(self, how: Neighbours, index: Similarities, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Let the first candidates share their scores with their neighbours; the others stay below them.
@@ -281,7 +290,7 @@ class Pipeline:
         scores[:first] = spread_scores(scores[:first], similar, weight=how.weight, count=how.count).tolist()
         order = sorted(range(first), key=scores.__getitem__, reverse=True)  # stable: equal ones keep their order
         return [
-            _make_candidate((numbers[place], scores[place], {"fusion": fused[place]}))
+            make_candidate((numbers[place], scores[place], {"fusion": fused[place]}))
             for place in (*order, *range(first, len(candidates)))
         ]
 
@@ -357,21 +366,3 @@ class Pipeline:
         close = getattr(self.reranking and self.reranking.reranker, "close", None)
         if close is not None:
             close()
-
-
-def diversify(how: Variety, index: VectorIndex, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Order candidates so that each adds something to those before it.
-
-    The new scores count down the places, since the criterion depends on the hits before and is not a score of one hit.
-    """
-    if not candidates:
-        return []
-    scores = minmax([candidate.score for candidate in candidates])
-    order = mmr(scores, index.rows([candidate.number for candidate in candidates]), balance=how.balance)
-    return [
-        candidates[place]._replace(
-            score=float(len(order) - rank),
-            stages={**candidates[place].stages, "relevance": candidates[place].score},
-        )
-        for rank, place in enumerate(order)
-    ]

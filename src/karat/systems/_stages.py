@@ -45,6 +45,8 @@ class Stages:
     """A table with kind, its options, depth, weight and threshold."""
     mmr: Choice = False
     """Variety among the hits, by their vectors, with balance and depth."""
+    answer: Choice = False
+    """An answer with citations from the best hits: a table with kind and its options, or True for extractive."""
     depth: int = 100
     """The number of chunks that each channel passes to the fusion, or three for each requested hit, if that is more."""
     per_document: int = 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,32 +9,26 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, Run, Trace, UsageError
+from karat.core import InputError, Run, Trace
 from karat.files import read_bytes, refuse_input
 from karat.judges import (
-    Asker,
     Bench,
-    Budget,
-    Chat,
     Item,
     Judge,
-    Model,
     Opinion,
-    Pace,
-    Prompt,
-    Replies,
     Spending,
     Usage,
     find_judge,
     judge_items,
-    load_prompts,
+    load_prompt,
     make_item,
+    make_rubric_judge,
     summarise,
 )
 from karat.projects._project import Project
+from karat.projects.judging._bench import Setup, fingerprint_judges, open_bench, write_spending
 from karat.runs import digest_run, opinions_path, read_any_run, write_opinions
-from karat.schema import JudgedMeasure, JudgeFinding, JudgeReport, JudgeSpending, OpinionDocument
-from karat.systems import Stages
+from karat.schema import JudgedMeasure, JudgeFinding, JudgeReport, OpinionDocument
 
 OFFLINE = ("lexical_support",)
 """The judges of a project that names none: those that need no model."""
@@ -46,7 +38,17 @@ _BYTES_PER_TOKEN = 4
 
 def choose_judges(project: Project, names: Sequence[str] = ()) -> list[Judge]:
     """Return the judges with these names, or else those of the project, or else those that need no model."""
-    return [find_judge(name) for name in dict.fromkeys(names or project.config.judges.names or OFFLINE)]
+    chosen = dict.fromkeys(names or project.config.judges.names or OFFLINE)
+    return [choose_judge(project, name) for name in chosen]
+
+
+def choose_judge(project: Project | None, name: str) -> Judge:
+    """Return a judge by its name: one of karat, or a rubric of the project."""
+    rubrics = {} if project is None else project.config.judges.rubrics
+    if project is not None and name in rubrics:
+        frame = load_prompt("rubric", project.config.judges.prompts)
+        return make_rubric_judge(name, rubrics[name], frame)
+    return find_judge(name, rubrics)
 
 
 def judge_run(
@@ -68,28 +70,27 @@ def judge_run(
     target = opinions_path(path)
     refuse_input(target)
     data = read_bytes(path)
-    items = _list_items(project, read_any_run(path, project.golden, say=say), path)
+    items = _list_items(project, read_any_run(path, project.golden, say=say), path, judges)
     votes = project.config.judges.votes if votes is None else votes
     with ExitStack() as stack:
-        bench = _open_bench(project, judges, stack, cache=cache)
+        setup = open_bench(project, judges, stack, cache=cache)
         if dry_run:
-            return _estimate(bench, path, items, judges, votes)
-        judge = fingerprint_judges(project, bench, judges, votes)
-        opinions = _judge(project, bench, items, judges, votes, progress)
+            return _estimate(setup, path, items, judges, votes)
+        judge = fingerprint_judges(project, setup, judges, votes)
+        opinions = _judge(project, setup.bench, items, judges, votes, progress)
         write_opinions(target, digest_run(data), judge, map(_write_opinion, opinions))
-        spending = bench.asker.budget.spending if bench.asker is not None else Spending()
         return JudgeReport(
             run=str(path),
             opinions=str(target),
             judge=judge,
             measures=[_summarise(own, opinions) for own in judges],
-            spending=_write_spending(spending),
+            spending=write_spending(setup.spending),
             dry_run=False,
         )
 
 
-def _list_items(project: Project, run: Run, path: Path) -> list[Item]:
-    if not any(_is_answer(trace) for trace in run.traces):
+def _list_items(project: Project, run: Run, path: Path, judges: Sequence[Judge]) -> list[Item]:
+    if not all(judge.passages for judge in judges) and not any(_is_answer(trace) for trace in run.traces):
         hint = "judges need a system with answer(query, k), or a log with answers"
         raise InputError("no question of the run has an answer", source=str(path), hint=hint)
     return [make_item(project.golden, trace, project.config.judges.texts) for trace in run.traces]
@@ -97,41 +98,6 @@ def _list_items(project: Project, run: Run, path: Path) -> list[Item]:
 
 def _is_answer(trace: Trace) -> bool:
     return bool(trace.answer or trace.refused)
-
-
-def _open_bench(project: Project, judges: Sequence[Judge], stack: ExitStack, *, cache: bool) -> Bench:
-    config = project.config.judges
-    embed = _make_embed(project, cache) if any(judge.embeds for judge in judges) else None
-    if not any(judge.prompts for judge in judges):
-        return Bench(embed=embed)
-    if not config.url or not config.model:
-        named = ", ".join(judge.name for judge in judges if judge.prompts)
-        raise UsageError(f"{named}: [judges] in karat.toml has no url and model; lexical_support needs neither")
-    model = Model(
-        url=config.url,
-        model=config.model,
-        key_variable=config.key_variable,
-        headers=config.headers,
-        temperature=config.temperature,
-        seed=config.seed,
-        max_tokens=config.max_tokens,
-        timeout=config.timeout,
-        retries=config.retries,
-        input_price=config.input_price,
-        output_price=config.output_price,
-    )
-    replies = stack.enter_context(Replies(project.config.folder / ".karat" / "replies.db")) if cache else None
-    budget = Budget(model, most_calls=config.calls, most_money=config.budget)
-    asker = Asker(Chat(model), budget, replies, Pace(config.requests_per_minute))
-    return Bench(asker=asker, prompts=load_prompts(config.prompts), embed=embed)
-
-
-def _make_embed(project: Project, cache: bool) -> Callable[[Sequence[str]], Any]:
-    from karat.systems.embed import find_cache, make_embedder, with_cache
-
-    embedder = make_embedder(Stages.from_table(project.config.pipeline).embedder)
-    place = find_cache() if cache else None
-    return embedder if place is None else with_cache(embedder, place)
 
 
 def _judge(
@@ -155,48 +121,25 @@ def _judge(
     )  # fmt: skip
 
 
-def fingerprint_judges(project: Project, bench: Bench, judges: Sequence[Judge], votes: int) -> str:
-    """Return what decides about opinions: the judges with their prompts, the model and how it is asked, in one line."""
-    parts = [_fingerprint(judge, bench.prompts) for judge in sorted(judges, key=lambda judge: judge.name)]
-    if bench.asker is not None:
-        model = bench.asker.chat.model
-        settings = {**model.parameters, "url": model.endpoint.name, "rung": bench.asker.chat.rung}
-        parts.append(json.dumps(settings, sort_keys=True))
-    if votes > 1:
-        parts.append(f"votes={votes}")
-    if any(judge.embeds for judge in judges):
-        parts.append(f"embedder={json.dumps(Stages.from_table(project.config.pipeline).embedder, sort_keys=True)}")
-    if (texts := project.config.judges.texts) is not None:
-        parts.append(f"texts={texts}")
-    text = "; ".join(parts)
-    names = ",".join(sorted(judge.name for judge in judges))
-    model_name = bench.asker.chat.model.model if bench.asker is not None else "offline"
-    return f"{names}:{model_name}@{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def _fingerprint(judge: Judge, prompts: Any) -> str:
-    used: list[Prompt] = [prompts[name] for name in judge.prompts]
-    return f"{judge.name}:{'+'.join(f'{prompt.name}-{prompt.version}-{prompt.digest}' for prompt in used)}"
-
-
-def _estimate(bench: Bench, path: Path, items: Sequence[Item], judges: Sequence[Judge], votes: int) -> JudgeReport:
+def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[Judge], votes: int) -> JudgeReport:
     """Return what judging would take, if nothing is in the cache and no reply has to be repaired; nothing is asked."""
-    answered = [item for item in items if item.answer and not item.error]
+    passages = all(judge.passages for judge in judges)
+    answered = [item for item in items if (item.answer or passages) and not item.error]
     calls = sum(judge.calls for judge in judges) * len(answered) * votes
     per_call = [
         sum(map(len, (item.question, item.answer, item.reference, *item.texts))) // _BYTES_PER_TOKEN
         for item in answered
     ]
-    prompt = max((len(text.text) for text in bench.prompts.values()), default=0) // _BYTES_PER_TOKEN
+    prompt = max((len(text.text) for text in setup.bench.prompts.values()), default=0) // _BYTES_PER_TOKEN
     tokens = sum(size + prompt for size in per_call) * sum(judge.calls for judge in judges) * votes
     usage = Usage(tokens, calls * _REPLY_TOKENS)
-    money = bench.asker.chat.model.price(usage) if bench.asker is not None else 0.0
+    money = setup.model.price(usage) if setup.model is not None else 0.0
     return JudgeReport(
         run=str(path),
         opinions=None,
         judge="",
         measures=[_summarise(judge, []) for judge in judges],
-        spending=_write_spending(Spending(calls=calls, usage=usage, money=money)),
+        spending=write_spending(Spending(calls=calls, usage=usage, money=money)),
         dry_run=True,
     )
 
@@ -218,16 +161,6 @@ def _summarise(judge: Judge, opinions: Sequence[Opinion]) -> JudgedMeasure:
 
 def _write_number(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _write_spending(spending: Spending) -> JudgeSpending:
-    return JudgeSpending(
-        calls=spending.calls,
-        cached=spending.cached,
-        input_tokens=spending.usage.sent,
-        output_tokens=spending.usage.received,
-        money=spending.money,
-    )
 
 
 def _write_opinion(opinion: Opinion) -> OpinionDocument:

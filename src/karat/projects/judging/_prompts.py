@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
-from karat.judges import Item, fence, find_judge, load_prompt
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from karat.core import InputError, shorten
+from karat.judges import (
+    PREFERENCE,
+    Bench,
+    Item,
+    Judge,
+    Model,
+    NotMeasurable,
+    PlannedRequest,
+    Rehearsal,
+    Replies,
+    Rung,
+    load_prompts,
+    make_item,
+)
 from karat.projects._project import Project
+from karat.projects.judging._bench import REPLIES, load_judge_prompts, make_model
+from karat.projects.judging._judge import choose_judge
+from karat.runs import read_any_run
+from karat.schema.judging import JudgeRequest, JudgeRequests
 
 _EXAMPLE = Item(
     query="example",
@@ -12,15 +35,62 @@ _EXAMPLE = Item(
     reference="Wi-Fi is free in all rooms.",
     texts=("Wi-Fi is free in all rooms and in the lobby.",),
 )
+_ANY_MODEL = Model(url="http://localhost/v1", model="the model of [judges]")
 
 
-def show_prompt(project: Project | None, name: str) -> str:
-    """Return the prompts of a judge as they will be sent, with the marks around the texts of an example."""
-    judge = find_judge(name)
-    replaced = project.config.judges.prompts if project is not None else {}
-    prompts = [load_prompt(prompt, replaced) for prompt in judge.prompts]
-    if not prompts:
-        return f"{name} asks no model: {(judge.function.__doc__ or '').strip()}"
-    parts = [("question", _EXAMPLE.question), ("answer", _EXAMPLE.answer), ("text 1", _EXAMPLE.texts[0])]
-    shown = [f"# {prompt.name}, version {prompt.version}, {prompt.digest}\n\n{prompt.text}" for prompt in prompts]
-    return "\n\n".join([*shown, f"# the texts, for example\n\n{fence(parts)}"])
+def show_requests(
+    project: Project | None, name: str, *, path: Path | None = None, query: str = "", rung: Rung = "json_schema"
+) -> JudgeRequests:
+    """Return every request that a judge makes about the answer to a query of a run file, or about an example.
+
+    Nothing is asked. What a request takes from an earlier reply is taken from the project's replies, if they have it.
+    """
+    judge = PREFERENCE if name == PREFERENCE.name else choose_judge(project, name)
+    item = _EXAMPLE if project is None or path is None else _find_item(project, path, query)
+    requests = _rehearse(project, judge, item, rung)
+    return JudgeRequests(
+        judge=judge.name,
+        query=item.query,
+        describes=(getattr(judge.function, "__doc__", None) or "").partition("\n\n")[0],
+        requests=[_write_request(request) for request in requests],
+    )
+
+
+def _find_item(project: Project, path: Path, query: str) -> Item:
+    run = read_any_run(path, project.golden)
+    trace = next((trace for trace in run.traces if trace.query == query), None)
+    if trace is None:
+        hint = "'karat show RUN' lists the queries"
+        raise InputError(f"the run has no query {shorten(query)}", source=str(path), hint=hint)
+    return make_item(project.golden, trace, project.config.judges.texts)
+
+
+def _rehearse(project: Project | None, judge: Judge, item: Item, rung: Rung) -> list[PlannedRequest]:
+    if not judge.prompts:
+        return []
+    config = None if project is None else project.config.judges
+    model = make_model(config) if config is not None and config.url and config.model else _ANY_MODEL
+    prompts = load_prompts() if config is None else load_judge_prompts(config, [judge])
+    with ExitStack() as stack:
+        file = None if project is None else project.config.folder / REPLIES
+        replies = stack.enter_context(Replies(file)) if file is not None and file.is_file() else None
+        rehearsal = Rehearsal(model, rung, replies)
+        with suppress(NotMeasurable):  # an answer that cannot be judged: what was sent until then is shown
+            judge.function(Bench(asker=rehearsal, prompts=prompts, embed=_embed_nothing), item)
+        return rehearsal.requests
+
+
+def _embed_nothing(_: Sequence[str]) -> NoReturn:
+    raise NotMeasurable("nothing is embedded here")
+
+
+def _write_request(request: PlannedRequest) -> JudgeRequest:
+    prompt = request.prompt
+    return JudgeRequest(
+        prompt=prompt.name,
+        version=prompt.version,
+        digest=prompt.digest,
+        body=request.body,
+        reply_schema=request.schema,
+        known=request.known,
+    )

@@ -11,6 +11,8 @@ from karat.net import find_message
 
 _PLACE = re.compile("[0-9]{1,9}")  # of an item in a list
 _MOST_KEYS = 20  # listed in a message
+MISSING = object()
+"""What is at the end of a path that leads nowhere."""
 
 
 class HitReader:
@@ -75,6 +77,12 @@ class HitReader:
 
 def follow(value: Any, path: str) -> Any:
     """Return the value at a path of names and numbers, or None if the path leads nowhere."""
+    found = find(value, path)
+    return None if found is MISSING else found
+
+
+def find(value: Any, path: str) -> Any:
+    """Return the value at a path, which may be None, or MISSING if the path leads nowhere."""
     for part in path.split("."):
         value = _step(value, part)
     return value
@@ -82,10 +90,10 @@ def follow(value: Any, path: str) -> Any:
 
 def _step(value: Any, part: str) -> Any:
     if isinstance(value, Mapping):
-        return value.get(part)
+        return value.get(part, MISSING)
     if isinstance(value, list) and _PLACE.fullmatch(part) and int(part) < len(value):
         return value[int(part)]
-    return None
+    return MISSING
 
 
 def describe_missing(value: Any, path: str) -> str:
@@ -96,7 +104,7 @@ def describe_missing(value: Any, path: str) -> str:
     """
     way: list[str] = []
     for part in path.split(".") if path else ():
-        if (inner := _step(value, part)) is None:
+        if (inner := _step(value, part)) is None or inner is MISSING:
             break
         value = inner
         way.append(part)

@@ -74,11 +74,15 @@ class Lexical:
         >>> Lexical().words("The pools are OPENING at 6 p.m.")
         ['pool', 'open']
         """
+        return self.words_of([text])[0]
+
+    def words_of(self, texts: Iterable[str]) -> list[list[str]]:
+        """Return the words of each text, as :meth:`words` does, which takes longer one by one."""
         stop_words = _stop_words(self.stop_words)
-        words = [word for word in _split(text) if word not in stop_words]
-        # A new stemmer for each text: one that several threads share returns wrong stems.
+        # A new stemmer for each call: one that several threads share returns wrong stems.
         stemmer = _stemmer(self.stemmer)
-        return words if stemmer is None else list(stemmer.stemWords(words))
+        lists = [[word for word in _split(text) if word not in stop_words] for text in texts]
+        return lists if stemmer is None else [list(stemmer.stemWords(words)) for words in lists]
 
     def build(self, texts: Iterable[str]) -> LexicalIndex:
         """Return an index of texts; a hit is the number of a text, from 0."""
@@ -136,6 +140,18 @@ class LexicalIndex:
     def describe(self) -> dict[str, Any]:
         """Return everything that decides what is found, apart from the texts."""
         return self.analysis.describe()
+
+    def rarity(self, word: str) -> float:
+        """Return the weight that BM25 gives a word for being in few texts; ``word`` is as it is indexed.
+
+        >>> index = Lexical().build(["The pool.", "The pool bar."])
+        >>> [round(index.rarity(word), 3) for word in ("pool", "bar", "yacht")]
+        [0.182, 0.693, 1.792]
+        """
+        number = self._ids.get(word)
+        starts = self._impacts.starts
+        count = 0 if number is None else int(starts[number + 1] - starts[number])
+        return math.log1p((self._size - count + 0.5) / (count + 0.5))
 
     def search(self, query: str, k: int) -> list[tuple[int, float]]:
         """Return the numbers and scores of the k best texts, best first, equal scores by number.
