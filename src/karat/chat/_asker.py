@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from karat.chat._budget import Budget
+from karat.chat._dialogue import Dialogue, NotMeasurable
+from karat.chat._model import Chat, Completion
+from karat.chat._pace import Pace
+from karat.chat._reply_file import Replies, make_key
 from karat.core import SystemFailed
-from karat.judges._budget import Budget
-from karat.judges._dialogue import Dialogue, NotMeasurable
-from karat.judges._model import Chat, Completion
-from karat.judges._pace import Pace
-from karat.judges._reply_file import Replies, make_key
 from karat.net import Busy, NotAService, Unreachable
 
 LONGEST_PAUSE = 60.0  # seconds
@@ -26,6 +26,7 @@ class Asker(Dialogue):
 
     def __init__(self, chat: Chat, budget: Budget, replies: Replies | None = None, pace: Pace | None = None) -> None:
         self.chat, self.budget, self._replies, self._pace = chat, budget, replies, pace or Pace()
+        self.role = chat.role
         self._turns = _Turns()
 
     def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:
