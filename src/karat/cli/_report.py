@@ -13,6 +13,7 @@ import click
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._output import make_parents
+from karat.cli._process import tune
 from karat.cli._progress import say
 from karat.cli._scoring import scoring_options
 from karat.cli._table import emit, emit_data
@@ -120,6 +121,7 @@ def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[Deci
     from karat.runs import read_any_run
 
     chosen = choose_run(run, options["folder"])
+    tune([chosen.path])
     project = open_project(chosen.project, **{name: options[name] for name in SCORING})
     candidate = read_any_run(chosen.path, project.golden, say=say)
     result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"])

@@ -12,8 +12,11 @@ from karat.core._hit import Hit
 class Table(Protocol):
     """The hits of many lists: a :class:`karat.core.HitTable`."""
 
-    def take(self, start: int, end: int) -> tuple[list[str], list[float], list[str]]:
-        """Return the ids, scores and documents in some rows."""
+    def take_names(self, start: int, end: int) -> tuple[list[str], list[str]]:
+        """Return the ids and the documents in some rows."""
+
+    def take_scores(self, start: int, end: int) -> list[float]:
+        """Return the scores in some rows."""
 
 
 class HitList(Sequence[Hit]):
@@ -51,10 +54,13 @@ content='', channels={}, stages={}, source_hash='', tenant='', locator=''))
         return hits
 
     def __getattr__(self, name: str) -> Any:
-        """Return a column that is not there yet: those of a table are taken from it when one of them is needed."""
+        """Return a column that is not there yet: those of a table are taken from it when they are needed."""
         if name not in ("ids", "scores", "documents") or self.table is None:
             raise AttributeError(name)
-        self.ids, self.scores, self.documents = self.table.take(self.start, self.end)
+        if name == "scores":
+            self.scores = self.table.take_scores(self.start, self.end)
+        else:
+            self.ids, self.documents = self.table.take_names(self.start, self.end)
         return getattr(self, name)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from karat.core import GoldenSet, Hit, HitList, Scores, Trace, list_documents, list_scores
 from karat.evaluation import Evaluation
+from karat.reports import QueryStanding
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
 
 _NONE: dict[str, int] = {}  # the channels of all hits that have none
@@ -22,12 +23,10 @@ def query_rows(
     candidate: Evaluation,
     before: Evaluation | None,
     only: Iterable[str] | None = None,
-    *,
-    lists: bool = True,
 ) -> tuple[QueryRow, ...]:
     """Return the queries of a run with their scores, hits and relevant documents, beside those of the baseline.
 
-    ``only`` names some of the queries, if not all are needed. Without ``lists`` they have no documents.
+    ``only`` names some of the queries, if not all are needed.
     """
     queries, rows = candidate.query_set if only is None else candidate.query_set.intersection(only), []
     first = {
@@ -39,7 +38,7 @@ def query_rows(
     for query in golden.queries:
         if query.id in queries:
             trace = first.get(query.id)
-            documents = _list_documents(golden, query.id, trace, before) if lists else _NO_DOCUMENTS
+            documents = _list_documents(golden, query.id, trace, before)
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -62,15 +61,35 @@ def query_rows(
     return tuple(rows)
 
 
+def query_standings(
+    golden: GoldenSet, candidate: Evaluation, before: Evaluation | None, only: Set[str], measures: Sequence[str]
+) -> list[QueryStanding]:
+    """Return how some queries stand by some measures: all that tells whether they fail, without their documents."""
+    now, then = (
+        _score_queries(evaluation.scores, only, measures) if evaluation else {} for evaluation in (candidate, before)
+    )
+    failures, unfound, false, nothing = (
+        candidate.failures,
+        candidate.unfound,
+        candidate.false_answers,
+        dict[str, float](),
+    )
+    asked = candidate.query_set.intersection(only)
+    return [
+        QueryStanding(
+            id_, failures.get(id_, ""), id_ in unfound, id_ in false, now.get(id_, nothing), then.get(id_, nothing)
+        )
+        for id_ in [query.id for query in golden.queries]
+        if id_ in asked
+    ]
+
+
 class _Documents(NamedTuple):
     """The documents of a query: returned now, no longer returned, and relevant."""
 
-    hits: tuple[HitRow, ...] = ()
-    left: tuple[LeftRow, ...] = ()
-    expected: tuple[ExpectedRow, ...] = ()
-
-
-_NO_DOCUMENTS = _Documents()
+    hits: tuple[HitRow, ...]
+    left: tuple[LeftRow, ...]
+    expected: tuple[ExpectedRow, ...]
 
 
 def _list_documents(golden: GoldenSet, query: str, trace: Trace | None, before: Evaluation | None) -> _Documents:
@@ -84,15 +103,20 @@ def _list_documents(golden: GoldenSet, query: str, trace: Trace | None, before: 
     return _Documents(_hits(hits, grades, places), left, _expected(golden, ranks, grades))
 
 
-def _score_queries(scores: Scores, queries: Set[str]) -> dict[str, dict[str, float]]:
-    """Return the values of each query by measure, without the missing ones."""
-    names, places = scores.measures, scores.find_rows(query for query in scores.queries if query in queries)
-    ids = [scores.queries[place] for place in places.tolist()]
-    has_value = scores.codes[places] == 0
-    table = {
-        query: dict(zip(names, values, strict=True))
-        for query, values in zip(ids, scores.values[places].tolist(), strict=True)
-    }
+def _score_queries(
+    scores: Scores, queries: Set[str], measures: Sequence[str] | None = None
+) -> dict[str, dict[str, float]]:
+    """Return the values of each query by measure, of all measures or of some, without the missing ones."""
+    names = [name for name in (scores.measures if measures is None else measures) if name in scores.columns]
+    columns = np.array([scores.columns[name] for name in names], np.int64)
+    is_wanted = list(map(queries.__contains__, scores.queries))
+    ids, places = list(compress(scores.queries, is_wanted)), np.flatnonzero(is_wanted)
+    cells = np.ix_(places, columns)
+    has_value, rows = scores.codes[cells] == 0, scores.values[cells].tolist()
+    if len(names) == 1:  # as where only the queries that fail are looked for
+        table = {query: {names[0]: value} for query, (value,) in zip(ids, rows, strict=True)}
+    else:
+        table = {query: dict(zip(names, values, strict=True)) for query, values in zip(ids, rows, strict=True)}
     for row in np.flatnonzero(~has_value.all(axis=1)).tolist():
         table[ids[row]] = dict(compress(table[ids[row]].items(), has_value[row].tolist()))
     return table
