@@ -12,7 +12,7 @@ import click
 
 from karat.cli._asking import importable
 from karat.cli._choosing import choose_run
-from karat.cli._process import tune
+from karat.cli._process import keep, tune
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, style
@@ -80,6 +80,8 @@ def _decide(chosen: ChosenRun, options: dict[str, Any]) -> DecisionDocument:
     if chosen.newest:
         importable(project.config.folder)
         result = _note_outdated(result, candidate)
+    if not options["as_json"]:
+        keep(result)
     return report_document(result, file=chosen.path.name, brief=not options["as_json"])
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _LARGE = 12 * 2**20  # bytes; below, it would cost more than it saves
+_kept: list[object] = []
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the numbers of glibc's <malloc.h>
 
 
@@ -23,6 +24,12 @@ def tune(paths: Iterable[str | Path]) -> None:
     if any(os.path.isfile(path) and os.path.getsize(path) > _LARGE for path in paths):  # noqa: PTH113, PTH202
         _keep_freed_memory()
         gc.disable()  # a million values that all live to the end would be looked at again and again
+
+
+def keep(value: object) -> None:
+    """Keep a value of large files until the process ends: to free its parts one by one takes longer than to end."""
+    if not gc.isenabled():
+        _kept.append(value)
 
 
 def _keep_freed_memory() -> None:

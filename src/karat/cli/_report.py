@@ -13,7 +13,7 @@ import click
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._output import make_parents
-from karat.cli._process import tune
+from karat.cli._process import keep, tune
 from karat.cli._progress import say
 from karat.cli._scoring import scoring_options
 from karat.cli._table import emit, emit_data
@@ -85,6 +85,7 @@ def command(path: str, **options: Any) -> None:
     path_is_run = document is None
     if document is None:
         document, folder = _decide(path, day, options)
+        keep(document)
     else:
         _refuse_gate(options)
         document = msgspec.structs.replace(document, created=day or document.created)

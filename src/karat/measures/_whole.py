@@ -133,8 +133,9 @@ def _take_columns(lists: Sequence[Sequence[Any]]) -> _Columns | None:
     ids, documents, scores = list[Any](), list[Any](), list[Any]()
     for hits in lists:
         if isinstance(hits, HitList):
-            ids += hits.ids
-            documents += hits.documents
+            own_ids, own_documents = hits.names()
+            ids += own_ids
+            documents += own_documents
             scores += hits.scores
             continue
         for hit in hits:

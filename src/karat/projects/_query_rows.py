@@ -35,10 +35,11 @@ def query_rows(
         if trace.query in queries and not trace.paraphrase and not trace.repeat
     }
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
+    judged = _Judged(golden)
     for query in golden.queries:
         if query.id in queries:
             trace = first.get(query.id)
-            documents = _list_documents(golden, query.id, trace, before)
+            documents = _list_documents(judged, query.id, trace, before)
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -92,15 +93,46 @@ class _Documents(NamedTuple):
     expected: tuple[ExpectedRow, ...]
 
 
-def _list_documents(golden: GoldenSet, query: str, trace: Trace | None, before: Evaluation | None) -> _Documents:
-    grades = _grade_documents(golden, query)
+class _Judged:
+    """The documents of a golden set, and their grades by query, as they are looked up for very many queries."""
+
+    def __init__(self, golden: GoldenSet) -> None:
+        grades = golden.grades_by_query
+        self.relevant = golden.relevant
+        self.titles = {id_: document.title for id_, document in golden.document_by_id.items() if document.title}
+        self._rows, self._names = grades.rows, [target.document for target in grades.targets]
+        self._starts, self._target, self._grade = grades.starts, grades.target, grades.grade
+
+    def grades(self, query: str) -> dict[str, int]:
+        """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
+        row = self._rows.get(query)
+        if row is None:
+            return {}
+        start, end = self._starts[row], self._starts[row + 1]
+        documents = list(map(self._names.__getitem__, self._target[start:end].tolist()))
+        numbers = self._grade[start:end].tolist()
+        grades = dict(zip(documents, numbers, strict=True))
+        if len(grades) == len(documents) and min(numbers, default=0) >= 0:  # no document is judged in parts
+            return grades
+        grades = {}
+        for document, grade in zip(documents, numbers, strict=True):
+            if grade > grades.setdefault(document, 0):
+                grades[document] = grade
+        return grades
+
+
+def _list_documents(judged: _Judged, query: str, trace: Trace | None, before: Evaluation | None) -> _Documents:
+    grades = judged.grades(query)
     hits = trace.listed if trace else ()
-    found = tuple(list_documents(hits))
+    ids, documents = hits.names() if isinstance(hits, HitList) else ([hit.id for hit in hits], list_documents(hits))
+    found = tuple(documents)
     listed = before.lists.get(query, ()) if before else ()
     ranks = rank_documents(found)
     places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
-    left = () if places is ranks else _left(golden, listed, ranks, grades)
-    return _Documents(_hits(hits, grades, places), left, _expected(golden, ranks, grades))
+    left = () if places is ranks else _left(judged.titles, listed, ranks, grades)
+    columns = zip(count(1), ids, documents, list_scores(hits), map(grades.get, documents), map(places.get, documents),
+                  _list_channels(hits), strict=False)  # fmt: skip
+    return _Documents(_hits(columns), left, _expected(judged, ranks, grades))
 
 
 def _score_queries(
@@ -122,32 +154,14 @@ def _score_queries(
     return table
 
 
-def _grade_documents(golden: GoldenSet, query: str) -> dict[str, int]:
-    """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
-    pairs = [(target.document, grade) for target, grade in golden.grades_by_query.pairs(query)]
-    grades = dict(pairs)
-    if len(grades) == len(pairs) and min(grades.values(), default=0) >= 0:  # no document is judged in parts
-        return grades
-    grades = {}
-    for document, grade in pairs:
-        if grade > grades.setdefault(document, 0):
-            grades[document] = grade
-    return grades
-
-
 def rank_documents(documents: Iterable[str]) -> dict[str, int]:
     """Return the first rank of each document of a list."""
     names = tuple(documents)
     return dict(zip(reversed(names), range(len(names), 0, -1), strict=True))  # a dict keeps the last rank of a key
 
 
-def _hits(hits: Sequence[Hit], grades: Mapping[str, int], places: Mapping[str, int]) -> tuple[HitRow, ...]:
-    """Return the hits; ``places`` has the ranks of documents in the baseline."""
-    documents, channels = list_documents(hits), _list_channels(hits)
-    columns = zip(
-        count(1), _list_ids(hits), documents, list_scores(hits), map(grades.get, documents), map(places.get, documents),
-        channels, strict=False,
-    )  # fmt: skip
+def _hits(columns: Iterable[tuple[int, str, str, float, int | None, int | None, dict[str, int]]]) -> tuple[HitRow, ...]:
+    """Return the hits of a query: rank, id, document, score, grade, rank in the baseline and channels of each."""
     return tuple(
         [
             HitRow(
@@ -164,10 +178,6 @@ def _hits(hits: Sequence[Hit], grades: Mapping[str, int], places: Mapping[str, i
     )
 
 
-def _list_ids(hits: Sequence[Hit]) -> Iterable[str]:
-    return hits.ids if isinstance(hits, HitList) else [hit.id for hit in hits]
-
-
 def _list_channels(hits: Sequence[Hit]) -> Iterable[dict[str, int]]:
     """Return the ranks of each hit by channel, of which those that are held in columns have none."""
     if isinstance(hits, HitList):
@@ -176,11 +186,11 @@ def _list_channels(hits: Sequence[Hit]) -> Iterable[dict[str, int]]:
 
 
 def _left(
-    golden: GoldenSet, before: Sequence[str], ranks: Mapping[str, int], grades: Mapping[str, int]
+    titles: Mapping[str, str], before: Sequence[str], ranks: Mapping[str, int], grades: Mapping[str, int]
 ) -> tuple[LeftRow, ...]:
     """Return the documents that were among the first of the baseline and are no longer found."""
     return tuple(
-        LeftRow(document=id_, title=_title(golden, id_), was=rank, grade=grades.get(id_))
+        LeftRow(document=id_, title=titles.get(id_, ""), was=rank, grade=grades.get(id_))
         for rank, id_ in enumerate(before, 1)
         if id_ not in ranks
     )
@@ -222,12 +232,13 @@ def _snippet(golden: GoldenSet, hit: Hit, texts: dict[str, bytes]) -> str:
     return " ".join(text[: 2 * _SNIPPET].split())[:_SNIPPET]
 
 
-def _expected(golden: GoldenSet, ranks: Mapping[str, int], grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
+def _expected(judged: _Judged, ranks: Mapping[str, int], grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
     """Return the relevant documents, the best first, with the rank at which each was found."""
-    relevant = sorted([(-grade, id_) for id_, grade in grades.items() if grade >= golden.relevant])
+    least, titles = judged.relevant, judged.titles
+    relevant = sorted([(-grade, id_) for id_, grade in grades.items() if grade >= least])
     return tuple(
         [
-            ExpectedRow(document=id_, title=_title(golden, id_), grade=-negative, rank=ranks.get(id_))
+            ExpectedRow(document=id_, title=titles.get(id_, ""), grade=-negative, rank=ranks.get(id_))
             for negative, id_ in relevant
         ]
     )
