@@ -36,6 +36,7 @@ from karat.measures._score import (
     score_runs,
 )
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
+from karat.measures._trusted import LAPSED, name_judge
 
 if TYPE_CHECKING:
     from karat.measures._document import measure_bounds, run_scores, score_report
@@ -52,6 +53,7 @@ __all__ = [
     "JUDGED",
     "JUDGED_ONLY",
     "JUDGE_FAILED",
+    "LAPSED",
     "REL",
     "STAGE_SCORES",
     "TRACE_FIELDS",
@@ -69,6 +71,7 @@ __all__ = [
     "make_linear",
     "measure",
     "measure_bounds",
+    "name_judge",
     "name_of",
     "pass_at_k",
     "ratio",
