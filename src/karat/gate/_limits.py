@@ -10,7 +10,8 @@ from karat.evaluation import Evaluation, Segments
 from karat.gate._check import Check
 from karat.gate._comparison import shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
-from karat.gate._policy import LIMITS, Policy, Rule
+from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
+from karat.measures import interpolate
 from karat.stats import Outcome
 
 
@@ -38,7 +39,25 @@ def read_number(
         return _measure_shown(evaluation.lists, wanted, rule.must_show)
     if rule.is_latency:
         return evaluation.latency_of(rule.metric.removeprefix("latency."))
+    if rule.metric in DISTANCES:
+        return _measure_distance(evaluation, rule.metric)
     return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
+
+
+def _measure_distance(evaluation: Evaluation, metric: str) -> float:
+    """Return a quantile of the distances of citations, over the answers to all wordings and repeats.
+
+    It is NaN if no answer has one; a file with means only may have the quantile itself.
+    """
+    tables = [table for table in evaluation.variants.values() if CITED in table.columns] or [evaluation.scores]
+    values = [
+        value
+        for table in tables
+        if CITED in table.columns
+        for query, value in table.column(CITED).items()
+        if query not in table.not_in_run
+    ]
+    return interpolate(values, DISTANCES[metric]) if values else evaluation.mean(metric)
 
 
 def _measure_shown(lists: Mapping[str, Sequence[str]], must_show: Mapping[str, Sequence[str]], k: int) -> float:
