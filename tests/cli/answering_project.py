@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from judges.model_server import ModelServer
 from karat import golden
 from karat.core import Document, GoldenSet, Judgment, Query, Target
+from karat.runs import digest_run, opinions_path, write_opinions
+from karat.schema import OpinionDocument
 
 COUNT = 12
-SET = GoldenSet(
-    name="facts",
-    grades=("no", "yes"),
-    relevant=1,
-    documents=tuple(Document(id=f"d{i}", text=f"Fact {i} is true.") for i in range(COUNT)),
-    queries=tuple(Query(id=f"q{i}", text=f"Is fact {i} true?", answer=f"Fact {i} is true.") for i in range(COUNT)),
-    judgments=tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in range(COUNT)),
-)
+
+
+def make_set(count: int = COUNT) -> GoldenSet:
+    """Return a set with a document for each query, which holds its answer."""
+    return GoldenSet(
+        name="facts",
+        grades=("no", "yes"),
+        relevant=1,
+        documents=tuple(Document(id=f"d{i}", text=f"Fact {i} is true.") for i in range(count)),
+        queries=tuple(Query(id=f"q{i}", text=f"Is fact {i} true?", answer=f"Fact {i} is true.") for i in range(count)),
+        judgments=tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in range(count)),
+    )
+
+
 SYSTEM = """
 from karat import Answer, Hit
 
@@ -39,9 +49,9 @@ class Bad(Good):
 """
 
 
-def enter_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def enter_project(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int = COUNT) -> Path:
     """Write a project whose system answers, and make it the current folder."""
-    golden.write(SET, folder / "set")
+    golden.write(make_set(count), folder / "set")
     (folder / "answering.py").write_text(SYSTEM)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))
@@ -60,3 +70,14 @@ def configure(folder: Path, judges: str = "", system: str = "Good", gate: str = 
 
 def name_model(server: ModelServer, more: str = "") -> str:
     return f'url = "{server.url}"\nmodel = "m"\nnames = ["faithfulness", "context_recall"]\n{more}'
+
+
+def write_scores(run: Path, scores: Mapping[str, Sequence[float | None]], judge: str = "faithfulness") -> None:
+    """Write what a judge says of the answers of a run: the votes of each query, None for one that failed."""
+    opinions = []
+    for query, votes in scores.items():
+        for vote, value in enumerate(votes):
+            more: dict[str, Any] = {"vote": vote} if vote else {}
+            more |= {"reason": "no JSON"} if value is None else {}
+            opinions.append(OpinionDocument(query=query, judge=judge, value=value, **more))
+    write_opinions(opinions_path(run), digest_run(run.read_bytes()), f"{judge}:m@1", opinions)

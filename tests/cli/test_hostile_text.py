@@ -179,6 +179,8 @@ LINES = [
     ["judge", NOW],
     ["judge", NOW, "--judge", "##[add-mask]x"],
     ["judge", "run", NOW],
+    ["judge", "sample", NOW, "-o", "##[labels].jsonl"],
+    ["judge", "calibrate", "##[labels].jsonl", NOW],
     ["judge", "prefer", NOW, WAS],
     ["golden", "judge", "##[pool].jsonl", "--by", "overlap", "-o", "##[graded].jsonl"],
     ["judge", "show", "##[add-mask]x"],

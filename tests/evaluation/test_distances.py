@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -19,12 +21,12 @@ GOLDEN = GoldenSet(
 )
 
 
-def run_of(*cited: str, **telemetry: object) -> Run:
+def run_of(*cited: str, telemetry: Mapping[str, object] | None = None) -> Run:
     """Return a run whose system claims to embed with a model of its own."""
     traces = [
         Trace(
             query=query, text=QUESTION, hits=(Hit("pool", 2.0), Hit("wifi", 1.0)), answer="At noon.",
-            citations=(Citation(name),), telemetry=telemetry,
+            citations=(Citation(name),), telemetry=telemetry or {},
         )
         for query, name in zip("qr", cited, strict=False)
     ]  # fmt: skip
@@ -45,7 +47,7 @@ def test_the_distances_are_those_of_the_built_in_model() -> None:
 
 
 def test_an_unreadable_citation_is_the_worst_in_the_gate() -> None:
-    """Left out, it would make the quantiles better; a run that cites nothing that is known has nothing but the worst."""
+    """Left out, it would make the quantiles better."""
     evaluation = score_run(GOLDEN, run_of("gone", "lost"), ["CiteDeltaS"])
     assert evaluation.scores.reason("q", "CiteDeltaS") == "the text is not known"
     (check,) = decide(evaluation, None, Policy(rules=(Rule(metric="delta_s.median", max=0.4),))).failures
@@ -55,6 +57,6 @@ def test_an_unreadable_citation_is_the_worst_in_the_gate() -> None:
 def test_logged_distances_need_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are what the system says of itself, under a name that says so."""
     monkeypatch.setattr("karat.systems.embed.Granite.__init__", lambda *_: pytest.fail("the model was loaded"))
-    logged = run_of("wifi", "pool", **{"ΔS": [0.31, 0.59]})
+    logged = run_of("wifi", "pool", telemetry={"ΔS": [0.31, 0.59]})
     evaluation = score_run(GOLDEN, logged, ["CiteDeltaS(logged=True)"])
     assert evaluation.values("CiteDeltaS(logged=True)") == {"q": 0.59, "r": 0.31}

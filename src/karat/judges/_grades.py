@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from karat.chat import NotMeasurable
 from karat.core import SystemFailed, UsageError, shorten
-from karat.judges._dialogue import NotMeasurable
 from karat.judges._items import Item
 from karat.judges._measures import Bench, Judged
 from karat.judges._opinions import Finding

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from karat.chat import BudgetSpent, NotMeasurable, Prompt
 from karat.core import UsageError, did_you_mean
-from karat.judges._budget import BudgetSpent
-from karat.judges._dialogue import NotMeasurable
 from karat.judges._grades import judge_overlap_grade, judge_relevance
 from karat.judges._items import Item
 from karat.judges._measures import (
@@ -32,7 +31,6 @@ from karat.judges._measures import (
 from karat.judges._offline import judge_answer_similarity, judge_entailment, judge_lexical_support
 from karat.judges._opinions import Opinion
 from karat.judges._preference import judge_preference
-from karat.judges._prompts import Prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

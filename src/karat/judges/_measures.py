@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from karat.chat import Dialogue, NotMeasurable, Prompt
 from karat.core import UsageError
 from karat.judges._claims import ClaimJudge, check_numbers, require_answer, require_reference
-from karat.judges._dialogue import Dialogue, NotMeasurable
 from karat.judges._items import Item
 from karat.judges._opinions import Finding
-from karat.judges._prompts import Prompt
 from karat.judges._replies import ChunkVerdicts, Questions, Refusal
 
 Judged = tuple[float, tuple[Finding, ...]]

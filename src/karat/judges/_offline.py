@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from karat.chat import NotMeasurable
 from karat.core import UsageError
 from karat.judges._claims import require_answer, require_reference
-from karat.judges._dialogue import NotMeasurable
 from karat.judges._grades import score_pairs
 from karat.judges._items import Item
 from karat.judges._lexical import Source

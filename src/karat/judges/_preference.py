@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from karat.judges._dialogue import NotMeasurable
+from karat.chat import NotMeasurable
 from karat.judges._items import Item
 from karat.judges._measures import Bench, Judged
 from karat.judges._replies import Preference

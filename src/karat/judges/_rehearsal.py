@@ -8,12 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from karat.judges._dialogue import Check, Dialogue
-from karat.judges._fence import Part
-from karat.judges._model import Completion, Model, Rung, make_body
-from karat.judges._prompts import Prompt
-from karat.judges._replies import make_schema
-from karat.judges._reply_file import Replies, make_key
+from karat.chat import Check, Completion, Dialogue, Model, Part, Prompt, Replies, Rung, make_body, make_key, make_schema
 
 T = TypeVar("T")
 

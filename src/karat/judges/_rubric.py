@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from karat.chat import Prompt, parse_prompt
 from karat.core import InputError, UsageError, shorten
 from karat.files import decode, read_bytes
 from karat.judges._claims import require_answer
@@ -14,7 +15,6 @@ from karat.judges._items import Item
 from karat.judges._judging import JUDGES, Judge
 from karat.judges._measures import Bench, Judged
 from karat.judges._opinions import Finding
-from karat.judges._prompts import Prompt, parse_prompt
 from karat.judges._replies import Score
 
 _NAME = re.compile(r"[A-Za-z][\w-]{0,39}", re.ASCII)

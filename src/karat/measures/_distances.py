@@ -1,6 +1,6 @@
 """Delta-S: how far the meaning of what was retrieved or cited is from that of the question.
 
-The vectors are of an embedder of its own, whatever the system embeds with: a score of the index is no measure of itself.
+The vectors are of an embedder of its own, whatever the system embeds with: no index measures itself.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
-
 from numpy.typing import NDArray
 
 from karat.core import (

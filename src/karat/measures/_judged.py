@@ -22,6 +22,15 @@ _EXCUSED = (
 """Reasons for which nobody is to blame; refusals have measures of their own."""
 
 
+def is_excused(reason: str) -> bool:
+    """Return whether nobody is to blame that a judge gave no value, so that the answer is left out of a mean.
+
+    >>> is_excused("the answer was refused"), is_excused("the judge's reply cannot be used")
+    (True, False)
+    """
+    return reason in _EXCUSED
+
+
 _NAME = Parameter(name="name", kind="str", default="", help="the name of the rubric")
 
 
@@ -31,7 +40,7 @@ def _read_opinion(asked: Asked, judge: str) -> float | str:
     opinion = asked.trace.opinions.get(judge)
     if opinion is None:
         return NOT_JUDGED
-    return f"{JUDGE_FAILED}: {opinion}" if isinstance(opinion, str) and opinion not in _EXCUSED else opinion
+    return f"{JUDGE_FAILED}: {opinion}" if isinstance(opinion, str) and not is_excused(opinion) else opinion
 
 
 @trace_measure("Faithfulness", aliases=("faithfulness",), cutoff="none", undefined=NOT_JUDGED)

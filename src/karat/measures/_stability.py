@@ -6,7 +6,7 @@ A measure looks at all answers to a question at once, so that it has the same va
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from karat.core import Parameter, Target
 from karat.measures._citations import NO_ANSWER, NO_GOLD, cite_coverage, is_answered, lacks_answers, list_citations
@@ -15,8 +15,8 @@ from karat.measures._measure import REL
 
 ASKED_ONCE = "the question was asked once"
 _FEWER = "the question was asked in fewer wordings or repeats"
-State = Literal["→", "<>", "←", "×"]
-"""Convergent, split, divergent, chaotic."""
+State = Literal["convergent", "split", "divergent", "chaotic"]
+STATES: tuple[State, ...] = get_args(State)
 _WORDINGS = Parameter(name="wordings", kind="int", default=3, low=1, help="in how many wordings it has to be asked")
 _REPEATS = Parameter(name="repeats", kind="int", default=2, low=1, help="how often each wording has to be asked")
 _AGREE = Parameter(
@@ -60,9 +60,9 @@ def lambda_convergent(asked: Asked, k: None, *, rel: int, wordings: int, repeats
 
     Formula: Lambda = 1 if CiteCoverage is 1 for each wording and repeat, and CiteStability at least ``agree``, else 0
     Range: 0 or 1
-    Convention: the state is convergent (→) if so, split (<>) if some answers cite what is relevant, divergent (←) if
-        none does and all cite the same or nothing, and chaotic (×) if none does and they differ; undefined for a
-        question that was asked in fewer wordings or repeats
+    Convention: the state of a question is convergent if so, split if some answers cite what is relevant, divergent if
+        none does and all cite the same or nothing, and chaotic if none does and they differ; undefined for a question
+        that was asked in fewer wordings or repeats
     Citation: blocks, lambda over three paraphrases and two seeds, which names the states and has no formula
 
     >>> from karat.core import Citation, GoldenSet, Judgment, Query, Target, Trace
@@ -84,7 +84,7 @@ def lambda_convergent(asked: Asked, k: None, *, rel: int, wordings: int, repeats
     if len(times) < wordings or min(times.values()) < repeats:
         return _FEWER
     state = observe(answers, rel=rel, agree=agree)
-    return float(state == "→") if state in ("→", "<>", "←", "×") else state
+    return float(state == "convergent") if state in STATES else state
 
 
 def observe(answers: Sequence[Asked], *, rel: int, agree: float = 0.7) -> State | str:
@@ -98,8 +98,8 @@ def observe(answers: Sequence[Asked], *, rel: int, agree: float = 0.7) -> State 
         return NO_GOLD
     agrees = _compare_citations(answers) >= agree
     if any(hits):
-        return "→" if all(hits) and agrees else "<>"
-    return "←" if agrees else "×"
+        return "convergent" if all(hits) and agrees else "split"
+    return "divergent" if agrees else "chaotic"
 
 
 def _covers(answer: Asked, rel: int) -> bool | None:
