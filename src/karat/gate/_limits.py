@@ -10,7 +10,8 @@ from karat.evaluation import Evaluation, Segments
 from karat.gate._check import Check
 from karat.gate._comparison import shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
-from karat.gate._policy import LIMITS, Policy, Rule
+from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
+from karat.measures import interpolate
 from karat.stats import Outcome
 
 
@@ -40,6 +41,8 @@ def read_number(
         return evaluation.latency_of(rule.metric.removeprefix("latency."))
     if rule.scored is not None:
         return _measure_scored(evaluation, rule.scored)
+    if rule.metric in DISTANCES:
+        return _measure_distance(evaluation, rule.metric)
     return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
 
 
@@ -48,6 +51,22 @@ def _measure_scored(evaluation: Evaluation, measure: str) -> float:
     if measure not in evaluation.scores.measures or not evaluation.queries:
         return math.nan
     return len(evaluation.scores.present(measure)[0]) / len(evaluation.queries)
+
+
+def _measure_distance(evaluation: Evaluation, metric: str) -> float:
+    """Return a quantile of the distances of citations, over the answers to all wordings and repeats.
+
+    It is NaN if no answer has one; a file with means only may have the quantile itself.
+    """
+    tables = [table for table in evaluation.variants.values() if CITED in table.columns] or [evaluation.scores]
+    values = [
+        value
+        for table in tables
+        if CITED in table.columns
+        for query, value in table.column(CITED).items()
+        if query not in table.not_in_run
+    ]
+    return interpolate(values, DISTANCES[metric]) if values else evaluation.mean(metric)
 
 
 def _measure_shown(lists: Mapping[str, Sequence[str]], must_show: Mapping[str, Sequence[str]], k: int) -> float:

@@ -16,11 +16,12 @@ from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]
 OnUnjudged = Literal["ignore", "bounds"]
-JUDGED = (
-    "citation_coverage", "citation_accuracy", "delta_s.median", "delta_s.p90", "delta_s.max", "lambda_convergent",
-    "sequential_test",
-)  # fmt: skip
-"""Numbers that judges of answers or online trials compute. A rule on one fails if the run does not have it."""
+DISTANCES: Mapping[str, float] = {"delta_s.median": 0.5, "delta_s.p90": 0.9, "delta_s.max": 1.0}
+"""Quantiles over all answers of the distance between a question and what its answer cites, and the share of each."""
+CITED = "CiteDeltaS"
+"""The measure whose quantiles these are."""
+ELSEWHERE = ("sequential_test",)
+"""Numbers that online trials compute. A rule on one fails if the run does not have it."""
 MUST_SHOW = re.compile(r"must_show@([1-9]\d{0,5})")
 """The share of the queries with must-show documents that have all of them in the first k."""
 _DROPS = ("max_drop_abs", "max_drop_rel")
@@ -37,12 +38,9 @@ SCORED = "coverage."
 
 
 def is_measure(metric: str) -> bool:
-    """Return whether a metric is a measure, and not latency, coverage, or a number that somebody else computes."""
-    return (
-        not metric.startswith(("latency.", SCORED))
-        and metric not in ("coverage", *JUDGED)
-        and not MUST_SHOW.fullmatch(metric)
-    )
+    """Return whether a metric is a measure, and not latency, coverage, a quantile, or computed by somebody else."""
+    others = ("coverage", *DISTANCES, *ELSEWHERE)
+    return not metric.startswith(("latency.", SCORED)) and metric not in others and not MUST_SHOW.fullmatch(metric)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +125,7 @@ class Rule:
             return Measure.parse(self.metric).bounds
         if self.is_latency:
             return 0.0, _LONGEST_MS
-        return 0.0, math.inf if self.lower_is_better else 1.0
+        return 0.0, Measure.parse(CITED).bounds[1] if self.metric in DISTANCES else 1.0
 
     @property
     def is_vacuous(self) -> bool:
@@ -181,7 +179,7 @@ class Rule:
         """Whether lower values of the metric are better."""
         if self.is_measure:
             return lower_is_better(self.metric)
-        return self.metric.startswith(("latency.", "delta_s."))
+        return self.is_latency or self.metric in DISTANCES
 
 
 def describe_rule(rule: Rule) -> str:
@@ -250,6 +248,7 @@ class Policy:
         """The measures that have to be computed for the policy."""
         names = [rule.metric for rule in self.rules if rule.is_measure]
         names += [rule.scored for rule in self.rules if rule.scored is not None]
+        names += [CITED] if any(rule.metric in DISTANCES for rule in self.rules) else []
         names += [must.metric for must in self.must_pass if must.metric]
         return tuple(dict.fromkeys((*names, *self.list_below)))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from karat.measures import (
     _binary,
     _citations,
+    _distances,
     _experimental,
     _freshness,
     _graded,
@@ -16,12 +17,14 @@ from karat.measures import (
     _refusals,
     _sets,
     _spans,
+    _stability,
     _tiers,
     _unanswerable,
 )
 from karat.measures._alignment import Alignment, Judgments, Unjudged
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
+from karat.measures._distances import UNKNOWN_TEXT, interpolate
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
@@ -59,6 +62,7 @@ __all__ = [
     "TRACE_FIELDS",
     "TRACE_KEYS",
     "UNANSWERABLE",
+    "UNKNOWN_TEXT",
     "Alignment",
     "Bound",
     "Conventions",
@@ -67,6 +71,7 @@ __all__ = [
     "Overlap",
     "Rankings",
     "Unjudged",
+    "interpolate",
     "is_excused",
     "make_linear",
     "measure",
@@ -90,6 +95,7 @@ __all__ = [
 del (
     _binary,
     _citations,
+    _distances,
     _experimental,
     _freshness,
     _graded,
@@ -100,6 +106,7 @@ del (
     _refusals,
     _sets,
     _spans,
+    _stability,
     _tiers,
     _unanswerable,
 )
