@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from karat.core import InputError, did_you_mean, shorten
+from karat.files import read_toml
 
 _FILES = ("prompts", "rubrics", "labels")
 _TABLES = ("headers", *_FILES)
@@ -72,6 +73,14 @@ def read_judges(table: Mapping[str, Any], folder: Path, source: str) -> JudgesCo
     for key in _FILES:
         values[key] = {name: folder / path for name, path in values.get(key, {}).items()}
     return JudgesConfig(**values)
+
+
+def read_judges_file(path: Path) -> JudgesConfig:
+    """Return the table ``[judges]`` of a TOML file; InputError if it has none."""
+    table = read_toml(path).get("judges")
+    if not isinstance(table, Mapping) or not table:
+        raise InputError("has no table [judges]", source=str(path), hint="write who judges, as in karat.toml")
+    return read_judges(table, path.parent, str(path))
 
 
 def _read_value(key: str, value: Any, kind: Any, source: str) -> Any:
