@@ -1,6 +1,6 @@
 """Asking a language model: any server with OpenAI's API, typed replies, fenced texts, budget, pace, cache on disk."""
 
-from karat.chat._asker import Asker
+from karat.chat._asker import Asker, Metered
 from karat.chat._budget import Budget, BudgetSpent, Spending
 from karat.chat._dialogue import Check, Dialogue, NotMeasurable
 from karat.chat._fence import Part, clean, fence
@@ -18,6 +18,7 @@ __all__ = [
     "Check",
     "Completion",
     "Dialogue",
+    "Metered",
     "Model",
     "NotMeasurable",
     "Pace",
