@@ -54,7 +54,7 @@ def _find_unchecked(decision: Decision) -> Iterator[str]:
     policy, before = decision.policy, decision.baseline
     if not policy.must_pass and not any(rule.is_quality for rule in policy.rules):
         yield f"policy {policy.name} has no rule on quality: whatever the answers are, it may pass"
-    checked = {rule.metric for rule in policy.rules}
+    checked = {*policy.measures, *(rule.metric for rule in policy.rules)}
     unchecked = [
         name for name in (before.scores.measures if before else ()) if name not in checked and _has_direction(name)
     ]

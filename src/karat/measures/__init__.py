@@ -38,6 +38,7 @@ from karat.measures._score import (
     score,
     score_runs,
 )
+from karat.measures._stability import STATES, observe_traces
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ __all__ = [
     "JUDGE_FAILED",
     "REL",
     "STAGE_SCORES",
+    "STATES",
     "TRACE_FIELDS",
     "TRACE_KEYS",
     "UNANSWERABLE",
@@ -75,6 +77,7 @@ __all__ = [
     "measure",
     "measure_bounds",
     "name_of",
+    "observe_traces",
     "pass_at_k",
     "ratio",
     "read_classes",
