@@ -109,7 +109,7 @@ def decide(call: Call, shadow: str, policy: str, code: int, baseline: str = "liv
         check["metric"]: check["outcome"]
         for check in document["checks"]
         if check["kind"] not in ("slow", "failed", "empty")
-    }  # noqa: E501
+    }
 
 
 @pytest.mark.slow
@@ -162,6 +162,7 @@ def test_a_system_that_does_not_answer_is_not_eligible(call: Call, tmp_path: Pat
     assert (summary.coverage, summary.median, len(summary.bad_qids)) == (None, None, 4)
 
 
+@pytest.mark.slow
 def test_mistakes(call: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One message: a run that asked once says nothing about stability, and a summary has no policy."""
     main(["report", "live", "--format", "blocks", "--policy", "blocks"])
