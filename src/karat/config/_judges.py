@@ -27,6 +27,8 @@ class JudgesConfig:
     """The environment variable that holds the key."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Other headers, each with the environment variable that holds its value."""
+    proxy: str = ""
+    """The proxy that requests go through; by default that of the environment."""
     temperature: float = 0.0
     seed: int | None = None
     max_tokens: int = 2048
@@ -97,6 +99,6 @@ def _read_value(key: str, value: Any, kind: Any, source: str) -> Any:
     if float in accepted:
         accepted += (int,)
     if not isinstance(value, accepted) or isinstance(value, bool):
-        shown = "(a secret?)" if key in ("url", "key_variable") else shorten(value)
+        shown = "(a secret?)" if key in ("url", "key_variable", "proxy") else shorten(value)
         raise InputError(f"{where} = {shown} is of the wrong type", source=source)
     return value
