@@ -97,10 +97,12 @@ def _read_scores(run: Run, judge: str, source: str) -> Scored:
     if not known:
         raise InputError("nobody has judged the run", source=source, hint="run 'karat judge' first")
     if not judge and len(known) > 1:
-        raise UsageError(f"several judges judged the run: {', '.join(known)}; choose one with --judge")
+        raise UsageError(f"several judges judged the run: {', '.join(map(shorten, known))}; choose one with --judge")
     judge = judge or known[0]
     if judge not in known:
-        raise UsageError(f"{shorten(judge)} did not judge the run{did_you_mean(judge, known)}; {', '.join(known)} did")
+        raise UsageError(
+            f"{shorten(judge)} did not judge the run{did_you_mean(judge, known)}; {', '.join(map(shorten, known))} did"
+        )
     opinions = {identify(trace): trace.opinions.get(judge) for trace in run.traces}
     values = {key: float(value) for key, value in opinions.items() if isinstance(value, int | float)}
     failed = frozenset(key for key, value in opinions.items() if isinstance(value, str) and not is_excused(value))
@@ -122,7 +124,9 @@ def _calibrate(scored: Scored, path: Path, scale: Scale) -> CalibrationReport:
     keys = [key for key in settled if key in scored.values]
     if not keys:
         hint = "label answers of this run; 'karat judge sample' draws some"
-        raise InputError(f"no label is about something that {scored.judge} scored", source=str(path), hint=hint)
+        raise InputError(
+            f"no label is about something that {shorten(scored.judge)[1:-1]} scored", source=str(path), hint=hint
+        )
     values, truth = (np.array([own[key] for key in keys]) for own in (scored.values, settled))
     levels = _list_levels(truth, scale.highest)
     rng = np.random.default_rng(0)
