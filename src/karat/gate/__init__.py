@@ -2,6 +2,7 @@
 
 from karat.gate._baseline import FIT, VERSION, Baseline, write_baseline, write_fit
 from karat.gate._baseline_reader import is_baseline, read_baseline
+from karat.gate._blocks import BLOCKS, summarise_blocks
 from karat.gate._caveats import find_caveats
 from karat.gate._check import Check
 from karat.gate._comparison import (
@@ -21,9 +22,11 @@ from karat.gate._growth import describe_growth, list_queries
 from karat.gate._movers import describe_moves, find_movers
 from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
 from karat.gate._policy_table import POLICIES, named_policy, read_policy
+from karat.gate._uncertainty import Uncertainty, describe_uncertainty, find_uncertainty
 from karat.gate._unjudged import hold_at_bounds
 
 __all__ = [
+    "BLOCKS",
     "FIT",
     "LIMITS",
     "POLICIES",
@@ -37,6 +40,7 @@ __all__ = [
     "Must",
     "Policy",
     "Rule",
+    "Uncertainty",
     "align_changes",
     "compare",
     "compare_all",
@@ -45,8 +49,10 @@ __all__ = [
     "describe_growth",
     "describe_moves",
     "describe_rule",
+    "describe_uncertainty",
     "find_caveats",
     "find_movers",
+    "find_uncertainty",
     "hold_at_bounds",
     "is_baseline",
     "list_queries",
@@ -57,6 +63,7 @@ __all__ = [
     "read_baseline",
     "read_policy",
     "scale_of",
+    "summarise_blocks",
     "write_baseline",
     "write_fit",
 ]

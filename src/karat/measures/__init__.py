@@ -38,7 +38,9 @@ from karat.measures._score import (
     score,
     score_runs,
 )
+from karat.measures._stability import STATES, observe_traces
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
+from karat.measures._trusted import LAPSED, name_judge
 
 if TYPE_CHECKING:
     from karat.measures._document import measure_bounds, run_scores, score_report
@@ -55,8 +57,10 @@ __all__ = [
     "JUDGED",
     "JUDGED_ONLY",
     "JUDGE_FAILED",
+    "LAPSED",
     "REL",
     "STAGE_SCORES",
+    "STATES",
     "TRACE_FIELDS",
     "TRACE_KEYS",
     "UNANSWERABLE",
@@ -74,7 +78,9 @@ __all__ = [
     "make_linear",
     "measure",
     "measure_bounds",
+    "name_judge",
     "name_of",
+    "observe_traces",
     "pass_at_k",
     "ratio",
     "read_classes",
