@@ -143,7 +143,7 @@ def test_hits_of_unanswerable_questions_are_told_if_no_rule_looks_at_them(folder
     )
     accept(folder, folder / "runs" / "quiet.jsonl")
     warning = (
-        "WARNING: 2 of the 2 unanswerable questions got hits, 1 of them in the baseline too, and no rule checks them; "
+        "WARNING: 2 of the 2 unanswerable questions got hits, and no refusal, 1 of them in the baseline too, and no rule checks them; "
         "add TrueEmpty to [eval] measures"
     )
     assert warning in gate_run(project, loud).caveats
