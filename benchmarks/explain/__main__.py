@@ -2,8 +2,8 @@
 
 ``./scripts/bench explain`` runs each once to fill the caches of chunks, indexes and vectors, then three times in turn,
 and takes the least. Explaining all 120 queries with every counterfactual has to take less than three evaluations.
-``--cold`` begins with empty caches, and runs each once. ``--quick`` does without the dense channel, needs no model, and
-runs each once.
+``--cold`` begins with empty caches, and runs each once. ``--quick`` does the same without the dense channel and its
+model.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def run(*arguments: str) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def measure(project: Path, *, cold: bool, times: int) -> dict[str, float]:
+def measure(project: Path, *, cold: bool) -> dict[str, float]:
     """Return the CPU seconds of each verb."""
     if cold:
         os.environ["KARAT_CACHE"] = str(project.parent / "cache")
         return {verb: run(verb, str(project)) for verb in VERBS}
     for verb in VERBS:
         run(verb, str(project))
-    rounds = [{verb: run(verb, str(project)) for verb in VERBS} for _ in range(times)]
+    rounds = [{verb: run(verb, str(project)) for verb in VERBS} for _ in range(TIMES)]
     return {verb: min(seconds[verb] for seconds in rounds) for verb in VERBS}
 
 
@@ -59,8 +59,9 @@ def main() -> None:
             config = project / "karat.toml"
             text = config.read_text().replace("dense = true", "dense = false")
             config.write_text(text.replace("neighbours = true", "neighbours = false"))
-        seconds = measure(project, cold=options.cold, times=1 if options.quick else TIMES)
-    print(f"| {'cold' if options.cold else 'warm'} caches | CPU s | evaluations |")
+        cold = options.cold or options.quick
+        seconds = measure(project, cold=cold)
+    print(f"| {'cold' if cold else 'warm'} caches | CPU s | evaluations |")
     print("|---|---|---|")
     for verb, taken in seconds.items():
         print(f"| karat {verb} | {taken:.2f} | {taken / seconds['eval']:.2f} |")

@@ -13,64 +13,18 @@ from typing import Any
 
 import pytest
 
+from cli.answering_project import COUNT, configure, enter_project, name_model
 from cli.gate_project import main
-from judges.model_server import ModelServer, Request, obey, serve
-from karat import golden
-from karat.core import Document, GoldenSet, Judgment, Query, Target
+from judges.model_server import Request, obey, serve
 from karat.judges import JUDGES, load_prompt
 from karat.schema import JudgeReport, from_plain
 from karat.schema.judging import JudgeRequest, JudgeRequests
-
-COUNT = 12
-SET = GoldenSet(
-    name="facts",
-    grades=("no", "yes"),
-    relevant=1,
-    documents=tuple(Document(id=f"d{i}", text=f"Fact {i} is true.") for i in range(COUNT)),
-    queries=tuple(Query(id=f"q{i}", text=f"Is fact {i} true?", answer=f"Fact {i} is true.") for i in range(COUNT)),
-    judgments=tuple(Judgment(query=f"q{i}", target=Target(document=f"d{i}"), grade=1) for i in range(COUNT)),
-)
-SYSTEM = """
-from karat import Answer, Hit
-
-def find(query):
-    number = int(query.split()[2])
-    return [Hit(f"d{number}", 1.0, content=f"Fact {number} is true.")]
-
-class Good:
-    def answer(self, query, k):
-        hits = find(query)
-        return Answer(hits[0].content, [1], hits)
-
-class Bad(Good):
-    def answer(self, query, k):
-        hits = find(query)
-        return Answer("Fact 99 is true." if query.split()[2] in "0123" else hits[0].content, [1], hits)
-"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project whose system answers, which is the current folder."""
-    golden.write(SET, tmp_path / "set")
-    (tmp_path / "answering.py").write_text(SYSTEM)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "answering", raising=False)
-    configure(tmp_path)
-    return tmp_path
-
-
-def configure(folder: Path, judges: str = "", system: str = "Good", gate: str = "") -> None:
-    """Write karat.toml."""
-    table = f"[judges]\n{judges}\n" if judges else ""
-    (folder / "karat.toml").write_text(
-        f'[golden]\npath = "set"\n[eval]\nsystem = "answering:{system}"\nmeasures = ["RR@10"]\n{table}{gate}'
-    )
-
-
-def name_model(server: ModelServer, more: str = "") -> str:
-    return f'url = "{server.url}"\nmodel = "m"\nnames = ["faithfulness", "context_recall"]\n{more}'
+    return enter_project(tmp_path, monkeypatch)
 
 
 def run_judge(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

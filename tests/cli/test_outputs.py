@@ -57,6 +57,16 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["docs/new.md", "set/new.md", "golden.toml", "KARAT.toml"],
     ),
     ("trend", "--svg"): (["trend", "run.svg", "--golden", ".", "--svg"], ["run.svg"], ["set/new.svg"]),
+    ("golden judge", "--output"): (
+        ["golden", "judge", "judged.jsonl", "--by", "overlap", "--output"],
+        ["judged.jsonl", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
+        [],
+    ),
+    ("judge sample", "--output"): (
+        ["judge", "sample", "runs/new.jsonl", "--output"],
+        ["runs/new.jsonl", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
+        [],
+    ),
     ("eval", "--output"): (["eval", ".", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
     ("check", "--output"): (["check", ".", "--no-report", "--output"], ["docs", "set"], ["docs/new", "set/new"]),
     ("check", "--reports"): (["check", ".", "--reports"], ["docs", "set"], ["docs/new", "set/new"]),

@@ -100,9 +100,10 @@ def test_after_a_failure_nothing_is_left(tmp_path: Path) -> None:
 
 
 WAITS = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from karat.files import new_folder, replace_file
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, also for those that it starts
 with new_folder(Path()) as folder, replace_file(Path("kept")) as file:
     (folder / "half").write_text("half")
     file.write(b"half")

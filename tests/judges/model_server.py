@@ -176,7 +176,22 @@ def obey(request: Request) -> Any:
             return {"questions": [data["answer"]] * int(data["count"])}
         case "Refusal":
             return {"refused": "not know" in data["answer"], "reason": "words"}
+        case "Grade":
+            share = len(_words(data["question"]) & _words(data["passage"])) / len(_words(data["question"]))
+            return {"grade": round(3 * share), "reason": "words"}
+        case "Preference":
+            first, second = (len(data[place]) for place in ("first", "second"))
+            return {
+                "better": "first" if first > second else "second" if first < second else "neither",
+                "reason": "length",
+            }
+        case "Score":
+            return {"score": 4 if "free" in data["answer"] else 2, "reason": "words"}
     return "a reply to something else"
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[\w-]+", text.lower()))
 
 
 def _support(number: int, claim: str, request: Request) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def test_a_text_that_knows_the_mark_gets_another() -> None:
     """The mark is a hash of the texts; one that holds it anyway, in any case or form, does not close it."""
     first = fence([("text", "a")])
     mark = first.partition("\n")[0].removeprefix("Data stands between marks of ").removesuffix(".")
-    from karat.judges import _fence
+    from karat.chat import _fence
 
     assert mark == _fence._make_mark(["a"])
     for form in (mark, mark.upper(), "".join(chr(0xFEE0 + ord(c)) for c in mark)):

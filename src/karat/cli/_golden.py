@@ -10,6 +10,7 @@ _VERBS = {
     "check": "karat.cli._golden_check",
     "convert": "karat.cli._golden_convert",
     "diff": "karat.cli._golden_diff",
+    "judge": "karat.cli._golden_judge",
     "merge": "karat.cli._golden_merge",
     "outline": "karat.cli._golden_outline",
     "pool": "karat.cli._golden_pool",

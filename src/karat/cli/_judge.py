@@ -7,7 +7,10 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "calibrate": "karat.cli._judge_calibrate",
+    "prefer": "karat.cli._judge_prefer",
     "run": "karat.cli._judge_run",
+    "sample": "karat.cli._judge_sample",
     "show": "karat.cli._judge_show",
 }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from karat.cli._asking import importable
 from karat.cli._choosing import choose_run
 from karat.cli._progress import Progress
 from karat.cli._table import emit
@@ -43,6 +44,7 @@ def command(run: str, as_json: bool, **options: Any) -> None:
         return
     chosen = choose_run(run, options["folder"])
     project = open_project(chosen.project)
+    importable(project.config.folder)
     judges = choose_judges(project, options["names"])
     with Progress() as progress:
         report = judge_run(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from karat.cli._table import escaped, number, printable, render
 
 if TYPE_CHECKING:
-    from karat.schema import JudgedMeasure, JudgeReport
-    from karat.schema.judging import JudgeRequest, JudgeRequests
+    from karat.schema import JudgedMeasure, JudgeReport, JudgeSpending
+    from karat.schema.judging import JudgeRequest, JudgeRequests, PoolJudging, PreferenceReport
 
 BLIND = {
     "LexicalSupport": "LexicalSupport compares words: a contradiction in the same words scores high.",
+    "OverlapGrade": "OverlapGrade compares words: a text that repeats the question has the highest grade.",
     "AnswerSimilarity": "AnswerSimilarity compares vectors: the opposite in the same words scores high.",
 }
 """What a judge without a model cannot see."""
@@ -21,7 +23,7 @@ BLIND = {
 def judge_text(report: JudgeReport) -> str:
     """Return the means with what they are over, why values are missing, what is not seen, and what it took."""
     if report.dry_run:
-        return f"would take about {_describe_spending(report)}, if nothing is in the cache"
+        return f"would take about {describe_spending(report.spending)}, if nothing is in the cache"
     rows = [["measure", "mean", "scored", "if the rest were worst", "if best"]]
     rows += [
         [row.measure, number(row.mean), f"{row.scored}/{row.total}", number(row.low), number(row.high)]
@@ -29,17 +31,21 @@ def judge_text(report: JudgeReport) -> str:
     ]
     parts = [render(rows), *filter(None, map(_describe_missing, report.measures))]
     parts += [BLIND[row.measure] for row in report.measures if row.measure in BLIND]
-    parts.append(f"{_describe_spending(report)}; {printable(report.opinions or '', 200)} has every verdict")
+    parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} has every verdict")
     return "\n".join(parts)
 
 
 def _describe_missing(row: JudgedMeasure) -> str:
-    reasons = "; ".join(f"{count} {escaped(reason)}" for reason, count in row.reasons.items())
+    reasons = _describe_reasons(row.reasons)
     return f"{row.measure} is missing: {reasons}" if reasons else ""
 
 
-def _describe_spending(report: JudgeReport) -> str:
-    spending = report.spending
+def _describe_reasons(reasons: Mapping[str, int]) -> str:
+    return "; ".join(f"{count} {escaped(reason)}" for reason, count in reasons.items())
+
+
+def describe_spending(spending: JudgeSpending) -> str:
+    """Return what judging took, in words."""
     tokens = f"{spending.input_tokens:,} + {spending.output_tokens:,} tokens"
     money = f", {spending.money:.4f} in money" if spending.money else ""
     cached = f", {spending.cached:,} replies from the cache" if spending.cached else ""
@@ -62,3 +68,37 @@ def _show_request(request: JudgeRequest, place: int, total: int) -> str:
     settings = {key: value for key, value in request.body.items() if key not in ("messages", "response_format")}
     parts += ["## parameters", json.dumps(settings)]
     return "\n\n".join([*parts, "## schema of the reply", json.dumps(request.reply_schema)])
+
+
+def preference_text(report: PreferenceReport) -> str:
+    """Return which run answers better, how sure that is, and how far the judge contradicts itself."""
+    names = [printable(run, 200) for run in report.runs]
+    lines = [
+        f"1: {names[0]}",
+        f"2: {names[1]}",
+        f"better in 1: {report.first}, in 2: {report.second}, in neither: {report.even}, "
+        f"of {report.scored}/{report.total} queries",
+    ]
+    if report.difference is not None:
+        interval = f" [{number(report.low)}, {number(report.high)}]" if report.low is not None else ""
+        lines.append(f"difference {number(report.difference)}{interval}, from -1 to 1; p {number(report.p)}")
+    lines.append(
+        f"the judge contradicts itself on {report.unsteady} when answers change places; it preferred the first place "
+        f"{report.first_place} times, the second {report.second_place} times"
+    )
+    if report.reasons:
+        lines.append(f"missing: {_describe_reasons(report.reasons)}")
+    return "\n".join([*lines, describe_spending(report.spending)])
+
+
+def pool_judging_text(report: PoolJudging) -> str:
+    """Return how many pairs a machine graded, and how."""
+    grades = ", ".join(f"{count} x {grade}" for grade, count in report.grades.items()) or "none"
+    lines = [
+        f"{printable(report.output, 200)}: {report.judged} of {report.pairs} pairs graded by "
+        f"{escaped(report.annotator)}, {report.kept} had a grade",
+        f"grades: {grades}; their source is bootstrapped, and a person's grade of the same pair counts for more",
+    ]
+    if report.reasons:
+        lines.append(f"without a grade: {_describe_reasons(report.reasons)}")
+    return "\n".join([*lines, describe_spending(report.spending)])

@@ -9,7 +9,8 @@ from typing import Any, get_args, get_type_hints
 
 from karat.core import InputError, did_you_mean, shorten
 
-_TABLES = ("headers", "prompts")
+_FILES = ("prompts", "rubrics")
+_TABLES = ("headers", *_FILES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,10 @@ class JudgesConfig:
     """The language of reasons, such as German; that of the texts, or English, if it is not said."""
     prompts: Mapping[str, Path] = field(default_factory=dict)
     """Files that take the place of karat's own prompts, by name."""
+    rubrics: Mapping[str, Path] = field(default_factory=dict)
+    """Files with rubrics, each of which is a judge of this name."""
+    entails: str = ""
+    """A function of yours, as package.module:name, that says how far texts entail sentences."""
 
 
 def read_judges(table: Mapping[str, Any], folder: Path, source: str) -> JudgesConfig:
@@ -62,8 +67,8 @@ def read_judges(table: Mapping[str, Any], folder: Path, source: str) -> JudgesCo
             hint = did_you_mean(key, names) or f"; known: {', '.join(names)}"
             raise InputError(f"[judges] has no key {shorten(key)}{hint}", source=source)
         values[key] = _read_value(key, value, kinds[key], source)
-    if "prompts" in values:
-        values["prompts"] = {name: folder / path for name, path in values["prompts"].items()}
+    for key in _FILES:
+        values[key] = {name: folder / path for name, path in values.get(key, {}).items()}
     return JudgesConfig(**values)
 
 

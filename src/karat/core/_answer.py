@@ -29,3 +29,5 @@ class Answer:
     """How many tokens it took, such as ``{"input": 812, "output": 40}``."""
     cost: float | None = None
     """What it cost, in the currency of the team."""
+    telemetry: Mapping[str, Any] = field(default_factory=dict)
+    """What else the system records about the answer, as JSON values, which karat keeps as they are."""

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, Protocol, overload
 
 from karat.core._drafts import make_hits
 from karat.core._hit import Hit
 
 
+class Table(Protocol):
+    """The hits of many lists: a :class:`karat.core.HitTable`."""
+
+    def take(self, start: int, end: int) -> tuple[list[str], list[float], list[str]]:
+        """Return the ids, scores and documents in some rows."""
+
+
 class HitList(Sequence[Hit]):
     """A list of hits that makes its objects when somebody asks for them.
+
+    It holds its ids, documents and scores, or its place in the table of all hits of a run.
 
     >>> hits = HitList(["wifi", "pool"], [0.9, 0.8])
     >>> len(hits), hits.documents, hits[1]
@@ -18,15 +27,42 @@ class HitList(Sequence[Hit]):
 content='', channels={}, stages={}, source_hash='', tenant='', locator=''))
     """
 
-    __slots__ = ("documents", "ids", "scores")
+    __slots__ = ("documents", "end", "ids", "scores", "start", "table")
+
+    ids: list[str]
+    scores: list[float]
+    documents: list[str]
+    table: Table | None
+    """The table that these hits are rows of, from ``start`` to ``end``; None for a list of its own."""
 
     def __init__(self, ids: list[str], scores: list[float], documents: list[str] | None = None) -> None:
         self.ids = ids
         self.scores = scores
         self.documents = ids if documents is None else documents
+        self.table, self.start, self.end = None, 0, len(ids)
+
+    @classmethod
+    def of_table(cls, table: Table, start: int, end: int) -> HitList:
+        """Return the hits in some rows of a table."""
+        hits = cls.__new__(cls)
+        hits.table = table
+        hits.start = start
+        hits.end = end
+        return hits
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a column that is not there yet: those of a table are taken from it when one of them is needed."""
+        if name not in ("ids", "scores", "documents") or self.table is None:
+            raise AttributeError(name)
+        self.ids, self.scores, self.documents = self.table.take(self.start, self.end)
+        return getattr(self, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make the list anew, of its own columns: a copy does not need the hits of all others."""
+        return HitList, (self.ids, self.scores, None if self.documents is self.ids else self.documents)
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return self.end - self.start
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits())

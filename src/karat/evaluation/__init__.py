@@ -14,6 +14,7 @@ from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_sc
 from karat.evaluation._floor import LEXICAL, compare_floor, find_floor
 from karat.evaluation._latency import summarise_latency
 from karat.evaluation._lists import needed_depth
+from karat.evaluation._ranked import RankedLists
 from karat.evaluation._rescoring import add_measures, revise_evaluation
 from karat.evaluation._returned import describe_order
 from karat.evaluation._revision import Revision
@@ -36,6 +37,7 @@ __all__ = [
     "MEASURES",
     "UNANSWERED",
     "Evaluation",
+    "RankedLists",
     "Revision",
     "Segment",
     "Segments",

@@ -11,6 +11,7 @@ import numpy as np
 
 from karat.core import Provenance, Scores, Trace, average
 from karat.evaluation._latency import falls_among_failed, find_slowest
+from karat.evaluation._ranked import RankedLists
 from karat.evaluation._revision import Revision
 from karat.golden import Question
 
@@ -102,6 +103,13 @@ class Evaluation:
     def query_set(self) -> frozenset[str]:
         """The queries that were asked, to look one up."""
         return frozenset(self.queries)
+
+    @cached_property
+    def answered(self) -> Mapping[str, bool]:
+        """Whether each query that has a list, in its original wording, got any documents."""
+        if isinstance(self.lists, RankedLists):
+            return self.lists.find_answered()
+        return {query: bool(documents) for query, documents in self.lists.items()}
 
     @property
     def has_queries(self) -> bool:

@@ -76,7 +76,8 @@ def score_ranked(
 
 def restrict_golden(golden: GoldenSet, queries: Set[str]) -> GoldenSet:
     """Return a golden set with only the queries that were asked, and their judgments."""
-    if golden.query_by_id.keys() <= queries and golden.grades_by_query.keys() <= queries:
+    # A set is compared with the keys of a dict: the view of another mapping would be gone through in Python.
+    if golden.query_by_id.keys() <= queries and golden.grades_by_query.rows.keys() <= queries:
         return golden
     return restrict_queries(golden, queries)
 

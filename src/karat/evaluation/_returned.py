@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from karat.core import GoldenSet, Hit, Ids, Trace, document_of, list_scores, shorten
+from karat.core import GoldenSet, Hit, Ids, Trace, document_of, find_table_rows, list_scores, shorten
 from karat.runs import Parts
 
 
@@ -55,9 +55,12 @@ def find_unsorted(traces: Sequence[Trace]) -> list[Trace]:
     >>> find_unsorted([sorted_, unsorted, sorted_]) == [unsorted]
     True
     """
-    lists = [list_scores(trace.listed) for trace in traces]
+    lists = [trace.listed for trace in traces]
     ends = np.cumsum([0, *map(len, lists)])
-    scores = np.fromiter(chain.from_iterable(lists), np.float64, int(ends[-1]))
+    if (found := find_table_rows(lists)) is not None:
+        scores = found.table.score[found.rows]
+    else:
+        scores = np.fromiter(chain.from_iterable(map(list_scores, lists)), np.float64, int(ends[-1]))
     falls = np.ones(len(scores), np.bool_)
     falls[:-1] = scores[1:] <= scores[:-1]  # false if a score is not a number
     falls[ends[ends > 0] - 1] = True  # the last hit of a list is followed by that of another one

@@ -11,10 +11,11 @@ from typing import Unpack
 import numpy as np
 
 from karat.config import SCORING, Scoring, choose_scoring
-from karat.core import Bounds, GoldenSet, InputError, Measure, Run, Scores, Trace, list_documents, shorten
+from karat.core import Bounds, GoldenSet, InputError, Measure, Run, Scores, Trace, shorten
 from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._lists import restrict_golden
+from karat.evaluation._ranked import RankedLists
 from karat.evaluation._returned import keep_order, read_returned
 from karat.evaluation._revision import describe_asked, revise_run
 from karat.evaluation._segments import segment_queries
@@ -102,7 +103,7 @@ def score_run(
         latency=latency_by_stage(traces),
         queries=scores.queries,
         total=len(golden.queries),
-        lists=_rank_documents(traces),
+        lists=RankedLists(traces),
         empties=_count_empty(traces, unanswerable | unjudged) if len(tables) > 1 else {},
         successes=_count_successes(tables, success, unanswerable) if len(tables) > 1 else {},
         failures=failures,
@@ -231,20 +232,6 @@ def _traces_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Trace
     for trace in traces:
         variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = trace
     return variants
-
-
-def _rank_documents(traces: Iterable[Trace]) -> dict[str, tuple[str, ...]]:
-    """Return the documents of each query in its original wording and first repeat, each at its best rank."""
-    return {
-        trace.query: _drop_repeats(list_documents(trace.listed))
-        for trace in traces
-        if not trace.paraphrase and not trace.repeat
-    }
-
-
-def _drop_repeats(documents: Sequence[str]) -> tuple[str, ...]:
-    """Return each document once; nearly always there are no others, which a set tells sooner than a dict."""
-    return tuple(documents) if len(set(documents)) == len(documents) else tuple(dict.fromkeys(documents))
 
 
 def _average_by(tables: Mapping[Variant, Scores], key: Callable[[Variant], int]) -> list[Scores]:

@@ -12,10 +12,11 @@ from karat.files._reads import record_folder, record_reads, refuse_input
 from karat.files._text import BOM, decode, parse_csv, parse_json, parse_json_lines
 
 if TYPE_CHECKING:
+    from karat.files._byte_block import ByteBlock, TextColumn
     from karat.files._cache import KeptValues, find_cache_folder
     from karat.files._git import GitRepository
     from karat.files._lock import lock_folder
-    from karat.files._plain import count_keys, decode_plain, take_plain
+    from karat.files._plain import count_keys, decode_plain, split_lines, take_plain
     from karat.files._rows import Mistakes, Reading, Row
     from karat.files._toml import parse_toml, read_toml
     from karat.files._writing import append_file, new_folder, open_own, replace_file, write_file
@@ -25,11 +26,13 @@ __all__ = [
     "GZIP",
     "MAX_BYTES",
     "VARIABLE",
+    "ByteBlock",
     "GitRepository",
     "KeptValues",
     "Mistakes",
     "Reading",
     "Row",
+    "TextColumn",
     "access_file",
     "append_file",
     "count_keys",
@@ -56,6 +59,7 @@ __all__ = [
     "refuse_input",
     "replace_file",
     "shorten_path",
+    "split_lines",
     "take_plain",
     "too_large",
     "write_file",
@@ -68,7 +72,8 @@ _HOME = {
     **dict.fromkeys(("parse_toml", "read_toml"), "_toml"),
     **dict.fromkeys(("KeptValues", "find_cache_folder"), "_cache"),
     "GitRepository": "_git",
-    **dict.fromkeys(("count_keys", "decode_plain", "take_plain"), "_plain"),
+    **dict.fromkeys(("count_keys", "decode_plain", "split_lines", "take_plain"), "_plain"),
+    **dict.fromkeys(("ByteBlock", "TextColumn"), "_byte_block"),
     "lock_folder": "_lock",
 }
 

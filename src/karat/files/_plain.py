@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import TypeVar
 
 import msgspec
 from msgspec import UNSET
-from msgspec.structs import astuple
 
 from karat.files._text import BOM
 
@@ -30,9 +30,8 @@ def count_keys(rows: Sequence[S]) -> int:
     3
     """
     fields = rows[0].__struct_fields__
-    if not rows[0].__struct_defaults__:
-        return len(fields) * len(rows)
-    return len(fields) * len(rows) - sum(astuple(row).count(UNSET) for row in rows)
+    optional = fields[len(fields) - len(rows[0].__struct_defaults__) :]
+    return len(fields) * len(rows) - sum(list(map(attrgetter(name), rows)).count(UNSET) for name in optional)
 
 
 def decode_plain(
@@ -65,7 +64,7 @@ def take_plain(data: bytes, kind: type[S], take: Callable[[list[S]], None], coun
         return False
     decoder = msgspec.json.Decoder(kind)
     try:
-        for lines in _split(data.removeprefix(BOM)):
+        for lines in split_lines(data.removeprefix(BOM)):
             rows = _decode_lines(decoder, lines)
             if not _has_all_keys(rows, lines, count):
                 return False
@@ -75,7 +74,7 @@ def take_plain(data: bytes, kind: type[S], take: Callable[[list[S]], None], coun
     return True
 
 
-def _split(data: bytes) -> Iterator[bytes]:
+def split_lines(data: bytes) -> Iterator[bytes]:
     """Yield whole lines, about a megabyte at a time."""
     start = 0
     while start < len(data):

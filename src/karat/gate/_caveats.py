@@ -99,8 +99,7 @@ def _find_failures(decision: Decision) -> Iterator[str]:
     names = [name for name in candidate.scores.measures if Measure.parse(name).definition.undefined in UNANSWERED]
     rightly = candidate.unanswerable | candidate.unjudged
     empty = sum(
-        (not ranking or query in candidate.empties) and query not in rightly
-        for query, ranking in candidate.lists.items()
+        (not some or query in candidate.empties) and query not in rightly for query, some in candidate.answered.items()
     )
     if names and empty:
         yield f"{empty:,} without results count as the worst value of {', '.join(names)}; karat eval leaves them out"

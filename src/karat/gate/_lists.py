@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from karat.core import Measure
-from karat.evaluation import Evaluation
+from karat.evaluation import Evaluation, RankedLists
 from karat.gate._comparison import pair_scores
 from karat.schema import ListComparison, ListSummary
 from karat.stats.ranks import RankSimilarity, rank_similarity, summarise_ranks
@@ -28,15 +28,22 @@ def compare_lists(
     """
     deltas, similarities = rr_deltas or {}, dict[str, RankSimilarity]()
     equal: dict[tuple[int, float | None], RankSimilarity] = {}  # of lists that stayed the same, as most do
-    for query, before in baseline.items():
-        if (after := candidate.get(query)) is None:
+    unchanged: Mapping[str, int] = {}
+    if isinstance(candidate, RankedLists) and isinstance(baseline, RankedLists):
+        unchanged = baseline.find_equal(candidate)
+    for query in baseline:
+        if query not in candidate:
             continue
-        key = len(before), deltas.get(query)
-        similarity = equal.get(key) if before == after else None
+        length, delta = unchanged.get(query), deltas.get(query)
+        similarity = None if length is None else equal.get((length, delta))
         if similarity is None:
-            similarity = rank_similarity(before, after, k=k, rr_delta=key[1])
-            if before == after:
-                equal[key] = similarity
+            before, after = baseline[query], candidate[query]
+            key = len(before), delta
+            similarity = equal.get(key) if before == after else None
+            if similarity is None:
+                similarity = rank_similarity(before, after, k=k, rr_delta=delta)
+                if before == after:
+                    equal[key] = similarity
         similarities[query] = similarity
     return similarities
 

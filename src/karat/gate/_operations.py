@@ -180,8 +180,8 @@ def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operation
     if not answerable or operations.empty is None:
         return
     then: Mapping[str, bool] = {} if baseline is None else _find_answered(baseline)
-    unsteady, failures, lists = candidate.empties, candidate.failures, candidate.lists
-    empty = [query for query in answerable if (not lists.get(query) or query in unsteady) and query not in failures]
+    unsteady, failures, answered = candidate.empties, candidate.failures, candidate.answered
+    empty = [query for query in answerable if (not answered.get(query) or query in unsteady) and query not in failures]
     failed = [query for query in answerable if query in failures] if failures else []
     allowed = allow(operations.empty, len(answerable))
     tolerated = allowed if operations.failed is None else allow(operations.failed, len(answerable))
@@ -190,7 +190,7 @@ def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operation
     lost = [query for query in counted if then.get(query)]
     unknown = [query for query in counted if query not in then]
     reason = f"{count_of(len(empty), len(answerable), 'answerable queries')} returned nothing"
-    reason += _describe_unsteady([query for query in empty if candidate.lists.get(query)], candidate)
+    reason += _describe_unsteady([query for query in empty if answered.get(query)], candidate)
     if counted[len(empty) :]:
         reason += f", and {len(failed):,} failed"
     outcome = Outcome.PASS
@@ -210,9 +210,11 @@ def _inspect_empty(candidate: Evaluation, baseline: Evaluation | None, operation
     )  # fmt: skip
 
 
-def _find_answered(evaluation: Evaluation) -> dict[str, bool]:
+def _find_answered(evaluation: Evaluation) -> Mapping[str, bool]:
     """Return whether each query had results, in all of its wordings and repeats."""
-    return {query: bool(ranking) and query not in evaluation.empties for query, ranking in evaluation.lists.items()}
+    if not evaluation.empties:
+        return evaluation.answered
+    return {query: some and query not in evaluation.empties for query, some in evaluation.answered.items()}
 
 
 def _describe_unsteady(queries: Sequence[str], candidate: Evaluation) -> str:

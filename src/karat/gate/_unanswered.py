@@ -24,7 +24,7 @@ def find_lost(candidate: Evaluation, baseline: Evaluation) -> frozenset[str]:
 def _list_unanswered(evaluation: Evaluation, known: Evaluation) -> Iterator[str]:
     """Yield the queries that failed, and those that returned nothing; ``known`` says which may return nothing."""
     yield from evaluation.failures
-    yield from (query for query, hits in evaluation.lists.items() if not hits and not may_be_empty(known, query))
+    yield from (query for query, some in evaluation.answered.items() if not some and not may_be_empty(known, query))
 
 
 def count_failures(evaluation: Evaluation, baseline: Evaluation | None = None) -> Evaluation:

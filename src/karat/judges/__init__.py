@@ -1,28 +1,44 @@
 """Judges of answers: what is supported, relevant and right, and how far that can be trusted."""
 
-from karat.judges._asker import Asker
-from karat.judges._budget import Budget, BudgetSpent, Spending
-from karat.judges._dialogue import Dialogue, NotMeasurable
-from karat.judges._fence import clean, fence
+from karat.chat import (
+    Asker,
+    Budget,
+    BudgetSpent,
+    Chat,
+    Dialogue,
+    Model,
+    NotMeasurable,
+    Pace,
+    Prompt,
+    Replies,
+    Rung,
+    Spending,
+    Usage,
+    clean,
+    fence,
+)
+from karat.judges._grades import HIGHEST, grade_by_model, grade_by_overlap, score_pairs
 from karat.judges._items import Item, make_item
-from karat.judges._judging import JUDGES, Judge, find_judge, judge_items
+from karat.judges._judging import JUDGES, PREFERENCE, Judge, find_judge, judge_items
 from karat.judges._lexical import Source, Support, lexical_support
 from karat.judges._measures import Bench
-from karat.judges._model import Chat, Model, Rung, Usage
 from karat.judges._opinions import Finding, Opinion, Summary, summarise
-from karat.judges._pace import Pace
-from karat.judges._prompts import Prompt, list_prompts, load_prompt, load_prompts
+from karat.judges._preference import Duel, Preferred, prefer
+from karat.judges._prompts import ask_in, list_prompts, load_prompt, load_prompts
 from karat.judges._rehearsal import PlannedRequest, Rehearsal
-from karat.judges._reply_file import Replies
+from karat.judges._rubric import make_rubric_judge
 
 __all__ = [
+    "HIGHEST",
     "JUDGES",
+    "PREFERENCE",
     "Asker",
     "Bench",
     "Budget",
     "BudgetSpent",
     "Chat",
     "Dialogue",
+    "Duel",
     "Finding",
     "Item",
     "Judge",
@@ -31,6 +47,7 @@ __all__ = [
     "Opinion",
     "Pace",
     "PlannedRequest",
+    "Preferred",
     "Prompt",
     "Rehearsal",
     "Replies",
@@ -40,14 +57,20 @@ __all__ = [
     "Summary",
     "Support",
     "Usage",
+    "ask_in",
     "clean",
     "fence",
     "find_judge",
+    "grade_by_model",
+    "grade_by_overlap",
     "judge_items",
     "lexical_support",
     "list_prompts",
     "load_prompt",
     "load_prompts",
     "make_item",
+    "make_rubric_judge",
+    "prefer",
+    "score_pairs",
     "summarise",
 ]

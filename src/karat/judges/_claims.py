@@ -10,11 +10,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from karat.judges._dialogue import Dialogue, NotMeasurable
-from karat.judges._fence import Part, clean
+from karat.chat import Dialogue, NotMeasurable, Part, Prompt, clean
 from karat.judges._items import Item
 from karat.judges._opinions import Finding
-from karat.judges._prompts import Prompt
 from karat.judges._replies import Claims, ClaimVerdicts
 
 _MOST_CLAIMS = 100

@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from karat.chat import BudgetSpent, NotMeasurable, Prompt
 from karat.core import UsageError, did_you_mean
-from karat.judges._budget import BudgetSpent
-from karat.judges._dialogue import NotMeasurable
+from karat.judges._grades import judge_overlap_grade, judge_relevance
 from karat.judges._items import Item
 from karat.judges._measures import (
     Bench,
@@ -28,8 +28,9 @@ from karat.judges._measures import (
     judge_noise_sensitivity,
     judge_refusal,
 )
-from karat.judges._offline import judge_answer_similarity, judge_lexical_support
+from karat.judges._offline import judge_answer_similarity, judge_entailment, judge_lexical_support
 from karat.judges._opinions import Opinion
+from karat.judges._preference import judge_preference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +44,14 @@ class Judge:
     prompts: tuple[str, ...] = ()
     """The prompts that it sends; none for a judge that asks no model."""
     calls: int = 0
-    """How many calls an answer takes, if it has few claims and no reply has to be repaired."""
+    """How many calls an answer takes, if it has few claims or texts and no reply has to be repaired."""
     lower_is_better: bool = False
     embeds: bool = False
     """Whether it needs an embedder."""
+    own: Mapping[str, Prompt] = field(default_factory=dict)
+    """Prompts of its own, as that of a rubric."""
+    passages: bool = False
+    """Whether it judges retrieved texts, so that it needs no answer."""
 
 
 _CLAIMS = ("claims", "support")
@@ -95,6 +100,16 @@ _ALL = (
         lower_is_better=True,
     ),
     Judge(name="refusal", measure="RefusalRightness", function=judge_refusal, prompts=("refusal",), calls=1),
+    Judge(
+        name="passage_relevance",
+        measure="PassageRelevance",
+        function=judge_relevance,
+        prompts=("grade",),
+        calls=5,
+        passages=True,
+    ),
+    Judge(name="overlap_grade", measure="OverlapGrade", function=judge_overlap_grade, passages=True),
+    Judge(name="entailment", measure="Entailment", function=judge_entailment),
     Judge(name="lexical_support", measure="LexicalSupport", function=judge_lexical_support),
     Judge(name="answer_similarity", measure="AnswerSimilarity", function=judge_answer_similarity, embeds=True),
 )
@@ -102,10 +117,17 @@ JUDGES: Mapping[str, Judge] = {judge.name: judge for judge in _ALL}
 """All judges by name; those without prompts ask no model."""
 
 
-def find_judge(name: str) -> Judge:
-    """Return a judge by its name."""
+PREFERENCE = Judge(
+    name="preference", measure="", function=judge_preference, prompts=("preference",), calls=2
+)  # fmt: skip
+"""The judge of two answers, which gives an answer no value by itself."""
+
+
+def find_judge(name: str, others: Iterable[str] = ()) -> Judge:
+    """Return a judge by its name; ``others`` are the names of more judges, which an error mentions."""
     if name not in JUDGES:
-        hint = did_you_mean(name, JUDGES) or f"; known: {', '.join(JUDGES)}"
+        known = (*JUDGES, *others)
+        hint = did_you_mean(name, known) or f"; known: {', '.join(known)}"
         raise UsageError(f"there is no judge {name!r}{hint}")
     return JUDGES[name]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from karat.chat import Dialogue, NotMeasurable, Prompt
 from karat.core import UsageError
 from karat.judges._claims import ClaimJudge, check_numbers, require_answer, require_reference
-from karat.judges._dialogue import Dialogue, NotMeasurable
 from karat.judges._items import Item
 from karat.judges._opinions import Finding
-from karat.judges._prompts import Prompt
 from karat.judges._replies import ChunkVerdicts, Questions, Refusal
 
 Judged = tuple[float, tuple[Finding, ...]]
@@ -28,6 +28,8 @@ class Bench:
     """None if all judges are offline."""
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     embed: Embed | None = None
+    entails: Callable[[list[tuple[str, str]]], Any] | None = None
+    """A function of the user that says how far texts entail sentences, from 0 to 1."""
     vote: int = 0
     questions: int = 3
     """How many questions answer relevance makes."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from karat.chat import NotMeasurable
+from karat.core import UsageError
 from karat.judges._claims import require_answer, require_reference
-from karat.judges._dialogue import NotMeasurable
+from karat.judges._grades import score_pairs
 from karat.judges._items import Item
 from karat.judges._lexical import Source
 from karat.judges._measures import Bench, Judged
@@ -26,6 +28,23 @@ def judge_lexical_support(_: Bench, item: Item) -> Judged:
         findings.append(
             Finding(subject=line, verdict=best.value if best is not None else 0.0, text=number, reason=reason)
         )
+    return sum(float(finding.verdict) for finding in findings) / len(findings), tuple(findings)
+
+
+def judge_entailment(bench: Bench, item: Item) -> Judged:
+    """Return how far the texts entail the answer, by a function of the user: each sentence in its best text."""
+    lines = sentences(require_answer(item))
+    if not lines:
+        raise NotMeasurable("the answer has no words")
+    if bench.entails is None:
+        raise UsageError("entailment needs a model of yours; name a function in [judges], as entails = 'mine:entails'")
+    pairs = [(text, line) for line in lines for text in item.texts]
+    values = score_pairs(bench.entails, pairs, 1.0)
+    count, findings = len(item.texts), []
+    for place, line in enumerate(lines):
+        own = values[place * count : (place + 1) * count]
+        best = max(range(count), key=own.__getitem__, default=-1)
+        findings.append(Finding(subject=line, verdict=own[best] if own else 0.0, text=best + 1))
     return sum(float(finding.verdict) for finding in findings) / len(findings), tuple(findings)
 
 

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from karat.core import InputError, UsageError, did_you_mean
+from karat.chat import Prompt, parse_prompt
+from karat.core import UsageError, did_you_mean
 from karat.files import decode, read_bytes
-
-_HEAD = re.compile(r"\Aversion:\s*(?P<version>[\w.-]{1,40})\s*\n(?:-{3,}\s*\n)?", re.ASCII)
-_LONGEST = 1 << 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """The instructions of a judge. They come first in every message, and never change within a run."""
-
-    name: str
-    version: str
-    text: str
-
-    @property
-    def digest(self) -> str:
-        """A hash of the text: two prompts with one version may differ."""
-        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
 
 def list_prompts() -> list[str]:
@@ -43,7 +25,7 @@ def load_prompt(name: str, replaced: Mapping[str, Path] | None = None) -> Prompt
     '1'
     """
     if path := (replaced or {}).get(name):
-        return _parse(name, decode(read_bytes(path), str(path)), str(path))
+        return parse_prompt(name, decode(read_bytes(path), str(path)), str(path))
     if name not in (known := list_prompts()):
         hint = did_you_mean(name, known) or f"; known: {', '.join(known)}"
         raise UsageError(f"there is no prompt {name!r}{hint}")
@@ -71,14 +53,4 @@ def ask_in(prompt: Prompt, language: str) -> Prompt:
 
 @cache
 def _load_own(name: str) -> Prompt:
-    return _parse(name, files("karat.judges").joinpath("prompts", f"{name}.md").read_text("utf-8"), f"{name}.md")
-
-
-def _parse(name: str, text: str, source: str) -> Prompt:
-    match = _HEAD.match(text)
-    if match is None:
-        raise InputError("does not begin with a version", source=source, hint="write 'version: 1' in the first line")
-    body = text[match.end() :].strip()
-    if not body or len(body) > _LONGEST:
-        raise InputError("has no text" if not body else f"has more than {_LONGEST:,} characters", source=source)
-    return Prompt(name=name, version=match["version"], text=body)
+    return parse_prompt(name, files("karat.judges").joinpath("prompts", f"{name}.md").read_text("utf-8"), f"{name}.md")

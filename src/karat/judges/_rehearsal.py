@@ -8,12 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from karat.judges._dialogue import Check, Dialogue
-from karat.judges._fence import Part
-from karat.judges._model import Completion, Model, Rung, make_body
-from karat.judges._prompts import Prompt
-from karat.judges._replies import make_schema
-from karat.judges._reply_file import Replies, make_key
+from karat.chat import Check, Completion, Dialogue, Model, Part, Prompt, Replies, Rung, make_body, make_key, make_schema
 
 T = TypeVar("T")
 
@@ -58,6 +53,8 @@ class Rehearsal(Dialogue):
 
 def _make_example(schema: dict[str, Any], parts: Sequence[Part], name: str = "") -> Any:
     """Return a reply of a schema: a verdict for each numbered part that it asks about, and texts in brackets."""
+    if "enum" in schema:
+        return schema["enum"][0]
     match schema["type"]:
         case "object":
             return {key: _make_example(value, parts, key) for key, value in schema["properties"].items()}

@@ -25,7 +25,7 @@ from karat.measures._conventions import CONVENTIONS, Conventions
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
-from karat.measures._judged import JUDGE_FAILED, JUDGED
+from karat.measures._judged import JUDGE_FAILED, JUDGED, is_excused
 from karat.measures._measure import ANSWERABLE, JUDGED_ONLY, REL, UNANSWERABLE, Bound, measure, ratio
 from karat.measures._repeats import pass_at_k
 from karat.measures._score import (
@@ -65,6 +65,7 @@ __all__ = [
     "Overlap",
     "Rankings",
     "Unjudged",
+    "is_excused",
     "make_linear",
     "measure",
     "measure_bounds",

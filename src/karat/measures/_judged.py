@@ -6,7 +6,7 @@ either, and counts in the gate as what was lost.
 
 from __future__ import annotations
 
-from karat.core import MEASURES
+from karat.core import MEASURES, Parameter
 from karat.measures._evidence import NOTHING, Asked, trace_measure
 
 NOT_JUDGED = "not judged"
@@ -22,13 +22,25 @@ _EXCUSED = (
 """Reasons for which nobody is to blame; refusals have measures of their own."""
 
 
+def is_excused(reason: str) -> bool:
+    """Return whether nobody is to blame that a judge gave no value, so that the answer is left out of a mean.
+
+    >>> is_excused("the answer was refused"), is_excused("the judge's reply cannot be used")
+    (True, False)
+    """
+    return reason in _EXCUSED
+
+
+_NAME = Parameter(name="name", kind="str", default="", help="the name of the rubric")
+
+
 def _read_opinion(asked: Asked, judge: str) -> float | str:
     if asked.trace.error or not asked.trace.query:
         return NOTHING
     opinion = asked.trace.opinions.get(judge)
     if opinion is None:
         return NOT_JUDGED
-    return f"{JUDGE_FAILED}: {opinion}" if isinstance(opinion, str) and opinion not in _EXCUSED else opinion
+    return f"{JUDGE_FAILED}: {opinion}" if isinstance(opinion, str) and not is_excused(opinion) else opinion
 
 
 @trace_measure("Faithfulness", aliases=("faithfulness",), cutoff="none", undefined=NOT_JUDGED)
@@ -267,6 +279,83 @@ def answer_similarity(asked: Asked, k: None) -> float | str:
     {'AnswerSimilarity': 0.75}
     """
     return _read_opinion(asked, "answer_similarity")
+
+
+@trace_measure("PassageRelevance", aliases=("passage_relevance",), cutoff="none", undefined=NOT_JUDGED)
+def passage_relevance(asked: Asked, k: None) -> float | str:
+    """Passage relevance: the mean grade of the retrieved texts, by a model, as a share of the highest.
+
+    Formula: mean over the texts of grade / 3
+    Range: 0 to 1
+    Convention: 0 if nothing was retrieved; undefined where nobody judged
+    Citation: Thomas et al., Large language models can accurately predict searcher preferences, 2024
+
+    >>> from karat.core import GoldenSet, Query, Trace
+    >>> from karat import score_hits
+    >>> golden = GoldenSet(queries=(Query(id="q", text="?"),))
+    >>> trace = Trace(query="q", text="?", answer="Yes.", opinions={"passage_relevance": 0.75})
+    >>> score_hits(golden, {"q": ()}, ["PassageRelevance"], traces={"q": trace}).mean()
+    {'PassageRelevance': 0.75}
+    """
+    return _read_opinion(asked, "passage_relevance")
+
+
+@trace_measure("OverlapGrade", aliases=("overlap_grade",), cutoff="none", undefined=NOT_JUDGED)
+def overlap_grade(asked: Asked, k: None) -> float | str:
+    """Overlap grade: the mean grade of the retrieved texts by the words of the question; blind to meaning.
+
+    Formula: mean over the texts of grade / 3; the grade is 3 from 45 % of the words on, 2 from 25 %, 1 from 10 %
+    Range: 0 to 1
+    Convention: 3 for a text that has the whole question; 0 if nothing was retrieved; undefined where nobody judged
+    Citation: agent, deterministic fallback judge
+
+    >>> from karat.core import GoldenSet, Query, Trace
+    >>> from karat import score_hits
+    >>> golden = GoldenSet(queries=(Query(id="q", text="?"),))
+    >>> trace = Trace(query="q", text="?", answer="Yes.", opinions={"overlap_grade": 0.75})
+    >>> score_hits(golden, {"q": ()}, ["OverlapGrade"], traces={"q": trace}).mean()
+    {'OverlapGrade': 0.75}
+    """
+    return _read_opinion(asked, "overlap_grade")
+
+
+@trace_measure("Entailment", aliases=("entailment",), cutoff="none", undefined=NOT_JUDGED)
+def entailment(asked: Asked, k: None) -> float | str:
+    """Entailment: how far the retrieved texts entail the answer, by a model of the user.
+
+    Formula: mean over the sentences of the answer of the highest value that any text gives it
+    Range: 0 to 1
+    Convention: the values are those of the function that `[judges] entails` names; undefined without an
+        answer, and where nobody judged
+    Citation: Honovich et al., TRUE: Re-evaluating factual consistency evaluation, 2022
+
+    >>> from karat.core import GoldenSet, Query, Trace
+    >>> from karat import score_hits
+    >>> golden = GoldenSet(queries=(Query(id="q", text="?"),))
+    >>> trace = Trace(query="q", text="?", answer="Yes.", opinions={"entailment": 0.75})
+    >>> score_hits(golden, {"q": ()}, ["Entailment"], traces={"q": trace}).mean()
+    {'Entailment': 0.75}
+    """
+    return _read_opinion(asked, "entailment")
+
+
+@trace_measure("Rubric", _NAME, aliases=("rubric",), cutoff="none", undefined=NOT_JUDGED)
+def rubric(asked: Asked, k: None, *, name: str) -> float | str:
+    """Rubric: the score of the answer by a rubric of the user, from 0 for the lowest to 1 for the highest.
+
+    Formula: (score - lowest) / (highest - lowest)
+    Range: 0 to 1
+    Convention: the rubric is a file that `[judges.rubrics]` names; undefined without an answer, and where nobody judged
+    Citation: Zheng et al., Judging LLM-as-a-judge with MT-Bench and Chatbot Arena, 2023
+
+    >>> from karat.core import GoldenSet, Query, Trace
+    >>> from karat import score_hits
+    >>> golden = GoldenSet(queries=(Query(id="q", text="?"),))
+    >>> trace = Trace(query="q", text="?", answer="Yes.", opinions={"tone": 0.75})
+    >>> score_hits(golden, {"q": ()}, ["Rubric(name='tone')"], traces={"q": trace}).mean()
+    {"Rubric(name='tone')": 0.75}
+    """
+    return _read_opinion(asked, name)
 
 
 JUDGED = frozenset(row.name for row in MEASURES if row.kernel.__module__ == __name__)

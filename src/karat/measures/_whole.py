@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.core import Grades, Hit, HitList
+from karat.core import Floats, Grades, Hit, HitList, find_table_rows
 from karat.measures._alignment import Bools, Chunks, Ints
 
 _UNKNOWN = -1
@@ -84,39 +84,50 @@ def _take_rows(grades: Grades, queries: Sequence[str]) -> tuple[Ints, Ints]:
 
 def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
     """Return the hits in the order of their scores; None if one is not a whole document, or has to be looked at."""
-    columns = _take_columns(lists)
-    if columns is None:
+    columns = _take_table(lists) or _take_columns(lists)
+    if columns is None or not np.isfinite(columns.score).all():
         return None
-    ids, documents, scores = columns
-    if set(map(type, ids)) - {str} or set(map(type, scores)) - {float}:
-        return None
-    score = np.array(scores, np.float64)
-    if not np.isfinite(score).all():
-        return None
-    numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
-    query = np.repeat(np.arange(len(lists)), _lengths(lists))
+    query, score = np.repeat(np.arange(len(lists)), _lengths(lists)), columns.score
     order: Any = slice(None)
     if not ((score[1:] <= score[:-1]) | (query[1:] != query[:-1])).all():
         order = np.lexsort((-score, query))  # equal scores keep their order
     return _Ranking(
         query=query,
-        document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(ids))[order],
-        named=np.ones(len(ids), np.bool_)
-        if ids is documents
-        else np.fromiter(map(eq, ids, documents), np.bool_, len(ids))[order],
-        numbers=numbers,
+        document=columns.document[order],
+        named=columns.named[order],
+        numbers=columns.numbers,
         queries=len(lists),
     )
 
 
-def _take_columns(lists: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Return the ids, documents and scores of all hits; None if one of them is more or less than a plain hit."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """The hits of all queries, one list after the other, as they were returned."""
+
+    score: Floats
+    document: Ints
+    named: Bools
+    numbers: Mapping[str, int]
+
+
+def _take_table(lists: Sequence[Sequence[Any]]) -> _Columns | None:
+    """Return the hits of lists that are rows of one table; None if some are not."""
+    found = find_table_rows(lists)
+    if found is None:
+        return None
+    table, rows = found.table, found.rows
+    document = table.document[rows]
+    return _Columns(
+        score=table.score[rows],
+        document=document,
+        named=np.ones(len(document), np.bool_) if table.document is table.id else document == table.id[rows],
+        numbers={name: number for number, name in enumerate(table.names)},
+    )
+
+
+def _take_columns(lists: Sequence[Sequence[Any]]) -> _Columns | None:
+    """Return the hits of all lists; None if one of them is more or less than a plain hit."""
     ids, documents, scores = list[Any](), list[Any](), list[Any]()
-    if all(isinstance(hits, HitList) and hits.documents is hits.ids for hits in lists):
-        for hits in lists:
-            ids += hits.ids  # type: ignore[attr-defined]
-            scores += hits.scores  # type: ignore[attr-defined]
-        return ids, ids, scores
     for hits in lists:
         if isinstance(hits, HitList):
             ids += hits.ids
@@ -129,7 +140,15 @@ def _take_columns(lists: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any],
             ids.append(hit.id)
             documents.append(hit.document)
             scores.append(hit.score)
-    return ids, documents, scores
+    if set(map(type, ids)) - {str} or set(map(type, scores)) - {float}:
+        return None
+    numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
+    return _Columns(
+        score=np.array(scores, np.float64),
+        document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(ids)),
+        named=np.fromiter(map(eq, ids, documents), np.bool_, len(ids)),
+        numbers=numbers,
+    )
 
 
 def _lengths(rows: Iterable[Sequence[Any]]) -> Ints:

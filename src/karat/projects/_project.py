@@ -83,7 +83,7 @@ class Project:
                 f"[eval.parameters] {named}: they are for a retriever of your own; the stages of the built-in pipeline "
                 "are in [pipeline], and what a service is sent is in [system] body"
             )
-        stages = Stages.from_table(config.pipeline)
+        stages = Stages.from_table(_locate_prompt(config))
         if config.system:
             if stages.answer is not False:
                 raise UsageError("[pipeline.answer] answers from hits of the built-in pipeline, but there is [system]")
@@ -94,6 +94,14 @@ class Project:
         if tenant:
             raise UsageError("a tenant is for a system of your own; the built-in pipeline holds one set of documents")
         return adapt(Pipeline(stages, cache=config.folder / ".karat" if cache else None, say=say, progress=progress))
+
+
+def _locate_prompt(config: Config) -> Mapping[str, Any]:
+    """Return the table ``[pipeline]`` with the file of a prompt relative to the folder of the project."""
+    answer = config.pipeline.get("answer")
+    if not isinstance(answer, Mapping) or not isinstance(answer.get("prompt"), str) or not answer["prompt"]:
+        return config.pipeline
+    return {**config.pipeline, "answer": {**answer, "prompt": str(config.folder / answer["prompt"])}}
 
 
 def open_project(folder: str | Path, **scoring: Any) -> Project:

@@ -81,6 +81,9 @@ def make_run(
         raise InputError(f"golden set {shorten(golden.name)} has no queries")
     total = sum(question.counted for question in questions)
     # The file is opened first, so that an unwritable one is reported before the documents are ingested.
+    # A system that recalls its answers would take a repeat that is left for the first time, and return a copy of it.
+    # From the beginning, all that was asked is recalled in its order, and costs nothing.
+    resume = resume and not (subject.recalls and settings.repeat > 1)
     with _closing(subject), nullcontext() if output is None else RunWriter(output, provenance, resume=resume) as writer:
         traces = list(writer.done[:total]) if writer else []
         remaining = resume_plan(questions, traces)

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from karat.core import Answer, Citation, Hit, KaratError, Span, SystemFailed, check_id, document_of, shorten
 from karat.net import hide_secrets
+from karat.systems._recording import read_telemetry
 
-_FIELDS = ("text", "answer", "citations", "hits", "refused", "tokens", "cost")
+_FIELDS = ("text", "answer", "citations", "hits", "refused", "tokens", "cost", "telemetry")
 _PARTS = ("id", "document", "span", "offsets", "section", "block")
 _MOST = 1000  # citations
 
@@ -23,7 +24,7 @@ class ReadAnswer:
     citations: tuple[Citation, ...]
     refused: bool
     telemetry: Mapping[str, Any] = field(default_factory=dict)
-    """Its tokens and cost."""
+    """Its tokens and cost, and what else the system recorded."""
 
 
 def open_answer(result: object) -> Answer | None:
@@ -63,7 +64,7 @@ def read_answer(answer: Answer, hits: Sequence[Hit]) -> ReadAnswer:
         text=hide_secrets(answer.text),
         citations=tuple(_read_citation(item, number, hits, by_id) for number, item in enumerate(listed, 1)),
         refused=answer.refused,
-        telemetry=_read_cost(answer),
+        telemetry={**read_telemetry(answer), **_read_cost(answer)},
     )
 
 

@@ -77,7 +77,7 @@ class Pipeline:
         self.neighbours = build_stage(Neighbours, self.stages.neighbours, "neighbours")
         self.variety = build_stage(Variety, self.stages.mmr, "mmr")
         self.reranking = self._make_reranking()
-        self._answerer = make_answerer(self.stages.answer)
+        self._answerer = make_answerer(self.stages.answer, cache=cache, say=self._say)
         self._embedding = self._make_embedding() if self._dense else None
         self._chunks: Sequence[Chunk] = ()
         self._by_id: Mapping[str, Chunk] = {}
@@ -213,6 +213,11 @@ class Pipeline:
         """Retrieves and answers a question; None if the stage is off, and the pipeline only retrieves."""
         return self._answer if self._answerer is not None else None
 
+    @property
+    def recalls(self) -> bool:
+        """Whether answers come from a cache if they were asked for before."""
+        return getattr(self._answerer, "cache", None) is not None
+
     def _answer(self, query: str, k: int) -> Answer:
         assert self._answerer is not None
         assert self._rarity is not None
@@ -221,7 +226,7 @@ class Pipeline:
         read = retrieved.hits[: self._answerer.hits]
         passages = [Passage.of(hit, self._by_id[hit.id]) for hit in read]
         answer = self._answerer(query, passages, self._rarity)
-        clock.lap("answer")
+        clock.lap("answer", answer.hits.milliseconds if isinstance(answer.hits, Retrieved) else None)
         total = None if retrieved.milliseconds is None else retrieved.milliseconds + clock.total()
         timed = replace(retrieved, timings={**retrieved.timings, **clock.laps}, milliseconds=total)
         return replace(answer, hits=timed)
@@ -360,9 +365,10 @@ class Pipeline:
         )
 
     def close(self) -> None:
-        """Close the connections of the reranker, if it has any, and keep the vectors of the questions."""
+        """Close what the reranker and the answerer have open, and keep the vectors of the questions."""
         if self._embedding is not None:
             self._embedding.close()
-        close = getattr(self.reranking and self.reranking.reranker, "close", None)
-        if close is not None:
-            close()
+        for stage in (self.reranking and self.reranking.reranker, self._answerer):
+            close = getattr(stage, "close", None)
+            if close is not None:
+                close()

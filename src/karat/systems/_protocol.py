@@ -84,6 +84,8 @@ class System:
     """Whether ``retrieve`` has a parameter ``context``."""
     takes_contexts: bool = False
     """Whether ``retrieve_many`` has a parameter ``contexts``, with one for each question."""
+    recalls: bool = False
+    """Whether it keeps its answers, and a question that is asked again is another vote: see :func:`make_run`."""
     timed: bool = True
     """Whether its time is that of retrieval; recorded answers have no latency."""
     subject: object = None
@@ -142,6 +144,7 @@ def adapt(
         takes_contexts=many_contexts,
         description=_describe(thing, label, module) | ({"parameters": dict(parameters)} if parameters else {}),
         tenant=tenant,
+        recalls=getattr(thing, "recalls", False) is True,
         timed=getattr(thing, "timed", True) is not False,
         subject=thing,
         **{hook: _hook(thing, hook, label, tenant) for hook in _HOOKS},

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from karat.core import Stage, SystemFailed, shorten
+from karat.core import Answer, Stage, SystemFailed, shorten
 from karat.systems._hits import Retrieved, read_hits
 
 _LONGEST = 1e15  # milliseconds
@@ -50,7 +50,7 @@ def read_telemetry(result: object) -> Mapping[str, Any]:
     >>> read_telemetry(Retrieved([], {}, telemetry={"mode": "deep", "fallback": False}))
     {'mode': 'deep', 'fallback': False}
     """
-    telemetry = result.telemetry if isinstance(result, Retrieved) else {}
+    telemetry = result.telemetry if isinstance(result, Retrieved | Answer) else {}
     if not telemetry:
         return {}
     try:

@@ -81,8 +81,8 @@ class Stages:
         return build(cls, table, "pipeline")
 
 
-def build(kind: type[Stage], table: Mapping[str, Any], name: str) -> Stage:
-    """Return a dataclass filled from a configuration's table.
+def build(kind: type[Stage], table: Mapping[str, Any], name: str, **others: Any) -> Stage:
+    """Return a dataclass filled from a configuration's table, and from ``others``, which are no keys of it.
 
     A key that is unknown or missing, or a value of another type, raises UsageError.
 
@@ -91,7 +91,7 @@ def build(kind: type[Stage], table: Mapping[str, Any], name: str) -> Stage:
     Traceback (most recent call last):
     karat.core._errors.UsageError: [pipeline.lexical] has no key 'stemer', did you mean 'stemmer'?
     """
-    options = [option for option in fields(kind) if option.init]  # type: ignore[arg-type]
+    options = [option for option in fields(kind) if option.init and option.name not in others]  # type: ignore[arg-type]
     names = [option.name for option in options]
     for key in table:
         if key not in names:
@@ -103,7 +103,7 @@ def build(kind: type[Stage], table: Mapping[str, Any], name: str) -> Stage:
     for key, value in table.items():
         if not _fits(value, hints[key]):
             raise UsageError(f"[{name}] {key} = {show_setting(key, value)} is of the wrong type")
-    return kind(**table)
+    return kind(**table, **others)
 
 
 def _fits(value: object, hint: Any) -> bool:

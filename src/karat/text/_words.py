@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 UNSPACED = re.compile(f"[{_NO_SPACES}]")
@@ -62,6 +63,7 @@ def content(text: str) -> list[str]:
     return [singular(word) for word in words(_CONTRACTED.sub(" not", text)) if word not in STOP_WORDS]
 
 
+@lru_cache(maxsize=1 << 16)
 def singular(word: str) -> str:
     """Return an English word without the ending of its plural (Harman, "How effective is suffixing?", 1991).
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from karat.core import HitList, InputError, Trace, make_trace
 from karat.files import count_keys, decode, decode_plain, parse_json, take_plain
 from karat.schema import Milliseconds, TraceDocument
+from karat.traces._hit_columns import HitColumns, HitObjects
 from karat.traces._hit_rows import WholeHit, build_hit, hit_record, read_hit, require, require_time
 from karat.traces._stage_rows import add_details, build_details, read_details
 
@@ -66,7 +67,8 @@ class _WholeTrace(Struct, forbid_unknown_fields=True, kw_only=True):
     repeat: _Natural | UnsetType = UNSET
     error: str | UnsetType = UNSET
     judged: str | UnsetType = UNSET
-    hits: list[WholeHit]
+    hits: Raw
+    """Left as they are until those of many traces are read together."""
 
 
 def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
@@ -76,44 +78,49 @@ def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
     >>> [(trace.query, trace.hits[0].document) for trace in decode_traces(line)]
     [('q', 'wifi')]
     """
-    ids: dict[str, str] = {}  # an id is kept once, however many hits have it
-    keep: Any = ids.setdefault
+    traces = _decode_whole(data, HitColumns()) or _decode_whole(data, HitObjects())
+    if traces is None:
+        ids: dict[str, str] = {}  # an id is kept once, however many hits have it
 
-    def build_whole(rows: list[_WholeTrace]) -> None:
-        hits = [hit for row in rows for hit in row.hits]
-        names = [hit.id for hit in hits]
-        names = list(map(keep, names, names))
-        scores = [hit.score for hit in hits]
-        named = [hit.document for hit in hits]
-        own = None
-        if named.count(UNSET) < len(named):
-            own = [id_ if name is UNSET else keep(name, name) for id_, name in zip(names, named, strict=True)]
-        start = 0
-        for row in rows:
-            end = start + len(row.hits)
-            documents = None if own is None or own[start:end] == names[start:end] else own[start:end]
-            listed = HitList(names[start:end], scores[start:end], documents)
-            start = end
-            if row.paraphrase or row.repeat:
-                whole.append(_build(row, listed))
-            else:
-                whole.append(make_trace(row.query, row.text, listed, row.ms, row.error or "", row.judged or ""))
+        def build_plain(row: TraceDocument) -> Trace:
+            return _build(row, tuple([build_hit(hit, ids) for hit in row.hits]), **build_details(row, ids))
 
-    def build_plain(row: TraceDocument) -> Trace:
-        return _build(row, tuple([build_hit(hit, ids) for hit in row.hits]), **build_details(row, ids))
-
-    whole: list[Trace] = []
-    traces: tuple[Trace, ...] | None = None
-    if take_plain(data, _WholeTrace, build_whole, _count_keys):
-        traces = tuple(whole)
-    else:
         traces = decode_plain(data, TraceDocument, build_plain)
     return None if traces is None or any(trace.error and trace.listed for trace in traces) else traces
 
 
+def _decode_whole(data: bytes, hits: HitColumns | HitObjects) -> tuple[Trace, ...] | None:
+    """Return the traces of a run file whose hits are read in this way, or None if it has others."""
+    whole: list[_WholeTrace] = []
+
+    def take(rows: list[_WholeTrace]) -> None:
+        hits.add([row.hits for row in rows])
+        for row in rows:
+            row.hits = _TAKEN  # which would keep the bytes of the file
+        whole.extend(rows)
+
+    if not take_plain(data, _WholeTrace, take, _count_keys):
+        return None
+    try:
+        lists = hits.lists()
+    except UnicodeDecodeError:
+        return None
+    return tuple([_build_whole(row, own) for row, own in zip(whole, lists, strict=True)])
+
+
+_TAKEN = Raw(b"")
+
+
+def _build_whole(row: _WholeTrace, hits: HitList) -> Trace:
+    if row.paraphrase or row.repeat:
+        return _build(row, hits)
+    return make_trace(row.query, row.text, hits, row.ms, row.error or "", row.judged or "")
+
+
 def _count_keys(rows: Sequence[_WholeTrace]) -> int:
-    """Return how many keys rows have, with those of their times and hits, but for the documents of hits."""
-    return count_keys(rows) + sum([len(row.ms) + 2 * len(row.hits) for row in rows])
+    """Return how many keys rows have, with those of their times, and the colons of their hits."""
+    colons = b"".join([row.hits for row in rows]).count(b":")
+    return count_keys(rows) + sum([len(row.ms) for row in rows]) + colons
 
 
 def decode_trace(line: bytes, source: str, number: int) -> Trace:

@@ -17,6 +17,7 @@ from karat.diagnosis import Diagnosis, diagnose
 from karat.golden import read
 from karat.runs import make_run
 from karat.systems import Pipeline, Stages, adapt
+from karat.systems._kept_chunks import Chunks
 from karat.text import content
 
 HOTEL = Path(__file__).parents[3] / "examples" / "hotel"
@@ -143,11 +144,15 @@ class Hotel(Pipeline):
         super().__init__(stages or Stages(chunk=CHUNK, dense=True), **options)
 
     def _cut(self, documents: Sequence[Document]) -> Any:
-        """Cut the same documents in the same way once for all faults."""
-        key = (str(self._chunker.describe()), hash(tuple((document.id, document.text) for document in documents)))
-        if key not in _BUILT:
-            _BUILT[key] = super()._cut(documents)
-        return _BUILT[key]
+        """Cut the same document in the same way once for all faults."""
+        chunker = str(self._chunker.describe())
+        chunks: list[Any] = []
+        for document in documents:
+            key = (chunker, document.id, document.title, document.text)
+            if key not in _BUILT:
+                _BUILT[key] = self._chunker(document)
+            chunks += _BUILT[key]
+        return Chunks(chunks)
 
     def _load_or_build(self, name: str, how: str, load: Any, build: Any) -> Any:
         """Build the same lexical index once for all faults."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from itertools import count
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from karat.core import Document, JudgmentTable, Query, Source, Target, make_query
 from karat.files import decode_plain, take_plain
+from karat.golden.formats._bare_judgments import decode_bare_judgments
 
 _Id = Annotated[str, Meta(min_length=1)]
 Ints = NDArray[np.int64]
@@ -114,6 +117,8 @@ def _build_query(row: _PlainQuery) -> Query:
 
 def decode_judgments(data: bytes) -> JudgmentTable | None:
     """Return the judgments of a file if all are plain, or None: then each field has to be asked for."""
+    if (table := decode_bare_judgments(data)) is not None:
+        return table
     # Rows with only the fields that every judgment has are read in half the time, and most files have no others.
     for kind in (_BareJudgment, _PlainJudgment):
         columns = _Columns()
@@ -156,14 +161,14 @@ class _Columns:
         )
 
 
-class _Numbers(dict[Any, int]):
+class _Numbers(defaultdict[Any, int]):
     """Gives each new key the next number."""
+
+    def __init__(self) -> None:
+        super().__init__(count().__next__)
 
     def number(self, keys: Sequence[Hashable]) -> Ints:
         """Return the number of each key."""
-        for key in dict.fromkeys(keys):
-            if key not in self:
-                self[key] = len(self)
         return np.fromiter(map(self.__getitem__, keys), np.int64, len(keys))
 
 

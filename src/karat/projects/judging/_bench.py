@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 
 from karat.config import JudgesConfig
 from karat.core import UsageError
-from karat.judges import Asker, Bench, Budget, Chat, Judge, Model, Pace, Prompt, Replies, Spending, load_prompts
+from karat.judges import Asker, Bench, Budget, Chat, Judge, Model, Pace, Prompt, Replies, Spending, ask_in, load_prompts
 from karat.projects._project import Project
 from karat.schema import JudgeSpending
 from karat.systems import Stages
@@ -44,17 +45,43 @@ def open_bench(project: Project, judges: Sequence[Judge], stack: ExitStack, *, c
     """Return what the judges of a project need, which is closed with the stack."""
     config = project.config.judges
     embed = _make_embed(project, cache) if any(judge.embeds for judge in judges) else None
+    entails = _load_entails(config.entails) if any(judge.name == "entailment" for judge in judges) else None
     if not any(judge.prompts for judge in judges):
-        return Setup(bench=Bench(embed=embed))
+        return Setup(bench=Bench(embed=embed, entails=entails))
     if not config.url or not config.model:
         named = ", ".join(judge.name for judge in judges if judge.prompts)
         raise UsageError(f"{named}: [judges] in karat.toml has no url and model; lexical_support needs neither")
     model = make_model(config)
     replies = stack.enter_context(Replies(project.config.folder / REPLIES)) if cache else None
     budget = Budget(model, most_calls=config.calls, most_money=config.budget)
-    asker = Asker(Chat(model), budget, replies, Pace(config.requests_per_minute))
-    prompts = load_prompts(config.prompts, config.language)
-    return Setup(bench=Bench(asker=asker, prompts=prompts, embed=embed), asker=asker)
+    chat = Chat(model) if replies is None else replies.open_chat(model)
+    asker = Asker(chat, budget, replies, Pace(config.requests_per_minute))
+    bench = Bench(asker=asker, prompts=load_judge_prompts(config, judges), embed=embed, entails=entails)
+    return Setup(bench=bench, asker=asker)
+
+
+def load_judge_prompts(config: JudgesConfig, judges: Sequence[Judge]) -> dict[str, Prompt]:
+    """Return the prompts of a project, and those that its judges bring along."""
+    own = {name: ask_in(prompt, config.language) for judge in judges for name, prompt in judge.own.items()}
+    return {**load_prompts(config.prompts, config.language), **own}
+
+
+def _load_entails(path: str) -> Callable[[list[tuple[str, str]]], Any]:
+    """Return the user's function, which is called by one thread at a time: models are seldom made for more."""
+    if not path:
+        raise UsageError("entailment needs a model of yours; name a function in [judges], as entails = 'mine:entails'")
+    from karat.systems import load
+
+    function: Any = load(path)
+    if not callable(function):
+        raise UsageError(f"[judges] entails: {path} cannot be called")
+    lock = threading.Lock()
+
+    def entails(pairs: list[tuple[str, str]]) -> Any:
+        with lock:
+            return function(pairs)
+
+    return entails
 
 
 def _make_embed(project: Project, cache: bool) -> Callable[[Sequence[str]], Any]:
@@ -93,6 +120,8 @@ def fingerprint_judges(project: Project, setup: Setup, judges: Sequence[Judge], 
         parts.append(f"votes={votes}")
     if any(judge.embeds for judge in judges):
         parts.append(f"embedder={json.dumps(Stages.from_table(project.config.pipeline).embedder, sort_keys=True)}")
+    if any(judge.name == "entailment" for judge in judges):
+        parts.append(f"entails={project.config.judges.entails}")
     if (texts := project.config.judges.texts) is not None:
         parts.append(f"texts={texts}")
     text = "; ".join(parts)

@@ -20,7 +20,9 @@ from karat.judges import (
     Usage,
     find_judge,
     judge_items,
+    load_prompt,
     make_item,
+    make_rubric_judge,
     summarise,
 )
 from karat.projects._project import Project
@@ -36,7 +38,17 @@ _BYTES_PER_TOKEN = 4
 
 def choose_judges(project: Project, names: Sequence[str] = ()) -> list[Judge]:
     """Return the judges with these names, or else those of the project, or else those that need no model."""
-    return [find_judge(name) for name in dict.fromkeys(names or project.config.judges.names or OFFLINE)]
+    chosen = dict.fromkeys(names or project.config.judges.names or OFFLINE)
+    return [choose_judge(project, name) for name in chosen]
+
+
+def choose_judge(project: Project | None, name: str) -> Judge:
+    """Return a judge by its name: one of karat, or a rubric of the project."""
+    rubrics = {} if project is None else project.config.judges.rubrics
+    if project is not None and name in rubrics:
+        frame = load_prompt("rubric", project.config.judges.prompts)
+        return make_rubric_judge(name, rubrics[name], frame)
+    return find_judge(name, rubrics)
 
 
 def judge_run(
@@ -58,7 +70,7 @@ def judge_run(
     target = opinions_path(path)
     refuse_input(target)
     data = read_bytes(path)
-    items = _list_items(project, read_any_run(path, project.golden, say=say), path)
+    items = _list_items(project, read_any_run(path, project.golden, say=say), path, judges)
     votes = project.config.judges.votes if votes is None else votes
     with ExitStack() as stack:
         setup = open_bench(project, judges, stack, cache=cache)
@@ -77,8 +89,8 @@ def judge_run(
         )
 
 
-def _list_items(project: Project, run: Run, path: Path) -> list[Item]:
-    if not any(_is_answer(trace) for trace in run.traces):
+def _list_items(project: Project, run: Run, path: Path, judges: Sequence[Judge]) -> list[Item]:
+    if not all(judge.passages for judge in judges) and not any(_is_answer(trace) for trace in run.traces):
         hint = "judges need a system with answer(query, k), or a log with answers"
         raise InputError("no question of the run has an answer", source=str(path), hint=hint)
     return [make_item(project.golden, trace, project.config.judges.texts) for trace in run.traces]
@@ -111,7 +123,8 @@ def _judge(
 
 def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[Judge], votes: int) -> JudgeReport:
     """Return what judging would take, if nothing is in the cache and no reply has to be repaired; nothing is asked."""
-    answered = [item for item in items if item.answer and not item.error]
+    passages = all(judge.passages for judge in judges)
+    answered = [item for item in items if (item.answer or passages) and not item.error]
     calls = sum(judge.calls for judge in judges) * len(answered) * votes
     per_call = [
         sum(map(len, (item.question, item.answer, item.reference, *item.texts))) // _BYTES_PER_TOKEN

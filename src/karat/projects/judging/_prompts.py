@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from karat.core import InputError, shorten
 from karat.judges import (
+    PREFERENCE,
     Bench,
     Item,
     Judge,
@@ -18,12 +19,12 @@ from karat.judges import (
     Rehearsal,
     Replies,
     Rung,
-    find_judge,
     load_prompts,
     make_item,
 )
 from karat.projects._project import Project
-from karat.projects.judging._bench import REPLIES, make_model
+from karat.projects.judging._bench import REPLIES, load_judge_prompts, make_model
+from karat.projects.judging._judge import choose_judge
 from karat.runs import read_any_run
 from karat.schema.judging import JudgeRequest, JudgeRequests
 
@@ -44,13 +45,13 @@ def show_requests(
 
     Nothing is asked. What a request takes from an earlier reply is taken from the project's replies, if they have it.
     """
-    judge = find_judge(name)
+    judge = PREFERENCE if name == PREFERENCE.name else choose_judge(project, name)
     item = _EXAMPLE if project is None or path is None else _find_item(project, path, query)
     requests = _rehearse(project, judge, item, rung)
     return JudgeRequests(
         judge=judge.name,
         query=item.query,
-        describes=(judge.function.__doc__ or "").partition("\n\n")[0],
+        describes=(getattr(judge.function, "__doc__", None) or "").partition("\n\n")[0],
         requests=[_write_request(request) for request in requests],
     )
 
@@ -69,7 +70,7 @@ def _rehearse(project: Project | None, judge: Judge, item: Item, rung: Rung) -> 
         return []
     config = None if project is None else project.config.judges
     model = make_model(config) if config is not None and config.url and config.model else _ANY_MODEL
-    prompts = load_prompts() if config is None else load_prompts(config.prompts, config.language)
+    prompts = load_prompts() if config is None else load_judge_prompts(config, [judge])
     with ExitStack() as stack:
         file = None if project is None else project.config.folder / REPLIES
         replies = stack.enter_context(Replies(file)) if file is not None and file.is_file() else None

@@ -1,5 +1,27 @@
 """The JSON of judges: what they are sent, and how far they can be trusted."""
 
+from karat.schema.judging._calibration import (
+    CalibrationBin,
+    CalibrationReport,
+    CorrectedEstimate,
+    JudgeEstimate,
+    LabelSample,
+    PeopleReport,
+)
+from karat.schema.judging._pool import PoolJudging
+from karat.schema.judging._preference import PreferenceReport, PreferredAnswer
 from karat.schema.judging._requests import JudgeRequest, JudgeRequests
 
-__all__ = ["JudgeRequest", "JudgeRequests"]
+__all__ = [
+    "CalibrationBin",
+    "CalibrationReport",
+    "CorrectedEstimate",
+    "JudgeEstimate",
+    "JudgeRequest",
+    "JudgeRequests",
+    "LabelSample",
+    "PeopleReport",
+    "PoolJudging",
+    "PreferenceReport",
+    "PreferredAnswer",
+]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import Literal, get_args
 
 from karat.core import UsageError
@@ -199,26 +200,31 @@ def summarise_ranks(similarities: Iterable[RankSimilarity]) -> RankSummary:
     >>> summary.classes
     {'identical': 1, 'minor': 0, 'major': 0, 'incompatible': 1}
     """
-    items = list(similarities)
-    settings = {(item.k, item.p) for item in items}
+    everything = list(similarities)
+    # Most queries share a value with many others, so each is looked at once, and counted.
+    times = Counter(map(id, everything))
+    items = [(item, times[key]) for key, item in {id(item): item for item in everything}.items()]
+    settings = {(item.k, item.p) for item, _ in items}
     if len(settings) > 1:
         raise UsageError(f"queries compared with k and p of {sorted(settings, key=str)} have no common mean")
-    counts = Counter(item.similarity_class for item in items)
+    classes: Counter[str] = Counter()
+    for item, n in items:
+        classes[item.similarity_class] += n
+
+    def mean(name: str) -> float:
+        """Return the mean, which does not depend on the order of the queries; NaN without any."""
+        values = chain.from_iterable(repeat(getattr(item, name), n) for item, n in items)
+        return math.fsum(values) / len(everything) if everything else math.nan
+
     return RankSummary(
-        queries=len(items),
-        rbo=_mean(item.rbo for item in items),
-        kendall_tau=_mean(item.kendall_tau for item in items),
-        spearman=_mean(item.spearman for item in items),
-        jaccard=_mean(item.jaccard for item in items),
-        top1_changed=sum(item.top1_changed for item in items),
-        unchanged=sum(item.order_differences == 0 for item in items),
-        both_empty=sum(item.first == item.second == 0 for item in items),
-        one_empty=sum((item.first == 0) != (item.second == 0) for item in items),
-        classes={name: counts[name] for name in get_args(SimilarityClass)},
+        queries=len(everything),
+        rbo=mean("rbo"),
+        kendall_tau=mean("kendall_tau"),
+        spearman=mean("spearman"),
+        jaccard=mean("jaccard"),
+        top1_changed=sum(n for item, n in items if item.top1_changed),
+        unchanged=sum(n for item, n in items if item.order_differences == 0),
+        both_empty=sum(n for item, n in items if item.first == item.second == 0),
+        one_empty=sum(n for item, n in items if (item.first == 0) != (item.second == 0)),
+        classes={name: classes[name] for name in get_args(SimilarityClass)},
     )
-
-
-def _mean(values: Iterable[float]) -> float:
-    """Return the mean, which does not depend on the order of the queries; NaN without any."""
-    numbers = list(values)
-    return math.fsum(numbers) / len(numbers) if numbers else math.nan

@@ -46,7 +46,11 @@ class Answerer(Protocol):
         ...
 
     def __call__(self, query: str, passages: Sequence[Passage], index: LexicalIndex, /) -> Answer:
-        """Return the answer, without hits. The index knows how rare each word of the documents is."""
+        """Return the answer. The index knows how rare each word of the documents is.
+
+        It has no hits; they may be an empty :class:`Retrieved` with the milliseconds that the answer takes, if that is
+        not what the call took, because it came from a cache.
+        """
         ...
 
     def describe(self) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from karat.chat._budget import Budget
+from karat.chat._dialogue import Dialogue, NotMeasurable
+from karat.chat._model import Chat, Completion, Usage
+from karat.chat._pace import Pace
+from karat.chat._reply_file import Replies, make_key
 from karat.core import SystemFailed
-from karat.judges._budget import Budget
-from karat.judges._dialogue import Dialogue, NotMeasurable
-from karat.judges._model import Chat, Completion
-from karat.judges._pace import Pace
-from karat.judges._reply_file import Replies, make_key
 from karat.net import Busy, NotAService, Unreachable
 
 LONGEST_PAUSE = 60.0  # seconds
@@ -26,6 +26,7 @@ class Asker(Dialogue):
 
     def __init__(self, chat: Chat, budget: Budget, replies: Replies | None = None, pace: Pace | None = None) -> None:
         self.chat, self.budget, self._replies, self._pace = chat, budget, replies, pace or Pace()
+        self.role = chat.role
         self._turns = _Turns()
 
     def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:
@@ -66,6 +67,20 @@ class Asker(Dialogue):
             finally:
                 self.budget.settle(reserved, usage)
         raise AssertionError("a model has no retries below 0")
+
+
+class Metered(Dialogue):
+    """Asks as an asker does, and sums up the tokens of its own replies."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker, self.role = asker, asker.role
+        self.usage: Usage | None = Usage()
+        """The tokens so far; None if the server does not say."""
+
+    def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:
+        reply = self._asker._complete(messages, kind, vote)
+        self.usage = self.usage + reply.usage if self.usage and reply.usage else None
+        return reply
 
 
 class _Turns:

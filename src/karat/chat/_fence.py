@@ -1,6 +1,6 @@
 """Texts from outside as data: fences that they cannot close.
 
-A question, a document or an answer may hold instructions for the judge. All of them stand between marks that are made
+A question, a document or an answer may hold instructions for the model. All of them stand between marks that are made
 for one message, and that none of its texts has; what is invisible, and could hide a word from people and not from a
 model, is left out.
 """

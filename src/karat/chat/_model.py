@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from karat.chat._replies import describe_schema, make_schema
 from karat.core import SystemFailed, UsageError, shorten
-from karat.judges._replies import describe_schema, make_schema
 from karat.net import Client, Endpoint, NotAService
 
 Rung = Literal["json_schema", "json_object", "prompt"]
@@ -51,7 +51,7 @@ class Model:
 
     def __post_init__(self) -> None:
         if not self.model:
-            raise UsageError("a judge needs the name of a model, as in model = 'gpt-5-mini'")
+            raise UsageError("the name of a model is missing; write it as in model = 'gpt-5-mini'")
         if self.max_tokens < 1 or not 0 <= self.temperature <= 2:
             raise UsageError(
                 f"max_tokens={self.max_tokens}, temperature={self.temperature}; choose 1 or more, and 0 to 2"
@@ -102,11 +102,21 @@ class Completion:
 
 
 class Chat:
-    """Sends messages to a model, from any number of threads."""
+    """Sends messages to a model, from any number of threads; ``role`` is what messages call it.
 
-    def __init__(self, model: Model, rung: Rung | None = None) -> None:
-        self.model = model
-        self._client = Client(model.endpoint, "judge")
+    ``rung`` says how the server is asked for JSON, if that is known; if not, ``keep`` is told once it is.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        rung: Rung | None = None,
+        keep: Callable[[Rung], None] | None = None,
+        *,
+        role: str = "judge",
+    ) -> None:
+        self.model, self.role, self._keep = model, role, keep
+        self._client = Client(model.endpoint, role)
         self._rung = rung
         self._lock = threading.Lock()
 
@@ -116,6 +126,8 @@ class Chat:
         with self._lock:
             if self._rung is None:
                 self._rung = self._probe()
+                if self._keep is not None:
+                    self._keep(self._rung)
             return self._rung
 
     def _probe(self) -> Rung:
@@ -126,7 +138,7 @@ class Chat:
                 **_ask_for(rung, _PROBE),
             }
             try:
-                _read(self._client.post(body))
+                _read(self._client.post(body), self.role)
             except NotAService:
                 raise
             except SystemFailed as error:
@@ -142,7 +154,7 @@ class Chat:
 
     def complete(self, body: dict[str, Any]) -> Completion:
         """Send a request, and return the reply; SystemFailed if there is none."""
-        return _read(self._client.post(body))
+        return _read(self._client.post(body), self.role)
 
 
 def make_body(model: Model, rung: Rung, messages: list[dict[str, str]], kind: type[Any]) -> dict[str, Any]:
@@ -166,17 +178,17 @@ def _is_refusal(error: SystemFailed) -> bool:
     return any(f": {status} " in str(error) for status in (400, 422))
 
 
-def _read(response: Any) -> Completion:
+def _read(response: Any, role: str) -> Completion:
     """Return the reply in a response, whatever a careless server makes of the protocol."""
     try:
         choice = response["choices"][0]
         text = choice["message"]["content"]
     except (KeyError, IndexError, TypeError):
-        raise SystemFailed(f"judge: a response without choices[0].message.content: {shorten(str(response))}") from None
+        raise SystemFailed(f"{role}: a response without choices[0].message.content: {shorten(str(response))}") from None
     if choice.get("finish_reason") == "length":
-        raise SystemFailed("judge: a reply that was cut off at max_tokens; raise max_tokens")
+        raise SystemFailed(f"{role}: a reply that was cut off at max_tokens; raise max_tokens")
     if not isinstance(text, str):
-        raise SystemFailed(f"judge: a reply without text: {shorten(str(choice))}")
+        raise SystemFailed(f"{role}: a reply without text: {shorten(str(choice))}")
     return Completion(text, _read_usage(response.get("usage")))
 
 

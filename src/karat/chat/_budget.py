@@ -6,8 +6,8 @@ import math
 import threading
 from dataclasses import dataclass, field, replace
 
+from karat.chat._model import Model, Usage
 from karat.core import KaratError, UsageError
-from karat.judges._model import Model, Usage
 
 
 class BudgetSpent(KaratError):

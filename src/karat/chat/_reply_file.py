@@ -14,9 +14,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from karat.chat._model import RUNGS, Chat, Completion, Model, Usage
 from karat.core import InputError
 from karat.files import open_own
-from karat.judges._model import Completion, Usage
 
 _FORMAT = 1
 _TABLE = """
@@ -94,6 +94,13 @@ class Replies:
                 self._connection.execute("insert or ignore into replies values (?, ?, ?, ?)", values)
         except sqlite3.DatabaseError as error:
             raise self._refuse(error) from None
+
+    def open_chat(self, model: Model, *, role: str = "judge") -> Chat:
+        """Return a way to ask a model which knows from an earlier run how the server is asked for JSON."""
+        key = make_key(model.url, {"probe": model.model}, 0)
+        known = self.get(key)
+        rung = next((rung for rung in RUNGS if known is not None and known.text == rung), None)
+        return Chat(model, rung, lambda rung: self.put(key, Completion(rung, None)), role=role)
 
 
 def make_key(url: str, body: dict[str, Any], vote: int) -> str:

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from karat.judges._fence import Part, fence
-from karat.judges._model import Completion
-from karat.judges._prompts import Prompt
-from karat.judges._replies import Unreadable, read_reply
+from karat.chat._fence import Part, fence
+from karat.chat._model import Completion
+from karat.chat._prompts import Prompt
+from karat.chat._replies import Unreadable, read_reply
 
 T = TypeVar("T")
 Check = Callable[[Any], str]
@@ -21,7 +21,10 @@ class NotMeasurable(Exception):
 
 
 class Dialogue(ABC):
-    """Whom judges ask."""
+    """Whom judges and answerers ask."""
+
+    role = "judge"
+    """What messages call the model."""
 
     def ask(
         self, prompt: Prompt, parts: Sequence[Part], kind: type[T], *, vote: int = 0, check: Check | None = None
@@ -49,7 +52,7 @@ class Dialogue(ABC):
         try:
             return _read(reply.text, kind, check)
         except Unreadable as error:
-            raise NotMeasurable(f"the judge's reply cannot be used: {error}") from None
+            raise NotMeasurable(f"the {self.role}'s reply cannot be used: {error}") from None
 
     @abstractmethod
     def _complete(self, messages: list[dict[str, str]], kind: type[Any], vote: int) -> Completion:

@@ -1,0 +1,47 @@
+"""``karat golden judge``: let a machine fill in the grades of a pool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from karat.cli._asking import importable
+from karat.cli._progress import Progress
+from karat.cli._table import emit
+
+
+@click.command("judge", short_help="Let a machine grade what a pool lists, marked as such.")
+@click.argument("pool", metavar="POOL")
+@click.option("--golden", "folder", default=".", metavar="DIR", help="The project, whose [judges] are asked.")
+@click.option(
+    "--by",
+    default="model",
+    show_default=True,
+    metavar="WHO",
+    help="model; overlap, which compares words; or a function of yours, as package.module:name.",
+)
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, whole or not at all.")
+@click.option("--no-cache", is_flag=True, help="Ask everything anew, and keep no reply.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(pool: str, folder: str, by: str, output: str, no_cache: bool, as_json: bool) -> None:
+    """Grade the pairs of POOL, a file of 'karat golden pool', from 0 to 3, and write them to another file.
+
+    Rows that people have graded stay as they are. What a machine grades has the source bootstrapped and the name of the
+    judge, and 'karat golden merge' takes it: where a person judges the same pair, the person's grade counts.
+
+    Example: karat golden judge to-judge.jsonl --golden examples/hotel --by overlap -o graded.jsonl
+    """
+    from karat.cli._judge_text import pool_judging_text
+    from karat.core import UsageError
+    from karat.projects import open_project
+    from karat.projects.judging import judge_pool
+    from karat.schema import to_json
+
+    if Path(output).exists():
+        raise UsageError(f"--output {output}: exists already; choose a new name")
+    project = open_project(folder)
+    importable(project.config.folder)
+    with Progress() as progress:
+        report = judge_pool(project, Path(pool), Path(output), by=by, cache=not no_cache, progress=progress)
+    emit(to_json(report) if as_json else pool_judging_text(report))

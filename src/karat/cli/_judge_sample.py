@@ -1,0 +1,35 @@
+"""``karat judge sample``: draw answers for people to label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from karat.cli._choosing import choose_run
+from karat.cli._table import emit, printable
+
+
+@click.command("sample", short_help="Draw answers at random for people to label.")
+@click.argument("run", default=".", metavar="[RUN|DIR]")
+@click.option("-n", "--n", "count", type=click.IntRange(1), default=100, show_default=True, help="How many answers.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another number draws other answers.")
+@click.option("--golden", "folder", metavar="DIR", help="The project of the run, if the run is not in its folder.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write the rows here, whole or not at all.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run: str, count: int, seed: int, folder: str | None, output: str, as_json: bool) -> None:
+    """Write answers of a run for people to label, with the question, the texts and the reference; one record per line.
+
+    People fill in "label", from 0 (bad) to 1 (good), and "annotator". What a judge said is not shown, because it sways
+    people. 'karat judge calibrate' takes the file back.
+
+    Example: karat judge sample examples/hotel --n 100 -o labels.jsonl
+    """
+    from karat.projects import open_project
+    from karat.projects.judging import sample_labels
+    from karat.schema import to_json
+
+    chosen = choose_run(run, folder)
+    report = sample_labels(open_project(chosen.project), chosen.path, Path(output), count=count, seed=seed)
+    text = f"{printable(report.output, 200)}: {report.drawn} of {report.answers} answers; fill in label and annotator"
+    emit(to_json(report) if as_json else text)

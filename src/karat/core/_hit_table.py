@@ -1,0 +1,78 @@
+"""The hits of a whole run in columns, one answer after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.core._hit_list import HitList
+
+Ints = NDArray[np.int64]
+_table_of, _start_of, _end_of = (attrgetter(name) for name in ("table", "start", "end"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HitTable:
+    """Hits of which only id, document and score are known.
+
+    >>> table = HitTable(names=["pool", "wifi"], id=np.array([1, 0, 1]), document=np.array([1, 0, 1]),
+    ...                  score=np.array([0.9, 0.8, 0.7]))
+    >>> HitList.of_table(table, 0, 2).ids
+    ['wifi', 'pool']
+    """
+
+    names: Sequence[str]
+    """Each id and each document once."""
+    id: Ints
+    """The number of the name of each hit's id."""
+    document: Ints
+    """The number of the name of each hit's document; the same array if each id is that of a document."""
+    score: NDArray[np.float64]
+
+    def take(self, start: int, end: int) -> tuple[list[str], list[float], list[str]]:
+        """Return the ids, scores and documents in some rows; the ids are the documents if each is that of one."""
+        names = self.names
+        ids = [names[number] for number in self.id[start:end].tolist()]
+        documents = ids
+        if self.document is not self.id:
+            documents = [names[number] for number in self.document[start:end].tolist()]
+            documents = ids if documents == ids else documents
+        return ids, self.score[start:end].tolist(), documents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TableRows:
+    """The rows of some lists in the table that they share, one list after the other."""
+
+    table: HitTable
+    lengths: Ints
+    """How many hits each list has."""
+    rows: Any
+    """The rows of all of them: an array, or a slice if they stand in the table one after the other."""
+
+
+def find_table_rows(lists: Sequence[Sequence[Any]]) -> TableRows | None:
+    """Return the rows of lists in the table that all of them share, or None if some are held otherwise.
+
+    >>> table = HitTable(names=["a"], id=np.zeros(5, int), document=np.zeros(5, int), score=np.zeros(5))
+    >>> first, last = HitList.of_table(table, 0, 2), HitList.of_table(table, 3, 5)
+    >>> find_table_rows([first, last]).rows.tolist(), find_table_rows([first, ()])
+    ([0, 1, 3, 4], None)
+    """
+    if not lists or set(map(type, lists)) != {HitList}:
+        return None
+    table = lists[0].table  # type: ignore[attr-defined]
+    if not isinstance(table, HitTable) or len(set(map(id, map(_table_of, lists)))) > 1:
+        return None
+    start, end = (np.fromiter(map(place, lists), np.int64, len(lists)) for place in (_start_of, _end_of))
+    lengths = end - start
+    if (start[1:] == end[:-1]).all():
+        return TableRows(table=table, lengths=lengths, rows=slice(int(start[0]), int(end[-1])))
+    before = np.cumsum(lengths) - lengths
+    rows = np.repeat(start - before, lengths) + np.arange(int(lengths.sum()))
+    return TableRows(table=table, lengths=lengths, rows=rows)

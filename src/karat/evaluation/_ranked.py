@@ -1,0 +1,70 @@
+"""The ranked documents of each query of a run, which are made when somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from karat.core import Hit, Trace, find_table_rows, list_documents
+
+
+class RankedLists(Mapping[str, tuple[str, ...]]):
+    """The documents of each query in its original wording and first repeat, each at its best rank.
+
+    >>> hits = (Hit("wifi:chunk:0", 0.9), Hit("wifi:chunk:1", 0.8), Hit("pool", 0.7))
+    >>> dict(RankedLists([Trace(query="q", text="?", hits=hits)]))
+    {'q': ('wifi', 'pool')}
+    """
+
+    def __init__(self, traces: Iterable[Trace]) -> None:
+        self._hits: dict[str, Sequence[Hit]] = {
+            trace.query: trace.listed for trace in traces if not trace.paraphrase and not trace.repeat
+        }
+
+    def __getitem__(self, query: str) -> tuple[str, ...]:
+        documents = list_documents(self._hits[query])
+        # Nearly always there are no repeats, which a set tells sooner than a dict.
+        return tuple(documents) if len(set(documents)) == len(documents) else tuple(dict.fromkeys(documents))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._hits)
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._hits
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def find_answered(self) -> dict[str, bool]:
+        """Return whether each query has documents."""
+        return dict(zip(self._hits, map(bool, map(len, self._hits.values())), strict=True))
+
+    def find_equal(self, others: RankedLists) -> dict[str, int]:
+        """Return the length of each list that is the same in another run, as far as that shows without making lists.
+
+        >>> traces = [Trace(query="q", text="?", hits=(Hit("wifi", 0.9),))]
+        >>> RankedLists(traces).find_equal(RankedLists(traces))  # these are held as objects
+        {}
+        """
+        queries = [query for query in self._hits if query in others._hits]
+        mine, theirs = (find_table_rows([lists._hits[query] for query in queries]) for lists in (self, others))
+        if mine is None or theirs is None:
+            return {}
+        numbers = {name: number for number, name in enumerate(mine.table.names)}
+        number_of = np.array([numbers.get(name, -1) for name in theirs.table.names], np.int64)
+        same = mine.lengths == theirs.lengths
+        list_of = np.repeat(np.arange(len(queries)), mine.lengths)
+        document = mine.table.document[mine.rows]
+        other = number_of[theirs.table.document[theirs.rows]]
+        if not same.all():  # without the lists of other lengths, a row of one run stands beside that of the other
+            kept = np.repeat(same, theirs.lengths)
+            other, kept = other[kept], same[list_of]
+            document, list_of = document[kept], list_of[kept]
+        same[list_of[document != other]] = False
+        pairs = np.sort(list_of * max(len(numbers), 1) + document)
+        same[pairs[1:][pairs[1:] == pairs[:-1]] // max(len(numbers), 1)] = False  # a document that stands there twice
+        return {queries[place]: int(mine.lengths[place]) for place in np.flatnonzero(same).tolist()}

@@ -1,0 +1,143 @@
+"""Texts in a block of bytes, found, compared and numbered all at once.
+
+A decoder makes an object of each id, and a dict looks up each object. Of a file with a million rows these are two
+million of both, and most of the time in which it is read. Here an id is a few words of eight bytes in an array.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+_WORD = 8
+_LONGEST = 8  # words of a text: longer ones are left to a decoder
+_MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WORD + 1)], np.uint64)
+"""What is left of a word of which only some bytes belong to a text."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, which spreads similar words: Fibonacci hashing
+_HALF = np.uint64(32)
+
+
+class ByteBlock:
+    """A block of bytes.
+
+    >>> block = ByteBlock(b'{"id":"wifi"} {"id":"pool"}')
+    >>> block.find(b"{").tolist(), block.has_at(block.find(b"{"), b'{"id":')
+    ([0, 14], True)
+    """
+
+    def __init__(self, data: bytes) -> None:
+        padded = data + bytes(_WORD)
+        self.size = len(data)
+        self.bytes = np.frombuffer(padded, np.uint8)
+        # The word that begins at each byte.
+        self._words = np.ndarray((self.size + 1,), "<u8", buffer=padded, strides=(1,))
+
+    def find(self, byte: bytes) -> Ints:
+        """Return the places of a byte."""
+        return np.flatnonzero(self.bytes[: self.size] == byte[0])
+
+    def count_controls(self) -> int:
+        """Return how many bytes are control characters, which in JSON stand between texts only."""
+        return int((self.bytes[: self.size] < ord(" ")).sum())
+
+    def has_at(self, places: Ints, text: bytes) -> bool:
+        """Return whether a text stands at each of some places."""
+        for start in range(0, len(text), _WORD):
+            part = text[start : start + _WORD]
+            words = self._words[places + start] & _MASKS[len(part)]
+            if (words != np.uint64(int.from_bytes(part, "little"))).any():
+                return False
+        return True
+
+    def words(self, start: Ints, end: Ints) -> NDArray[np.uint64] | None:
+        """Return the words of each text, a row for all first ones and so on; None if one is empty or too long."""
+        sizes = end - start
+        if not len(sizes):
+            return np.zeros((0, 0), np.uint64)
+        shortest, longest = int(sizes.min()), int(sizes.max())
+        if shortest < 1 or longest > _LONGEST * _WORD:
+            return None
+        rows = []
+        for first in range(0, longest, _WORD):
+            places = start + first if first < shortest else np.minimum(start + first, self.size)
+            lengths = longest - first if shortest == longest else sizes - first
+            rows.append(self._words[places] & _MASKS[np.clip(lengths, 0, _WORD)])
+        return np.array(rows)
+
+
+class TextColumn:
+    """Texts of several blocks, each of which gets a number. They have no control characters.
+
+    >>> block, column = ByteBlock(b"wifi pool wifi"), TextColumn()
+    >>> column.add(block, np.array([0, 5, 10]), np.array([4, 9, 14]))
+    True
+    >>> numbers, texts = column.number()
+    >>> numbers.tolist(), texts
+    ([0, 1, 0], ['wifi', 'pool'])
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[NDArray[np.uint64]] = []
+
+    def add(self, block: ByteBlock, start: Ints, end: Ints) -> bool:
+        """Add texts of a block; return False if one is empty or too long for a column."""
+        words = block.words(start, end)
+        if words is None:
+            return False
+        self._parts.append(words)
+        return True
+
+    def number(self) -> tuple[Ints, list[str]]:
+        """Return the number of each text, and each text once, in the order in which they first stand there.
+
+        A text that is not UTF-8 raises a UnicodeDecodeError.
+        """
+        places = np.cumsum([0, *(part.shape[1] for part in self._parts)]).tolist()
+        height = max((part.shape[0] for part in self._parts), default=0)
+        words = np.zeros((height, places[-1]), np.uint64)
+        for part, (start, end) in zip(self._parts, pairwise(places), strict=True):
+            words[: part.shape[0], start:end] = part
+        # The rows of a query mostly stand together, so that one of them is looked at for all.
+        starts = np.flatnonzero(np.append(True, (words[:, 1:] != words[:, :-1]).any(axis=0))[: words.shape[1]])
+        runs = words[:, starts]
+        first_of = _find_first(runs)
+        is_first = first_of == np.arange(len(first_of))
+        numbers: Ints = np.repeat((np.cumsum(is_first) - 1)[first_of], np.diff(np.append(starts, words.shape[1])))
+        return numbers, _decode(runs[:, is_first])
+
+
+def _find_first(words: NDArray[np.uint64]) -> Ints:
+    """Return for each column of words the first one that is equal to it."""
+    hashes = np.zeros(words.shape[1], np.uint64)
+    for row in words:
+        hashes = (hashes ^ row) * _MIX
+        hashes ^= hashes >> _HALF
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    first_of = _find_first_of_runs(order, ordered[1:] != ordered[:-1])
+    if (words[:, first_of] == words).all():
+        return first_of
+    order = np.lexsort(words)  # somebody has made texts with the same hash
+    ordered = words[:, order]
+    return _find_first_of_runs(order, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))
+
+
+def _find_first_of_runs(order: Ints, changes: NDArray[np.bool_]) -> Ints:
+    """Return for each place the first one of its run in an order, in which a run ends where something changes."""
+    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    first_of = np.zeros(len(order), np.int64)
+    if len(order):
+        runs = np.diff(np.append(starts, len(order)))
+        first_of[order] = np.repeat(np.minimum.reduceat(order, starts), runs)
+    return first_of
+
+
+def _decode(words: NDArray[np.uint64]) -> list[str]:
+    """Return the texts of words; none has a byte 0, with which the last word is filled, or a new line."""
+    if not words.size:
+        return []
+    rows = np.ascontiguousarray(words.T.astype("<u8"))
+    return b"\n".join(rows.view(f"S{_WORD * rows.shape[1]}").ravel().tolist()).decode().split("\n")

@@ -1,0 +1,94 @@
+"""A run that is held in a table of hits is evaluated and compared as one that is made of objects."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.measures.test_whole import draw_golden, draw_hits
+
+from karat.core import Document, Hit, HitList, HitTable, Provenance, Run, Trace, find_table_rows
+from karat.evaluation import RankedLists, describe_order, score_run
+from karat.gate._lists import compare_lists, summarise_lists
+
+
+def to_table(traces: list[Trace]) -> list[Trace]:
+    """Return the same traces with their hits in one table, in which they stand in another order."""
+    places = list(range(len(traces)))
+    random.Random(len(traces)).shuffle(places)
+    hits = [hit for place in places for hit in traces[place].hits]
+    names = sorted({name for hit in hits for name in (hit.id, hit.document)})
+    table = HitTable(
+        names=names,
+        id=np.array([names.index(hit.id) for hit in hits], np.int64),
+        document=np.array([names.index(hit.document) for hit in hits], np.int64),
+        score=np.array([hit.score for hit in hits], np.float64),
+    )
+    held, start = {}, 0
+    for place in places:
+        end = start + len(traces[place].hits)
+        held[place], start = HitList.of_table(table, start, end), end
+    return [replace(trace, hits=held[place]) for place, trace in enumerate(traces)]  # type: ignore[arg-type]
+
+
+def draw_traces(rng: random.Random) -> list[Trace]:
+    """Return answers to some queries, in two of three cases sorted by score."""
+    ordered = rng.random() < 2 / 3
+    return [
+        Trace(query=query, text="?", hits=tuple(sorted(hits, key=lambda hit: -hit.score)) if ordered else hits)
+        for query, hits in draw_hits(rng).items()
+    ]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_table_of_hits_is_scored_as_objects_are(seed: int) -> None:
+    """With chunks of one document, equal scores, lists out of order, empty lists and unknown documents."""
+    rng = random.Random(seed)
+    golden, objects = draw_golden(rng), draw_traces(rng)
+    golden = replace(golden, documents=tuple(Document(id=f"d{i}") for i in range(8)))  # else a run may be refused
+    table = to_table(objects)
+    assert find_table_rows([trace.listed for trace in table]) is not None
+    assert describe_order(table) == describe_order(objects)
+    asked = {query.id for query in golden.queries}
+    runs = [
+        Run(provenance=Provenance(name="mine"), traces=tuple(trace for trace in traces if trace.query in asked))
+        for traces in (table, objects)
+    ]
+    one, other = (score_run(golden, run, ["nDCG@3", "AP", "DupRate@3", "NumRet"]) for run in runs)
+    assert np.array_equal(one.scores.values, other.scores.values, equal_nan=True)
+    assert np.array_equal(one.scores.codes, other.scores.codes)
+    assert one.lists == other.lists == dict(other.lists)
+    assert one.answered == {query: bool(documents) for query, documents in other.lists.items()}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_two_tables_are_compared_as_their_lists_are(seed: int) -> None:
+    """Lists that are the same are found without making them, and no others."""
+    rng = random.Random(seed)
+    before = draw_traces(rng)
+    after = [trace if rng.random() < 0.6 else other for trace, other in zip(before, draw_traces(rng), strict=False)]
+    rng.shuffle(after)
+    then, now = RankedLists(to_table(before)), RankedLists(to_table(after))
+    similarities = compare_lists(now, then)
+    assert similarities == compare_lists(dict(now), dict(then))
+    assert summarise_lists(similarities) == summarise_lists(
+        {query: replace(own) for query, own in similarities.items()}
+    )
+    equal = {query: len(documents) for query, documents in then.items() if now.get(query) == documents}
+    found = then.find_equal(now)
+    assert found.items() <= equal.items()
+    raw = {trace.query: [hit.document for hit in trace.hits] for trace in before}
+    raw_now = {trace.query: [hit.document for hit in trace.hits] for trace in after}
+    assert found.keys() >= {query for query in equal if raw[query] == raw_now[query] == list(then[query])}
+
+
+def test_a_slice_of_a_table_is_a_list_of_its_own() -> None:
+    """A copy of it, as between processes, has only its own hits."""
+    (trace,) = to_table([Trace(query="q", text="?", hits=(Hit("wifi:chunk:1", 2.0), Hit("pool", 1.0)))])
+    again = pickle.loads(pickle.dumps(trace.listed))
+    assert again.table is None
+    assert again.hits() == trace.hits == (Hit("wifi:chunk:1", 2.0), Hit("pool", 1.0))
+    assert not hasattr(again, "names")
