@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 import karat
 from karat import golden
-from karat.core import Provenance
+from karat.core import Measure, Provenance
 from karat.core import Scores as ScoreTable
 from karat.evaluation import Evaluation
 from karat.gate import POLICIES, Policy, named_policy
-from karat.gate._policy import JUDGED, MUST_SHOW
+from karat.gate._policy import Rule, is_measure
 from karat.systems.index import Lexical
 
 MEASURES = ("R@5", "P@5", "RR@10", "nDCG@5")
@@ -84,18 +84,21 @@ def list_policies(*, resamples: int | None = None) -> dict[str, Policy]:
             continue
         policy = named_policy(name, MEASURES)
         drop = policy.drop if resamples is None else replace(policy.drop, resamples=resamples)
-        rules = tuple(rule for rule in policy.rules if not _is_unknown(rule.metric))
+        rules = tuple(rule for rule in policy.rules if not _is_unknown(rule))
         policies[name] = replace(policy, rules=rules, drop=drop)
     return policies
 
 
 def list_unknown(name: str) -> list[str]:
     """Return the metrics of a preset that these runs do not have: judges, trials and must-show documents give them."""
-    return [rule.metric for rule in named_policy(name, MEASURES).rules if _is_unknown(rule.metric)]
+    return [rule.metric for rule in named_policy(name, MEASURES).rules if _is_unknown(rule)]
 
 
-def _is_unknown(metric: str) -> bool:
-    return metric in JUDGED or MUST_SHOW.fullmatch(metric) is not None
+def _is_unknown(rule: Rule) -> bool:
+    """Return whether a rule is about answers, trials or must-show documents, and not about lists, times or counts."""
+    if not is_measure(rule.metric):
+        return not rule.is_latency and rule.metric != "coverage"
+    return Measure.parse(rule.metric).definition.traced
 
 
 @dataclass(frozen=True, eq=False)

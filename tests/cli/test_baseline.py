@@ -161,10 +161,7 @@ class TestUpdate:
         """By name; one that lacks numbers refuses the run."""
         run("update", "runs/few.jsonl", "--policy", "beluga")
         assert list(read_baseline("baseline.json").evaluation.means) == ["RR@10"]
-        assert (
-            "citation_coverage: the run has no number"
-            in run("update", "runs/few.jsonl", "--policy", "blocks", code=1)[1]
-        )
+        assert "CiteCoverage: the run has no number" in run("update", "runs/few.jsonl", "--policy", "blocks", code=1)[1]
 
     def test_a_policy_that_checks_nothing(self, run: Run, folder: Path) -> None:
         """Nothing is recorded by it."""

@@ -243,7 +243,7 @@ class TestCaveats:
     def test_measures_without_a_known_ceiling_are_left_out(self) -> None:
         """Of counts and judges' numbers there is no best ranking."""
         rules = (
-            Rule(metric="citation_coverage", min=0.7),
+            Rule(metric="CiteCoverage", min=0.7),
             Rule(metric="NumRet", min=0.7),
             Rule(metric="Judged@10", min=0.9),
         )

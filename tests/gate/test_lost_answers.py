@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from cli.gate_project import make_set
 from karat import golden
-from karat.core import GoldenSet, Hit, InputError, Judgment, Provenance, Query, Run, Target, Trace
+from karat.core import GoldenSet, Hit, InputError, Judgment, Measure, Provenance, Query, Run, Target, Trace
 from karat.evaluation import Evaluation, score_run
 from karat.gate import POLICIES, Decision, Must, Policy, Rule, decide, named_policy
 from karat.gate._decision import WORST
 from karat.gate._operations import Operations
-from karat.gate._policy import JUDGED
 from karat.projects import require_complete
 from karat.stats import DropRule
 
@@ -46,12 +45,19 @@ SET = make_golden()
 IDS = [query.id for query in SET.queries]
 
 
+def _is_of_answers(rule: Rule) -> bool:
+    """Return whether a rule is about numbers that runs without answers and trials do not have."""
+    if not rule.is_measure:
+        return rule.metric.startswith(("delta_s.", "sequential"))
+    return Measure.parse(rule.metric).definition.traced and rule.metric.startswith(("Cite", "Lambda"))
+
+
 def list_policies() -> dict[str, Policy]:
     """Every preset without the rules on numbers that judges and trials compute, and one with all kinds of rules."""
     presets = {name: named_policy(name, MEASURES) for name in POLICIES}
     presets |= {"default of one": named_policy("default", ["RR@10"]), "default of four": named_policy("default", FOUR)}
     policies = {
-        name: replace(policy, rules=tuple(rule for rule in policy.rules if rule.metric not in JUDGED))
+        name: replace(policy, rules=tuple(rule for rule in policy.rules if not _is_of_answers(rule)))
         for name, policy in presets.items()
     }
     rules = (

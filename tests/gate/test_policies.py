@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from gating import run_of
 
 from evaluations import make_evaluation
 from karat.core import InputError, KaratError, UsageError
-from karat.gate import POLICIES, Decision, Must, Rule, decide, named_policy, read_policy
+from karat.gate import POLICIES, Decision, Must, Policy, Rule, decide, named_policy, read_policy
 
 FIT = {"R@5": [0.9, 0.9], "P@5": [0.7, 0.7], "RR@10": [0.8, 0.8], "nDCG@5": [0.8, 0.8]}
 FAST = {"total": {"n": 2, "mean": 90.0, "p50": 90.0, "p95": 420.0, "p99": 480.0}}
@@ -88,22 +89,41 @@ class TestNamed:
         assert [(rule.metric, rule.max_drop_abs) for rule in chosen.rules] == [("RR", 0.02), ("P@5", 0.0)]
 
     def test_blocks(self) -> None:
-        """blocks: recall at most two points below live, and what judges have to say."""
-        judged = {"citation_coverage": 0.7, "citation_accuracy": 0.95, "delta_s.median": 0.4, "delta_s.p90": 0.55,
-                  "lambda_convergent": 0.95}  # fmt: skip
+        """blocks: recall at most two points below live, and what the answers cite."""
+        answers = {"CiteCoverage": 0.7, "CiteAccuracy": 0.95, "delta_s.median": 0.4, "delta_s.p90": 0.55,
+                   "Lambda(repeats=1)": 0.95}  # fmt: skip
         chosen = named_policy("blocks")
         live = run_of({"R@5": [0.8, 0.8]})
-        eligible = run_of({"R@5": [0.78, 0.78]}, means={"R@5": 0.78, **judged})
+        eligible = run_of({"R@5": [0.78, 0.78]}, means={"R@5": 0.78, **answers})
         assert decide(eligible, live, chosen).outcome.value == "pass"
-        not_yet = run_of({"R@5": [0.77, 0.77]}, means={"R@5": 0.77, **judged, "delta_s.p90": 0.56})
+        not_yet = run_of({"R@5": [0.77, 0.77]}, means={"R@5": 0.77, **answers, "delta_s.p90": 0.56})
         assert [check.name for check in decide(not_yet, live, chosen).failures] == ["R@5", "delta_s.p90"]
 
-    def test_blocks_fails_by_name_on_numbers_that_no_judge_gave(self) -> None:
-        """A run without judges is not eligible, and is told which numbers it lacks."""
+    def test_delta_s_is_over_all_answers(self) -> None:
+        """Quantiles of what each answer cites: 0.1, 0.3, 0.5 and 0.9 have the median 0.4 and the p90 0.78."""
+        run = run_of({"CiteDeltaS": [0.1, 0.3, 0.5, 0.9]})
+        rules = (Rule(metric="delta_s.median", max=0.40), Rule(metric="delta_s.p90", max=0.77),
+                 Rule(metric="delta_s.max", max=0.9))  # fmt: skip
+        policy = Policy(rules=rules)
+        assert policy.measures == ("CiteDeltaS",)
+        checks = decide(run, None, policy).checks
+        assert [(check.current, check.outcome.value) for check in checks] == [
+            (pytest.approx(0.4), "pass"), (pytest.approx(0.78), "fail"), (0.9, "pass"),
+        ]  # fmt: skip
+
+    def test_delta_s_of_a_paraphrase_is_not_averaged_away(self) -> None:
+        """Two wordings with 0.2 and 0.6 have the mean 0.4, and one snippet at 0.6."""
+        tables = {(0, 0): run_of({"CiteDeltaS": [0.2]}).scores, (1, 0): run_of({"CiteDeltaS": [0.6]}).scores}
+        run = replace(run_of({"CiteDeltaS": [0.4]}), variants=tables)
+        (check,) = decide(run, None, Policy(rules=(Rule(metric="delta_s.max", max=0.45),))).checks
+        assert (check.current, check.outcome.value) == (0.6, "fail")
+
+    def test_blocks_fails_by_name_on_numbers_that_the_run_does_not_have(self) -> None:
+        """A run without answers is not eligible, and is told which numbers it lacks."""
         run = run_of({"R@5": [0.8, 0.8]})
         failures = decide(run, run, named_policy("blocks")).failures
         assert [check.name for check in failures] == [
-            "citation_coverage", "citation_accuracy", "delta_s.median", "delta_s.p90", "lambda_convergent",
+            "CiteCoverage", "CiteAccuracy", "delta_s.median", "delta_s.p90", "Lambda(repeats=1)",
         ]  # fmt: skip
         assert {check.reason for check in failures} == {
             "the run has no number for it, and what is not measured does not pass"

@@ -206,6 +206,7 @@ def test_a_cut_off_is_a_shorter_list(qrels: dict[str, int], run: dict[str, float
     names += [
         "AnchorHit",
         "Confusion",
+        "DeltaS",
         "ReorderRate",
         "SectionTokens",
         "StaleFree",

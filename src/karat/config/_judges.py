@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 from karat.core import InputError, did_you_mean, shorten
 
-_FILES = ("prompts", "rubrics")
+_FILES = ("prompts", "rubrics", "labels")
 _TABLES = ("headers", *_FILES)
 
 
@@ -51,6 +51,8 @@ class JudgesConfig:
     """Files that take the place of karat's own prompts, by name."""
     rubrics: Mapping[str, Path] = field(default_factory=dict)
     """Files with rubrics, each of which is a judge of this name."""
+    labels: Mapping[str, Path] = field(default_factory=dict)
+    """Files with people's labels, by the name of the judge that they correct in the gate."""
     entails: str = ""
     """A function of yours, as package.module:name, that says how far texts entail sentences."""
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from karat.config import SCORING, Scoring, choose_scoring
 from karat.core import Bounds, GoldenSet, InputError, Measure, Run, Scores, Trace, shorten
+from karat.evaluation._distances import PinnedEmbedder, name_embedder
 from karat.evaluation._evaluation import Evaluation, Variant
 from karat.evaluation._latency import latency_by_stage
 from karat.evaluation._lists import restrict_golden
@@ -74,18 +75,21 @@ def score_run(
     settings = run.provenance.settings
     success = f"Success@{max(1, settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
     failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
+    embed, by_query = PinnedEmbedder(), _traces_by_query(traces) if len(by_variant) > 1 else {}
     tables = {
         variant: score_hits(
             asked_golden, keep_order(asked.values()), dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
             name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=asked,
+            variants=by_query, embed=embed,
         )
         for variant, asked in by_variant.items()
     }  # fmt: skip
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
+    embed.close()
     _require_known_documents(asked_golden, traces, everything)
-    scores = _name_judge(everything.only(requested), settings.get("judged_by"))
+    scores = name_embedder(_name_judge(everything.only(requested), settings.get("judged_by")))
     failures = {trace.query: trace.error for trace in traces if trace.error}
     unanswerable = golden.unanswerable & set(scores.queries)
     unjudged = frozenset(scores.queries) - golden.findable - unanswerable
@@ -232,6 +236,13 @@ def _traces_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Trace
     for trace in traces:
         variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = trace
     return variants
+
+
+def _traces_by_query(traces: Iterable[Trace]) -> dict[str, list[Trace]]:
+    queries: dict[str, list[Trace]] = {}
+    for trace in traces:
+        queries.setdefault(trace.query, []).append(trace)
+    return queries
 
 
 def _average_by(tables: Mapping[Variant, Scores], key: Callable[[Variant], int]) -> list[Scores]:

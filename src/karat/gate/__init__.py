@@ -21,6 +21,7 @@ from karat.gate._growth import describe_growth, list_queries
 from karat.gate._movers import describe_moves, find_movers
 from karat.gate._policy import LIMITS, TESTS, Must, Policy, Rule, describe_rule
 from karat.gate._policy_table import POLICIES, named_policy, read_policy
+from karat.gate._uncertainty import Uncertainty, describe_uncertainty, find_uncertainty
 from karat.gate._unjudged import hold_at_bounds
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Must",
     "Policy",
     "Rule",
+    "Uncertainty",
     "align_changes",
     "compare",
     "compare_all",
@@ -45,8 +47,10 @@ __all__ = [
     "describe_growth",
     "describe_moves",
     "describe_rule",
+    "describe_uncertainty",
     "find_caveats",
     "find_movers",
+    "find_uncertainty",
     "hold_at_bounds",
     "is_baseline",
     "list_queries",

@@ -9,6 +9,7 @@ from statistics import stdev
 from karat.core import GoldenSet, KaratError, Measure, MeasureError, Unit, UsageError
 from karat.evaluation import UNANSWERED, describe_order
 from karat.gate._comparison import lower_is_better, pair_scores, scale_of
+from karat.gate._corrected import find_label_problems
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
@@ -43,6 +44,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_failures(decision),
         *describe_order(decision.candidate.traces),
         *_find_sample(decision, golden),
+        *find_label_problems(decision.candidate, decision.baseline, decision.policy),
         *_find_zeros(decision),
         *_find_unreachable(decision, golden, unit),
         *_find_undetectable(decision),

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, compress
 
 import numpy as np
 
-from karat.core import InputError, shorten
+from karat.core import InputError, average, shorten
 from karat.evaluation import Evaluation, require_comparable
 from karat.gate._check import Check
 from karat.gate._comparison import Pairs, align_changes, make_generator, pair_scores, scale_of
+from karat.gate._corrected import Correction, correct_limit, decide_difference, find_correction
 from karat.gate._limits import check_limits, check_number, defer, fail_missing, read_number, select_queries
 from karat.gate._operations import KINDS, inspect_operations
 from karat.gate._overlap import inspect_overlap
 from karat.gate._policy import Must, Policy, Rule, require_rules
 from karat.gate._unanswered import count_failures, find_lost
-from karat.stats import Outcome, PairedScores, Verdict
+from karat.stats import CorrectedMean, Outcome, PairedScores, Verdict
 from karat.stats import decide as test_drops
 
 WORST = (Outcome.ERROR, Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
@@ -75,15 +76,16 @@ def decide(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, *
     require_rules(policy)
     if baseline is not None:
         require_comparable(candidate, baseline)
-    candidate = count_failures(candidate, baseline)
+    raw, candidate = candidate, count_failures(candidate, baseline)
+    corrections = {rule.name: find_correction(candidate, baseline, rule) for rule in policy.rules}
     results = [
         *inspect_operations(candidate, baseline, policy.operations),
         *inspect_overlap(candidate, baseline, policy),
     ]
     operations = [Check(**asdict(result)) for result in sorted(results, key=lambda result: KINDS.index(result.kind))]
     checks = [
-        *check_limits(candidate, baseline, policy),
-        *_run_tests(candidate, baseline, policy, seed),
+        *_correct_limits(check_limits(candidate, baseline, policy, raw), policy, corrections),
+        *_run_tests(candidate, baseline, policy, seed, corrections),
     ]
     checks = [_count_compared(check, candidate, baseline) for check in checks]
     checks += [_check_query(candidate, must) for must in policy.must_pass]
@@ -113,10 +115,28 @@ def _check_empty(candidate: Evaluation) -> Iterator[Check]:
         yield Check(metric="coverage", kind="min", outcome=Outcome.FAIL, reason=reason, current=0.0)
 
 
-def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Policy, seed: int) -> list[Check]:
-    """Run the tests of all rules together, because they are corrected for each other."""
+Corrections = Mapping[str, Correction | None]
+"""What people's labels say about each rule, by its name."""
+
+
+def _correct_limits(checks: Iterable[Check], policy: Policy, corrections: Corrections) -> Iterator[Check]:
+    rules = {rule.name: rule for rule in policy.rules}
+    for check in checks:
+        correction = corrections.get(check.name)
+        yield check if correction is None else correct_limit(check, rules[check.name], correction)
+
+
+def _run_tests(
+    candidate: Evaluation, baseline: Evaluation | None, policy: Policy, seed: int, corrections: Corrections
+) -> list[Check]:
+    """Run the tests of all rules together, because they are corrected for each other.
+
+    Differences that labels correct are tested by themselves. All tests share the level: of K tests, each of those gets
+    a K-th, and the others together what is left.
+    """
     checks: list[Check] = []
     tested: list[tuple[Rule, Pairs, str]] = []
+    labelled: list[tuple[Rule, CorrectedMean, float]] = []
     for rule in policy.rules:
         kind = "non_inferior" if rule.non_inferior else "significant_drop"
         if not (rule.non_inferior or rule.significant_drop):
@@ -135,12 +155,17 @@ def _run_tests(candidate: Evaluation, baseline: Evaluation | None, policy: Polic
                 else "the baseline has no score of it"
             )
             checks.append(fail_missing(rule, kind, None, f"{reason}: record it again", now))
+        elif (correction := corrections.get(rule.name)) is not None and correction.difference is not None:
+            labelled.append((rule, correction.difference, average(pairs.before, scale_of(rule.metric))))
         else:
             scored = len(baseline.scores.present(rule.metric, queries)[0])
             tested.append((rule, pairs, _note_lost(scored - len(pairs))))
     lost = frozenset() if baseline is None else find_lost(candidate, baseline)
     scores = _align_pairs([(rule, pairs) for rule, pairs, _ in tested], lost)
-    verdicts = test_drops(scores, rng=make_generator(seed, "gate"), rule=policy.drop)
+    total = len(tested) + len(labelled)
+    drop = replace(policy.drop, alpha=policy.drop.alpha * len(tested) / total) if labelled and tested else policy.drop
+    verdicts = test_drops(scores, rng=make_generator(seed, "gate"), rule=drop)
+    checks += [decide_difference(rule, change, then, policy, total) for rule, change, then in labelled]
     for (rule, _, note), verdict in zip(tested, verdicts, strict=True):
         checks.append(_make_check(rule, verdict, note))
     return checks

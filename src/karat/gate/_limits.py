@@ -10,7 +10,8 @@ from karat.evaluation import Evaluation, Segments
 from karat.gate._check import Check
 from karat.gate._comparison import shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
-from karat.gate._policy import LIMITS, Policy, Rule
+from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
+from karat.measures import interpolate
 from karat.stats import Outcome
 
 
@@ -38,7 +39,34 @@ def read_number(
         return _measure_shown(evaluation.lists, wanted, rule.must_show)
     if rule.is_latency:
         return evaluation.latency_of(rule.metric.removeprefix("latency."))
+    if rule.scored is not None:
+        return _measure_scored(evaluation, rule.scored)
+    if rule.metric in DISTANCES:
+        return _measure_distance(evaluation, rule.metric)
     return evaluation.coverage if rule.metric == "coverage" else evaluation.mean(rule.metric, queries)
+
+
+def _measure_scored(evaluation: Evaluation, measure: str) -> float:
+    """Return the share of the queries that have a value of a measure; NaN if nothing was asked."""
+    if measure not in evaluation.scores.measures or not evaluation.queries:
+        return math.nan
+    return len(evaluation.scores.present(measure)[0]) / len(evaluation.queries)
+
+
+def _measure_distance(evaluation: Evaluation, metric: str) -> float:
+    """Return a quantile of the distances of citations, over the answers to all wordings and repeats.
+
+    It is NaN if no answer has one; a file with means only may have the quantile itself.
+    """
+    tables = [table for table in evaluation.variants.values() if CITED in table.columns] or [evaluation.scores]
+    values = [
+        value
+        for table in tables
+        if CITED in table.columns
+        for query, value in table.column(CITED).items()
+        if query not in table.not_in_run
+    ]
+    return interpolate(values, DISTANCES[metric]) if values else evaluation.mean(metric)
 
 
 def _measure_shown(lists: Mapping[str, Sequence[str]], must_show: Mapping[str, Sequence[str]], k: int) -> float:
@@ -51,11 +79,16 @@ def _measure_shown(lists: Mapping[str, Sequence[str]], must_show: Mapping[str, S
     return sum(shown) / len(shown) if shown else math.nan
 
 
-def check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Policy) -> Iterator[Check]:
-    """Yield the checks of all limits: those of the run by itself, then those of its change since the baseline."""
+def check_limits(
+    candidate: Evaluation, baseline: Evaluation | None, policy: Policy, raw: Evaluation | None = None
+) -> Iterator[Check]:
+    """Yield the checks of all limits: those of the run by itself, then those of its change since the baseline.
+
+    ``raw`` is the run before worst values took the place of what failed, which says how much was scored.
+    """
     for rule in policy.rules:
         queries = select_queries(rule, candidate.segments)
-        now = read_number(candidate, rule, queries)
+        now = read_number(raw or candidate if rule.scored is not None else candidate, rule, queries)
         # Only questions that both were asked are compared; the floors are for all that the run was asked.
         shared = queries if baseline is None else shared_queries(candidate, baseline, queries)
         compared = now if shared is queries else read_number(candidate, rule, shared)
@@ -71,7 +104,7 @@ def check_limits(candidate: Evaluation, baseline: Evaluation | None, policy: Pol
                 if baseline is None and not math.isnan(now):
                     yield defer(rule, kind, now, limit)
                 else:
-                    yield _check_change(rule, kind, compared, then, limit)
+                    yield check_change(rule, kind, compared, then, limit)
 
 
 def _is_unknown(rule: Rule, candidate: Evaluation, baseline: Evaluation | None) -> bool:
@@ -104,7 +137,8 @@ def check_number(rule: Rule, kind: str, now: float, limit: float) -> Check:
     )  # fmt: skip
 
 
-def _check_change(rule: Rule, kind: str, now: float, then: float, limit: float) -> Check:
+def check_change(rule: Rule, kind: str, now: float, then: float, limit: float) -> Check:
+    """Return the check of a change since the baseline against a limit of its rule."""
     if math.isnan(now):
         return fail_missing(rule, kind, limit)
     if math.isnan(then):

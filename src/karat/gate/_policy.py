@@ -16,11 +16,12 @@ from karat.stats import DropRule
 
 OnInconclusive = Literal["pass", "fail"]
 OnUnjudged = Literal["ignore", "bounds"]
-JUDGED = (
-    "citation_coverage", "citation_accuracy", "delta_s.median", "delta_s.p90", "delta_s.max", "lambda_convergent",
-    "sequential_test",
-)  # fmt: skip
-"""Numbers that judges of answers or online trials compute. A rule on one fails if the run does not have it."""
+DISTANCES: Mapping[str, float] = {"delta_s.median": 0.5, "delta_s.p90": 0.9, "delta_s.max": 1.0}
+"""Quantiles over all answers of the distance between a question and what its answer cites, and the share of each."""
+CITED = "CiteDeltaS"
+"""The measure whose quantiles these are."""
+ELSEWHERE = ("sequential_test",)
+"""Numbers that online trials compute. A rule on one fails if the run does not have it."""
 MUST_SHOW = re.compile(r"must_show@([1-9]\d{0,5})")
 """The share of the queries with must-show documents that have all of them in the first k."""
 _DROPS = ("max_drop_abs", "max_drop_rel")
@@ -32,16 +33,21 @@ _LONGEST_MS = 3_600_000.0
 """Milliseconds that no answer takes: a limit above an hour is none."""
 
 
+SCORED = "coverage."
+"""What a metric begins with that is the share of the queries which have a value of a measure."""
+
+
 def is_measure(metric: str) -> bool:
-    """Return whether a metric is a measure, and not latency, coverage, or a number that somebody else computes."""
-    return not metric.startswith("latency.") and metric not in ("coverage", *JUDGED) and not MUST_SHOW.fullmatch(metric)
+    """Return whether a metric is a measure, and not latency, coverage, a quantile, or computed by somebody else."""
+    others = ("coverage", *DISTANCES, *ELSEWHERE)
+    return not metric.startswith(("latency.", SCORED)) and metric not in others and not MUST_SHOW.fullmatch(metric)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """The limits and tests of one metric.
 
-    It is a measure, ``latency.p95``, ``latency.embed.p95``, ``coverage`` or ``must_show@5``.
+    It is a measure, ``latency.p95``, ``latency.embed.p95``, ``coverage``, ``coverage.Faithfulness`` or ``must_show@5``.
 
     Limits on drops are for metrics where higher is better, limits on rises for the others. ``significant_drop`` fails
     if the mean dropped by more than the policy tolerates and the drop is significant. ``non_inferior`` does the same,
@@ -70,6 +76,8 @@ class Rule:
             raise UsageError(f"the rule on {self.shown} asks for nothing; it may have {', '.join((*LIMITS, *TESTS))}")
         if self.is_latency:
             self._check_latency()
+        if self.scored is not None:
+            Measure.parse(self.scored)  # raises MeasureError for one that does not exist
         self._check_changes()
         if not self.is_measure and (self.significant_drop or self.non_inferior):
             raise UsageError(f"{self.metric} has no values of single queries: it can have limits, but not tests")
@@ -117,7 +125,7 @@ class Rule:
             return Measure.parse(self.metric).bounds
         if self.is_latency:
             return 0.0, _LONGEST_MS
-        return 0.0, math.inf if self.lower_is_better else 1.0
+        return 0.0, Measure.parse(CITED).bounds[1] if self.metric in DISTANCES else 1.0
 
     @property
     def is_vacuous(self) -> bool:
@@ -143,7 +151,7 @@ class Rule:
     @property
     def is_quality(self) -> bool:
         """Whether the metric is about what was found or answered, and not about how fast, or whether at all."""
-        return not self.is_latency and self.metric != "coverage"
+        return not self.is_latency and self.metric != "coverage" and self.scored is None
 
     @property
     def is_measure(self) -> bool:
@@ -156,6 +164,11 @@ class Rule:
         return self.metric.startswith("latency.")
 
     @property
+    def scored(self) -> str | None:
+        """The measure whose coverage the metric is: the share of the queries that have a value; None for another."""
+        return self.metric.removeprefix(SCORED) if self.metric.startswith(SCORED) else None
+
+    @property
     def must_show(self) -> int | None:
         """The cut-off k of the metric ``must_show@k``; None for another metric."""
         match = MUST_SHOW.fullmatch(self.metric)
@@ -166,7 +179,7 @@ class Rule:
         """Whether lower values of the metric are better."""
         if self.is_measure:
             return lower_is_better(self.metric)
-        return self.metric.startswith(("latency.", "delta_s."))
+        return self.is_latency or self.metric in DISTANCES
 
 
 def describe_rule(rule: Rule) -> str:
@@ -234,6 +247,8 @@ class Policy:
     def measures(self) -> tuple[str, ...]:
         """The measures that have to be computed for the policy."""
         names = [rule.metric for rule in self.rules if rule.is_measure]
+        names += [rule.scored for rule in self.rules if rule.scored is not None]
+        names += [CITED] if any(rule.metric in DISTANCES for rule in self.rules) else []
         names += [must.metric for must in self.must_pass if must.metric]
         return tuple(dict.fromkeys((*names, *self.list_below)))
 

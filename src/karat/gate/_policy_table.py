@@ -18,6 +18,7 @@ from karat.gate._comparison import lower_is_better
 from karat.gate._operations import read_operations
 from karat.gate._policy import (
     LIMITS,
+    SCORED,
     TESTS,
     Must,
     OnInconclusive,
@@ -306,6 +307,8 @@ def _read_rule(table: Mapping[str, Any]) -> Rule:
         values[name] = table.get(name, False)
     if is_measure(metric):
         metric = _read_measure(metric)
+    elif metric.startswith(SCORED):
+        metric = f"{SCORED}{Measure.parse(metric.removeprefix(SCORED))}"
     rule = Rule(metric=metric, where=_read_segment(table.get("where")), **values)
     if rule.is_vacuous:
         limits = ", ".join(f"{name} = {value:g}" for name, value in values.items() if name in LIMITS)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from karat.measures import (
     _binary,
     _citations,
+    _distances,
     _experimental,
     _freshness,
     _graded,
@@ -16,12 +17,14 @@ from karat.measures import (
     _refusals,
     _sets,
     _spans,
+    _stability,
     _tiers,
     _unanswerable,
 )
 from karat.measures._alignment import Alignment, Judgments, Unjudged
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
+from karat.measures._distances import UNKNOWN_TEXT, interpolate
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
@@ -36,6 +39,7 @@ from karat.measures._score import (
     score_runs,
 )
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
+from karat.measures._trusted import LAPSED, name_judge
 
 if TYPE_CHECKING:
     from karat.measures._document import measure_bounds, run_scores, score_report
@@ -52,11 +56,13 @@ __all__ = [
     "JUDGED",
     "JUDGED_ONLY",
     "JUDGE_FAILED",
+    "LAPSED",
     "REL",
     "STAGE_SCORES",
     "TRACE_FIELDS",
     "TRACE_KEYS",
     "UNANSWERABLE",
+    "UNKNOWN_TEXT",
     "Alignment",
     "Bound",
     "Conventions",
@@ -65,10 +71,12 @@ __all__ = [
     "Overlap",
     "Rankings",
     "Unjudged",
+    "interpolate",
     "is_excused",
     "make_linear",
     "measure",
     "measure_bounds",
+    "name_judge",
     "name_of",
     "pass_at_k",
     "ratio",
@@ -87,6 +95,7 @@ __all__ = [
 del (
     _binary,
     _citations,
+    _distances,
     _experimental,
     _freshness,
     _graded,
@@ -97,6 +106,7 @@ del (
     _refusals,
     _sets,
     _spans,
+    _stability,
     _tiers,
     _unanswerable,
 )

@@ -21,7 +21,7 @@ NO_TOP_CHUNK = "no top chunk in the golden set"
 NO_GOLD = "nothing relevant in the golden set"
 ELSEWHERE = "cites no document that has an anchor"
 _WORD = re.compile(rb"[0-9A-Za-z_\x80-\xff]+")
-_FIRST = Parameter(name="first", kind="bool", default=False, help="whether only the first citation counts")
+FIRST = Parameter(name="first", kind="bool", default=False, help="whether only the first citation counts")
 _WINDOW = Parameter(name="window", kind="int", default=30, low=0, help="bytes by which a citation may miss the gold")
 
 
@@ -36,7 +36,7 @@ def lacks_answers(asked: Asked) -> bool:
     return not (trace.answer or trace.citations or trace.refused or trace.error) and bool(trace.query)
 
 
-def _list_citations(asked: Asked, *, first: bool = False) -> list[Target]:
+def list_citations(asked: Asked, *, first: bool = False) -> list[Target]:
     """Return what the answer cites, each as a part of a document: by its own words, or those of the hit it names."""
     hits = {hit.id: hit for hit in reversed(asked.trace.hits)}
     citations = asked.trace.citations[: 1 if first else None]
@@ -48,10 +48,10 @@ def _locate(citation: Citation, hit: Hit | None) -> Target:
         return Target(
             document=citation.document, section=citation.section, block=citation.block, span=citation.span
         )  # fmt: skip
-    return _target(hit)
+    return part_of(hit)
 
 
-def _target(hit: Hit) -> Target:
+def part_of(hit: Hit) -> Target:
     return Target(document=hit.document, section=hit.section, block=hit.block, span=hit.span)
 
 
@@ -88,7 +88,7 @@ def _is_in_section(asked: Asked, part: Target, anchor: Target) -> bool:
 
 
 @trace_measure(
-    "CiteCoverage", REL, _FIRST, aliases=("citation_coverage",), cutoff="none", undefined=NO_ANSWER, independent=False
+    "CiteCoverage", REL, FIRST, aliases=("citation_coverage",), cutoff="none", undefined=NO_ANSWER, independent=False
 )
 def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | str:
     """Citation coverage: whether the answer cites something relevant, or a part of the section that has the answer.
@@ -113,14 +113,14 @@ def cite_coverage(asked: Asked, k: None, *, rel: int, first: bool) -> float | st
         return NO_GOLD
     if lacks_answers(asked):
         return NO_ANSWER
-    citations = _list_citations(asked, first=first) if is_answered(asked) else ()
+    citations = list_citations(asked, first=first) if is_answered(asked) else ()
     return float(
         any(_in_anchor(asked, cited) or any(_meets(asked, cited, gold) for gold in relevant) for cited in citations)
     )
 
 
 @trace_measure(
-    "CiteAccuracy", REL, _WINDOW, _FIRST, aliases=("citation_accuracy",), cutoff="none", undefined=NO_ANSWER,
+    "CiteAccuracy", REL, _WINDOW, FIRST, aliases=("citation_accuracy",), cutoff="none", undefined=NO_ANSWER,
     independent=False,
 )  # fmt: skip
 def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) -> float | str:
@@ -150,7 +150,7 @@ def cite_accuracy(asked: Asked, k: None, *, rel: int, window: int, first: bool) 
         return NO_ANSWER
     if not is_answered(asked):
         return REFUSED if asked.trace.refused else NOTHING
-    citations = _list_citations(asked, first=first)
+    citations = list_citations(asked, first=first)
     return float(
         any(
             _meets(asked, cited, gold, window) and _share_section(asked, cited, gold)
@@ -184,11 +184,11 @@ def cite_first(asked: Asked, k: None) -> float | str:
     {'CiteFirst': 0.5}
     """
     if not is_answered(asked):
-        return _explain_silence(asked)
+        return explain_silence(asked)
     return float(bool(asked.trace.citations))
 
 
-def _explain_silence(asked: Asked) -> str:
+def explain_silence(asked: Asked) -> str:
     """Return why a question has no answer to measure."""
     if lacks_answers(asked):
         return NO_ANSWER
@@ -219,8 +219,8 @@ def anchor_distance(asked: Asked, k: None) -> float | str:
     if not asked.gold.anchors:
         return NO_ANCHORS
     if not is_answered(asked):
-        return _explain_silence(asked)
-    steps = [_measure_distance(asked, cited) for cited in _list_citations(asked)]
+        return explain_silence(asked)
+    steps = [_measure_distance(asked, cited) for cited in list_citations(asked)]
     known = [step for step in steps if step is not None]
     return sum(known) / len(known) if known else ELSEWHERE
 
@@ -254,7 +254,7 @@ def anchor_hit(asked: Asked, k: int) -> float | str:
     """
     if not asked.gold.anchors:
         return NO_ANCHORS
-    return float(any(_in_anchor(asked, _target(hit)) for hit in asked.hits(k)))
+    return float(any(_in_anchor(asked, part_of(hit)) for hit in asked.hits(k)))
 
 
 @trace_measure("SectionTokens", aliases=("section_token_coverage",), undefined=NO_ANCHORS)
@@ -280,7 +280,7 @@ def section_tokens(asked: Asked, k: int) -> float | str:
         return NO_ANCHORS
     from karat.text import canonical
 
-    parts = [_target(hit) for hit in asked.hits(k)]
+    parts = [part_of(hit) for hit in asked.hits(k)]
     held = total = 0
     for anchor in dict.fromkeys(asked.gold.anchors):
         span, text = asked.evidence.place(anchor), canonical(asked.document(anchor.document).text).encode()
@@ -346,7 +346,7 @@ def confusion(asked: Asked, k: int, *, rel: int) -> float | str:
     if not hits:
         return NOTHING
     relevant = _list_relevant(asked, rel)
-    for part in map(_target, hits):
+    for part in map(part_of, hits):
         if _meets_any(asked, part, relevant):
             return 0.0
         if _meets_any(asked, part, asked.gold.negatives):
@@ -380,8 +380,8 @@ def cite_confusion(asked: Asked, k: None, *, rel: int) -> float | str:
     if not asked.gold.negatives:
         return NO_NEGATIVES
     if not is_answered(asked):
-        return _explain_silence(asked)
-    relevant, citations = _list_relevant(asked, rel), _list_citations(asked)
+        return explain_silence(asked)
+    relevant, citations = _list_relevant(asked, rel), list_citations(asked)
     wrong = [
         _meets_any(asked, cited, asked.gold.negatives) and not _meets_any(asked, cited, relevant)
         for cited in citations

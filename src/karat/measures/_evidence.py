@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.core import (
     MEASURES,
@@ -27,7 +28,11 @@ from karat.core import (
 
 NOTHING = "nothing retrieved"
 """Why a share of the results has no value; the gate counts a lost answer with this reason as the worst."""
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+"""Returns one row for each text."""
 _NO_TRACE = Trace(query="", text="")
+_DIGITS = 4
+"""Of a distance of meanings: which other texts a model embeds at the same time changes the sixth digit of a vector."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +42,10 @@ class Evidence:
     golden: GoldenSet
     traces: Mapping[str, Trace]
     """By query."""
+    variants: Mapping[str, Sequence[Trace]] = field(default_factory=dict)
+    """All traces of each query, in all of its wordings and repeats; {} if nothing is known of others."""
+    embed: Embed | None = None
+    """The embedder that measures distances of meanings; None if there is none."""
 
     @cached_property
     def grades(self) -> Mapping[str, Mapping[str, int]]:
@@ -105,6 +114,28 @@ class Evidence:
         document, span = self.golden.document_by_id.get(target.document), target.span
         return outline(canonical(document.text)).section_of(span.start).id if document and span else ""
 
+    def text(self, target: Target) -> str:
+        """Return the text of a part of a document, or of all of it; "" if the golden set does not have it."""
+        from karat.text import canonical
+
+        document, span = self.golden.document_by_id.get(target.document), self.place(target)
+        if document is None or span is None:
+            return ""
+        return canonical(document.text).encode()[span.start : span.end].decode(errors="ignore").strip()
+
+    def measure_distances(self, text: str, others: Sequence[str]) -> list[float | None]:
+        """Return 1 - cosine of a text and each of the others, to four digits; None if a text has no meaning."""
+        if self.embed is None or not others:
+            return [None] * len(others)
+        vectors = np.asarray(self.embed([text, *others]), np.float64)
+        squares = np.einsum("ij,ij->i", vectors, vectors)
+        return [
+            round(min(2.0, max(0.0, 1.0 - product / np.sqrt(squares[0] * square))), _DIGITS)
+            if squares[0] * square > 0
+            else None
+            for product, square in zip((vectors[1:] @ vectors[0]).tolist(), squares[1:].tolist(), strict=True)
+        ]
+
     @cached_property
     def _kept(self) -> dict[tuple[object, ...], float]:
         return {}
@@ -119,6 +150,10 @@ class Evidence:
     def ask(self, query: str) -> Asked:
         """Return what is known about one question."""
         return Asked(evidence=self, query=query, trace=self.traces.get(query, _NO_TRACE))
+
+    def ask_all(self, query: str) -> list[Asked]:
+        """Return what is known about one question in each of its wordings and repeats."""
+        return [Asked(evidence=self, query=query, trace=trace) for trace in self.variants.get(query, ())]
 
     def __iter__(self) -> Iterator[Asked]:
         return map(self.ask, self.traces)

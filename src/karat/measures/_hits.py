@@ -11,7 +11,7 @@ from karat.core import GoldenSet, Measure, Scores, Trace, Undefined, Unit, Usage
 from karat.measures._bounds import Bounding
 from karat.measures._collapse import Collapse, Resolve
 from karat.measures._conventions import Conventions, Missing, conventions
-from karat.measures._evidence import Evidence
+from karat.measures._evidence import Embed, Evidence
 from karat.measures._overlap import DEFAULT_OVERLAP, Overlap
 from karat.measures._score import Options, score_alignment, wanted_measures
 
@@ -39,6 +39,8 @@ def score_hits(
     failed: Collection[str] = (),
     others: Mapping[str, Sequence[str]] | None = None,
     traces: Mapping[str, Trace] | None = None,
+    variants: Mapping[str, Sequence[Trace]] | None = None,
+    embed: Embed | None = None,
     **options: Unpack[HitOptions],
 ) -> Scores:
     """Score the hits of a system, chunks or documents, against a golden set.
@@ -60,7 +62,8 @@ def score_hits(
     (``SpanR``, ``SpanP``, ``SpanIoU``) look at the hits themselves; ``resolve`` may return the span of a whole
     document. ``failed`` names the queries that the system failed to answer: their empty lists are not answers, which
     matters for queries whose right answer is an empty list. ``traces`` has the trace of each query, for measures that
-    look at channels, stages, sessions or times.
+    look at channels, stages, sessions or times; ``variants`` has all traces of each query, in all of its wordings and
+    repeats, for measures of stability, and ``embed`` turns texts into vectors, for distances of meanings.
 
     Options are ``conventions``, ``undefined``, ``missing`` and ``bounds``, as for ``karat.score``; unjudged documents
     could have any grade of the golden set. ``others`` has the documents of another ranking of each query, the best
@@ -100,7 +103,8 @@ def score_hits(
         bounding = Bounding(highest=len(golden.grades) - 1, others=count)
     alignment = collapse.align(hits, name, failed)
     if traces is not None:
-        alignment = replace(alignment, evidence=Evidence(golden=golden, traces=traces))
+        evidence = Evidence(golden=golden, traces=traces, variants=variants or {}, embed=embed)
+        alignment = replace(alignment, evidence=evidence)
     return score_alignment(
         alignment,
         wanted,

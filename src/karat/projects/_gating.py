@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from karat.core import GoldenSet, InputError, Run, shorten
@@ -16,14 +16,19 @@ from karat.gate import (
     Baseline,
     Decision,
     Policy,
+    Uncertainty,
     decide,
+    describe_uncertainty,
     find_caveats,
+    find_uncertainty,
     hold_at_bounds,
     read_baseline,
     read_policy,
 )
 from karat.golden import digest_texts, fingerprint, identify, sample
+from karat.measures import name_judge
 from karat.projects._project import Project, open_project
+from karat.schema.judging import UncertaintyRow
 
 BASELINE = "baseline.json"
 _Question = tuple[str, int, int]
@@ -39,6 +44,8 @@ class GateResult:
     baseline: Baseline | None = None
     caveats: tuple[str, ...] = ()
     """What limits the decision, such as failed queries or too few of them."""
+    uncertainty: tuple[UncertaintyRow, ...] = ()
+    """Where the uncertainty of tests on a judge's scores comes from."""
 
     @property
     def evaluation(self) -> Evaluation:
@@ -145,7 +152,21 @@ def evaluate_run(project: Project, run: Run, measures: Iterable[str] = ()) -> Ev
     A run on an earlier version of the set is scored on the questions that both have.
     """
     require_complete(project.golden, run)
-    return score_run(project.golden, run, dict.fromkeys(measures) or None, **project.scoring)
+    run, trusted = _add_trust(project, run, measures := tuple(dict.fromkeys(measures)))
+    return score_run(project.golden, run, (*measures, *trusted) or None, **project.scoring)
+
+
+def _add_trust(project: Project, run: Run, measures: Iterable[str]) -> tuple[Run, list[str]]:
+    """Return a run with people's labels, and the measures that say how far its judges can be trusted."""
+    judges = dict.fromkeys(filter(None, map(name_judge, measures)))
+    labels = {judge: path for judge, path in project.config.judges.labels.items() if judge in judges}
+    if labels:
+        from karat.projects.judging import attach_labels  # judges take longer to import than a gate to decide
+
+        run = attach_labels(run, labels)
+    voted = {name for trace in run.traces for name in trace.opinions if name.startswith("noise:")}
+    noisy = [judge for judge in judges if f"noise:{judge}" in voted]
+    return run, [f"PeopleLabel(name={judge!r})" for judge in labels] + [f"JudgeNoise(name={name!r})" for name in noisy]
 
 
 def gate_evaluation(
@@ -155,12 +176,23 @@ def gate_evaluation(
     if baseline is not None:
         baseline = revise_baseline(project, baseline, policy.measures)
     decision = apply_policy(project, evaluation, baseline.evaluation if baseline else None, policy, seed=seed)
+    caveats = find_caveats(decision, project.golden, unit=project.scoring["unit"])
+    rows = []
+    for uncertainty in find_uncertainty(decision):
+        from karat.projects.judging import estimate_costs  # judges take longer to import than a gate to decide
+
+        costs = estimate_costs(project, uncertainty, decision.candidate.traces)
+        caveats.append(describe_uncertainty(uncertainty, costs))
+        rows.append(_write_uncertainty(uncertainty, costs))
     return GateResult(
-        project=project,
-        decision=decision,
-        baseline=baseline,
-        caveats=tuple(find_caveats(decision, project.golden, unit=project.scoring["unit"])),
+        project=project, decision=decision, baseline=baseline, caveats=tuple(caveats), uncertainty=tuple(rows)
     )
+
+
+def _write_uncertainty(uncertainty: Uncertainty, costs: Mapping[str, str]) -> UncertaintyRow:
+    fields = asdict(uncertainty)
+    where = None if uncertainty.where is None else dict([uncertainty.where])
+    return UncertaintyRow(**{**fields, "where": where}, costs=dict(costs))
 
 
 def apply_policy(

@@ -90,6 +90,7 @@ def report_document(
         failures=(),
         recommendations=(),
         lexical_floor=find_floor(candidate, golden),
+        uncertainty=result.uncertainty or UNSET,
         lint=UNSET if lint is None else lint,
     )
     if not brief:

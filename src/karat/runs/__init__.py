@@ -3,7 +3,7 @@
 from karat.config import Settings
 from karat.runs._conversion import convert_run
 from karat.runs._making import describe_run, make_run, prepare_system
-from karat.runs._opinions import digest_run, opinions_path, write_opinions
+from karat.runs._opinions import digest_run, group_votes, opinions_path, read_opinions, write_opinions
 from karat.runs._origin import check_label, find_origin
 from karat.runs._parts import Parts
 from karat.runs._plan import make_context
@@ -19,6 +19,7 @@ __all__ = [
     "describe_run",
     "digest_run",
     "find_origin",
+    "group_votes",
     "make_context",
     "make_header",
     "make_run",
@@ -27,6 +28,7 @@ __all__ = [
     "read_any_run",
     "read_begun",
     "read_header",
+    "read_opinions",
     "read_run_file",
     "read_whole_run",
     "write_opinions",

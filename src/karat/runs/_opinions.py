@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from statistics import variance
 
 import msgspec
 
@@ -20,6 +21,8 @@ from karat.schema import OpinionDocument, OpinionHeader
 Key = tuple[str, int, int]
 """A query, a wording and a repeat."""
 _NO_VALUE = "not judged"
+NOISE = "noise:"
+"""What an opinion's name begins with that says how far a judge contradicts itself."""
 
 
 def opinions_path(run: str | Path) -> Path:
@@ -48,14 +51,19 @@ def attach_opinions(run: Run, file: str | Path, data: bytes, say: Callable[[str]
     path = opinions_path(file)
     if not path.is_file():
         return run
-    header, opinions = _read_opinions(path)
+    header, opinions = read_opinions(path)
     if header.run != digest_run(data):
         if say is not None:
             say(f"{path.name} has opinions about another run, which do not count; judge this one with 'karat judge'")
         return run
     values = _average(opinions)
     judges = dict.fromkeys((judge for own in values.values() for judge in own), _NO_VALUE)
-    traces = tuple(replace(trace, opinions={**judges, **values.get(_identify(trace), {})}) for trace in run.traces)
+    noise = _measure_noise(opinions)
+    traces = tuple(
+        replace(trace, opinions={**judges, **values.get(key, {}), **noise.get(key, {})})
+        for trace in run.traces
+        for key in (_identify(trace),)
+    )
     settings = {**run.provenance.settings, "judged_by": header.judge}
     return replace(run, traces=traces, provenance=replace(run.provenance, settings=settings))
 
@@ -64,7 +72,8 @@ def _identify(trace: Trace) -> Key:
     return trace.query, trace.paraphrase, trace.repeat
 
 
-def _read_opinions(path: Path) -> tuple[OpinionHeader, list[OpinionDocument]]:
+def read_opinions(path: Path) -> tuple[OpinionHeader, list[OpinionDocument]]:
+    """Return the first line of a file of opinions, and all others."""
     first, *lines = read_bytes(path).split(b"\n")
     number = 1
     try:
@@ -84,11 +93,30 @@ def _average(opinions: Iterable[OpinionDocument]) -> dict[Key, dict[str, float |
 
     A vote without a value has no part in the mean; where most have none, there is no value.
     """
+    return {
+        key: {judge: _decide(own) for judge, own in judges.items()} for key, judges in group_votes(opinions).items()
+    }
+
+
+def group_votes(opinions: Iterable[OpinionDocument]) -> dict[Key, dict[str, list[OpinionDocument]]]:
+    """Return the votes of each judge on each answer."""
     votes: dict[Key, dict[str, list[OpinionDocument]]] = {}
     for opinion in opinions:
         key = (opinion.query, opinion.paraphrase or 0, opinion.repeat or 0)
         votes.setdefault(key, {}).setdefault(opinion.judge, []).append(opinion)
-    return {key: {judge: _decide(own) for judge, own in judges.items()} for key, judges in votes.items()}
+    return votes
+
+
+def _measure_noise(opinions: Iterable[OpinionDocument]) -> dict[Key, dict[str, float | str]]:
+    """Return the variance of the mean of each judge's votes on each answer, where there are several."""
+    noise: dict[Key, dict[str, float | str]] = {}
+    for key, judges in group_votes(opinions).items():
+        for judge, votes in judges.items():
+            values = [vote.value for vote in votes if vote.value is not None]
+            if len(values) > 1:
+                own = noise.setdefault(key, {})
+                own[f"{NOISE}{judge}"], own[f"votes:{judge}"] = variance(values) / len(values), float(len(values))
+    return noise
 
 
 def _decide(votes: list[OpinionDocument]) -> float | str:

@@ -11,6 +11,7 @@ from karat.schema._floor import LexicalFloor
 from karat.schema._golden import GoldenReport
 from karat.schema._queries import Passage, QueryFailure, QueryRow
 from karat.schema._types import Count, Day, Number, Score, SystemChange
+from karat.schema.judging import UncertaintyRow
 
 DECISION_FORMAT: Final = 1
 """The number of the format; a document with a higher one needs a newer karat."""
@@ -218,6 +219,13 @@ class DecisionDocument(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ) = UNSET
     lexical_floor: (
         Annotated[LexicalFloor, Meta(description="What words alone reach; absent from documents of an older karat.")]
+        | UnsetType
+    ) = UNSET
+    uncertainty: (
+        Annotated[
+            tuple[UncertaintyRow, ...],
+            Meta(description="Where the uncertainty of tests on a judge's scores comes from; absent without such."),
+        ]
         | UnsetType
     ) = UNSET
     lint: (

@@ -10,13 +10,13 @@ Angelopoulos, Duchi and Zrnic, PPI++: Efficient prediction-powered inference, 20
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from karat.stats._student import critical
+from karat.stats._student import above, critical
 
 LEAST_LABELS = 20
 """With fewer labels a judge's error is not known well enough: the estimate is that of the labels alone."""
@@ -42,6 +42,33 @@ class CorrectedMean:
     """The mean of the judge's scores of all items, not corrected."""
     reason: str = ""
     """Why the judge does not count; empty if it does."""
+    error: float = math.inf
+    """The standard error of the mean; infinite if it is not known."""
+
+    @property
+    def degrees(self) -> int:
+        """The degrees of freedom of the interval, at least 1."""
+        return max(self.labels - 1, 1)
+
+    @property
+    def p_below(self) -> float:
+        """The one-sided p-value against the hypothesis that the mean is 0 or more."""
+        return self._tail(-self.mean)
+
+    @property
+    def p_above(self) -> float:
+        """The one-sided p-value against the hypothesis that the mean is 0 or less."""
+        return self._tail(self.mean)
+
+    def _tail(self, distance: float) -> float:
+        if not math.isfinite(self.error):
+            return 1.0
+        return above(distance / self.error, self.degrees) if self.error else float(distance <= 0)
+
+    def bound(self, tail: float, *, upper: bool = False) -> float:
+        """Return the one-sided confidence limit of the mean that is wrong with probability ``tail``."""
+        margin = critical(self.degrees, tail) * self.error if math.isfinite(self.error) else math.inf
+        return self.mean + margin if upper else self.mean - margin
 
 
 def correct_mean(
@@ -75,8 +102,37 @@ def correct_mean(
     variance = float(np.var(y - weight * f, ddof=1)) / len(y)
     if weight:
         variance += weight**2 * float(np.var(rest, ddof=1)) / len(rest)
-    margin = critical(len(y) - 1, (1 - confidence) / 2) * math.sqrt(variance)
-    return CorrectedMean(mean=mean, low=mean - margin, high=mean + margin, weight=weight, reason=reason, **counts)
+    error = math.sqrt(variance)
+    margin = critical(len(y) - 1, (1 - confidence) / 2) * error
+    return CorrectedMean(
+        mean=mean, low=mean - margin, high=mean + margin, weight=weight, reason=reason, error=error, **counts
+    )
+
+
+Runs = tuple[ArrayLike, ArrayLike]
+"""A number for each item in the baseline, and in the run."""
+
+
+def correct_difference(labels: Runs, judged: Runs, others: Runs, *, confidence: float = 0.95) -> CorrectedMean:
+    """Return how much more people would say of a run than of its baseline, over all items.
+
+    The arguments are those of :func:`correct_mean`, each of the baseline and of the run. If labels are 0 and 1, few of
+    their differences are not 0, and a sample may by chance have too few: then two pairs are added on which people and
+    judge see the opposite change.
+
+    >>> same = [1.0, 0.0] * 20
+    >>> result = correct_difference((same, same), (same, same), (same * 3, same * 3))
+    >>> result.mean, result.p_below > 0.4
+    (0.0, True)
+    """
+    two_valued = all(bool(np.isin(np.asarray(values, np.float64), (0.0, 1.0)).all()) for values in labels)
+    y, f, rest = (np.subtract(np.asarray(now, np.float64), np.asarray(then, np.float64)) for then, now in
+                  (labels, judged, others))  # fmt: skip
+    count, own = len(y), float(np.concatenate([f, rest]).mean()) if len(f) + len(rest) else math.nan
+    if count >= LEAST_LABELS and (two_valued or np.ptp(y) == 0):
+        y, f = np.append(y, [1.0, -1.0]), np.append(f, [-1.0, 1.0])
+    result = correct_mean(y, f, rest, two_valued=False, confidence=confidence)
+    return replace(result, labels=count, judge_mean=own)
 
 
 def _check(y: NDArray[np.float64], f: NDArray[np.float64], rest: NDArray[np.float64]) -> None:

@@ -93,7 +93,7 @@ def calibrate_pool(path: Path, labels: Path, *, scale: Scale | None = None) -> C
 
 
 def _read_scores(run: Run, judge: str, source: str) -> Scored:
-    known = sorted({name for trace in run.traces for name in trace.opinions})
+    known = sorted({name for trace in run.traces for name in trace.opinions if ":" not in name})
     if not known:
         raise InputError("nobody has judged the run", source=source, hint="run 'karat judge' first")
     if not judge and len(known) > 1:

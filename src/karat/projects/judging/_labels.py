@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from karat.core import InputError, Trace, UsageError, shorten
+from karat.core import InputError, Run, Trace, UsageError, shorten
 from karat.files import Reading, Row, refuse_input, write_file
 from karat.golden import pool_text
 from karat.judges import make_item
+from karat.measures import LAPSED
 from karat.projects._project import Project
 from karat.runs import read_any_run
 from karat.schema.judging import LabelSample
@@ -157,3 +158,38 @@ def _write_row(project: Project, trace: Trace) -> dict[str, Any]:
         "texts": list(item.texts),
         "label": None,
     }
+
+
+def attach_labels(run: Run, labels: Mapping[str, Path]) -> Run:
+    """Return a run whose answers have people's labels, by judge and file.
+
+    An answer that is not the one that was labelled says so. Of a query that was asked in several wordings or repeats,
+    all answers have to be labelled. A labelled question that failed has the label 0.
+    """
+    for judge, path in labels.items():
+        run = _attach(run, judge, read_labels(path).of_judge(judge))
+    return run
+
+
+def _attach(run: Run, judge: str, labels: Sequence[Label]) -> Run:
+    known = {label.key[0] for label in labels}
+    settled: dict[tuple[Key, str], list[Label]] = {}
+    for label in labels:
+        if label.answer is not None:  # a row that does not say which answer it is about says nothing about this one
+            settled.setdefault((label.key, label.answer), []).append(label)
+    opinions: dict[Key, float | str] = {}
+    for trace in run.traces:
+        key = identify(trace)
+        if trace.query not in known:
+            continue
+        own = settled.get((key, trace.answer))
+        opinions[key] = 0.0 if trace.error else LAPSED if own is None else settle(own)[key]
+    lapsed = {key[0] for key, value in opinions.items() if isinstance(value, str)}
+    name = f"people:{judge}"
+    traces = tuple(
+        replace(trace, opinions={**trace.opinions, name: LAPSED if trace.query in lapsed else opinions[key]})
+        if (key := identify(trace)) in opinions
+        else trace
+        for trace in run.traces
+    )
+    return replace(run, traces=traces)

@@ -11,6 +11,7 @@ from karat.schema.judging._calibration import (
 from karat.schema.judging._pool import PoolJudging
 from karat.schema.judging._preference import PreferenceReport, PreferredAnswer
 from karat.schema.judging._requests import JudgeRequest, JudgeRequests
+from karat.schema.judging._uncertainty import UncertaintyRow
 
 __all__ = [
     "CalibrationBin",
@@ -24,4 +25,5 @@ __all__ = [
     "PoolJudging",
     "PreferenceReport",
     "PreferredAnswer",
+    "UncertaintyRow",
 ]

@@ -1,0 +1,60 @@
+"""The embedder of delta-S, which is the same whatever the system under test embeds with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.core import Measure, Scores
+
+_DISTANCES = ("DeltaS", "CiteDeltaS")
+
+
+class PinnedEmbedder:
+    """Embeds with the built-in model, which is loaded with the first text that is not in the user's cache.
+
+    Texts of results come up again and again: each is embedded once.
+    """
+
+    def __init__(self) -> None:
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row for each text."""
+        if new := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
+            self._vectors.update(zip(new, self._embed(new), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
+
+    def close(self) -> None:
+        """Forget the vectors, and close the cache."""
+        self._vectors.clear()
+        if "_embed" in vars(self) and (close := getattr(self._embed, "close", None)):
+            close()
+
+    @cached_property
+    def _embed(self) -> Callable[[Sequence[str]], Any]:
+        from karat.systems.embed import Granite, find_cache, with_cache
+
+        embedder = Granite()
+        try:
+            place = find_cache()
+        except RuntimeError:  # without a home folder
+            place = None
+        return embedder if place is None else with_cache(embedder, place)
+
+
+def name_embedder(scores: Scores) -> Scores:
+    """Return scores whose distances say by which embedder they are: those by different ones are not compared."""
+    measures = {name: Measure.parse(name) for name in scores.measures}
+    named = [name for name, measure in measures.items() if measure.name in _DISTANCES]
+    if not named:
+        return scores
+    from karat.systems.embed import Granite
+
+    by = {name: "log" if dict(measures[name].arguments()).get("logged") else Granite.name for name in named}
+    return replace(scores, definitions={**scores.definitions, **{name: f"{name} by {by[name]}" for name in named}})

@@ -1,0 +1,168 @@
+"""Checks on a judge's scores, corrected by people's labels: prediction-powered means and differences.
+
+Labelled answers have to be a random sample. Where some of them have changed since, they are not one any more: what
+changed is not labelled, and what is labelled has not changed. Then nothing is corrected, and the decision says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from karat.evaluation import Evaluation
+from karat.gate._check import Check
+from karat.gate._comparison import lower_is_better
+from karat.gate._limits import check_change, check_number, select_queries
+from karat.gate._policy import Policy, Rule
+from karat.measures import LAPSED, name_judge
+from karat.stats import LEAST_LABELS, CorrectedMean, Outcome, correct_difference, correct_mean
+from karat.stats.trust import check_draw
+
+_CHANGES = ("max_drop_abs", "max_drop_rel", "max_rise_abs", "max_rise_rel", "min_gain_abs")
+CHOSEN = 0.001
+"""The p-value below which labelled answers are taken for a sample that was not drawn at random."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """What labels say about a measure of a run, or why they say nothing."""
+
+    mean: CorrectedMean | None = None
+    difference: CorrectedMean | None = None
+    """Of the run less the baseline; None without labels of both."""
+    problem: str = ""
+    """Why labels are there and do not count."""
+
+
+def label_column(metric: str) -> str:
+    """Return the measure that has people's labels of what a judge scored; empty if no judge scores it.
+
+    >>> label_column("Faithfulness")
+    "PeopleLabel(name='faithfulness')"
+    """
+    judge = name_judge(metric)
+    return f"PeopleLabel(name={judge!r})" if judge else ""
+
+
+def find_correction(candidate: Evaluation, baseline: Evaluation | None, rule: Rule) -> Correction | None:
+    """Return what labels say about the measure of a rule; None where there are none."""
+    column = label_column(rule.metric) if rule.is_measure else ""
+    if not column or column not in candidate.scores.measures:
+        return None
+    queries = select_queries(rule, candidate.segments)
+    labels = _read_column(candidate, column, queries)
+    if not labels:
+        return None
+    scores = _read_column(candidate, rule.metric, queries)
+    labelled = [query for query in scores if query in labels]
+    if lapsed := _count_lapsed(candidate, column, queries):
+        total = lapsed + len(labelled)
+        return Correction(problem=f"{lapsed} of {total} labelled answers have changed since, and need new labels")
+    if len(labelled) < LEAST_LABELS:
+        return Correction(problem=f"{len(labelled)} labels; {LEAST_LABELS} are needed")
+    rest = [value for query, value in scores.items() if query not in labels]
+    own = [scores[query] for query in labelled]
+    if check_draw(own, rest) < CHOSEN:
+        return Correction(problem="the labelled answers are not a random sample: the judge scores them otherwise")
+    mean = correct_mean([labels[query] for query in labelled], own, rest)
+    return Correction(mean=mean, difference=_correct_change(scores, labels, baseline, rule, column, queries))
+
+
+def _read_column(evaluation: Evaluation, metric: str, queries: Sequence[str] | None) -> dict[str, float]:
+    if metric not in evaluation.scores.measures:
+        return {}
+    names, values = evaluation.scores.present(metric, queries)
+    return dict(zip(names, values.tolist(), strict=True))
+
+
+def _count_lapsed(evaluation: Evaluation, column: str, queries: Sequence[str] | None) -> int:
+    names = evaluation.scores.queries if queries is None else [q for q in queries if q in evaluation.scores.rows]
+    return sum(evaluation.scores.reason(query, column) == LAPSED for query in names)
+
+
+def _correct_change(
+    scores: dict[str, float], labels: dict[str, float], baseline: Evaluation | None, rule: Rule, column: str,
+    queries: Sequence[str] | None,
+) -> CorrectedMean | None:  # fmt: skip
+    """Return the corrected difference; None unless the baseline has labels of enough of the same questions."""
+    if baseline is None or _count_lapsed_of(baseline, column, queries):
+        return None
+    before, told = _read_column(baseline, rule.metric, queries), _read_column(baseline, column, queries)
+    both = [query for query in scores if query in before]
+    labelled = [query for query in both if query in labels and query in told]
+    if len(labelled) < LEAST_LABELS:
+        return None
+    drawn = set(labelled)
+    rest = [query for query in both if query not in drawn]
+    return correct_difference(
+        ([told[query] for query in labelled], [labels[query] for query in labelled]),
+        ([before[query] for query in labelled], [scores[query] for query in labelled]),
+        ([before[query] for query in rest], [scores[query] for query in rest]),
+    )
+
+
+def _count_lapsed_of(baseline: Evaluation, column: str, queries: Sequence[str] | None) -> int:
+    return _count_lapsed(baseline, column, queries) if column in baseline.scores.measures else 0
+
+
+def correct_limit(check: Check, rule: Rule, correction: Correction) -> Check:
+    """Return the check of a limit with the corrected number in place of the judge's."""
+    if check.kind in ("min", "max") and correction.mean is not None and check.limit is not None:
+        mean = correction.mean
+        own = check_number(rule, check.kind, mean.mean, check.limit)
+        return replace(check, outcome=own.outcome, reason=f"{own.reason}{_describe(mean)}", current=mean.mean)
+    change = correction.difference
+    if check.kind in _CHANGES and change is not None and check.limit is not None and check.baseline is not None:
+        own = check_change(rule, check.kind, check.baseline + change.mean, check.baseline, check.limit)
+        told = f", corrected by {change.labels} labels (the judge says {change.judge_mean:+.4f})"
+        return replace(own, reason=f"{own.reason}{told}")
+    return check
+
+
+def _describe(mean: CorrectedMean) -> str:
+    interval = f" ({mean.low:.4f} to {mean.high:.4f})" if math.isfinite(mean.low) else ""
+    return f"{interval}: the judge's {mean.judge_mean:.4f}, corrected by {mean.labels} labels"
+
+
+def decide_difference(rule: Rule, difference: CorrectedMean, baseline: float, policy: Policy, tests: int) -> Check:
+    """Return the check of a corrected difference by the rules of the gate's tests.
+
+    ``tests`` is how many tests the gate makes: each gets its share of the level, so that all together keep it.
+    """
+    sign = -1.0 if lower_is_better(rule.metric) else 1.0
+    gain = sign * difference.mean
+    margin = policy.drop.margin(baseline, lower_is_better=rule.lower_is_better)
+    p = min(1.0, difference.p_below if sign > 0 else difference.p_above) * tests
+    low = sign * (difference.bound(policy.drop.alpha, upper=sign < 0))
+    told = f"corrected by {difference.labels} labels (the judge says {sign * difference.judge_mean:+.3g})"
+    if gain < -margin and p <= policy.drop.alpha:
+        outcome, reason = Outcome.FAIL, f"dropped by {-gain:.3g}, more than {margin:.3g} (one-sided p = {p:.3g})"
+    elif low > -margin:
+        outcome = Outcome.PASS
+        reason = f"a drop by more than {margin:.3g} is ruled out: it is at most {max(-low, 0.0):.3g}"
+    else:
+        outcome = Outcome.INCONCLUSIVE if rule.non_inferior else Outcome.PASS
+        moved = f"{'rose' if gain > 0 else 'dropped'} by {abs(gain):.3g}"
+        reason = f"the mean {moved}, and the drop could be as large as {-low:.3g}"
+    kind = "non_inferior" if rule.non_inferior else "significant_drop"
+    return Check(
+        metric=rule.metric, where=rule.where, kind=kind, outcome=outcome, reason=f"{reason}, {told}",
+        current=baseline + difference.mean, baseline=baseline, difference=difference.mean,
+        low=low if sign > 0 else None, high=-low if sign < 0 else None, limit=margin, p=min(p, 1.0),
+        n=difference.labels + difference.judged,
+    )  # fmt: skip
+
+
+def find_label_problems(candidate: Evaluation, baseline: Evaluation | None, policy: Policy) -> list[str]:
+    """Return why labels do not count, a sentence for each rule that they are for."""
+    problems = []
+    for rule in policy.rules:
+        correction = find_correction(candidate, baseline, rule)
+        if correction is not None and correction.problem:
+            problems.append(f"{rule.name} is not corrected by labels: {correction.problem}")
+        elif correction is not None and rule.limits_change and baseline is not None and correction.difference is None:
+            problems.append(
+                f"the change of {rule.name} is not corrected: the baseline lacks labels of the same questions"
+            )
+    return list(dict.fromkeys(problems))

@@ -1,0 +1,194 @@
+"""The gate on a judge's scores: corrected by labels, with the parts of its uncertainty, and with a rule on coverage."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli.answering_project import configure, enter_project, write_scores
+from cli.gate_project import main
+from karat.core import Provenance, Scores
+from karat.evaluation import Evaluation
+from karat.gate import Policy, Rule, decide, describe_uncertainty, find_uncertainty
+from karat.stats import correct_difference, correct_mean
+
+COUNT = 120
+LABELS = "[judges.labels]\nfaithfulness = 'labels.jsonl'\n"
+RULES = '[gate]\nextends = "none"\nrules = [{ metric = "Faithfulness", min = 0.85, non_inferior = true }]\n'
+NUMBERS = {f"q{i}": i for i in range(COUNT)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with 120 answers, which is the current folder."""
+    return enter_project(tmp_path, monkeypatch, COUNT)
+
+
+def make_run(folder: Path, system: str, scores: dict[str, Any]) -> Path:
+    """Let a system answer, write what the judge says of it, and return the file."""
+    (folder / "labels.jsonl").touch()
+    configure(folder, system=system, gate=LABELS + RULES)
+    assert main(["eval", "."]) == 0
+    (run,) = (path for path in (folder / "runs").glob("*.jsonl") if system in path.name)
+    write_scores(run, scores)
+    return run
+
+
+def write_labels(folder: Path, labels: dict[str, float], answers: dict[str, str]) -> None:
+    rows = [{"query": query, "label": label, "answer": answers[query]} for query, label in labels.items()]
+    (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def good_answers() -> dict[str, str]:
+    return {query: f"Fact {i} is true." for query, i in NUMBERS.items()}
+
+
+def gate(capsys: pytest.CaptureFixture[str], run: Path) -> tuple[int, dict[str, Any]]:
+    capsys.readouterr()
+    code = main(["gate", str(run), "--json"])
+    return int(str(code)), json.loads(capsys.readouterr().out)
+
+
+def find_check(document: dict[str, Any], kind: str) -> dict[str, Any]:
+    (check,) = (check for check in document["checks"] if check["kind"] == kind)
+    return dict(check)
+
+
+def test_labels_correct_the_mean_of_a_kind_judge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The judge says 1.0 of everything but a few; people say 0.7 of a random sample, and the floor of 0.85 fails."""
+    rng = np.random.default_rng(0)
+    truth = {query: float(rng.random() < 0.7) for query in NUMBERS}
+    scores = {query: 1.0 if truth[query] or rng.random() < 0.8 else 0.0 for query in NUMBERS}
+    run = make_run(folder, "Good", {query: [value] for query, value in scores.items()})
+    labelled = dict(list(truth.items())[:40])
+    write_labels(folder, {}, {})
+    code, plain = gate(capsys, run)
+    assert (code, find_check(plain, "min")["outcome"]) == (0, "pass")
+    write_labels(folder, labelled, good_answers())
+    code, document = gate(capsys, run)
+    check = find_check(document, "min")
+    rest = [scores[query] for query in NUMBERS if query not in labelled]
+    expected = correct_mean(list(labelled.values()), [scores[query] for query in labelled], rest)
+    assert (code, check["outcome"]) == (1, "fail")
+    assert check["current"] == pytest.approx(expected.mean)
+    assert "corrected by 40 labels" in check["reason"]
+
+
+def test_labels_of_both_runs_correct_the_change(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The judge thinks less of the new answers and people do not: the drop that it sees is not one."""
+    rng = np.random.default_rng(1)
+    truth = {query: float(rng.random() < 0.95) for query in NUMBERS}
+    old = {query: truth[query] for query in NUMBERS}
+    new = {query: 0.0 if rng.random() < 0.2 else value for query, value in old.items()}
+    write_labels(folder, dict(list(truth.items())[:60]), good_answers())
+    run = make_run(folder, "Good", {query: [value] for query, value in old.items()})
+    assert main(["baseline", "update", str(run)]) == 0
+    write_scores(run, {query: [value] for query, value in new.items()})
+    code, document = gate(capsys, run)
+    check = find_check(document, "non_inferior")
+    queries = list(NUMBERS)
+    told = [truth[query] for query in queries[:60]]
+    expected = correct_difference(
+        (told, told),
+        ([old[query] for query in queries[:60]], [new[query] for query in queries[:60]]),
+        ([old[query] for query in queries[60:]], [new[query] for query in queries[60:]]),
+    )
+    assert check["difference"] == pytest.approx(expected.mean)
+    assert (code, check["outcome"]) == (0, "pass")
+    (folder / "labels.jsonl").write_text("")
+    code, document = gate(capsys, run)
+    assert (code, find_check(document, "non_inferior")["outcome"]) == (1, "fail")
+
+
+def test_labels_of_answers_that_changed_correct_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is still labelled is what did not change, which is no random sample: the report says so."""
+    write_labels(folder, dict.fromkeys(NUMBERS, 1.0), good_answers())
+    run = make_run(folder, "Bad", {query: [1.0] for query in NUMBERS})
+    _, document = gate(capsys, run)
+    changed = sum(str(i) in "0123" for i in range(COUNT))
+    assert any(f"{changed} of {COUNT} labelled answers have changed since" in caveat for caveat in document["caveats"])
+    assert "corrected" not in find_check(document, "min")["reason"]
+
+
+def test_a_rule_on_coverage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The share of the queries that the judge scored, before failures count as the worst value."""
+    scores: dict[str, Any] = {query: [1.0 if i >= 12 else None] for query, i in NUMBERS.items()}
+    run = make_run(folder, "Good", scores)
+    for least, code in ((0.9, 0), (0.95, 1)):
+        rule = f'[gate]\nextends = "none"\nrules = [{{ metric = "coverage.faithfulness", min = {least} }}]\n'
+        configure(folder, gate=rule)
+        assert gate(capsys, run)[0] == code
+    check = find_check(gate(capsys, run)[1], "min")
+    assert (check["metric"], check["current"]) == ("coverage.Faithfulness", pytest.approx(0.9))
+    configure(folder, gate='[gate]\nextends = "none"\nrules = [{ metric = "coverage.Faithfulnes", min = 0.5 }]\n')
+    assert main(["gate", str(run)]) == 2
+    assert "did you mean 'faithfulness'" in capsys.readouterr().err
+
+
+def make_evaluation(columns: dict[str, np.ndarray], repeats: list[np.ndarray] | None = None) -> Evaluation:
+    queries = [f"q{i:03}" for i in range(len(next(iter(columns.values()))))]
+
+    def tabulate(own: dict[str, np.ndarray]) -> Scores:
+        rows = {name: dict(zip(queries, values.tolist(), strict=True)) for name, values in own.items()}
+        return Scores.from_columns("run", rows, queries=queries)
+
+    table = tabulate(columns)
+    return Evaluation(
+        provenance=Provenance(name="run"), scores=table, means=table.mean(), queries=table.queries,
+        repeats=tuple(tabulate({"Faithfulness": values}) for values in repeats or ()),
+    )  # fmt: skip
+
+
+def test_the_parts_of_the_uncertainty_are_those_of_the_world() -> None:
+    """Queries, answers and judge have known variances; with three times the votes its part is a third."""
+    rng = np.random.default_rng(4)
+    n, sd = 4000, {"queries": 0.12, "answers": 0.08, "judge": 0.10}
+    level = rng.normal(0.5, 0.1, n)
+
+    def ask(votes: int) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+        own, repeats, noise = level + rng.normal(0, sd["queries"], n), [], []
+        for _ in range(2):
+            answer = own + rng.normal(0, sd["answers"], n)
+            cast = answer[:, None] + rng.normal(0, sd["judge"], (n, votes))
+            repeats.append(cast.mean(axis=1))
+            noise.append(cast.var(axis=1, ddof=1) / votes)
+        return np.mean(repeats, axis=0), repeats, np.mean(noise, axis=0)
+
+    noisy = "JudgeNoise(name='faithfulness')"
+    evaluations = []
+    for _ in range(2):
+        mean, repeats, noise = ask(2)
+        # The score of a query is the mean of two answers, so that half of a vote's noise is left.
+        evaluations.append(make_evaluation({"Faithfulness": mean, noisy: noise / 2}, repeats))
+    policy = Policy(rules=(Rule(metric="Faithfulness", non_inferior=True),))
+    (parts,) = find_uncertainty(decide(evaluations[0], evaluations[1], policy))
+    total = 2 * (sd["queries"] ** 2 + sd["answers"] ** 2 / 2 + sd["judge"] ** 2 / 4)
+    assert parts.queries == pytest.approx(2 * sd["queries"] ** 2 / total, abs=0.03)
+    assert parts.answers == pytest.approx(sd["answers"] ** 2 / total, abs=0.03)
+    text = describe_uncertainty(parts)
+    assert re.match(r"Faithfulness: its uncertainty is queries \d+%, answers \d+%", text)
+
+
+def test_what_would_decide_and_what_it_would_cost(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A judge with two votes that contradict each other: more queries, or more votes; both are calls."""
+    rng = np.random.default_rng(5)
+    votes = {query: [float(rng.random() < 0.9), float(rng.random() < 0.9)] for query in NUMBERS}
+    run = make_run(folder, "Good", votes)
+    assert main(["baseline", "update", str(run), "--force", "the first one"]) == 0
+    worse = {query: [value, 1.0 if rng.random() < 0.8 else 0.0] for query, (_, value) in votes.items()}
+    write_scores(run, worse)
+    _, document = gate(capsys, run)
+    (row,) = document["uncertainty"]
+    assert (row["metric"], row["asked"], row["n"]) == ("Faithfulness", 2, COUNT)
+    assert row["votes"] > 0.3
+    assert row["answers"] is None
+    assert row["queries"] + row["votes"] == pytest.approx(1.0)
+    (caveat,) = (caveat for caveat in document["caveats"] if "its uncertainty is" in caveat)
+    if row["needed_queries"] is not None:
+        more = 2 * (row["needed_queries"] - COUNT) * 2 * 2
+        assert f"{row['needed_queries']:,} queries in place of {COUNT} (about {more:,} calls" in caveat
