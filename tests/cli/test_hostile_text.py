@@ -179,6 +179,8 @@ LINES = [
     ["judge", NOW],
     ["judge", NOW, "--judge", "##[add-mask]x"],
     ["judge", "run", NOW],
+    ["judge", "flakes", NOW, WAS],
+    ["judge", "bridge", "##[old].toml", "##[new].toml", NOW],
     ["judge", "sample", NOW, "-o", "##[labels].jsonl"],
     ["judge", "calibrate", "##[labels].jsonl", NOW],
     ["judge", "prefer", NOW, WAS],

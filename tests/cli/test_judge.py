@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from cli.answering_project import COUNT, configure, enter_project, name_model
 from cli.gate_project import main
-from judges.model_server import Request, obey, serve
+from judges.model_server import Request, forward, obey, serve
 from karat.judges import JUDGES, load_prompt
 from karat.schema import JudgeReport, from_plain
 from karat.schema.judging import JudgeRequest, JudgeRequests
@@ -45,6 +46,7 @@ def test_opinions_are_measures_like_any_other(folder: Path, capsys: pytest.Captu
         assert [(row["scored"], row["total"]) for row in report["measures"]] == [(24, 24)] * 2
         # Eight answers are equal to their reference, so that both judges ask the same of the model.
         assert report["spending"]["calls"] == len(server.requests) == 2 * (4 * COUNT - 2 * 8)
+        assert [(row["voted"], row["disputed"], row["spread"]) for row in report["measures"]] == [(12, 0, 0.0)] * 2
         again = run_judge(capsys, "--votes", "2")
         assert again["measures"] == report["measures"]
         assert (again["spending"]["calls"], again["spending"]["cached"]) == (0, 2 * 4 * COUNT)
@@ -166,6 +168,26 @@ def test_every_judge_can_be_shown_without_a_project(
     assert capsys.readouterr().out == out
 
 
+def test_requests_go_through_the_proxy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of them, and only if one is named; its address may hold no password."""
+    with serve(obey) as server, forward() as proxy:
+        configure(folder, name_model(server, f'proxy = "http://127.0.0.1:{proxy.server_port}"\n'))
+        assert main(["eval", "."]) == 0
+        assert main(["judge", ".", "-j", "faithfulness"]) == 0
+        # The probe is a request, too.
+        assert proxy.forwarded == len(server.requests) + server.probes == 2 * COUNT + 1
+        configure(folder, name_model(server))
+        assert main(["judge", ".", "-j", "faithfulness", "--no-cache"]) == 0
+        assert proxy.forwarded == 2 * COUNT + 1
+        capsys.readouterr()
+        for address, message in (("http://me:s3cretword@host:1", "holds a password"), ("host", "'host' is not usable")):
+            configure(folder, name_model(server, f'proxy = "{address}"\n'))
+            assert main(["judge", ".", "-j", "faithfulness"]) == 2
+            printed = capsys.readouterr().err
+            assert message in printed
+            assert "s3cretword" not in printed
+
+
 NOBODY = "url = 'http://127.0.0.1:9/v1'\nmodel = 'm'"
 
 
@@ -231,30 +253,36 @@ def test_opinions_are_no_run_and_go_with_their_run(folder: Path, capsys: pytest.
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_goes_on_and_repeats_no_call(folder: Path, environment: dict[str, str]) -> None:
-    """Killed at any moment: every call that had its reply is not made again, and the result is the same."""
-    with serve(obey, delay=0.02) as server:
-        configure(folder, name_model(server, "concurrency = 4\n"))
+def test_a_run_that_is_killed_goes_on_and_repeats_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    """Of 500 calls: killed at any moment, every call that had its reply is not made again; the result is the same."""
+    folder = enter_project(tmp_path, monkeypatch, count=125)
+    with serve(obey, delay=0.002) as server:
+        configure(folder, name_model(server, "concurrency = 4\nvotes = 2\n"))
         assert main(["eval", "."]) == 0
         command = [sys.executable, "-m", "karat", "judge", ".", "--json"]
         own = environment | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
-        for count in (5, 20):
+        for count in (50, 300):
             process = subprocess.Popen(command, env=own, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             while len(server.requests) < count and process.poll() is None:
                 time.sleep(0.005)
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
         killed = len(server.requests)
-        last = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True, timeout=120)
+        last = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True, timeout=600)
         assert last.returncode == 0, last.stderr
         report = json.loads(last.stdout)
-        asked = [_identify(request) for request in server.requests]
-        # At each kill, up to four calls were on their way, whose replies nobody has got.
-        assert len(asked) - len(set(asked)) <= 2 * 4
+        # Two votes are two calls with the same body. At each kill, up to four were on their way without a reply.
+        asked = Counter(map(_identify, server.requests))
+        assert len(asked) == 2 * 125
+        assert 500 <= sum(asked.values()) <= 500 + 2 * 4
         # A busy server may note what a killed process has sent only now.
-        assert killed + report["spending"]["calls"] <= len(asked) <= killed + report["spending"]["calls"] + 4
+        assert killed + report["spending"]["calls"] <= sum(asked.values()) <= killed + report["spending"]["calls"] + 4
+        again = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True, timeout=600)
+        assert json.loads(again.stdout)["measures"] == report["measures"]
     assert [row["mean"] for row in report["measures"]] == [1.0, 1.0]
-    assert [row["scored"] for row in report["measures"]] == [COUNT, COUNT]
+    assert [row["scored"] for row in report["measures"]] == [250, 250]
 
 
 def _identify(request: Request) -> str:

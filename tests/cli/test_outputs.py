@@ -62,6 +62,11 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
         ["judged.jsonl", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
         [],
     ),
+    ("judge bridge", "--output"): (
+        ["judge", "bridge", "karat.toml", "karat.toml", "runs/new.jsonl", "--output"],
+        ["runs/new.jsonl", "karat.toml", "set/queries.jsonl"],
+        [],
+    ),
     ("judge sample", "--output"): (
         ["judge", "sample", "runs/new.jsonl", "--output"],
         ["runs/new.jsonl", "karat.toml", "set/queries.jsonl", "docs/d01.md"],
@@ -85,7 +90,10 @@ CASES: dict[tuple[str, str], tuple[list[str], list[str], list[str]]] = {
 }
 WRITTEN = {"--output", "--svg", "--reports", "--baseline", "--log"}
 READ_ONLY = {
-    *(f"{verb} --baseline" for verb in ("check", "gate", "report", "show", "sweep", "baseline diff", "baseline show")),
+    *(
+        f"{verb} --baseline"
+        for verb in ("check", "gate", "report", "show", "sweep", "baseline diff", "baseline show", "judge bridge")
+    ),
     *(f"experiments {verb} --log" for verb in ("diff", "list", "show")),
 }
 """Options whose name means a file that another verb writes."""

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -148,6 +149,47 @@ def serve(
 ) -> Iterator[ModelServer]:
     """Run a server for the time of a block."""
     server = ModelServer(reply, rungs, delay, usage)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Proxy(ThreadingHTTPServer):
+    """A proxy that forwards requests, and counts them."""
+
+    daemon_threads = True
+    forwarded = 0
+
+
+class _Forwarder(BaseHTTPRequestHandler):
+    server: Proxy
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        self.server.forwarded += 1
+        data = self.rfile.read(int(self.headers["Content-Length"]))
+        request = urllib.request.Request(self.path, data, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request) as response:
+            body = response.read()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def forward() -> Iterator[Proxy]:
+    """Run a proxy for the time of a block."""
+    server = Proxy(("127.0.0.1", 0), _Forwarder)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

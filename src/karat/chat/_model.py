@@ -37,6 +37,8 @@ class Model:
     key_variable: str = ""
     """The environment variable that holds the key."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    proxy: str = ""
+    """The proxy that requests go through; by default that of the environment."""
     temperature: float = 0.0
     seed: int | None = None
     max_tokens: int = 2048
@@ -66,6 +68,7 @@ class Model:
             url=f"{self.url.rstrip('/')}/chat/completions",
             key_variable=self.key_variable,
             headers=self.headers,
+            proxy=self.proxy,
             timeout=self.timeout,
             retries=0,  # each attempt may cost money, and is counted where that is
         )

@@ -7,7 +7,9 @@ import click
 from karat.cli._verbs import Verbs
 
 _VERBS = {
+    "bridge": "karat.cli._judge_bridge",
     "calibrate": "karat.cli._judge_calibrate",
+    "flakes": "karat.cli._judge_flakes",
     "prefer": "karat.cli._judge_prefer",
     "run": "karat.cli._judge_run",
     "sample": "karat.cli._judge_sample",

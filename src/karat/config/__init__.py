@@ -10,7 +10,7 @@ from karat.config._config import (
     read_config,
     resolve_key,
 )
-from karat.config._judges import JudgesConfig
+from karat.config._judges import JudgesConfig, read_judges_file
 from karat.config._scoring import CHOICES, SCORING, Scoring, choose_scoring
 from karat.config._settings import IDENTIFYING, Settings, setting_types
 
@@ -29,6 +29,7 @@ __all__ = [
     "choose_scoring",
     "override",
     "read_config",
+    "read_judges_file",
     "resolve_key",
     "setting_types",
 ]

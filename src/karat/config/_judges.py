@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from karat.core import InputError, did_you_mean, shorten
+from karat.files import read_toml
 
 _FILES = ("prompts", "rubrics", "labels")
 _TABLES = ("headers", *_FILES)
@@ -26,6 +27,8 @@ class JudgesConfig:
     """The environment variable that holds the key."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Other headers, each with the environment variable that holds its value."""
+    proxy: str = ""
+    """The proxy that requests go through; by default that of the environment."""
     temperature: float = 0.0
     seed: int | None = None
     max_tokens: int = 2048
@@ -74,6 +77,14 @@ def read_judges(table: Mapping[str, Any], folder: Path, source: str) -> JudgesCo
     return JudgesConfig(**values)
 
 
+def read_judges_file(path: Path) -> JudgesConfig:
+    """Return the table ``[judges]`` of a TOML file; InputError if it has none."""
+    table = read_toml(path).get("judges")
+    if not isinstance(table, Mapping) or not table:
+        raise InputError("has no table [judges]", source=str(path), hint="write who judges, as in karat.toml")
+    return read_judges(table, path.parent, str(path))
+
+
 def _read_value(key: str, value: Any, kind: Any, source: str) -> Any:
     where = f"[judges] {key}"
     if key in _TABLES:
@@ -88,6 +99,6 @@ def _read_value(key: str, value: Any, kind: Any, source: str) -> Any:
     if float in accepted:
         accepted += (int,)
     if not isinstance(value, accepted) or isinstance(value, bool):
-        shown = "(a secret?)" if key in ("url", "key_variable") else shorten(value)
+        shown = "(a secret?)" if key in ("url", "key_variable", "proxy") else shorten(value)
         raise InputError(f"{where} = {shown} is of the wrong type", source=source)
     return value

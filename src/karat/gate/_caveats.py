@@ -44,6 +44,7 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_failures(decision),
         *describe_order(decision.candidate.traces),
         *_find_sample(decision, golden),
+        *_find_machines(golden),
         *find_label_problems(decision.candidate, decision.baseline, decision.policy),
         *_find_zeros(decision),
         *_find_unreachable(decision, golden, unit),
@@ -65,6 +66,17 @@ def _find_unchecked(decision: Decision) -> Iterator[str]:
         yield f"WARNING: the baseline has {', '.join(gone)}, which the run was not scored with, and no rule checks"
     if rest := [name for name in unchecked if name not in gone]:
         yield f"the baseline has {', '.join(rest)}, which no rule checks"
+
+
+def _find_machines(golden: GoldenSet) -> Iterator[str]:
+    """Warn about a golden set in which a machine's judgments count beside those of people."""
+    sources = {judgment.source for judgment in golden.judgments}
+    if "bootstrapped" not in sources or len(sources) < 2:
+        return
+    people = {(j.query, j.target) for j in golden.judgments if j.source != "bootstrapped"}
+    pairs = {(j.query, j.target) for j in golden.judgments}
+    if machine := len(pairs - people):
+        yield f"{machine:,} of {len(pairs):,} judged pairs were judged by a machine (bootstrapped), and by no person"
 
 
 def _find_false_answers(decision: Decision) -> Iterator[str]:

@@ -75,8 +75,11 @@ class Endpoint:
     retries: int = 3
     backoff: float = 0.5
     longest_pause: float = 60.0
+    proxy: str = ""
+    """The proxy that requests go through; by default that of the environment (HTTPS_PROXY ...)."""
 
     def __post_init__(self) -> None:
+        self._check_proxy()
         try:
             parts = urlsplit(self.url)
             usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -90,6 +93,20 @@ class Endpoint:
             values = ", ".join(f"{name}={getattr(self, name)}" for name in names)
             raise UsageError(f"{values}; timeout must be above 0, the others 0 or more")
         self._require_one_key(bool(parts.username or parts.password))
+
+    def _check_proxy(self) -> None:
+        """Refuse an address that is none, or that holds a password: a file that is shared is no place for it."""
+        if not self.proxy:
+            return
+        try:
+            parts = urlsplit(self.proxy)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            raise UsageError("the address of the proxy is not usable; write one such as http://host:3128") from None
+        if parts.username or parts.password:
+            raise UsageError("the address of the proxy holds a password; set it in the variable HTTPS_PROXY instead")
+        if not usable:
+            raise UsageError(f"proxy {shorten(self.proxy)} is not usable; write one such as http://host:3128")
 
     def _require_one_key(self, login: bool) -> None:
         """Refuse two values for the header Authorization: one of them would be left out, or replace the other."""
@@ -167,6 +184,7 @@ class Client:
             timeout=endpoint.timeout,
             headers={"Content-Type": "application/json", "Accept-Encoding": ACCEPTED, **headers},
             verify=_load_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+            proxy=endpoint.proxy or None,
         )
         self._deadline = Deadline(self._httpx.ReadTimeout)
         limit_reads(self._client, self._deadline)

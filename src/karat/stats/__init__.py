@@ -7,7 +7,7 @@ from karat.stats._decision import Outcome, Verdict, decide, threshold
 from karat.stats._difference import DifferenceEstimate, estimate_difference
 from karat.stats._effect import effect_size, win_tie_loss
 from karat.stats._evidence import DropRule, PairedScores, Scale, evidence
-from karat.stats._labelled import LEAST_LABELS, CorrectedMean, correct_difference, correct_mean
+from karat.stats._labelled import LEAST_LABELS, CorrectedMean, correct_difference, correct_mean, estimate_mean
 from karat.stats._multiple import benjamini_hochberg, bonferroni, holm
 from karat.stats._paired import non_inferior, paired_t
 from karat.stats._permutation import permutation
@@ -34,6 +34,7 @@ __all__ = [
     "detectable",
     "effect_size",
     "estimate_difference",
+    "estimate_mean",
     "evidence",
     "holm",
     "krippendorff_alpha",

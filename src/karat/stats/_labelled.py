@@ -156,3 +156,17 @@ def _weigh(y: NDArray[np.float64], f: NDArray[np.float64], rest: NDArray[np.floa
         return 0.0
     together = float(np.cov(y, f)[0, 1])
     return min(max(together / ((1 + len(y) / len(rest)) * spread), 0.0), 1.0)
+
+
+def estimate_mean(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Return the mean of values with the ends of its t interval, which are infinite below two values.
+
+    >>> [round(end, 3) for end in estimate_mean([0.1, 0.2, 0.3])]
+    [0.2, -0.048, 0.448]
+    """
+    own = np.asarray(values, np.float64)
+    if len(own) < 2:
+        return (float(own.mean()) if len(own) else math.nan), -math.inf, math.inf
+    mean = float(own.mean())
+    margin = critical(len(own) - 1, (1 - confidence) / 2) * float(own.std(ddof=1)) / math.sqrt(len(own))
+    return mean, mean - margin, mean + margin

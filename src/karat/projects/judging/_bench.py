@@ -99,6 +99,7 @@ def make_model(config: JudgesConfig) -> Model:
         model=config.model,
         key_variable=config.key_variable,
         headers=config.headers,
+        proxy=config.proxy,
         temperature=config.temperature,
         seed=config.seed,
         max_tokens=config.max_tokens,

@@ -1,0 +1,172 @@
+"""From one judge to another: both judge the same sample, and the baseline moves by what they differ."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from karat.config import read_judges_file
+from karat.core import InputError, Run, UsageError
+from karat.files import refuse_input
+from karat.gate import Baseline, Rule, read_baseline, write_baseline
+from karat.projects._gating import baseline_path, project_policy
+from karat.projects._project import Project
+from karat.runs import read_any_run
+from karat.schema.judging import BridgedMeasure, BridgeReport, JudgeEstimate, MovedLimit
+from karat.stats import estimate_mean
+
+if TYPE_CHECKING:
+    from karat.judges import Judge
+    from karat.projects.judging import JudgedSample
+
+_TIE = 1e-9
+
+
+def bridge_judges(
+    project: Project,
+    old: Path,
+    new: Path,
+    run: Path,
+    *,
+    names: Sequence[str] = (),
+    count: int = 60,
+    seed: int = 0,
+    baseline: Path | None = None,
+    output: Path | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> BridgeReport:
+    """Let two judges judge the same answers of a run file, and return by how much their scores differ.
+
+    ``old`` and ``new`` are files with a table ``[judges]``. The baseline's mean and the floors of the gate move by the
+    mean difference, with its interval. With ``output`` a baseline is written that has the new judge's scores of the
+    sampled queries, and no others of these measures: a later run is compared on these. The run has to be that of the
+    baseline.
+    """
+    from karat.projects.judging import choose_judges, judge_sample  # baselines need no judges for anything else
+
+    answers = read_any_run(run, project.golden)
+    sampled = _draw(answers, run, count, seed)
+    before, after = (
+        replace(project, config=replace(project.config, judges=read_judges_file(path))) for path in (old, new)
+    )
+    judges = choose_judges(after, names)
+    sides = [judge_sample(own, judges, answers, sampled, progress=progress) for own in (before, after)]
+    if sides[0].fingerprint == sides[1].fingerprint:
+        raise UsageError("both judges are the same: there is nothing to bridge")
+    place = baseline_path(project, baseline)
+    recorded = read_baseline(place) if place.is_file() else None
+    rows = [_compare(project, judge, sides, recorded, len(sampled)) for judge in judges]
+    if output is not None:
+        _write_moved(recorded, judges, sides, answers, output)
+    return BridgeReport(
+        run=str(run),
+        old=sides[0].fingerprint,
+        new=sides[1].fingerprint,
+        sampled=len(sampled),
+        queries=len({trace.query for trace in answers.traces}),
+        measures=rows,
+        baseline=None if recorded is None else str(place),
+        output=None if output is None else str(output),
+        spending=[side.spending for side in sides],
+    )
+
+
+def _draw(run: Run, path: Path, count: int, seed: int) -> set[str]:
+    answered = sorted({trace.query for trace in run.traces if trace.answer.strip() and not trace.error})
+    if not answered:
+        raise InputError("no question of the run has an answer", source=str(path))
+    return set(random.Random(seed).sample(answered, min(count, len(answered))))  # noqa: S311 (no secret)
+
+
+def _compare(
+    project: Project, judge: Judge, sides: Sequence[JudgedSample], recorded: Baseline | None, total: int
+) -> BridgedMeasure:
+    old, new = (side.scores.get(judge.name, {}) for side in sides)
+    both = sorted(query for query in old if query in new)
+    first, second = (np.array([own[query] for query in both]) for own in (old, new))
+    shift = estimate_mean(second - first)
+    mean = math.nan if recorded is None else recorded.evaluation.mean(judge.measure)
+    limits = [
+        MovedLimit(kind=kind, limit=limit, moved=_move(limit, shift))
+        for rule in project_policy(project).rules
+        if rule.metric == judge.measure and rule.where is None
+        for kind, limit in _list_limits(rule)
+    ]
+    return BridgedMeasure(
+        judge=judge.name,
+        measure=judge.measure,
+        scored=len(both),
+        total=total,
+        old_mean=float(first.mean()) if len(both) else None,
+        new_mean=float(second.mean()) if len(both) else None,
+        shift=_move(0.0, shift),
+        baseline=None if math.isnan(mean) else mean,
+        moved=None if math.isnan(mean) else _move(mean, shift),
+        limits=limits,
+    )
+
+
+def _list_limits(rule: Rule) -> list[tuple[str, float]]:
+    return [(kind, limit) for kind, limit in (("min", rule.min), ("max", rule.max)) if limit is not None]
+
+
+def _move(value: float, shift: tuple[float, float, float]) -> JudgeEstimate:
+    moved = [value + part for part in shift]
+    known = [part if math.isfinite(part) else None for part in moved]
+    return JudgeEstimate(value=known[0], low=known[1], high=known[2])
+
+
+def _write_moved(
+    recorded: Baseline | None, judges: Sequence[Judge], sides: Sequence[JudgedSample], run: Run, output: Path
+) -> None:
+    """Write the baseline with the new judge's scores in the place of the old one's."""
+    if recorded is None:
+        raise UsageError("there is no baseline to move; judge the run by the new judge, and record it")
+    refuse_input(output)
+    evaluation = recorded.evaluation
+    if evaluation.repeats:
+        raise UsageError("the baseline has repeats, which cannot be moved; judge its run anew, and record it")
+    own = {trace.query: trace.opinions for trace in run.traces}
+    scores = evaluation.scores
+    values, codes, reasons = scores.values.copy(), scores.codes.copy(), list(scores.reasons)
+    reasons.append("the new judge did not judge it")
+    definitions = dict(scores.definitions)
+    for judge in judges:
+        if judge.measure not in scores.measures:
+            raise UsageError(f"the baseline has no {judge.measure}; choose judges that it has with --judge")
+        column = scores.measures.index(judge.measure)
+        _require_same_run(scores.column(judge.measure), own, judge)
+        new = sides[1].scores.get(judge.name, {})
+        for query, row in scores.rows.items():
+            codes[row, column] = 0 if query in new else len(reasons)
+            values[row, column] = new.get(query, math.nan)
+        definitions[judge.measure] = f"{judge.measure} by {sides[1].fingerprint}"
+    moved = replace(scores, values=values, codes=codes, reasons=tuple(reasons), definitions=definitions)
+    settings = {**evaluation.provenance.settings, "judged_by": sides[1].fingerprint}
+    provenance = replace(evaluation.provenance, settings=settings)
+    means = {**evaluation.means, **{judge.measure: moved.mean()[judge.measure] for judge in judges}}
+    write_baseline(
+        replace(recorded, evaluation=replace(evaluation, scores=moved, means=means, provenance=provenance)), output
+    )
+
+
+def _require_same_run(
+    column: Mapping[str, float], opinions: Mapping[str, Mapping[str, float | str]], judge: Judge
+) -> None:
+    """Refuse a run whose scores by the old judge are not those of the baseline: its answers are others."""
+    values = {query: own.get(judge.name) for query, own in opinions.items()}
+    wrong = [
+        query
+        for query, value in column.items()
+        if isinstance(own := values.get(query), int | float) and abs(own - value) > _TIE
+    ]
+    if wrong or not any(isinstance(value, int | float) for value in values.values()):
+        raise UsageError(
+            "the run is not that of the baseline, or is not judged by the old judge: name the run that was recorded"
+        )
