@@ -21,7 +21,7 @@ _SECTIONS = {
     "Start": ("init", "golden"),
     "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
-    "Look": ("explain", "report", "runs", "show", "trend", "experiments"),
+    "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
     "Toolbox": ("measures", "systems", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""
