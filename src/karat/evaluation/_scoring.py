@@ -116,7 +116,12 @@ def score_run(
         unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
         must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
-        false_answers=frozenset(query for query in unanswerable if empty[query] < 1) - failures.keys(),
+        false_answers=frozenset(
+            trace.query
+            for trace in traces
+            if trace.query in unanswerable and empty[trace.query] < 1 and not trace.refused
+        )
+        - failures.keys(),
         unjudged=unjudged,
         segments=QuerySegments(golden),
         traces=traces,
