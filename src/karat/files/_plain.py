@@ -56,16 +56,27 @@ def decode_plain(
     return tuple(values) if take_plain(data, kind, lambda rows: values.extend(map(build, rows)), count) else None
 
 
-def take_plain(data: bytes, kind: type[S], take: Callable[[list[S]], None], count: Count[S] = count_keys) -> bool:
+def take_plain(
+    data: bytes,
+    kind: type[S],
+    take: Callable[[list[S]], None],
+    count: Count[S] = count_keys,
+    *,
+    start: int = 0,
+    end: int | None = None,
+) -> bool:
     """Call ``take`` with the rows of JSONL data, some thousands at a time, as :func:`decode_plain` reads them.
 
-    Return whether all rows are plain. If not, what was taken is not to be used.
+    Return whether all rows are plain. If not, what was taken is not to be used. With ``start`` and ``end`` the rows
+    between two places are read.
     """
-    if b"\\" in data and b"\\u" in data:  # half of a surrogate pair, or a colon in disguise
+    if (
+        data.find(b"\\", start, end) >= 0 and data.find(b"\\u", start, end) >= 0
+    ):  # half of a surrogate pair, or a colon in disguise
         return False
     decoder = msgspec.json.Decoder(kind)
     try:
-        for lines in split_lines(data.removeprefix(BOM)):
+        for lines in split_lines(data.removeprefix(BOM) if not start else data, start, end):
             rows = _decode_lines(decoder, lines)
             if not _has_all_keys(rows, lines, count):
                 return False
@@ -75,13 +86,13 @@ def take_plain(data: bytes, kind: type[S], take: Callable[[list[S]], None], coun
     return True
 
 
-def split_lines(data: bytes) -> Iterator[bytes]:
-    """Yield whole lines, about a megabyte at a time."""
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start + _AT_ONCE) + 1 or len(data)
-        yield data[start:end]
-        start = end
+def split_lines(data: bytes, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Yield whole lines, about a megabyte at a time, of all data or of what stands between two places."""
+    last = len(data) if end is None else end
+    while start < last:
+        after = data.find(b"\n", start + _AT_ONCE, last) + 1 or last
+        yield data[start:after]
+        start = after
 
 
 def _decode_lines(decoder: msgspec.json.Decoder[S], lines: bytes) -> list[S]:

@@ -54,9 +54,10 @@ def read_evaluations(
 
 
 def _read(path: str | Path, project: Project, say: Callable[[str], None] | None) -> Run | Evaluation:
-    if Path(path).is_file() and is_baseline(data := read_bytes(path)):
+    data = read_bytes(path) if Path(path).is_file() else None
+    if data is not None and is_baseline(data):
         return revise_baseline(project, read_baseline(path, data)).evaluation.renamed(Path(path).name)
-    return read_any_run(path, project.golden, say=say)
+    return read_any_run(path, project.golden, say=say, data=data)
 
 
 def _align_depth(

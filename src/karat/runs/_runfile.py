@@ -289,7 +289,8 @@ def read_run_file(path: str | Path, data: bytes | None = None) -> Run:
     name = str(path)
     data = read_bytes(path) if data is None else data
     start = data.find(b"\n") + 1
-    traces = decode_traces(data[start : -len(_LAST)]) if start and data.endswith(_LAST, start) else None
+    end = len(data) - len(_LAST)
+    traces = decode_traces(data, start, end) if start and data.endswith(_LAST, start) else None
     if traces is not None:
         head = require_head(parse_json(decode(data[: start - 1], name), name, 1, strict=True), name)
     else:

@@ -28,7 +28,12 @@ _WHOLE = 100_000_000  # bytes of a file that is one JSON value
 
 
 def read_any_run(
-    path: str | Path, golden: GoldenSet, *, k: int | None = None, say: Callable[[str], None] | None = None
+    path: str | Path,
+    golden: GoldenSet,
+    *,
+    k: int | None = None,
+    say: Callable[[str], None] | None = None,
+    data: bytes | None = None,
 ) -> Run:
     r"""Return the run of a file on a golden set: a run of karat, a trace file, or a run that ``karat score`` reads.
 
@@ -41,7 +46,8 @@ def read_any_run(
     A query that such a file does not answer gets a trace with the error ``not in the run``, and counts as 0; answers to
     paraphrases alone do not count as answers to the query. Queries
     that the golden set does not have are left out, and counted in ``settings["not_in_golden"]``; a file without any
-    other query is refused. ``say`` is called with each note about the file.
+    other query is refused. ``say`` is called with each note about the file. ``data`` is the content of a file that
+    the caller has read already.
 
     >>> import tempfile
     >>> from karat.core import Judgment, Query, Target
@@ -54,7 +60,7 @@ def read_any_run(
     >>> [(trace.query, [hit.document for hit in trace.hits], trace.error) for trace in run.traces]
     [('q1', ['wifi', 'pool'], ''), ('q2', [], 'not in the run')]
     """
-    name, data = str(path), _read_data(path)
+    name, data = str(path), _read_data(path, data)
     if (own := _read_own_run(path, data, k)) is not None:
         return attach_opinions(own, path, data, say)
     foreign = _read_foreign(path, data, golden)
@@ -82,12 +88,13 @@ def read_whole_run(path: str | Path, *, k: int | None = None, say: Callable[[str
     return _make_run(foreign, None, path, data, k)
 
 
-def _read_data(path: str | Path) -> bytes:
+def _read_data(path: str | Path, data: bytes | None = None) -> bytes:
     name = str(path)
     if name == "-" or Path(path).is_fifo():
         raise InputError("is a stream, which cannot be read twice", source=name, hint="save the run as a file first")
-    data = read_bytes(path)
-    if not data.removeprefix(BOM).strip():
+    data = read_bytes(path) if data is None else data
+    text = data.removeprefix(BOM)
+    if not text or text.isspace():
         raise InputError("the file holds only blanks" if data else "the file is empty", source=name)
     return data
 

@@ -72,25 +72,29 @@ class _WholeTrace(Struct, forbid_unknown_fields=True, kw_only=True):
     """Left as they are until those of many traces are read together."""
 
 
-def decode_traces(data: bytes) -> tuple[Trace, ...] | None:
+def decode_traces(data: bytes, start: int = 0, end: int | None = None) -> tuple[Trace, ...] | None:
     """Return the traces of a run file, without its first and last line, or None: then the long way says what is wrong.
+
+    They stand between two places of the data.
 
     >>> line = b'{"query": "q", "text": "?", "ms": {"total": 1.5}, "hits": [{"id": "wifi", "score": 0.5}]}'
     >>> [(trace.query, trace.hits[0].document) for trace in decode_traces(line)]
     [('q', 'wifi')]
     """
-    traces = _decode_whole(data, HitColumns()) or _decode_whole(data, HitObjects())
+    traces = _decode_whole(data, HitColumns(), start, end) or _decode_whole(data, HitObjects(), start, end)
     if traces is None:
         ids: dict[str, str] = {}  # an id is kept once, however many hits have it
 
         def build_plain(row: TraceDocument) -> Trace:
             return _build(row, tuple([build_hit(hit, ids) for hit in row.hits]), **build_details(row, ids))
 
-        traces = decode_plain(data, TraceDocument, build_plain)
+        traces = decode_plain(data[start:end], TraceDocument, build_plain)
     return None if traces is None or any(trace.error and trace.listed for trace in traces) else traces
 
 
-def _decode_whole(data: bytes, hits: HitColumns | HitObjects) -> tuple[Trace, ...] | None:
+def _decode_whole(
+    data: bytes, hits: HitColumns | HitObjects, start: int = 0, end: int | None = None
+) -> tuple[Trace, ...] | None:
     """Return the traces of a run file whose hits are read in this way, or None if it has others."""
     whole: list[_WholeTrace] = []
 
@@ -100,7 +104,7 @@ def _decode_whole(data: bytes, hits: HitColumns | HitObjects) -> tuple[Trace, ..
             row.hits = _TAKEN  # which would keep the bytes of the file
         whole.extend(rows)
 
-    if not take_plain(data, _WholeTrace, take, _count_keys):
+    if not take_plain(data, _WholeTrace, take, _count_keys, start=start, end=end):
         return None
     try:
         lists = hits.lists()
