@@ -71,7 +71,7 @@ def test_two_tables_are_compared_as_their_lists_are(seed: int) -> None:
     before = draw_traces(rng)
     after = [trace if rng.random() < 0.6 else other for trace, other in zip(before, draw_traces(rng), strict=False)]
     rng.shuffle(after)
-    then, now = RankedLists(to_table(before)), RankedLists(to_table(after))
+    then, now = (RankedLists({trace.query: trace for trace in to_table(traces)}) for traces in (before, after))
     similarities = compare_lists(now, then)
     assert similarities == compare_lists(dict(now), dict(then))
     assert summarise_lists(similarities) == summarise_lists(

@@ -2,56 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from karat.core import Hit, Trace, find_table_rows, list_documents
+from karat.core import Trace, find_table_rows, list_documents
 
 
 class RankedLists(Mapping[str, tuple[str, ...]]):
     """The documents of each query in its original wording and first repeat, each at its best rank.
 
+    >>> from karat.core import Hit
     >>> hits = (Hit("wifi:chunk:0", 0.9), Hit("wifi:chunk:1", 0.8), Hit("pool", 0.7))
-    >>> dict(RankedLists([Trace(query="q", text="?", hits=hits)]))
+    >>> dict(RankedLists({"q": Trace(query="q", text="?", hits=hits)}))
     {'q': ('wifi', 'pool')}
     """
 
-    def __init__(self, traces: Iterable[Trace]) -> None:
-        self._hits: dict[str, Sequence[Hit]] = {
-            trace.query: trace.listed for trace in traces if not trace.paraphrase and not trace.repeat
-        }
+    def __init__(self, traces: Mapping[str, Trace]) -> None:
+        self._traces = traces
 
     def __getitem__(self, query: str) -> tuple[str, ...]:
-        documents = list_documents(self._hits[query])
+        documents = list_documents(self._traces[query].listed)
         # Nearly always there are no repeats, which a set tells sooner than a dict.
         return tuple(documents) if len(set(documents)) == len(documents) else tuple(dict.fromkeys(documents))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._hits)
+        return iter(self._traces)
 
     def __len__(self) -> int:
-        return len(self._hits)
+        return len(self._traces)
 
     def __contains__(self, query: object) -> bool:
-        return query in self._hits
+        return query in self._traces
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
     def find_answered(self) -> dict[str, bool]:
         """Return whether each query has documents."""
-        return dict(zip(self._hits, map(bool, map(len, self._hits.values())), strict=True))
+        return {query: len(trace.listed) > 0 for query, trace in self._traces.items()}
 
     def find_equal(self, others: RankedLists) -> dict[str, int]:
         """Return the length of each list that is the same in another run, as far as that shows without making lists.
 
-        >>> traces = [Trace(query="q", text="?", hits=(Hit("wifi", 0.9),))]
+        >>> from karat.core import Hit
+        >>> traces = {"q": Trace(query="q", text="?", hits=(Hit("wifi", 0.9),))}
         >>> RankedLists(traces).find_equal(RankedLists(traces))  # these are held as objects
         {}
         """
-        queries = [query for query in self._hits if query in others._hits]
-        mine, theirs = (find_table_rows([lists._hits[query] for query in queries]) for lists in (self, others))
+        queries = [query for query in self._traces if query in others._traces]
+        mine, theirs = (find_table_rows([lists._traces[query].listed for query in queries]) for lists in (self, others))
         if mine is None or theirs is None:
             return {}
         numbers = {name: number for number, name in enumerate(mine.table.names)}

@@ -69,13 +69,13 @@ def score_run(
     run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
     traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
-    asked_golden = restrict_golden(golden, {trace.query for trace in traces})
+    failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
+    asked_golden = restrict_golden(golden, set().union(*by_variant.values()))
     # Named by the canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5
     # because the golden set counts grades from 2 as relevant.
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
     settings = run.provenance.settings
     success = f"Success@{max(1, settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
-    failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
     embed, by_query = PinnedEmbedder(), _traces_by_query(traces) if len(by_variant) > 1 else {}
     tables = {
         variant: score_hits(
@@ -92,12 +92,12 @@ def score_run(
     _require_known_documents(asked_golden, traces, everything)
     scores = name_embedder(_name_judge(everything.only(requested), settings.get("judged_by")))
     failures = {trace.query: trace.error for trace in traces if trace.error}
-    unanswerable = golden.unanswerable & set(scores.queries)
-    unjudged = frozenset(scores.queries) - golden.findable - unanswerable
+    unanswerable = golden.unanswerable.intersection(scores.queries)
+    unjudged = frozenset([query for query in scores.queries if query not in golden.findable]) - unanswerable
     with_success, successes = everything.present(success)
     missed = set(compress(with_success, (successes == 0).tolist()))
-    empty = everything.column(_EMPTY, unanswerable)
-    lost = _lost_by_variant(traces, unanswerable | unjudged)
+    empty = everything.column(_EMPTY, unanswerable) if unanswerable else {}
+    lost = _lost_by_variant(traces, unanswerable | unjudged) if len(tables) > 1 else {}
     return Evaluation(
         provenance=replace(run.provenance, settings={**settings, **_record(options), "normaliser": golden.normaliser}),
         scores=replace(scores, not_judged=scores.not_judged + settings.get("not_in_golden", 0)),
@@ -109,7 +109,7 @@ def score_run(
         latency=latency_by_stage(traces),
         queries=scores.queries,
         total=len(golden.queries),
-        lists=RankedLists(traces),
+        lists=RankedLists(by_variant.get((0, 0), {})),
         empties=_count_empty(traces, unanswerable | unjudged) if len(tables) > 1 else {},
         successes=_count_successes(tables, success, unanswerable) if len(tables) > 1 else {},
         failures=failures,
@@ -118,7 +118,7 @@ def score_run(
         must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
         false_answers=frozenset(
             trace.query
-            for trace in traces
+            for trace in (traces if unanswerable else ())
             if trace.query in unanswerable and empty[trace.query] < 1 and not trace.refused
         )
         - failures.keys(),
@@ -235,7 +235,7 @@ def average_variants(variants: Mapping[Variant, Scores]) -> tuple[Scores, tuple[
 
 def _traces_by_variant(traces: Sequence[Trace]) -> dict[Variant, dict[str, Trace]]:
     first = {trace.query: trace for trace in traces if not trace.paraphrase and not trace.repeat}
-    if len(first) == len(traces):  # everything was asked once
+    if first and len(first) == len(traces):  # everything was asked once
         return {(0, 0): first}
     variants: dict[Variant, dict[str, Trace]] = {}
     for trace in traces:
