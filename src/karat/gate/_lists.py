@@ -26,26 +26,32 @@ def compare_lists(
     >>> [(query, similarity.similarity_class) for query, similarity in similarities.items()]
     [('q1', 'incompatible'), ('q2', 'identical')]
     """
-    deltas, similarities = rr_deltas or {}, dict[str, RankSimilarity]()
-    equal: dict[tuple[int, float | None], RankSimilarity] = {}  # of lists that stayed the same, as most do
+    deltas, shared = rr_deltas or {}, [query for query in baseline if query in candidate]
     unchanged: Mapping[str, int] = {}
     if isinstance(candidate, RankedLists) and isinstance(baseline, RankedLists):
         unchanged = baseline.find_equal(candidate)
-    for query in baseline:
-        if query not in candidate:
-            continue
-        length, delta = unchanged.get(query), deltas.get(query)
-        similarity = None if length is None else equal.get((length, delta))
+    others = [query for query in shared if query not in unchanged]
+    pairs = zip(others, _take(baseline, others), _take(candidate, others), strict=True)
+    equal: dict[tuple[int, float | None], RankSimilarity] = {}  # of lists that stayed the same, as most do
+    similarities: dict[str, RankSimilarity] = {}
+    for query, before, after in pairs:
+        key = len(before), deltas.get(query)
+        similarity = equal.get(key) if before == after else None
         if similarity is None:
-            before, after = baseline[query], candidate[query]
-            key = len(before), delta
-            similarity = equal.get(key) if before == after else None
-            if similarity is None:
-                similarity = rank_similarity(before, after, k=k, rr_delta=delta)
-                if before == after:
-                    equal[key] = similarity
+            similarity = rank_similarity(before, after, k=k, rr_delta=key[1])
+            if before == after:
+                equal[key] = similarity
         similarities[query] = similarity
-    return similarities
+    for query, length in unchanged.items():
+        key = length, deltas.get(query)
+        if key not in equal:
+            equal[key] = rank_similarity(baseline[query], candidate[query], k=k, rr_delta=key[1])
+        similarities[query] = equal[key]
+    return {query: similarities[query] for query in shared}
+
+
+def _take(lists: Lists, queries: Sequence[str]) -> Sequence[Sequence[str]]:
+    return lists.take(queries) if isinstance(lists, RankedLists) else [lists[query] for query in queries]
 
 
 def rr_deltas(candidate: Evaluation, baseline: Evaluation) -> dict[str, float]:
