@@ -79,7 +79,7 @@ def score_run(
     embed, by_query = PinnedEmbedder(), _traces_by_query(traces) if len(by_variant) > 1 else {}
     tables = {
         variant: score_hits(
-            asked_golden, keep_order(asked.values()), dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
+            asked_golden, keep_order(asked), dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
             unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
             name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=asked,
             variants=by_query, embed=embed,
