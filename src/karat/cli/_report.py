@@ -13,6 +13,7 @@ import click
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._output import make_parents
+from karat.cli._process import keep, tune
 from karat.cli._progress import say
 from karat.cli._scoring import scoring_options
 from karat.cli._table import emit, emit_data
@@ -87,6 +88,7 @@ def command(path: str, **options: Any) -> None:
     path_is_run = document is None
     if document is None:
         document, folder = _decide(path, day, options)
+        keep(document)
     else:
         _refuse_gate(options)
         document = msgspec.structs.replace(document, created=day or document.created)
@@ -123,6 +125,7 @@ def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[Deci
     from karat.runs import read_any_run
 
     chosen = choose_run(run, options["folder"])
+    tune([chosen.path])
     project = open_project(chosen.project, **{name: options[name] for name in SCORING})
     candidate = read_any_run(chosen.path, project.golden, say=say)
     result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"])

@@ -20,7 +20,7 @@ from karat.stats import Outcome, detectable, sample_size
 
 _SPREAD = 0.25
 """The standard deviation of differences to assume without a baseline: the middle one of ``SPREADS``."""
-_OF_UNANSWERABLE = ("TrueEmpty", "FalseHits")
+_OF_UNANSWERABLE = ("TrueEmpty", "FalseHits", "RightRefusal")
 """The measures of questions to which the right answer is nothing."""
 _LOOSE = 0.40
 """Six of ten random documents of the hotel are as near to a question as this, and all are nearer than 0.55."""
@@ -98,7 +98,7 @@ def _find_false_answers(decision: Decision) -> Iterator[str]:
     wrong = candidate.false_answers - checked
     if not wrong or any(rule.metric.startswith(_OF_UNANSWERABLE) for rule in decision.policy.rules):
         return
-    text = f"{len(wrong):,} of the {len(candidate.unanswerable):,} unanswerable questions got hits"
+    text = f"{len(wrong):,} of the {len(candidate.unanswerable):,} unanswerable questions got hits, and no refusal"
     advice = "and no rule checks them; add TrueEmpty to [eval] measures"
     if before is None or not before.lists:
         yield f"{text}, {advice}"
@@ -163,7 +163,7 @@ def _find_unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iter
 def _find_ceilings(golden: GoldenSet, measures: Sequence[str], unit: Unit) -> dict[str, Ceiling]:
     """Return the best means of measures, without those that cannot be computed."""
     try:
-        return {best.measure: best for best in ceiling(golden, measures, unit=unit)}
+        return {best.measure: best for best in ceiling(golden, measures, unit=unit, known_only=True)}
     except KaratError:  # one of them cannot be computed, so the others are computed one by one
         parts = ([measure] for measure in measures) if len(measures) > 1 else ()
         return {name: best for part in parts for name, best in _find_ceilings(golden, part, unit).items()}
