@@ -176,6 +176,7 @@ LINES = [
     ["explain", NOW, "--no-ask", "--query", QUERY],
     ["explain", NOW, "--against", WAS],
     ["ablate", "."],
+    ["gain", ".", "--documents", "pages"],
     ["judge", NOW],
     ["judge", NOW, "--judge", "##[add-mask]x"],
     ["judge", "run", NOW],

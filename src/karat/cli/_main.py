@@ -19,7 +19,7 @@ from karat.files import record_reads
 
 _SECTIONS = {
     "Start": ("init", "golden"),
-    "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate"),
+    "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
     "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
     "Toolbox": ("measures", "systems", "trec-eval", "export"),

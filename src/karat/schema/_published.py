@@ -24,6 +24,7 @@ DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "export": ("_export", "ExportReport"),
     "exported-experiment": ("_export", "ExportedExperiment"),
     "exported-run": ("_export", "ExportedRun"),
+    "gain": ("_gain", "GainDocument"),
     "golden-check": ("_golden", "GoldenReport"),
     "golden-convert": ("_golden", "GoldenConversion"),
     "golden-decision": ("_golden", "GoldenDecision"),
