@@ -137,7 +137,7 @@ def _score_variants(
     with closing(PinnedEmbedder()) as embed:
         return {
             variant: score_hits(
-                asked_golden, keep_order(asked.values()), measures,
+                asked_golden, keep_order(asked), measures,
                 unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden), name=name,
                 failed=failed.get(variant, ()), bounds=bounds, traces=asked, variants=by_query, embed=embed,
             )
