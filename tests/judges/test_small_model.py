@@ -1,4 +1,4 @@
-"""The whole path of ``karat judge`` with a real model behind a real server, which follows the schema and little else."""
+"""The whole path of ``karat judge`` with a real model behind a real server, which keeps to the schema."""
 
 from __future__ import annotations
 
