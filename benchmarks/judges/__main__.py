@@ -1,7 +1,8 @@
 """What judging costs beside ragas and deepeval: calls, letters sent and CPU milliseconds an answer.
 
 ``./scripts/bench judges`` judges the faithfulness of 200 answers with each, 16 at once, on the same server, whose replies
-fit every schema; then karat alone, with 64 calls at once, for its own cost of a call. ``--quick`` takes 4 answers.
+fit every schema; then karat alone, with 64 calls at once, for its own cost of a call; and one answer whose judge is asked
+about three claims and says something of two. ``--quick`` takes 4 answers.
 How far the judges without a model agree with people is in the docs (docs/judge.md), and is tested.
 """
 
@@ -51,6 +52,21 @@ class Program:
         return stream
 
 
+def lose_a_verdict(tools: tuple[str, ...]) -> None:
+    """Print what each makes of a judge that loses one of three claims."""
+    server = Program(HERE / "server.py", 3, 2)
+    address = server.read()
+    print("\n| three claims, two verdicts | faithfulness |")
+    print("|---|---|")
+    for tool in tools:
+        program = Program(HERE / "tools.py", tool, address, 1, 1)
+        program.read()
+        (value,) = program.ask()["values"]
+        print(f"| {tool} | {'not measurable' if value is None else f'{value:.2f}'} |", flush=True)
+        program.end()
+    server.end()
+
+
 def measure(server: Program, address: str, tool: str, answers: int, at_once: int) -> tuple[float, float, float]:
     """Return calls, letters and CPU milliseconds an answer."""
     program = Program(HERE / "tools.py", tool, address, answers, at_once)
@@ -82,6 +98,7 @@ def main() -> None:
         calls, _, spent = measure(server, address, "karat", 8 if quick else 1_000, 64)
     finally:
         server.end()
+    lose_a_verdict(TOOLS)
     print(f"\nkarat's own cost with 64 at once: {spent / calls:.2f} CPU ms a call (promise: {LIMIT})")
     raise SystemExit(not quick and spent / calls >= LIMIT)
 

@@ -1,6 +1,7 @@
 """A server with OpenAI's API whose replies fit whatever schema is asked for; it counts calls and letters.
 
-``python server.py`` prints its address, and at the end of its standard input what it counted, as JSON.
+``python server.py [TEXTS VERDICTS]`` prints its address, and for each line of its standard input what it has counted since
+the last one, as JSON. Lists of texts have as many as TEXTS says, and lists of anything else as many as VERDICTS.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 FACT = "Fact 1 is true."
+TEXTS, VERDICTS = map(int, sys.argv[1:] or ("1", "1"))
 
 
 def fill(schema: dict[str, Any], whole: dict[str, Any], number: int = 1) -> Any:
-    """Return the simplest value of a schema: lists of one, the first of a choice, ``number`` for a number."""
+    """Return the simplest value of a schema: the first of a choice, and for a number its place in the list around it."""
     if "$ref" in schema:
         return fill(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole, number)
     if choices := schema.get("anyOf") or schema.get("oneOf"):
@@ -26,7 +28,9 @@ def fill(schema: dict[str, Any], whole: dict[str, Any], number: int = 1) -> Any:
         case "object":
             return {name: fill(inner, whole, number) for name, inner in schema.get("properties", {}).items()}
         case "array":
-            return [fill(schema.get("items", {"type": "string"}), whole)]
+            items = schema.get("items", {"type": "string"})
+            length = TEXTS if items.get("type") == "string" else VERDICTS
+            return [fill(items, whole, place) for place in range(1, length + 1)]
         case "integer" | "number":
             return number
         case "boolean":
