@@ -46,6 +46,7 @@ def test_opinions_are_measures_like_any_other(folder: Path, capsys: pytest.Captu
         assert [(row["scored"], row["total"]) for row in report["measures"]] == [(24, 24)] * 2
         # Eight answers are equal to their reference, so that both judges ask the same of the model.
         assert report["spending"]["calls"] == len(server.requests) == 2 * (4 * COUNT - 2 * 8)
+        assert [(row["voted"], row["disputed"], row["spread"]) for row in report["measures"]] == [(12, 0, 0.0)] * 2
         again = run_judge(capsys, "--votes", "2")
         assert again["measures"] == report["measures"]
         assert (again["spending"]["calls"], again["spending"]["cached"]) == (0, 2 * 4 * COUNT)

@@ -144,6 +144,26 @@ def make_evaluation(columns: dict[str, np.ndarray], repeats: list[np.ndarray] | 
     )  # fmt: skip
 
 
+def test_all_tests_share_the_level() -> None:
+    """Of two tests each has half of it: a drop of which p is 1/32 fails alone, and not beside a labelled one."""
+    n = 40
+    before, after = np.ones(n), np.where(np.arange(n) < 5, 0.0, 1.0)
+    column = "PeopleLabel(name='faithfulness')"
+    rules = (Rule(metric="RR@10", non_inferior=True), Rule(metric="Faithfulness", non_inferior=True))
+    scores = np.tile([1.0, 0.5], n // 2)
+
+    def check(labelled: bool) -> dict[str, Any]:
+        more = {"Faithfulness": scores, **({column: scores} if labelled else {})}
+        then, now = make_evaluation({"RR@10": before, **more}), make_evaluation({"RR@10": after, **more})
+        decision = decide(now, then, Policy(rules=rules if labelled else rules[:1]))
+        return {check.metric: check for check in decision.checks if check.kind == "non_inferior"}
+
+    assert check(labelled=False)["RR@10"].outcome.value == "fail"
+    both = check(labelled=True)
+    assert both["RR@10"].outcome.value == "inconclusive"
+    assert both["Faithfulness"].p == pytest.approx(1.0)
+
+
 def test_the_parts_of_the_uncertainty_are_those_of_the_world() -> None:
     """Queries, answers and judge have known variances; with three times the votes its part is a third."""
     rng = np.random.default_rng(4)

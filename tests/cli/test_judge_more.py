@@ -45,12 +45,23 @@ def test_a_machine_grades_a_pool_and_never_a_row_of_a_person(folder: Path, capsy
         (0, "bootstrapped", "overlap_grade"),
     ]
     assert main(["golden", "judge", "pool.jsonl", "--by", "overlap", "-o", "graded.jsonl"]) == 2
+    rule = '[gate]\nextends = "none"\nrules = [{ metric = "RR@10", min = 0.5 }]\n'
+    configure(folder, gate=rule)
+    capsys.readouterr()
+    assert main(["golden", "merge", "set", "graded.jsonl", "--in-place"]) == 0
+    printed = capsys.readouterr()
+    assert "no pair was judged by two annotators" in printed.out
+    assert "2 judgments are a machine's (bootstrapped)" in printed.err
+    caveat = f"of {COUNT + 2} judged pairs were judged by a machine (bootstrapped), and by no person"
+    assert main(["check", ".", "--json"]) == 0
+    assert f"1 {caveat}" in capsys.readouterr().out
     person = {"query": "q1", "document": "d2", "grade": 1, "annotator": "ana"}
     (folder / "ana.jsonl").write_text(json.dumps(person) + "\n")
-    capsys.readouterr()
-    assert main(["golden", "merge", "set", "graded.jsonl", "ana.jsonl", "--in-place"]) == 0
-    assert "no pair was judged by two annotators" in capsys.readouterr().out
+    assert main(["golden", "merge", "set", "ana.jsonl", "--in-place"]) == 0
     assert golden.read(folder / "set").qrels()["q1"] == {"d1": 1, "d2": 1}
+    capsys.readouterr()
+    assert main(["check", ".", "--json"]) == 0
+    assert caveat not in capsys.readouterr().out
 
 
 def test_a_model_grades_a_pool_within_the_budget(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

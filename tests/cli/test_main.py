@@ -119,9 +119,9 @@ def test_the_overview_groups_the_verbs_by_what_people_want(overview: str) -> Non
     listed = {title: tuple(line.split()[0] for line in lines.splitlines()) for title, lines in sections}
     assert listed == {
         "Start": ("init", "golden"),
-        "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate"),
+        "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
         "Decide": ("check", "gate", "baseline", "compare", "power"),
-        "Look": ("explain", "report", "runs", "show", "trend", "experiments"),
+        "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
         "Toolbox": ("measures", "systems", "trec-eval", "export"),
     }
     assert len({line.index(line.split()[1]) for _, lines in sections for line in lines.splitlines()}) == 1

@@ -115,6 +115,7 @@ def test_an_unknown_name_is_an_error(run: Run, folder: Path) -> None:
     [
         ["gate", "NAME"],
         ["report", "NAME"],
+        ["report", "NAME", "--format", "blocks"],
         ["compare", "NAME", "find 1a1b2c3-dirty"],
         ["compare", "--golden", ".", "baseline.json", "NAME"],
         ["power", "--run", "NAME"],

@@ -162,7 +162,7 @@ def test_eval_says_once_that_queries_have_no_answer(call: Call, tmp_path: Path) 
     out, _ = call("eval", tmp_path, "--run", make_run(tmp_path, golden_set, [1] * 12), "-m", "RR@10", "-m", "TrueEmpty")
     assert out.count("have no answer") == 1
     assert "without a value" not in out
-    assert "1 of 1 unanswerable queries got hits: q12" in out
+    assert "1 of 1 unanswerable queries got hits, and no refusal: q12" in out
 
 
 def test_ids_of_a_live_system_are_read_as_they_say(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

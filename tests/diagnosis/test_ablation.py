@@ -57,6 +57,16 @@ def test_a_part_off_scores_as_a_pipeline_that_never_had_it(tmp_path: Path) -> No
     assert floor["RR@3"].ratio == pytest.approx(plain["RR@3"] / full["RR@3"])
 
 
+def test_measures_of_answers_are_left_out(tmp_path: Path) -> None:
+    """Nothing is answered with a part off, and a measure without a value gets no verdict."""
+    folder = make(tmp_path)
+    document = ablate(folder, measures=["R@2", "CiteCoverage"])
+    assert {row.measure for part in document.parts for row in part.measures} == {"R@2"}
+    assert document.note.startswith("CiteCoverage left out: parts are off for what is retrieved")
+    with pytest.raises(UsageError, match="choose measures of retrieval"):
+        ablate(folder, measures=["CiteCoverage"])
+
+
 def test_the_sign_test_is_that_of_all_coin_tosses() -> None:
     """The oracle counts all outcomes that are at least as far from the middle."""
     for wins, losses in product(range(8), repeat=2):

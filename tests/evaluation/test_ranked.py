@@ -91,4 +91,4 @@ def test_a_slice_of_a_table_is_a_list_of_its_own() -> None:
     again = pickle.loads(pickle.dumps(trace.listed))
     assert again.table is None
     assert again.hits() == trace.hits == (Hit("wifi:chunk:1", 2.0), Hit("pool", 1.0))
-    assert not hasattr(again, "names")
+    assert not hasattr(again, "unknown")

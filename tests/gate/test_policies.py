@@ -11,8 +11,8 @@ import pytest
 from gating import run_of
 
 from evaluations import make_evaluation
-from karat.core import InputError, KaratError, UsageError
-from karat.gate import POLICIES, Decision, Must, Policy, Rule, decide, named_policy, read_policy
+from karat.core import GoldenSet, InputError, KaratError, UsageError
+from karat.gate import POLICIES, Decision, Must, Policy, Rule, decide, find_caveats, named_policy, read_policy
 
 FIT = {"R@5": [0.9, 0.9], "P@5": [0.7, 0.7], "RR@10": [0.8, 0.8], "nDCG@5": [0.8, 0.8]}
 FAST = {"total": {"n": 2, "mean": 90.0, "p50": 90.0, "p95": 420.0, "p99": 480.0}}
@@ -110,6 +110,17 @@ class TestNamed:
         assert [(check.current, check.outcome.value) for check in checks] == [
             (pytest.approx(0.4), "pass"), (pytest.approx(0.78), "fail"), (0.9, "pass"),
         ]  # fmt: skip
+
+    def test_loose_limits_on_delta_s_are_told(self) -> None:
+        """By karat's embedder blocks' limits say little, unless a rule holds the distances against the baseline's."""
+        run = run_of({"CiteDeltaS": [0.3]})
+        loose, strict = Rule(metric="delta_s.p90", max=0.55), Rule(metric="delta_s.p90", max=0.3)
+        change = Rule(metric="CiteDeltaS", max_rise_abs=0.02)
+        told = [
+            any("as near" in caveat for caveat in find_caveats(decide(run, None, Policy(rules=rules)), GoldenSet()))
+            for rules in ((loose,), (strict,), (loose, change))
+        ]
+        assert told == [True, False, False]
 
     def test_delta_s_of_a_paraphrase_is_not_averaged_away(self) -> None:
         """Two wordings with 0.2 and 0.6 have the mean 0.4, and one snippet at 0.6."""

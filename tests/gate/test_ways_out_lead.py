@@ -143,8 +143,8 @@ def test_hits_of_unanswerable_questions_are_told_if_no_rule_looks_at_them(folder
     )
     accept(folder, folder / "runs" / "quiet.jsonl")
     warning = (
-        "WARNING: 2 of the 2 unanswerable questions got hits, 1 of them in the baseline too, and no rule checks them; "
-        "add TrueEmpty to [eval] measures"
+        "WARNING: 2 of the 2 unanswerable questions got hits, and no refusal, 1 of them in the baseline too, and no "
+        "rule checks them; add TrueEmpty to [eval] measures"
     )
     assert warning in gate_run(project, loud).caveats
     assert any(caveat.startswith("1 of the 2 unanswerable") for caveat in gate_run(project, quiet).caveats)

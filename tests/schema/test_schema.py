@@ -48,7 +48,9 @@ def test_a_document_that_nobody_published_is_refused_by_name() -> None:
     """A near miss is named, and else all documents."""
     with pytest.raises(UsageError, match=r"no document is called 'powr', did you mean 'power'"):
         json_schema("powr")
-    with pytest.raises(UsageError, match="there are ablation, acceptance, baseline, baseline-rebase, comparison, "):
+    with pytest.raises(
+        UsageError, match="there are ablation, acceptance, baseline, baseline-rebase, blocks, comparison, "
+    ):
         json_schema("zzzzzz")
 
 

@@ -57,9 +57,9 @@ class Case:
 
     @property
     def loss(self) -> float:
-        """The share of the expected grades that is lost; 1 if there are hits where none is right."""
+        """The share of the expected grades that is lost; 1 if there are hits, and no refusal, where none is right."""
         if not self.expected:
-            return float(bool(self.trace.hits))
+            return float(bool(self.trace.hits) and not self.trace.refused)
         return sum(self.lost.values()) / sum(self.expected.values())
 
     def find(self, ranking: Iterable[Found]) -> frozenset[str]:

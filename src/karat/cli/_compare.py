@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from karat.cli._process import tune
 from karat.cli._progress import Progress, say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit
@@ -44,6 +45,7 @@ def command(runs: tuple[str, ...], as_json: bool, folder: str | None, **options:
 
     Example: karat compare examples/hotel/baseline.json examples/hotel/runs/new.jsonl -m nDCG@10 --by category
     """
+    tune(runs)
     from karat.cli._compare_text import comparison_text
     from karat.core import UsageError
     from karat.projects import compare_runs, find_project, open_project

@@ -102,7 +102,7 @@ def _notes(evaluation: Evaluation, run: EvaluatedRun) -> list[str]:
         shown = ", ".join(map(printable, run.false_answers[:_SHOWN]))
         more = ", ..." if len(run.false_answers) > _SHOWN else ""
         count = f"{len(run.false_answers):,} of {len(evaluation.unanswerable):,}"
-        notes.append(f"{count} unanswerable queries got hits: {shown}{more}")
+        notes.append(f"{count} unanswerable queries got hits, and no refusal: {shown}{more}")
     missed = {*run.unfound, *evaluation.failures} - evaluation.unanswerable
     answered = {trace.query for trace in evaluation.traces if trace.listed or trace.error}
     empty = set(evaluation.queries) - answered - evaluation.unanswerable

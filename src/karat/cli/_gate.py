@@ -12,6 +12,7 @@ import click
 
 from karat.cli._asking import importable
 from karat.cli._choosing import choose_run
+from karat.cli._process import keep, tune
 from karat.cli._progress import say
 from karat.cli._scoring import pop_scoring, scoring_options
 from karat.cli._table import emit, style
@@ -62,6 +63,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> None:
     if run is None:
         raise click.UsageError("name a run, or a project for its newest run")
     chosen = choose_run(run, options["folder"])
+    tune([chosen.path])
     document = _decide(chosen, options)
     code = deliver(document, lambda: emit_decision(document, chosen.path, as_json=options["as_json"]))
     context.exit(code)
@@ -78,6 +80,8 @@ def _decide(chosen: ChosenRun, options: dict[str, Any]) -> DecisionDocument:
     if chosen.newest:
         importable(project.config.folder)
         result = _note_outdated(result, candidate)
+    if not options["as_json"]:
+        keep(result)
     return report_document(result, file=chosen.path.name, brief=not options["as_json"])
 
 

@@ -30,6 +30,12 @@ def judge_text(report: JudgeReport) -> str:
         for row in report.measures
     ]
     parts = [render(rows), *filter(None, map(_describe_missing, report.measures))]
+    parts += [
+        f"{row.measure}: votes differ on {row.disputed} of {row.voted} answers, with a standard deviation of "
+        f"{number(row.spread)}"
+        for row in report.measures
+        if row.voted
+    ]
     parts += [BLIND[row.measure] for row in report.measures if row.measure in BLIND]
     parts.append(f"{describe_spending(report.spending)}; {printable(report.opinions or '', 200)} has every verdict")
     return "\n".join(parts)

@@ -19,9 +19,9 @@ from karat.files import record_reads
 
 _SECTIONS = {
     "Start": ("init", "golden"),
-    "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate"),
+    "Evaluate": ("eval", "judge", "score", "fuse", "sweep", "ablate", "gain"),
     "Decide": ("check", "gate", "baseline", "compare", "power"),
-    "Look": ("explain", "report", "runs", "show", "trend", "experiments"),
+    "Look": ("explain", "report", "runs", "show", "stability", "trend", "experiments"),
     "Toolbox": ("measures", "systems", "trec-eval", "export"),
 }
 """The verbs by what people want to do."""
@@ -52,7 +52,7 @@ def main() -> None:
     """Run the command line and exit: 0 pass, 1 gate failed, 2 usage or input, 3 infrastructure, 4 inconclusive."""
     # A command makes many values and few cycles. With Python's own threshold of 700, it looks for cycles in all of them
     # again and again, which takes a tenth of the time of a check.
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(100_000)
     if "_KARAT_COMPLETE" in os.environ:
         cli.main(prog_name="karat")  # a shell asks for completions; click prints them and exits
     code = _run(sys.argv[1:])

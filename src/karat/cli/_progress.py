@@ -30,8 +30,8 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._finish()
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show how much of a stage is done; another stage begins another bar."""
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        """Show how much of a stage is done, with a note such as its cost; another stage begins another bar."""
         if not self._shown:
             return
         if self._bar is None or stage != self._stage:
@@ -39,6 +39,8 @@ class Progress:
             self._bar = click.progressbar(length=total, label=f"{stage:<9}", file=sys.stderr)
             self._bar.__enter__()
             self._stage, self._done = stage, 0
+        if note:
+            self._bar.label = f"{stage:<9} {note}"
         self._bar.update(done - self._done)
         self._done = done
 

@@ -13,6 +13,7 @@ import click
 from karat.cli._choice import Choice
 from karat.cli._choosing import choose_run
 from karat.cli._output import make_parents
+from karat.cli._process import keep, tune
 from karat.cli._progress import say
 from karat.cli._scoring import scoring_options
 from karat.cli._table import emit, emit_data
@@ -26,7 +27,7 @@ _INPUTS = (
     "karat.toml", "pyproject.toml", "baseline.json",
     "golden.toml", "queries.jsonl", "documents.jsonl", "judgments.jsonl",
 )  # fmt: skip
-FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex")
+FORMATS = ("md", "html", "json", "junit", "github", "csv", "latex", "blocks")
 
 
 def _schema(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -80,10 +81,14 @@ def command(path: str, **options: Any) -> None:
     if options["output"] == "":
         raise UsageError("--output is empty; name a file, or - for standard output")
     path = str(find_run(path, golden=options["folder"], say=say))
+    if chosen == "blocks":
+        _write_blocks(path, options)
+        return
     document = None if Path(path).is_dir() else read_document(path)
     path_is_run = document is None
     if document is None:
         document, folder = _decide(path, day, options)
+        keep(document)
     else:
         _refuse_gate(options)
         document = msgspec.structs.replace(document, created=day or document.created)
@@ -120,11 +125,34 @@ def _decide(run: str, day: str | None, options: Mapping[str, Any]) -> tuple[Deci
     from karat.runs import read_any_run
 
     chosen = choose_run(run, options["folder"])
+    tune([chosen.path])
     project = open_project(chosen.project, **{name: options[name] for name in SCORING})
     candidate = read_any_run(chosen.path, project.golden, say=say)
     result = gate_run(project, candidate, policy=options["policy"], baseline=options["baseline"])
     folder = shorten_path(project.config.folder / "reports")
     return report_document(result, created=day, file=chosen.path.name), folder
+
+
+def _write_blocks(run: str, options: Mapping[str, Any]) -> None:
+    """Write blocks' summary of a run, which is no decision: no policy and no baseline have a part in it."""
+    from karat.core import UsageError
+    from karat.projects import blocks_summary, open_project
+    from karat.runs import read_any_run
+    from karat.schema import to_json
+
+    for name in ("baseline", "policy", "date"):
+        if options[name] is not None:
+            raise UsageError(
+                f"--{name} has no part in blocks' summary, which holds a run against nothing; leave it out"
+            )
+    chosen = choose_run(run, options["folder"])
+    project = open_project(chosen.project, **{name: options[name] for name in SCORING})
+    text = to_json(blocks_summary(project, read_any_run(chosen.path, project.golden, say=say)))
+    if options["output"] in (None, "-"):
+        emit(text)
+    else:
+        _spare("--output", options["output"])
+        write_report(options["output"], f"{text}\n")
 
 
 def _refuse_gate(options: Mapping[str, Any]) -> None:

@@ -12,8 +12,11 @@ from karat.core._hit import Hit
 class Table(Protocol):
     """The hits of many lists: a :class:`karat.core.HitTable`."""
 
-    def take(self, start: int, end: int) -> tuple[list[str], list[float], list[str]]:
-        """Return the ids, scores and documents in some rows."""
+    def take_names(self, start: int, end: int) -> tuple[list[str], list[str]]:
+        """Return the ids and the documents in some rows."""
+
+    def take_scores(self, start: int, end: int) -> list[float]:
+        """Return the scores in some rows."""
 
 
 class HitList(Sequence[Hit]):
@@ -51,15 +54,22 @@ content='', channels={}, stages={}, source_hash='', tenant='', locator=''))
         return hits
 
     def __getattr__(self, name: str) -> Any:
-        """Return a column that is not there yet: those of a table are taken from it when one of them is needed."""
+        """Return a column of the table. It is not kept: a million hits would take as much memory as objects do."""
         if name not in ("ids", "scores", "documents") or self.table is None:
             raise AttributeError(name)
-        self.ids, self.scores, self.documents = self.table.take(self.start, self.end)
-        return getattr(self, name)
+        if name == "scores":
+            return self.table.take_scores(self.start, self.end)
+        ids, documents = self.table.take_names(self.start, self.end)
+        return ids if name == "ids" else documents
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to make the list anew, of its own columns: a copy does not need the hits of all others."""
-        return HitList, (self.ids, self.scores, None if self.documents is self.ids else self.documents)
+        ids, documents = self.names()
+        return HitList, (ids, self.scores, None if documents is ids else documents)
+
+    def names(self) -> tuple[list[str], list[str]]:
+        """Return the ids and the documents, which are the same list if each id is that of a document."""
+        return (self.ids, self.documents) if self.table is None else self.table.take_names(self.start, self.end)
 
     def __len__(self) -> int:
         return self.end - self.start
@@ -76,7 +86,8 @@ content='', channels={}, stages={}, source_hash='', tenant='', locator=''))
 
     def hits(self) -> tuple[Hit, ...]:
         """Return an object for each hit."""
-        return make_hits(self.ids, self.scores, self.documents)
+        ids, documents = self.names()
+        return make_hits(ids, self.scores, documents)
 
 
 def list_documents(hits: Iterable[Hit]) -> list[str]:

@@ -34,15 +34,20 @@ class HitTable:
     """The number of the name of each hit's document; the same array if each id is that of a document."""
     score: NDArray[np.float64]
 
-    def take(self, start: int, end: int) -> tuple[list[str], list[float], list[str]]:
-        """Return the ids, scores and documents in some rows; the ids are the documents if each is that of one."""
+    def take_names(self, start: int, end: int) -> tuple[list[str], list[str]]:
+        """Return the ids and the documents in some rows; they are the same list if each id is that of a document."""
         names = self.names
         ids = [names[number] for number in self.id[start:end].tolist()]
         documents = ids
         if self.document is not self.id:
             documents = [names[number] for number in self.document[start:end].tolist()]
             documents = ids if documents == ids else documents
-        return ids, self.score[start:end].tolist(), documents
+        return ids, documents
+
+    def take_scores(self, start: int, end: int) -> list[float]:
+        """Return the scores in some rows."""
+        scores: list[float] = self.score[start:end].tolist()
+        return scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

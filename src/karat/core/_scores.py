@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -192,7 +192,8 @@ class Scores:
 
     def find_rows(self, queries: Iterable[str]) -> NDArray[np.int64]:
         """Return the rows of those of some queries that the table has."""
-        return np.array([self.rows[query] for query in queries if query in self.rows], np.int64)
+        rows = np.array(list(map(self.rows.get, queries, repeat(-1))), np.int64)
+        return rows[rows >= 0]
 
     def look_up(self, measure: str | Measure, queries: Sequence[str]) -> Floats:
         """Return the value of a measure for each of some queries; NaN where it is missing.

@@ -2,6 +2,18 @@
 
 from karat.causes import CAUSES, Cause, Diagnosis, Evidence, cause, diagnose
 from karat.diagnosis._ablation import ablate
+from karat.diagnosis._gain import measure_gain
 from karat.diagnosis._project import explain, make_document
 
-__all__ = ["CAUSES", "Cause", "Diagnosis", "Evidence", "ablate", "cause", "diagnose", "explain", "make_document"]
+__all__ = [
+    "CAUSES",
+    "Cause",
+    "Diagnosis",
+    "Evidence",
+    "ablate",
+    "cause",
+    "diagnose",
+    "explain",
+    "make_document",
+    "measure_gain",
+]

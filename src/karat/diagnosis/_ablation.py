@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -79,12 +79,20 @@ def ablate(
     require_scorable(project.golden, str(folder))
     bench = _make_bench(project, policy, measures, cache=cache, say=say, progress=progress)
     full = bench.evaluate()
+    unmeasured = [name for name in bench.measures if not full.scores.count(name)]
+    if unmeasured:  # a verdict on what has no value would be none
+        bench = replace(bench, measures=tuple(name for name in bench.measures if name not in unmeasured))
+        if not bench.measures:
+            raise UsageError(f"{_describe_unmeasured(unmeasured)}; choose measures of retrieval with --measure")
+        full = bench.evaluate()
     without: dict[str, Evaluation] = {}
     for number, part in enumerate(bench.inspector.parts, 1):
         without[part] = bench.evaluate((part,))
         if progress is not None:
             progress("ablating", number, len(bench.inspector.parts))
     parts = _weigh(full, without, bench.measures, seed)
+    notes = [] if parts else ["the pipeline has one channel and no stage that could be off"]
+    notes += [_describe_unmeasured(unmeasured)] if unmeasured else []
     document = AblationDocument(
         project=str(shorten_path(project.config.folder)),
         system=bench.provenance.title,
@@ -93,10 +101,14 @@ def ablate(
         summary=_summarise(parts),
         parts=parts,
         floor=_find_floor(bench, full),
-        note="" if parts else "the pipeline has one channel and no stage that could be off",
+        note="; ".join(notes),
     )
     bench.inspector.pipeline.close()
     return document
+
+
+def _describe_unmeasured(measures: Sequence[str]) -> str:
+    return f"{', '.join(measures)} left out: parts are off for what is retrieved, and nothing is answered"
 
 
 def _make_bench(

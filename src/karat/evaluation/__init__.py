@@ -8,6 +8,7 @@ from karat.evaluation._comparable import (
     require_comparable,
     system_changes,
 )
+from karat.evaluation._distances import cited_distances, list_tables
 from karat.evaluation._document import evaluation_report
 from karat.evaluation._ends import count_unjudged, find_bounds, find_ends
 from karat.evaluation._evaluation import Evaluation, Segment, Segments, empty_scores
@@ -28,6 +29,7 @@ from karat.evaluation._scoring import (
     score_run,
 )
 from karat.evaluation._segments import FIELDS, queries_by_segment, segment_queries, segments_by_query
+from karat.evaluation._stability import stability_report
 from karat.evaluation._worst import UNANSWERED, fill_worst, find_worst
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "UnknownDocuments",
     "add_measures",
     "average_variants",
+    "cited_distances",
     "compare_floor",
     "comparison_key",
     "count_unjudged",
@@ -58,6 +61,7 @@ __all__ = [
     "find_floor",
     "find_worst",
     "flatten",
+    "list_tables",
     "name_parts",
     "needed_depth",
     "pass_rates",
@@ -67,6 +71,7 @@ __all__ = [
     "score_run",
     "segment_queries",
     "segments_by_query",
+    "stability_report",
     "summarise_latency",
     "system_changes",
 ]

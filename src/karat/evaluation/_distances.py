@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.core import Measure, Scores
+from karat.evaluation._evaluation import Evaluation
 
 _DISTANCES = ("DeltaS", "CiteDeltaS")
 
@@ -46,6 +47,26 @@ class PinnedEmbedder:
         except RuntimeError:  # without a home folder
             place = None
         return embedder if place is None else with_cache(embedder, place)
+
+
+def list_tables(evaluation: Evaluation, measure: str) -> list[Scores]:
+    """Return the tables that have a measure: one for each wording and repeat, or else that of all."""
+    tables = [table for table in evaluation.variants.values() if measure in table.columns]
+    return tables or [evaluation.scores] * (measure in evaluation.scores.columns)
+
+
+def cited_distances(evaluation: Evaluation, queries: Collection[str] | None = None) -> list[float]:
+    """Return the distance of each answer, in all wordings and repeats, from its question; of some queries if named."""
+    return [
+        value
+        for table in list_tables(evaluation, "CiteDeltaS")
+        for query, value in table.column("CiteDeltaS", _select(table, queries)).items()
+        if query not in table.not_in_run
+    ]
+
+
+def _select(table: Scores, queries: Collection[str] | None) -> list[str] | None:
+    return None if queries is None else [query for query in queries if query in table.rows]
 
 
 def name_embedder(scores: Scores) -> Scores:

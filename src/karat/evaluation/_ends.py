@@ -39,7 +39,7 @@ def find_ends(
 def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: GoldenSet, measure: str) -> int:
     """Count the pairs of query and document in the top k of a measure that nobody judged, where two lists differ.
 
-    Lists that do not tell are not counted.
+    Lists that do not tell are not counted, and neither are queries without an answer, whose values no grade changes.
     """
     mine = _Lists(evaluation=candidate, golden=golden)
     theirs = None if baseline is None else _Lists(evaluation=baseline, golden=golden)
@@ -47,7 +47,7 @@ def count_unjudged(candidate: Evaluation, baseline: Evaluation | None, golden: G
     count = 0
     for query, own in mine.tops(measure).items():
         other = others.get(query, ())  # a query that was not asked has none
-        if own != other:
+        if own != other and query not in golden.unanswerable:
             count += len({*(own or ()), *(other or ())} - mine.judged(query))
     return count
 

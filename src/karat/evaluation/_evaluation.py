@@ -70,7 +70,7 @@ class Evaluation:
     unanswerable: frozenset[str] = frozenset()
     """Queries to which the right answer is no answer, as the golden set says."""
     false_answers: frozenset[str] = frozenset()
-    """Unanswerable queries that did not fail, and got hits."""
+    """Unanswerable queries that did not fail, got hits, and were not refused in every wording and repeat."""
     unjudged: frozenset[str] = frozenset()
     """Queries without a relevant document that the golden set does not call unanswerable. They are unfound, too."""
     must_show: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from karat.config import SCORING
@@ -29,12 +29,34 @@ def needed_depth(measures: Iterable[str], least: int) -> int:
     return min(_LISTED, max(least, *(cutoff or _LISTED for cutoff in cutoffs), 0))
 
 
-def stored_lists(evaluation: Evaluation, queries: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def stored_lists(evaluation: Evaluation, queries: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
     """Return the lists that decided the scores; {} if other lists did too: of chunks, wordings or repeats."""
     settings = evaluation.provenance.settings
     if unit_of(evaluation) != "document" or evaluation.repeats or settings.get("paraphrases"):
         return {}
-    return {query: evaluation.lists[query] for query in queries if query in evaluation.lists}
+    lists = evaluation.lists
+    return _SomeLists(lists, [query for query in queries if query in lists])
+
+
+class _SomeLists(Mapping[str, tuple[str, ...]]):
+    """Some of the lists of an evaluation, in another order; none is made before somebody asks for it."""
+
+    def __init__(self, lists: Mapping[str, tuple[str, ...]], queries: Iterable[str]) -> None:
+        self._lists, self._queries = lists, dict.fromkeys(queries)
+
+    def __getitem__(self, query: str) -> tuple[str, ...]:
+        if query not in self._queries:
+            raise KeyError(query)
+        return self._lists[query]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._queries
 
 
 def score_lists(

@@ -56,10 +56,10 @@ def find_unsorted(traces: Sequence[Trace]) -> list[Trace]:
     True
     """
     lists = [trace.listed for trace in traces]
-    ends = np.cumsum([0, *map(len, lists)])
     if (found := find_table_rows(lists)) is not None:
-        scores = found.table.score[found.rows]
+        ends, scores = np.append(0, np.cumsum(found.lengths)), found.table.score[found.rows]
     else:
+        ends = np.cumsum([0, *map(len, lists)])
         scores = np.fromiter(chain.from_iterable(map(list_scores, lists)), np.float64, int(ends[-1]))
     falls = np.ones(len(scores), np.bool_)
     falls[:-1] = scores[1:] <= scores[:-1]  # false if a score is not a number

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import compress
 from typing import Unpack
 
 import numpy as np
@@ -19,7 +20,7 @@ from karat.evaluation._lists import restrict_golden
 from karat.evaluation._ranked import RankedLists
 from karat.evaluation._returned import keep_order, read_returned
 from karat.evaluation._revision import describe_asked, revise_run
-from karat.evaluation._segments import segment_queries
+from karat.evaluation._segments import QuerySegments
 from karat.evaluation._worst import fill_worst
 from karat.measures import JUDGED, pass_at_k, score_hits
 from karat.text import resolver
@@ -93,8 +94,9 @@ def score_run(
     failures = {trace.query: trace.error for trace in traces if trace.error}
     unanswerable = golden.unanswerable & set(scores.queries)
     unjudged = frozenset(scores.queries) - golden.findable - unanswerable
-    missed = {query for query, value in everything.column(success).items() if value == 0}
-    empty = everything.column(_EMPTY)
+    with_success, successes = everything.present(success)
+    missed = set(compress(with_success, (successes == 0).tolist()))
+    empty = everything.column(_EMPTY, unanswerable)
     lost = _lost_by_variant(traces, unanswerable | unjudged)
     return Evaluation(
         provenance=replace(run.provenance, settings={**settings, **_record(options), "normaliser": golden.normaliser}),
@@ -114,9 +116,14 @@ def score_run(
         unfound=frozenset((*missed, *failures)) - unanswerable | unjudged,
         unanswerable=unanswerable,
         must_show={query.id: query.must_show for query in asked_golden.queries if query.must_show},
-        false_answers=frozenset(query for query in unanswerable if empty[query] < 1) - failures.keys(),
+        false_answers=frozenset(
+            trace.query
+            for trace in traces
+            if trace.query in unanswerable and empty[trace.query] < 1 and not trace.refused
+        )
+        - failures.keys(),
         unjudged=unjudged,
-        segments=segment_queries(golden),
+        segments=QuerySegments(golden),
         traces=traces,
         questions=describe_asked(golden, scores.queries, revision, settings, traces),
         revision=revision,
@@ -226,7 +233,10 @@ def average_variants(variants: Mapping[Variant, Scores]) -> tuple[Scores, tuple[
     return _average(repeats), _select_shared(repeats)
 
 
-def _traces_by_variant(traces: Iterable[Trace]) -> dict[Variant, dict[str, Trace]]:
+def _traces_by_variant(traces: Sequence[Trace]) -> dict[Variant, dict[str, Trace]]:
+    first = {trace.query: trace for trace in traces if not trace.paraphrase and not trace.repeat}
+    if len(first) == len(traces):  # everything was asked once
+        return {(0, 0): first}
     variants: dict[Variant, dict[str, Trace]] = {}
     for trace in traces:
         variants.setdefault((trace.paraphrase, trace.repeat), {})[trace.query] = trace

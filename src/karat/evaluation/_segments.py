@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import chain
 from operator import attrgetter
 
@@ -29,6 +29,33 @@ def segment_queries(golden: GoldenSet, fields: Iterable[str] = FIELDS) -> dict[t
         queries = _queries_by_value(golden, field)
         segments |= {(field, value): queries[value] for value in sorted(queries)}
     return segments
+
+
+class QuerySegments(Mapping[tuple[str, str], list[str]]):
+    """What :func:`segment_queries` returns, found when one is needed: most decisions look at no segment."""
+
+    def __init__(self, golden: GoldenSet) -> None:
+        self._golden = golden
+
+    @cached_property
+    def _queries(self) -> dict[tuple[str, str], list[str]]:
+        return segment_queries(self._golden)
+
+    def __getitem__(self, segment: tuple[str, str]) -> list[str]:
+        return self._queries[segment]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __repr__(self) -> str:
+        return repr(self._queries)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return the segments themselves: a copy of an evaluation needs no golden set."""
+        return dict, (self._queries,)
 
 
 def segments_by_query(segments: Mapping[tuple[str, str], Sequence[str]]) -> dict[str, dict[str, list[str]]]:

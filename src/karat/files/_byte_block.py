@@ -115,23 +115,26 @@ def _find_first(words: NDArray[np.uint64]) -> Ints:
     for row in words:
         hashes = (hashes ^ row) * _MIX
         hashes ^= hashes >> _HALF
-    order = np.argsort(hashes)
-    ordered = hashes[order]
-    first_of = _find_first_of_runs(order, ordered[1:] != ordered[:-1])
-    if (words[:, first_of] == words).all():
-        return first_of
-    order = np.lexsort(words)  # somebody has made texts with the same hash
+    # Each writes its place into a table where its hash says, the first one last. Those that find another text there are
+    # few, and are sorted: also if somebody has made texts with the same hash.
+    bits = max(len(hashes).bit_length(), 8)
+    slot = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    table = np.zeros(1 << bits, np.int64)
+    table[slot[::-1]] = np.arange(len(slot))[::-1]
+    first_of: Ints = table[slot]
+    others = np.flatnonzero((words[:, first_of] != words).any(axis=0))
+    if len(others):
+        first_of[others] = others[_find_first_by_order(words[:, others])]
+    return first_of
+
+
+def _find_first_by_order(words: NDArray[np.uint64]) -> Ints:
+    order = np.lexsort(words)
     ordered = words[:, order]
-    return _find_first_of_runs(order, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))
-
-
-def _find_first_of_runs(order: Ints, changes: NDArray[np.bool_]) -> Ints:
-    """Return for each place the first one of its run in an order, in which a run ends where something changes."""
-    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    starts = np.concatenate([[0], np.flatnonzero((ordered[:, 1:] != ordered[:, :-1]).any(axis=0)) + 1])
     first_of = np.zeros(len(order), np.int64)
-    if len(order):
-        runs = np.diff(np.append(starts, len(order)))
-        first_of[order] = np.repeat(np.minimum.reduceat(order, starts), runs)
+    # The order is stable, so that the first of a run is the first of all.
+    first_of[order] = np.repeat(order[starts], np.diff(np.append(starts, len(order))))
     return first_of
 
 

@@ -60,7 +60,7 @@ def take_plain(data: bytes, kind: type[S], take: Callable[[list[S]], None], coun
 
     Return whether all rows are plain. If not, what was taken is not to be used.
     """
-    if b"\\u" in data:  # half of a surrogate pair, or a colon in disguise
+    if b"\\" in data and b"\\u" in data:  # half of a surrogate pair, or a colon in disguise
         return False
     decoder = msgspec.json.Decoder(kind)
     try:

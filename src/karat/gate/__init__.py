@@ -2,6 +2,7 @@
 
 from karat.gate._baseline import FIT, VERSION, Baseline, write_baseline, write_fit
 from karat.gate._baseline_reader import is_baseline, read_baseline
+from karat.gate._blocks import BLOCKS, summarise_blocks
 from karat.gate._caveats import find_caveats
 from karat.gate._check import Check
 from karat.gate._comparison import (
@@ -25,6 +26,7 @@ from karat.gate._uncertainty import Uncertainty, describe_uncertainty, find_unce
 from karat.gate._unjudged import hold_at_bounds
 
 __all__ = [
+    "BLOCKS",
     "FIT",
     "LIMITS",
     "POLICIES",
@@ -61,6 +63,7 @@ __all__ = [
     "read_baseline",
     "read_policy",
     "scale_of",
+    "summarise_blocks",
     "write_baseline",
     "write_fit",
 ]

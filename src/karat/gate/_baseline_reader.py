@@ -1,4 +1,4 @@
-"""Reading baselines: of karat in all its formats, and of fit, with one message for whatever is damaged."""
+"""Reading baselines: of karat in all its formats, of fit and of blocks, with one message for whatever is damaged."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from karat.evaluation import FIT_PARTS, Evaluation, Segment, empty_scores, queri
 from karat.files import decode, parse_json, read_bytes
 from karat.gate._baseline import FIT_NAMES, NOT_MEASURES, QUESTION, VERSION, Baseline, digest_record
 from karat.gate._baseline_rows import LARGEST, Rows, read_rows
+from karat.gate._blocks import is_summary, read_summary
 from karat.gate._movers import KEPT
 from karat.golden import Question
 
@@ -25,9 +26,9 @@ _KEYS = frozenset(QUESTION)
 
 
 def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
-    """Return the baseline in a file of karat, or in fit's ``baseline-metrics.json``, which has means only.
+    """Return the baseline in a file of karat, in fit's ``baseline-metrics.json`` or in blocks' summary.
 
-    ``data`` is the content of the file, if the caller has read it already.
+    The latter two have means only. ``data`` is the content of the file, if the caller has read it already.
     """
     name = str(path)
     data = read_bytes(path) if data is None else data
@@ -46,10 +47,12 @@ def read_baseline(path: str | Path, data: bytes | None = None) -> Baseline:
         return _read_own(record, None, name)
     if isinstance(record, dict) and isinstance(record.get("metrics"), dict):
         return _read_fit(record, name)
+    if isinstance(record, dict) and is_summary(record):
+        return read_summary(record, name)
     raise InputError(
         "is not a baseline",
         source=name,
-        hint="'karat baseline update RUN' writes one; fit's baseline-metrics.json is read as well",
+        hint="'karat baseline update RUN' writes one; fit's baseline-metrics.json and blocks' summary are read as well",
     )
 
 
@@ -57,13 +60,14 @@ def is_baseline(data: bytes) -> bool:
     """Return whether the content of a file is a baseline; a damaged one is reported by :func:`read_baseline`."""
     if b'"karat": "baseline"' in data[:200]:
         return True
-    if data.lstrip()[:1] != b"{" or b'"recorded_at"' not in data:
+    if data.lstrip()[:1] != b"{" or not (b'"recorded_at"' in data or b'"bad_qids"' in data):
         return False
     try:
         record = json.loads(data)
     except (ValueError, RecursionError):  # runs are lines of JSON, or not JSON at all
         return False
-    return isinstance(record, dict) and isinstance(record.get("metrics"), dict) and "recorded_at" in record
+    is_fit = isinstance(record, dict) and isinstance(record.get("metrics"), dict) and "recorded_at" in record
+    return is_fit or is_summary(record)
 
 
 def _read_own(record: Mapping[str, Any], rows: Rows | None, source: str) -> Baseline:

@@ -13,15 +13,17 @@ from karat.gate._corrected import find_label_problems
 from karat.gate._decision import Decision
 from karat.gate._growth import describe_growth
 from karat.gate._operations import list_unchecked
-from karat.gate._policy import Rule
+from karat.gate._policy import CITED, DISTANCES, Rule
 from karat.golden import ceiling
 from karat.golden.lint import Ceiling
 from karat.stats import Outcome, detectable, sample_size
 
 _SPREAD = 0.25
 """The standard deviation of differences to assume without a baseline: the middle one of ``SPREADS``."""
-_OF_UNANSWERABLE = ("TrueEmpty", "FalseHits")
+_OF_UNANSWERABLE = ("TrueEmpty", "FalseHits", "RightRefusal")
 """The measures of questions to which the right answer is nothing."""
+_LOOSE = 0.40
+"""Six of ten random documents of the hotel are as near to a question as this, and all are nearer than 0.55."""
 _DECIDED = (
     ("non_inferior", Outcome.PASS),
     ("non_inferior", Outcome.FAIL),
@@ -44,11 +46,22 @@ def find_caveats(decision: Decision, golden: GoldenSet, *, unit: Unit = "documen
         *_find_failures(decision),
         *describe_order(decision.candidate.traces),
         *_find_sample(decision, golden),
+        *_find_machines(golden),
         *find_label_problems(decision.candidate, decision.baseline, decision.policy),
         *_find_zeros(decision),
         *_find_unreachable(decision, golden, unit),
         *_find_undetectable(decision),
+        *_find_loose_distances(decision),
     ]
+
+
+def _find_loose_distances(decision: Decision) -> Iterator[str]:
+    """Warn about limits on delta-S that texts on other subjects keep, too: blocks' own were made for no model."""
+    rules = decision.policy.rules
+    loose = [rule for rule in rules if rule.metric in DISTANCES and (rule.max or 0) >= _LOOSE]
+    if loose and CITED in decision.candidate.scores.columns and not any(rule.metric == CITED for rule in rules):
+        limits = ", ".join(f"{rule.metric} {rule.max:g}" for rule in loose)
+        yield f"{limits}: by karat's embedder most texts on other subjects are as near; add a rule on {CITED}"
 
 
 def _find_unchecked(decision: Decision) -> Iterator[str]:
@@ -56,7 +69,7 @@ def _find_unchecked(decision: Decision) -> Iterator[str]:
     policy, before = decision.policy, decision.baseline
     if not policy.must_pass and not any(rule.is_quality for rule in policy.rules):
         yield f"policy {policy.name} has no rule on quality: whatever the answers are, it may pass"
-    checked = {rule.metric for rule in policy.rules}
+    checked = {*policy.measures, *(rule.metric for rule in policy.rules)}
     unchecked = [
         name for name in (before.scores.measures if before else ()) if name not in checked and _has_direction(name)
     ]
@@ -67,6 +80,17 @@ def _find_unchecked(decision: Decision) -> Iterator[str]:
         yield f"the baseline has {', '.join(rest)}, which no rule checks"
 
 
+def _find_machines(golden: GoldenSet) -> Iterator[str]:
+    """Warn about a golden set in which a machine's judgments count beside those of people."""
+    sources = {judgment.source for judgment in golden.judgments}
+    if "bootstrapped" not in sources or len(sources) < 2:
+        return
+    people = {(j.query, j.target) for j in golden.judgments if j.source != "bootstrapped"}
+    pairs = {(j.query, j.target) for j in golden.judgments}
+    if machine := len(pairs - people):
+        yield f"{machine:,} of {len(pairs):,} judged pairs were judged by a machine (bootstrapped), and by no person"
+
+
 def _find_false_answers(decision: Decision) -> Iterator[str]:
     """Warn about hits of unanswerable questions that no rule looks at: most measures leave these questions out."""
     candidate, before = decision.candidate, decision.baseline
@@ -74,7 +98,7 @@ def _find_false_answers(decision: Decision) -> Iterator[str]:
     wrong = candidate.false_answers - checked
     if not wrong or any(rule.metric.startswith(_OF_UNANSWERABLE) for rule in decision.policy.rules):
         return
-    text = f"{len(wrong):,} of the {len(candidate.unanswerable):,} unanswerable questions got hits"
+    text = f"{len(wrong):,} of the {len(candidate.unanswerable):,} unanswerable questions got hits, and no refusal"
     advice = "and no rule checks them; add TrueEmpty to [eval] measures"
     if before is None or not before.lists:
         yield f"{text}, {advice}"
@@ -139,7 +163,7 @@ def _find_unreachable(decision: Decision, golden: GoldenSet, unit: Unit) -> Iter
 def _find_ceilings(golden: GoldenSet, measures: Sequence[str], unit: Unit) -> dict[str, Ceiling]:
     """Return the best means of measures, without those that cannot be computed."""
     try:
-        return {best.measure: best for best in ceiling(golden, measures, unit=unit)}
+        return {best.measure: best for best in ceiling(golden, measures, unit=unit, known_only=True)}
     except KaratError:  # one of them cannot be computed, so the others are computed one by one
         parts = ([measure] for measure in measures) if len(measures) > 1 else ()
         return {name: best for part in parts for name, best in _find_ceilings(golden, part, unit).items()}

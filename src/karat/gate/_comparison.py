@@ -310,7 +310,7 @@ def match_queries(candidate: Evaluation, baseline: Evaluation, queries: Sequence
     if queries is None and now.queries == then.queries:
         return Match(queries=then.queries, before=_ALL, after=_ALL)
     names = then.queries if queries is None else dict.fromkeys(queries)
-    shared = tuple(query for query in names if query in then.rows and query in now.rows)
+    shared = tuple([query for query in names if query in then.rows and query in now.rows])
     return Match(queries=shared, before=then.find_rows(shared), after=now.find_rows(shared))
 
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from karat.core import InputError, format_ms, shorten
-from karat.evaluation import Evaluation, Segments
+from karat.evaluation import Evaluation, Segments, cited_distances
 from karat.gate._check import Check
 from karat.gate._comparison import shared_queries
 from karat.gate._operations import LEAST_MS, LEAST_RATIO_MS, explain_latency, hides_latency
-from karat.gate._policy import CITED, DISTANCES, LIMITS, Policy, Rule
+from karat.gate._policy import DISTANCES, LIMITS, Policy, Rule
 from karat.measures import interpolate
 from karat.stats import Outcome
 
@@ -58,14 +58,7 @@ def _measure_distance(evaluation: Evaluation, metric: str) -> float:
 
     It is NaN if no answer has one; a file with means only may have the quantile itself.
     """
-    tables = [table for table in evaluation.variants.values() if CITED in table.columns] or [evaluation.scores]
-    values = [
-        value
-        for table in tables
-        if CITED in table.columns
-        for query, value in table.column(CITED).items()
-        if query not in table.not_in_run
-    ]
+    values = cited_distances(evaluation)
     return interpolate(values, DISTANCES[metric]) if values else evaluation.mean(metric)
 
 

@@ -32,14 +32,17 @@ class Mover:
 
 def find_movers(candidate: Evaluation, baseline: Evaluation, measures: Sequence[str]) -> list[Mover]:
     """Return the queries that changed, each on the measure on which it changed most, the greatest losses first."""
-    movers: dict[str, Mover] = {}
+    moved: dict[str, tuple[float, str, str, float, float]] = {}  # an object for each change would take longer
     for measure in measures:
         sign = -1.0 if lower_is_better(measure) else 1.0
         for query, before, after in _select_moved(pair_scores(candidate, baseline, measure)):
             gain = sign * (after - before)
-            if query not in movers or abs(gain) > abs(movers[query].gain):
-                movers[query] = Mover(query=query, measure=measure, baseline=before, candidate=after, gain=gain)
-    return sorted(movers.values(), key=lambda mover: (mover.gain, mover.query))
+            if query not in moved or abs(gain) > abs(moved[query][0]):
+                moved[query] = gain, query, measure, before, after
+    return [
+        Mover(query=query, measure=measure, baseline=before, candidate=after, gain=gain)
+        for gain, query, measure, before, after in sorted(moved.values())  # each query is there once
+    ]
 
 
 def _select_moved(pairs: Pairs) -> Iterable[tuple[str, float, float]]:

@@ -168,8 +168,14 @@ def merge(golden: GoldenSet, files: Sequence[str | Path], *, annotator: str = ""
         replaced=len(keys & before),
         empty=empty,
         agreement=agreement(judgments.values()),
-        notes=reading.notes(),
+        notes=(*reading.notes(), *_note_machines(judgments[key] for key in keys)),
     )
+
+
+def _note_machines(judgments: Iterable[Judgment]) -> Iterator[str]:
+    """Yield a note if a machine made some of the judgments."""
+    if machine := sum(judgment.source == "bootstrapped" for judgment in judgments):
+        yield f"{machine:,} judgments are a machine's (bootstrapped); a person's of the same pair counts for more"
 
 
 def _key(judgment: Judgment) -> tuple[str, Target, str, str]:

@@ -37,7 +37,8 @@ class Pooled:
 def pool(golden: GoldenSet, runs: Iterable[Mapping[str, Mapping[str, float]]], *, depth: int = 20) -> list[Pooled]:
     """Return the pairs that the runs have in their first ``depth``, each once.
 
-    Queries and documents that the set does not have are left out, where it has any: nobody could judge them.
+    Queries and documents that the set does not have are left out, where it has any: nobody could judge them. So are
+    queries without an answer, for which no document is relevant.
     Unjudged pairs come first, then the others; within both the best rank decides, then the number of runs, so that
     whoever stops early has judged the top of every query. Chunk ids such as ``wifi:chunk:3`` count as their document,
     and documents of one equivalence class as the first of them in a run.
@@ -53,7 +54,7 @@ def pool(golden: GoldenSet, runs: Iterable[Mapping[str, Mapping[str, float]]], *
     best: dict[tuple[str, str], tuple[int, int, dict[str, None]]] = {}
     for run in runs:
         for query, scores in run.items():
-            if golden.queries and query not in judged:
+            if query in golden.unanswerable or (golden.queries and query not in judged):
                 continue
             ranking = sorted(scores, key=lambda document: (scores[document], document), reverse=True)
             units = distinct_documents(ranking, known, golden.class_of).values()

@@ -38,6 +38,7 @@ from karat.measures._score import (
     score,
     score_runs,
 )
+from karat.measures._stability import STATES, observe_traces
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 from karat.measures._trusted import LAPSED, name_judge
 
@@ -59,6 +60,7 @@ __all__ = [
     "LAPSED",
     "REL",
     "STAGE_SCORES",
+    "STATES",
     "TRACE_FIELDS",
     "TRACE_KEYS",
     "UNANSWERABLE",
@@ -78,6 +80,7 @@ __all__ = [
     "measure_bounds",
     "name_judge",
     "name_of",
+    "observe_traces",
     "pass_at_k",
     "ratio",
     "read_classes",

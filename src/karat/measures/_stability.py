@@ -5,12 +5,12 @@ A measure looks at all answers to a question at once, so that it has the same va
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
-from karat.core import Parameter, Target
+from karat.core import GoldenSet, Parameter, Target, Trace
 from karat.measures._citations import NO_ANSWER, NO_GOLD, cite_coverage, is_answered, lacks_answers, list_citations
-from karat.measures._evidence import Asked, trace_measure
+from karat.measures._evidence import Asked, Evidence, trace_measure
 from karat.measures._measure import REL
 
 ASKED_ONCE = "the question was asked once"
@@ -85,6 +85,18 @@ def lambda_convergent(asked: Asked, k: None, *, rel: int, wordings: int, repeats
         return _FEWER
     state = observe(answers, rel=rel, agree=agree)
     return float(state == "convergent") if state in STATES else state
+
+
+def observe_traces(golden: GoldenSet, traces: Iterable[Trace]) -> dict[str, str]:
+    """Return the state of each question by all of its traces, or why it has none."""
+    variants: dict[str, list[Trace]] = {}
+    for trace in traces:
+        variants.setdefault(trace.query, []).append(trace)
+    evidence = Evidence(golden=golden, traces={}, variants=variants)
+    return {
+        query: observe(evidence.ask_all(query), rel=golden.relevant) if len(own) > 1 else ASKED_ONCE
+        for query, own in variants.items()
+    }
 
 
 def observe(answers: Sequence[Asked], *, rel: int, agree: float = 0.7) -> State | str:

@@ -87,7 +87,7 @@ def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
     columns = _take_table(lists) or _take_columns(lists)
     if columns is None or not np.isfinite(columns.score).all():
         return None
-    query, score = np.repeat(np.arange(len(lists)), _lengths(lists)), columns.score
+    query, score = np.repeat(np.arange(len(lists)), columns.lengths), columns.score
     order: Any = slice(None)
     if not ((score[1:] <= score[:-1]) | (query[1:] != query[:-1])).all():
         order = np.lexsort((-score, query))  # equal scores keep their order
@@ -104,6 +104,8 @@ def _rank(lists: Sequence[Sequence[Any]]) -> _Ranking | None:
 class _Columns:
     """The hits of all queries, one list after the other, as they were returned."""
 
+    lengths: Ints
+    """How many hits each list has."""
     score: Floats
     document: Ints
     named: Bools
@@ -118,6 +120,7 @@ def _take_table(lists: Sequence[Sequence[Any]]) -> _Columns | None:
     table, rows = found.table, found.rows
     document = table.document[rows]
     return _Columns(
+        lengths=found.lengths,
         score=table.score[rows],
         document=document,
         named=np.ones(len(document), np.bool_) if table.document is table.id else document == table.id[rows],
@@ -130,8 +133,9 @@ def _take_columns(lists: Sequence[Sequence[Any]]) -> _Columns | None:
     ids, documents, scores = list[Any](), list[Any](), list[Any]()
     for hits in lists:
         if isinstance(hits, HitList):
-            ids += hits.ids
-            documents += hits.documents
+            own_ids, own_documents = hits.names()
+            ids += own_ids
+            documents += own_documents
             scores += hits.scores
             continue
         for hit in hits:
@@ -144,6 +148,7 @@ def _take_columns(lists: Sequence[Sequence[Any]]) -> _Columns | None:
         return None
     numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
     return _Columns(
+        lengths=_lengths(lists),
         score=np.array(scores, np.float64),
         document=np.fromiter(map(numbers.__getitem__, documents), np.int64, len(ids)),
         named=np.fromiter(map(eq, ids, documents), np.bool_, len(ids)),

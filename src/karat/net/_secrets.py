@@ -357,11 +357,16 @@ def _guess(values: tuple[str, ...]) -> Secrets:
 def _list_variables() -> Iterator[str]:
     """Yield what environment variables hold that are named like secrets, and the passwords of addresses in all."""
     for name, value in os.environ.items():
-        if _SECRET_VARIABLE.search(name.upper()) and not os.path.exists(value):  # noqa: PTH110 (any text)
+        if _names_secret(name) and not os.path.exists(value):  # noqa: PTH110 (any text)
             yield from _keep_hideable(value.strip())
         if "://" in value:
             for password in _PASSWORD.findall(value):
                 yield from _keep_hideable(password)
+
+
+@lru_cache(maxsize=1024)
+def _names_secret(variable: str) -> bool:
+    return _SECRET_VARIABLE.search(variable.upper()) is not None
 
 
 def _keep_hideable(value: str) -> Iterator[str]:

@@ -30,6 +30,7 @@ from karat.projects._query import show_query
 from karat.projects._report import check_row, report_document
 from karat.projects._report_files import name_reports, require_writable
 from karat.projects._soundness import require_scorable
+from karat.projects._stability import blocks_summary, measure_stability
 
 __all__ = [
     "CHOICES",
@@ -37,6 +38,7 @@ __all__ = [
     "Project",
     "ask_project",
     "baseline_path",
+    "blocks_summary",
     "check",
     "check_project",
     "check_row",
@@ -49,6 +51,7 @@ __all__ = [
     "find_drops",
     "find_project",
     "gate_run",
+    "measure_stability",
     "name_reports",
     "open_project",
     "open_sound_project",

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from karat.core import GoldenSet, Hit, HitList, Scores, Trace, list_documents, list_scores
 from karat.evaluation import Evaluation
+from karat.reports import QueryStanding
 from karat.schema import ExpectedRow, HitRow, LeftRow, Passage, QueryRow
 
 _NONE: dict[str, int] = {}  # the channels of all hits that have none
@@ -22,12 +23,10 @@ def query_rows(
     candidate: Evaluation,
     before: Evaluation | None,
     only: Iterable[str] | None = None,
-    *,
-    lists: bool = True,
 ) -> tuple[QueryRow, ...]:
     """Return the queries of a run with their scores, hits and relevant documents, beside those of the baseline.
 
-    ``only`` names some of the queries, if not all are needed. Without ``lists`` they have no documents.
+    ``only`` names some of the queries, if not all are needed.
     """
     queries, rows = candidate.query_set if only is None else candidate.query_set.intersection(only), []
     first = {
@@ -36,10 +35,11 @@ def query_rows(
         if trace.query in queries and not trace.paraphrase and not trace.repeat
     }
     now, then = (_score_queries(evaluation.scores, queries) if evaluation else {} for evaluation in (candidate, before))
+    judged = _Judged(golden)
     for query in golden.queries:
         if query.id in queries:
             trace = first.get(query.id)
-            documents = _list_documents(golden, query.id, trace, before) if lists else _NO_DOCUMENTS
+            documents = _list_documents(judged, query.id, trace, before)
             rows.append(
                 QueryRow(
                     id=query.id,
@@ -62,53 +62,96 @@ def query_rows(
     return tuple(rows)
 
 
+def query_standings(
+    golden: GoldenSet, candidate: Evaluation, before: Evaluation | None, only: Set[str], measures: Sequence[str]
+) -> list[QueryStanding]:
+    """Return how some queries stand by some measures: all that tells whether they fail, without their documents."""
+    now, then = (
+        _score_queries(evaluation.scores, only, measures) if evaluation else {} for evaluation in (candidate, before)
+    )
+    failures, unfound, false, nothing = (
+        candidate.failures,
+        candidate.unfound,
+        candidate.false_answers,
+        dict[str, float](),
+    )
+    asked = candidate.query_set.intersection(only)
+    return [
+        QueryStanding(
+            id_, failures.get(id_, ""), id_ in unfound, id_ in false, now.get(id_, nothing), then.get(id_, nothing)
+        )
+        for id_ in [query.id for query in golden.queries]
+        if id_ in asked
+    ]
+
+
 class _Documents(NamedTuple):
     """The documents of a query: returned now, no longer returned, and relevant."""
 
-    hits: tuple[HitRow, ...] = ()
-    left: tuple[LeftRow, ...] = ()
-    expected: tuple[ExpectedRow, ...] = ()
+    hits: tuple[HitRow, ...]
+    left: tuple[LeftRow, ...]
+    expected: tuple[ExpectedRow, ...]
 
 
-_NO_DOCUMENTS = _Documents()
+class _Judged:
+    """The documents of a golden set, and their grades by query, as they are looked up for very many queries."""
+
+    def __init__(self, golden: GoldenSet) -> None:
+        grades = golden.grades_by_query
+        self.relevant = golden.relevant
+        self.titles = {id_: document.title for id_, document in golden.document_by_id.items() if document.title}
+        self._rows, self._names = grades.rows, [target.document for target in grades.targets]
+        self._starts, self._target, self._grade = grades.starts, grades.target, grades.grade
+
+    def grades(self, query: str) -> dict[str, int]:
+        """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
+        row = self._rows.get(query)
+        if row is None:
+            return {}
+        start, end = self._starts[row], self._starts[row + 1]
+        documents = list(map(self._names.__getitem__, self._target[start:end].tolist()))
+        numbers = self._grade[start:end].tolist()
+        grades = dict(zip(documents, numbers, strict=True))
+        if len(grades) == len(documents) and min(numbers, default=0) >= 0:  # no document is judged in parts
+            return grades
+        grades = {}
+        for document, grade in zip(documents, numbers, strict=True):
+            if grade > grades.setdefault(document, 0):
+                grades[document] = grade
+        return grades
 
 
-def _list_documents(golden: GoldenSet, query: str, trace: Trace | None, before: Evaluation | None) -> _Documents:
-    grades = _grade_documents(golden, query)
+def _list_documents(judged: _Judged, query: str, trace: Trace | None, before: Evaluation | None) -> _Documents:
+    grades = judged.grades(query)
     hits = trace.listed if trace else ()
-    found = tuple(list_documents(hits))
+    ids, documents = hits.names() if isinstance(hits, HitList) else ([hit.id for hit in hits], list_documents(hits))
+    found = tuple(documents)
     listed = before.lists.get(query, ()) if before else ()
     ranks = rank_documents(found)
     places = ranks if found == listed else rank_documents(listed)  # most lists stay as they were
-    left = () if places is ranks else _left(golden, listed, ranks, grades)
-    return _Documents(_hits(hits, grades, places), left, _expected(golden, ranks, grades))
+    left = () if places is ranks else _left(judged.titles, listed, ranks, grades)
+    columns = zip(count(1), ids, documents, list_scores(hits), map(grades.get, documents), map(places.get, documents),
+                  _list_channels(hits), strict=False)  # fmt: skip
+    return _Documents(_hits(columns), left, _expected(judged, ranks, grades))
 
 
-def _score_queries(scores: Scores, queries: Set[str]) -> dict[str, dict[str, float]]:
-    """Return the values of each query by measure, without the missing ones."""
-    names, places = scores.measures, scores.find_rows(query for query in scores.queries if query in queries)
-    ids = [scores.queries[place] for place in places.tolist()]
-    has_value = scores.codes[places] == 0
-    table = {
-        query: dict(zip(names, values, strict=True))
-        for query, values in zip(ids, scores.values[places].tolist(), strict=True)
-    }
+def _score_queries(
+    scores: Scores, queries: Set[str], measures: Sequence[str] | None = None
+) -> dict[str, dict[str, float]]:
+    """Return the values of each query by measure, of all measures or of some, without the missing ones."""
+    names = [name for name in (scores.measures if measures is None else measures) if name in scores.columns]
+    columns = np.array([scores.columns[name] for name in names], np.int64)
+    is_wanted = list(map(queries.__contains__, scores.queries))
+    ids, places = list(compress(scores.queries, is_wanted)), np.flatnonzero(is_wanted)
+    cells = np.ix_(places, columns)
+    has_value, rows = scores.codes[cells] == 0, scores.values[cells].tolist()
+    if len(names) == 1:  # as where only the queries that fail are looked for
+        table = {query: {names[0]: value} for query, (value,) in zip(ids, rows, strict=True)}
+    else:
+        table = {query: dict(zip(names, values, strict=True)) for query, values in zip(ids, rows, strict=True)}
     for row in np.flatnonzero(~has_value.all(axis=1)).tolist():
         table[ids[row]] = dict(compress(table[ids[row]].items(), has_value[row].tolist()))
     return table
-
-
-def _grade_documents(golden: GoldenSet, query: str) -> dict[str, int]:
-    """Return the best grade of each document that was judged for a query, or 0 if it is lower."""
-    pairs = [(target.document, grade) for target, grade in golden.grades_by_query.pairs(query)]
-    grades = dict(pairs)
-    if len(grades) == len(pairs) and min(grades.values(), default=0) >= 0:  # no document is judged in parts
-        return grades
-    grades = {}
-    for document, grade in pairs:
-        if grade > grades.setdefault(document, 0):
-            grades[document] = grade
-    return grades
 
 
 def rank_documents(documents: Iterable[str]) -> dict[str, int]:
@@ -117,13 +160,8 @@ def rank_documents(documents: Iterable[str]) -> dict[str, int]:
     return dict(zip(reversed(names), range(len(names), 0, -1), strict=True))  # a dict keeps the last rank of a key
 
 
-def _hits(hits: Sequence[Hit], grades: Mapping[str, int], places: Mapping[str, int]) -> tuple[HitRow, ...]:
-    """Return the hits; ``places`` has the ranks of documents in the baseline."""
-    documents, channels = list_documents(hits), _list_channels(hits)
-    columns = zip(
-        count(1), _list_ids(hits), documents, list_scores(hits), map(grades.get, documents), map(places.get, documents),
-        channels, strict=False,
-    )  # fmt: skip
+def _hits(columns: Iterable[tuple[int, str, str, float, int | None, int | None, dict[str, int]]]) -> tuple[HitRow, ...]:
+    """Return the hits of a query: rank, id, document, score, grade, rank in the baseline and channels of each."""
     return tuple(
         [
             HitRow(
@@ -140,10 +178,6 @@ def _hits(hits: Sequence[Hit], grades: Mapping[str, int], places: Mapping[str, i
     )
 
 
-def _list_ids(hits: Sequence[Hit]) -> Iterable[str]:
-    return hits.ids if isinstance(hits, HitList) else [hit.id for hit in hits]
-
-
 def _list_channels(hits: Sequence[Hit]) -> Iterable[dict[str, int]]:
     """Return the ranks of each hit by channel, of which those that are held in columns have none."""
     if isinstance(hits, HitList):
@@ -152,11 +186,11 @@ def _list_channels(hits: Sequence[Hit]) -> Iterable[dict[str, int]]:
 
 
 def _left(
-    golden: GoldenSet, before: Sequence[str], ranks: Mapping[str, int], grades: Mapping[str, int]
+    titles: Mapping[str, str], before: Sequence[str], ranks: Mapping[str, int], grades: Mapping[str, int]
 ) -> tuple[LeftRow, ...]:
     """Return the documents that were among the first of the baseline and are no longer found."""
     return tuple(
-        LeftRow(document=id_, title=_title(golden, id_), was=rank, grade=grades.get(id_))
+        LeftRow(document=id_, title=titles.get(id_, ""), was=rank, grade=grades.get(id_))
         for rank, id_ in enumerate(before, 1)
         if id_ not in ranks
     )
@@ -198,12 +232,13 @@ def _snippet(golden: GoldenSet, hit: Hit, texts: dict[str, bytes]) -> str:
     return " ".join(text[: 2 * _SNIPPET].split())[:_SNIPPET]
 
 
-def _expected(golden: GoldenSet, ranks: Mapping[str, int], grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
+def _expected(judged: _Judged, ranks: Mapping[str, int], grades: Mapping[str, int]) -> tuple[ExpectedRow, ...]:
     """Return the relevant documents, the best first, with the rank at which each was found."""
-    relevant = sorted([(-grade, id_) for id_, grade in grades.items() if grade >= golden.relevant])
+    least, titles = judged.relevant, judged.titles
+    relevant = sorted([(-grade, id_) for id_, grade in grades.items() if grade >= least])
     return tuple(
         [
-            ExpectedRow(document=id_, title=_title(golden, id_), grade=-negative, rank=ranks.get(id_))
+            ExpectedRow(document=id_, title=titles.get(id_, ""), grade=-negative, rank=ranks.get(id_))
             for negative, id_ in relevant
         ]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from karat.core import GoldenSet, Run, Trace
 from karat.evaluation import Evaluation, deepest_cutoff, find_bounds, find_floor, system_changes
 from karat.gate import Check, Comparison, compare, describe_moves, find_movers, lower_is_better, make_generator
 from karat.projects._gating import GateResult
-from karat.projects._query_rows import find_passages, query_rows
+from karat.projects._query_rows import find_passages, query_rows, query_standings
 from karat.projects._segment_rows import segment_rows
 from karat.reports import add_conclusions, add_failures, query_limits
 from karat.schema import (
@@ -95,8 +96,8 @@ def report_document(
     )
     if not brief:
         return _add_causes(add_conclusions(document), result)
-    failing = _find_failing(document, result)
-    return add_failures(document, query_rows(golden, candidate, before, failing, lists=False))
+    failing, limits = _find_failing(document, result), tuple(query_limits(document))
+    return add_failures(document, query_standings(golden, candidate, before, failing, limits))
 
 
 def _find_failing(document: DecisionDocument, result: GateResult) -> set[str]:
@@ -106,7 +107,9 @@ def _find_failing(document: DecisionDocument, result: GateResult) -> set[str]:
     failing.update(check.query for check in document.checks if check.query)
     for name, limit in query_limits(document).items():
         for evaluation in filter(None, (candidate, before)):
-            failing.update(query for query, value in evaluation.values(name).items() if value < limit)
+            if name in evaluation.scores.columns:
+                queries, values = evaluation.scores.present(name)
+                failing.update(compress(queries, (values < limit).tolist()))
     return failing
 
 

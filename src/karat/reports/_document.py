@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import msgspec
 
 from karat.core import InputError, shorten
 from karat.files import decode, open_file, parse_json, read_bytes
-from karat.reports._failures import find_failures, find_fixed
+from karat.reports._failures import QueryStanding, find_failures, find_fixed
 from karat.reports._recommendations import recommend
 from karat.reports._words import clean
 from karat.schema import DECISION_FORMAT, DecisionDocument, Mismatch, QueryRow, from_plain, json_schema
@@ -28,11 +28,11 @@ def add_conclusions(document: DecisionDocument) -> DecisionDocument:
     return msgspec.structs.replace(add_failures(document, document.queries), recommendations=recommend(document))
 
 
-def add_failures(document: DecisionDocument, queries: tuple[QueryRow, ...]) -> DecisionDocument:
+def add_failures(document: DecisionDocument, queries: Sequence[QueryRow | QueryStanding]) -> DecisionDocument:
     """Return the document with those of some queries that failed, and those that the baseline failed."""
-    whole = msgspec.structs.replace(document, queries=queries)
-    failures = find_failures(whole)
-    return msgspec.structs.replace(document, failures=failures, fixed=find_fixed(whole, failures) or msgspec.UNSET)
+    failures = find_failures(document, queries)
+    fixed = find_fixed(document, queries, failures)
+    return msgspec.structs.replace(document, failures=failures, fixed=fixed or msgspec.UNSET)
 
 
 def decision_schema() -> str:

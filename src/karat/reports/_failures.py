@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
 from karat.reports._words import clean
-from karat.schema import DecisionDocument, QueryFailure, QueryRow
+from karat.schema import DecisionDocument, ExpectedRow, LeftRow, QueryFailure, QueryRow
 
 BELOW = 0.3
 """The limit on reciprocal rank if the policy names none: below it, the first relevant hit is fourth or later."""
@@ -19,6 +19,19 @@ _NAMED = 20
 _RECIPROCAL_RANK = re.compile(r"RR(\(.*\))?(@\d+)?")
 
 
+class QueryStanding(NamedTuple):
+    """What tells whether a query fails: what a terminal needs of a :class:`QueryRow`."""
+
+    id: str
+    error: str
+    unfound: bool
+    false_answer: bool
+    scores: Mapping[str, float]
+    baseline: Mapping[str, float]
+    left: tuple[LeftRow, ...] = ()
+    expected: tuple[ExpectedRow, ...] = ()
+
+
 def query_limits(document: DecisionDocument) -> dict[str, float]:
     """Return the limits for a single query: those of the policy (``list_below``), or 0.3 for each reciprocal rank."""
     if document.verdict.list_below:
@@ -26,8 +39,8 @@ def query_limits(document: DecisionDocument) -> dict[str, float]:
     return {measure.name: BELOW for measure in document.measures if _RECIPROCAL_RANK.fullmatch(measure.name)}
 
 
-def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
-    """Return the queries that failed, and why.
+def find_failures(document: DecisionDocument, queries: Iterable[QueryRow | QueryStanding]) -> tuple[QueryFailure, ...]:
+    """Return those of the queries of a run that failed, and why.
 
     They got an error, found nothing relevant, got hits although they have no answer, missed a must-pass, or lie below
     a limit.
@@ -38,7 +51,7 @@ def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
         if check.query and check.outcome == "fail":
             missed.setdefault(check.query, []).append(f"must pass: {clean(check.reason, 200)}")
     failures = []
-    for query in document.queries:
+    for query in queries:
         reasons = list(missed.get(query.id, ()))
         if query.error:
             reasons.append(f"failed: {clean(query.error, 200)}")
@@ -59,17 +72,19 @@ def find_failures(document: DecisionDocument) -> tuple[QueryFailure, ...]:
     return tuple(failures)
 
 
-def _find_gone(query: QueryRow) -> str:
+def _find_gone(query: QueryRow | QueryStanding) -> str:
     """Return the first relevant document that the baseline had, and that is no longer there; "" if there is none."""
     relevant = {row.document for row in query.expected}
     gone = next((left for left in query.left if left.document in relevant), None)
     return "" if gone is None else f"{clean(gone.document, 60)} at rank {gone.was}"
 
 
-def find_fixed(document: DecisionDocument, failures: Iterable[QueryFailure]) -> tuple[str, ...]:
+def find_fixed(
+    document: DecisionDocument, queries: Iterable[QueryRow | QueryStanding], failures: Iterable[QueryFailure]
+) -> tuple[str, ...]:
     """Return the queries that were below a limit in the baseline, and do not fail now."""
     limits, failed = query_limits(document), {failure.query for failure in failures}
-    return tuple(query.id for query in document.queries if query.id not in failed and _since(query, limits) == "old")
+    return tuple(query.id for query in queries if query.id not in failed and _since(query, limits) == "old")
 
 
 def describe_fixed(document: DecisionDocument, show: Callable[[str], str]) -> str:
@@ -98,12 +113,16 @@ def _list(queries: Sequence[str], show: Callable[[str], str]) -> str:
     return ", ".join(map(show, queries[:_NAMED])) + (" ..." if len(queries) > _NAMED else "")
 
 
-def _since(query: QueryRow, limits: Mapping[str, float]) -> Literal["new", "old"] | UnsetType:
+def _since(query: QueryRow | QueryStanding, limits: Mapping[str, float]) -> Literal["new", "old"] | UnsetType:
     """Return whether a query was below a limit in the baseline; UNSET if the baseline has none of its measures."""
-    values = [(query.baseline[name], limit) for name, limit in limits.items() if name in query.baseline]
-    if not values:
-        return UNSET
-    return "old" if any(value < limit for value, limit in values) else "new"
+    is_known = False
+    for name, limit in limits.items():
+        value = query.baseline.get(name)
+        if value is not None:
+            if value < limit:
+                return "old"
+            is_known = True
+    return "new" if is_known else UNSET
 
 
 def gains_by_query(document: DecisionDocument, name: str) -> dict[str, float]:

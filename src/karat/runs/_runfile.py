@@ -335,6 +335,8 @@ def _read_provenance(head: Mapping[str, Any], source: str) -> Provenance:
 
 
 def _require_unique(traces: Sequence[Trace], source: str) -> None:
+    if len({trace.query for trace in traces}) == len(traces):
+        return
     seen: set[tuple[str, int, int]] = set()
     for number, trace in enumerate(traces, 2):
         key = (trace.query, trace.paraphrase, trace.repeat)

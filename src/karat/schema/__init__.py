@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     )
     from karat.schema._export import ExportedExperiment, ExportedRecord, ExportedRun, ExportReport
     from karat.schema._floor import FloorRatio, LexicalFloor
+    from karat.schema._gain import Gain, GainDocument, GainedMeasure, GainedQuery, NoveltyForm
     from karat.schema._golden import (
         AnnotatorAgreement,
         AnnotatorKappa,
@@ -206,6 +207,10 @@ __all__ = [
     "ExportedRun",
     "FailedQuestion",
     "FloorRatio",
+    "Gain",
+    "GainDocument",
+    "GainedMeasure",
+    "GainedQuery",
     "GatePower",
     "GateRate",
     "GoldenCeiling",
@@ -250,6 +255,7 @@ __all__ = [
     "Mismatch",
     "MovedQuery",
     "MoverRow",
+    "NoveltyForm",
     "ObjectiveChange",
     "OpinionDocument",
     "OpinionHeader",
@@ -340,6 +346,7 @@ __all__ = [
 # Loaded at first use: msgspec takes longer to import than `karat --help` may.
 _MODULES = {
     "_ablation": "AblatedMeasure AblatedPart AblationDocument PartVerdict",
+    "_gain": "Gain GainDocument GainedMeasure GainedQuery NoveltyForm",
     "_floor": "FloorRatio LexicalFloor",
     "_explain": """CauseFinding CauseGroup DocumentStanding ExpectedPassage ExplainDocument ExplainedQuery
         StageMove StagePlace StandingState WhatIf""",

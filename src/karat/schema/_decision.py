@@ -64,9 +64,9 @@ class RunFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     queries: Count
     failed: Count
     unfound: Annotated[tuple[str, ...], Meta(description="Queries that found nothing relevant and did not fail.")]
-    false_answers: Annotated[tuple[str, ...], Meta(description="Unanswerable queries that got hits.")] | UnsetType = (
-        UNSET
-    )
+    false_answers: (
+        Annotated[tuple[str, ...], Meta(description="Unanswerable queries that got hits, and no refusal.")] | UnsetType
+    ) = UNSET
     coverage: Score
 
     @property

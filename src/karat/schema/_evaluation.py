@@ -87,7 +87,7 @@ class EvaluatedRun(Struct, frozen=True, kw_only=True):
     unfound: list[str]
     """Queries with nothing relevant among their hits, although nothing failed; not the unanswerable ones."""
     false_answers: list[str] | UnsetType = UNSET
-    """Unanswerable queries that got hits."""
+    """Unanswerable queries that got hits, and no refusal."""
     noise: dict[str, float | None] | UnsetType = UNSET
     """The standard deviation of each mean over the repeats; null if no query has a value."""
     trials: SuccessRates | UnsetType = UNSET

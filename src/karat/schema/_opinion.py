@@ -80,6 +80,12 @@ class JudgedMeasure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The mean if everything without a value had the best one."""
     reasons: dict[str, Count]
     """Why values are missing, and how many."""
+    voted: Count = 0
+    """How many answers have several votes."""
+    disputed: Count = 0
+    """On how many of these the votes differ."""
+    spread: float | None = None
+    """The standard deviation of the votes on an answer, averaged over these; null with one vote."""
 
 
 class JudgeReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -56,7 +56,9 @@ class QueryRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     error: Annotated[str, Meta(description="The error message if the system failed; otherwise empty.")]
     unfound: Annotated[bool, Meta(description="Whether nothing relevant was found for a query that has an answer.")]
     unanswerable: Annotated[bool, Meta(description="Whether the right answer is no answer.")] | UnsetType = UNSET
-    false_answer: Annotated[bool, Meta(description="Whether it is unanswerable, and got hits.")] | UnsetType = UNSET
+    false_answer: (
+        Annotated[bool, Meta(description="Whether it is unanswerable, and got hits, and no refusal.")] | UnsetType
+    ) = UNSET
     ms: Score
     hits: tuple[HitRow, ...]
     left: Annotated[tuple[LeftRow, ...], Meta(description="Documents of the baseline that are no longer found.")] = ()

@@ -111,11 +111,18 @@ def _unit_rows(differences: ArrayLike, clusters: Iterable[object] | None) -> Flo
         labels = list(clusters)
         scale = scale * max(Counter(labels).values(), default=0)
         values = sum_clusters(values, labels)
-    values = np.where(np.abs(values) > ROUNDING * scale[:, None], values, 0.0)
+    # Row by row, which the processor's cache has room for.
+    rows = [_scale_row(values[i : i + 1], scale[i]) for i in range(len(values))]
+    return np.concatenate(rows) if rows else values
+
+
+def _scale_row(values: Floats, scale: float) -> Floats:
+    """Return a row of length 1; what is within rounding error counts as 0."""
+    values = np.where(np.abs(values) > ROUNDING * scale, values, 0.0)
     with np.errstate(invalid="ignore"):
-        values = np.nan_to_num(values / scale[:, None])  # squares of very small differences would vanish
-        rows: Floats = np.nan_to_num(values / np.sqrt((values * values).sum(axis=1, keepdims=True)))
-    return rows
+        values = np.nan_to_num(values / scale)  # squares of very small differences would vanish
+        row: Floats = np.nan_to_num(values / np.sqrt((values * values).sum(axis=1, keepdims=True)))
+    return row
 
 
 def sum_clusters(differences: Floats, clusters: Iterable[object]) -> Floats:

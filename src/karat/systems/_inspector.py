@@ -184,6 +184,12 @@ class Inspector:
         other._questions = self._questions
         return other
 
+    def extend(self, documents: Sequence[Document]) -> Inspector:
+        """Return an inspector of the same pipeline with more documents, which shares the vectors of questions."""
+        other = Inspector(self.pipeline.extend(documents))
+        other._questions = self._questions
+        return other
+
 
 def _pairs(candidates: Sequence[Candidate]) -> list[tuple[int, float]]:
     return [candidate[:2] for candidate in candidates]

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
+import numpy as np
+
 from karat.core import Answer, Document, Hit, InputError, Place, Stage, UsageError, did_you_mean, shorten
 from karat.systems._candidates import Candidate, diversify, make_candidate, make_candidates
 from karat.systems._chunk import Chunk
@@ -263,6 +265,28 @@ class Pipeline:
         other._chunker = make_chunker(other.stages.chunk)
         other._chunks, other._documents, other._words = (), (), None
         other._vectors = other._similarities = None
+        return other
+
+    def extend(self, documents: Sequence[Document]) -> Pipeline:
+        """Return an ingested pipeline with more documents, as if it had been given all of them.
+
+        Only they are cut and embedded. The words of all are indexed again, because how rare a word is depends on every
+        document. Nothing is kept on disk.
+        """
+        other = copy(self)
+        added = self._cut(documents)
+        other._cache = None
+        other._chunks = chunks = Chunks((*self._chunks, *added))
+        other._documents = (*self._documents, *(document.id for document in documents))
+        other._by_id = {chunk.id: chunk for chunk in chunks} if self._answerer else {}
+        if self._rarity is not None:
+            other._rarity = self._rarity.analysis.build([chunk.text for chunk in chunks])
+            other._words = other._rarity if self._lexical else None
+        if self._dense is not None and self._vectors is not None and self._embedding is not None and added:
+            rows = self._embedding.embed_texts([chunk.text for chunk in added])
+            known = self._vectors.rows(range(len(self._chunks)))
+            other._vectors = self._dense.build(np.concatenate([known, rows]))
+            other._similarities = Similarities(other._vectors)
         return other
 
     def embed_question(self, query: str) -> Any:

@@ -30,11 +30,12 @@ def encode_trace(trace: Trace) -> bytes:
     hits = trace.listed
     if not isinstance(hits, HitList):
         return msgspec.json.encode(trace_record(trace))
-    if hits.documents is hits.ids:
-        rows = list(map(WholeHit, hits.ids, hits.scores))
+    ids, documents = hits.names()
+    if documents is ids:
+        rows = list(map(WholeHit, ids, hits.scores))
     else:
-        documents = (UNSET if own == id_ else own for id_, own in zip(hits.ids, hits.documents, strict=True))
-        rows = list(map(WholeHit, hits.ids, hits.scores, documents))
+        named = (UNSET if own == id_ else own for id_, own in zip(ids, documents, strict=True))
+        rows = list(map(WholeHit, ids, hits.scores, named))
     return msgspec.json.encode(_make_record(trace, rows))
 
 

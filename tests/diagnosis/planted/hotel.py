@@ -31,7 +31,9 @@ READS = 128
 
 @cache
 def whole() -> GoldenSet:
-    return read(HOTEL)
+    """Return the hotel with the questions that have an answer: nothing can be lost of the others."""
+    golden = read(HOTEL)
+    return keep(golden, [query.id for query in golden.queries if query.answerable])
 
 
 def hotel() -> GoldenSet:

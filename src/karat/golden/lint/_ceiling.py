@@ -53,11 +53,14 @@ class Ceiling:
     """The same in words."""
 
 
-def ceiling(golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit = "document") -> tuple[Ceiling, ...]:
-    """Return the best mean that any ranking can reach, for each measure; refuse a measure for which it is not known.
+def ceiling(
+    golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit = "document", known_only: bool = False
+) -> tuple[Ceiling, ...]:
+    """Return the best mean that any ranking can reach, for each measure.
 
-    Documents of one class count once, and the lowest relevant grade is the set's unless the measure states one.
-    ``unit`` is what a system returns: documents, or the judged parts of them.
+    A measure for which that is not known is refused, or left out with ``known_only``. Documents of one class count
+    once, and the lowest relevant grade is the set's unless the measure states one. ``unit`` is what a system returns:
+    documents, or the judged parts of them.
 
     >>> from karat.core import Judgment, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="reset?"),),
@@ -66,12 +69,14 @@ def ceiling(golden: GoldenSet, measures: Iterable[str | Measure], *, unit: Unit 
     [('R@5', 1.0, ''), ('P@5', 0.2, 'each query has one relevant document')]
     """
     wanted = {str(text): measure_for(golden, text) for text in measures}
+    grades = set(golden.grades_by_query.grade.tolist()) if wanted else set()
+    unknown = {name: reason for name, measure in wanted.items() if (reason := refusal(measure, grades))}
+    if unknown and not known_only:
+        name, reason = next(iter(unknown.items()))
+        raise UsageError(f"no ceiling for {wanted[name]}: {reason}")
+    wanted = {name: measure for name, measure in wanted.items() if name not in unknown}
     if not wanted:
         return ()
-    grades = set(golden.grades_by_query.grade.tolist())
-    for measure in wanted.values():
-        if reason := refusal(measure, grades):
-            raise UsageError(f"no ceiling for {measure}: {reason}")
     judged = golden.qrels(unit)
     qrels = {query.id: judged[query.id] for query in golden.queries if query.answerable}
     if not qrels:

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 from karat.core import InputError, Run, Trace
 from karat.files import read_bytes, refuse_input
 from karat.judges import (
-    Bench,
     Item,
     Judge,
     Opinion,
@@ -34,6 +34,7 @@ OFFLINE = ("lexical_support",)
 """The judges of a project that names none: those that need no model."""
 _REPLY_TOKENS = 200  # of a reply, for an estimate
 _BYTES_PER_TOKEN = 4
+_TIE = 1e-9
 
 
 def choose_judges(project: Project, names: Sequence[str] = ()) -> list[Judge]:
@@ -60,12 +61,13 @@ def judge_run(
     dry_run: bool = False,
     cache: bool = True,
     say: Callable[[str], None] | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[..., None] | None = None,
 ) -> JudgeReport:
     """Let judges judge every answer of a run file, write what they say beside it, and return the report.
 
     Replies are kept in the project's folder ``.karat``: a run that was killed goes on where it was, and the second one
-    makes no call. Without ``cache`` everything is asked anew.
+    makes no call. Without ``cache`` everything is asked anew. ``progress`` is called with a stage, how much is
+    done, how much there is, and as ``note`` what it has cost so far.
     """
     target = opinions_path(path)
     refuse_input(target)
@@ -77,7 +79,7 @@ def judge_run(
         if dry_run:
             return _estimate(setup, path, items, judges, votes)
         judge = fingerprint_judges(project, setup, judges, votes)
-        opinions = _judge(project, setup.bench, items, judges, votes, progress)
+        opinions = _judge(project, setup, items, judges, votes, progress)
         write_opinions(target, digest_run(data), judge, map(_write_opinion, opinions))
         return JudgeReport(
             run=str(path),
@@ -102,11 +104,11 @@ def _is_answer(trace: Trace) -> bool:
 
 def _judge(
     project: Project,
-    bench: Bench,
+    setup: Setup,
     items: Sequence[Item],
     judges: Sequence[Judge],
     votes: int,
-    progress: Callable[[str, int, int], None] | None,
+    progress: Callable[..., None] | None,
 ) -> list[Opinion]:
     done, total = 0, len(items) * len(judges) * votes
 
@@ -114,10 +116,11 @@ def _judge(
         nonlocal done
         done += 1
         if progress is not None:
-            progress("judging", done, total)
+            money = setup.spending.money
+            progress("judging", done, total, note=f"{money:.2f} in money" if money else "")
 
     return judge_items(
-        bench, items, judges, votes=votes, concurrency=project.config.judges.concurrency, progress=count
+        setup.bench, items, judges, votes=votes, concurrency=project.config.judges.concurrency, progress=count
     )  # fmt: skip
 
 
@@ -125,13 +128,12 @@ def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[
     """Return what judging would take, if nothing is in the cache and no reply has to be repaired; nothing is asked."""
     passages = all(judge.passages for judge in judges)
     answered = [item for item in items if (item.answer or passages) and not item.error]
-    calls = sum(judge.calls for judge in judges) * len(answered) * votes
-    per_call = [
-        sum(map(len, (item.question, item.answer, item.reference, *item.texts))) // _BYTES_PER_TOKEN
-        for item in answered
-    ]
     prompt = max((len(text.text) for text in setup.bench.prompts.values()), default=0) // _BYTES_PER_TOKEN
-    tokens = sum(size + prompt for size in per_call) * sum(judge.calls for judge in judges) * votes
+    calls = tokens = 0
+    for item in answered:
+        own = sum(_count_calls(judge, item) for judge in judges) * votes
+        size = sum(map(len, (item.question, item.answer, item.reference, *item.texts))) // _BYTES_PER_TOKEN
+        calls, tokens = calls + own, tokens + own * (size + prompt)
     usage = Usage(tokens, calls * _REPLY_TOKENS)
     money = setup.model.price(usage) if setup.model is not None else 0.0
     return JudgeReport(
@@ -144,9 +146,15 @@ def _estimate(setup: Setup, path: Path, items: Sequence[Item], judges: Sequence[
     )
 
 
+def _count_calls(judge: Judge, item: Item) -> int:
+    """Return how many calls an answer takes: one for each text, if texts are judged."""
+    return len(item.texts) if judge.passages and judge.prompts else judge.calls
+
+
 def _summarise(judge: Judge, opinions: Sequence[Opinion]) -> JudgedMeasure:
     own = [opinion for opinion in opinions if opinion.judge == judge.name]
     summary = summarise(own, lower_is_better=judge.lower_is_better)
+    spreads = _list_spreads(own)
     return JudgedMeasure(
         judge=judge.name,
         measure=judge.measure,
@@ -156,7 +164,19 @@ def _summarise(judge: Judge, opinions: Sequence[Opinion]) -> JudgedMeasure:
         low=_write_number(summary.low),
         high=_write_number(summary.high),
         reasons=dict(Counter(opinion.reason for opinion in own if opinion.value is None).most_common()),
+        voted=len(spreads),
+        disputed=sum(spread > _TIE for spread in spreads),
+        spread=math.fsum(spreads) / len(spreads) if spreads else None,
     )
+
+
+def _list_spreads(opinions: Sequence[Opinion]) -> list[float]:
+    """Return the standard deviation of the votes on each answer that has several."""
+    votes: dict[tuple[str, int, int], list[float]] = {}
+    for opinion in opinions:
+        if opinion.value is not None:
+            votes.setdefault((opinion.query, opinion.paraphrase, opinion.repeat), []).append(opinion.value)
+    return [stdev(own) for own in votes.values() if len(own) > 1]
 
 
 def _write_number(value: float) -> float | None:

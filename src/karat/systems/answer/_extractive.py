@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,18 +17,18 @@ from karat.text import STOP_WORDS, line_places, sentence_places
 
 REFUSAL = "The documents do not say."
 _LONGEST = 400  # characters of a sentence; a longer one, such as a table or a log, is taken apart at its lines
-_KEPT = 4096  # passages whose sentences are kept: popular ones answer many questions
+_KEPT = 4096  # passages whose sentences are kept
 _MARK = re.compile(r"\s*+(?:#{1,6}[ \t][^\n]*+\n\s*+)*+(?:(?:[-+*\u2022>]|[0-9]{1,3}[.)])[ \t]++|#{1,6}[ \t]++)?")
 """The headings above a sentence, and the mark of a list item, a quotation or a heading before it."""
 
 
 class Sentence(NamedTuple):
-    """A sentence of a passage, in characters, without the heading above it."""
+    """A sentence of a passage, in characters, with the heading above it."""
 
     start: int
     end: int
     words: frozenset[str]
-    """As they are indexed, with those of the heading."""
+    """As they are indexed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Extractive:
     built-in one. Without the dense channel only the words count."""
     support: float = 0.5
     """The share of the question's words, each by its rarity, above which it answers."""
-    _cut: Any = field(init=False, repr=False, compare=False)
+    _readers: dict[int, _Reader] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, value in (("hits", self.hits), ("sentences", self.sentences)):
@@ -71,7 +71,6 @@ class Extractive:
         for name, share in (("similarity", self.similarity), ("support", self.support)):
             if not 0 <= share <= 1:
                 raise UsageError(f"[pipeline.answer] {name} = {share}; choose a number from 0 to 1")
-        object.__setattr__(self, "_cut", lru_cache(maxsize=_KEPT)(cut_sentences))
 
     def describe(self) -> dict[str, Any]:
         """Return everything that decides the answer."""
@@ -80,29 +79,42 @@ class Extractive:
 
     def __call__(self, query: str, passages: Sequence[Passage], index: LexicalIndex) -> Answer:
         """Return the sentences of the passages that have most of the question's words, or a refusal."""
-        asked = set(index.analysis.words(query)) - _list_stop_words(index.analysis)
-        weights = {word: index.rarity(word) for word in sorted(asked)}
-        best = self._choose(weights, passages, index.analysis)
-        shared = {word for _, sentence in best for word in sentence.words if word in weights}
+        reader = self._find_reader(index.analysis)
+        weights = {word: index.rarity(word) for word in sorted(reader.list_words(query))}
+        best = self._choose(weights, passages, reader)
+        shared = {word for _, _, sentence in best for word in sentence.words & weights.keys()}
         if not best or not self._is_supported(passages, weights, shared):
             return Answer(REFUSAL, refused=True)
-        texts = (" ".join(passage.text[sentence.start : sentence.end].split()) for passage, sentence in best)
-        return Answer(" ".join(texts), [passage.cite(sentence.start, sentence.end) for passage, sentence in best])
+        joined = " ".join(" ".join(text.split()) for text, _, _ in best)
+        citations = [
+            passage.cite(start := find_start(passage.text, sentence), start + len(text))
+            for text, passage, sentence in best
+        ]
+        return Answer(joined, citations)
+
+    def _find_reader(self, analysis: Lexical) -> _Reader:
+        # By identity: to hash the parameters of an index takes longer than to read a passage again.
+        reader = self._readers.get(id(analysis))
+        if reader is None or reader.analysis is not analysis:
+            reader = self._readers[id(analysis)] = _Reader(analysis)
+        return reader
 
     def _choose(
-        self, weights: Mapping[str, float], passages: Sequence[Passage], analysis: Lexical
-    ) -> list[tuple[Passage, Sentence]]:
-        """Return the best sentences, best first, each text once."""
+        self, weights: Mapping[str, float], passages: Sequence[Passage], reader: _Reader
+    ) -> list[tuple[str, Passage, Sentence]]:
+        """Return the text of the best sentences, best first, each once, and where it is."""
         asked = weights.keys()
         ranked = [
             (-math.fsum(weights[word] for word in asked & sentence.words), rank, sentence, passage)
             for rank, passage in enumerate(passages[: self.hits])
-            for sentence in self._cut(passage.text, analysis)
+            for sentence in reader.cut(passage.text)
         ]
         ranked.sort(key=lambda row: (row[0], row[1], row[2].start))
-        best: dict[str, tuple[Passage, Sentence]] = {}
+        best: dict[str, tuple[str, Passage, Sentence]] = {}
         for _, _, sentence, passage in ranked:
-            best.setdefault(passage.text[sentence.start : sentence.end], (passage, sentence))
+            text = passage.text[find_start(passage.text, sentence) : sentence.end].rstrip()
+            if text:
+                best.setdefault(text, (text, passage, sentence))
             if len(best) == self.sentences:
                 break
         return list(best.values())
@@ -114,23 +126,36 @@ class Extractive:
         return max(near, default=-1.0) >= self.similarity or (held > 0 and held >= self.support * total)
 
 
-@cache
-def _list_stop_words(analysis: Lexical) -> frozenset[str]:
-    """Return the words that only make a question of it, as they are indexed: an index leaves out fewer."""
-    return frozenset(analysis.words(" ".join(STOP_WORDS))) if analysis.stop_words == "english" else frozenset()
+class _Reader:
+    """Cuts passages into sentences with their words, and keeps them: popular ones answer many questions."""
+
+    def __init__(self, analysis: Lexical) -> None:
+        self.analysis = analysis
+        self.cut = lru_cache(maxsize=_KEPT)(self._cut)
+        self._stems: dict[str, str] = {}
+        # The words that only make a question of it; an index leaves out fewer.
+        ignored = " ".join(STOP_WORDS) if analysis.stop_words == "english" else ""
+        self._ignored = frozenset(analysis.words(ignored))
+
+    def list_words(self, query: str) -> frozenset[str]:
+        """Return the words of a question, as they are indexed, without stop words."""
+        return self.analysis.word_sets([query], self._stems)[0] - self._ignored
+
+    def _cut(self, text: str) -> tuple[Sentence, ...]:
+        """Return the sentences of a passage that have a word; one that is very long is taken apart at its lines."""
+        places = [0]
+        for start, end in pairwise([0, *sentence_places(text, 0, len(text)), len(text)]):
+            places += (*(line_places(text, start, end) if end - start > _LONGEST else ()), end)
+        parts = list(pairwise(places))
+        indexed = self.analysis.word_sets([text[first:last] for first, last in parts], self._stems)
+        return tuple(Sentence(first, last, words) for (first, last), words in zip(parts, indexed, strict=True) if words)
 
 
-def cut_sentences(text: str, analysis: Lexical) -> tuple[Sentence, ...]:
-    """Return the sentences of a passage that have a word; one that is very long is taken apart at its lines."""
-    places = [0]
-    for start, end in pairwise([0, *sentence_places(text, 0, len(text)), len(text)]):
-        places += (*(line_places(text, start, end) if end - start > _LONGEST else ()), end)
-    sentences = []
-    indexed = analysis.words_of(text[first:last] for first, last in pairwise(places))
-    for (first, last), words in zip(pairwise(places), indexed, strict=True):
-        mark = _MARK.match(text, first, last)
-        begin = mark.end() if mark else first
-        stop = begin + len(text[begin:last].rstrip())
-        if words and begin < stop:
-            sentences.append(Sentence(begin, stop, frozenset(words)))
-    return tuple(sentences)
+def find_start(text: str, sentence: Sentence) -> int:
+    r"""Return where a sentence begins after the headings above it, and the mark of a list item.
+
+    >>> find_start("## Pool\n\n- Dogs may not swim.", Sentence(0, 29, frozenset()))
+    11
+    """
+    mark = _MARK.match(text, sentence.start, sentence.end)
+    return mark.end() if mark else sentence.start

@@ -74,15 +74,26 @@ class Lexical:
         >>> Lexical().words("The pools are OPENING at 6 p.m.")
         ['pool', 'open']
         """
-        return self.words_of([text])[0]
-
-    def words_of(self, texts: Iterable[str]) -> list[list[str]]:
-        """Return the words of each text, as :meth:`words` does, which takes longer one by one."""
         stop_words = _stop_words(self.stop_words)
-        # A new stemmer for each call: one that several threads share returns wrong stems.
+        words = [word for word in _split(text) if word not in stop_words]
+        # A new stemmer for each text: one that several threads share returns wrong stems.
         stemmer = _stemmer(self.stemmer)
-        lists = [[word for word in _split(text) if word not in stop_words] for text in texts]
-        return lists if stemmer is None else [list(stemmer.stemWords(words)) for words in lists]
+        return words if stemmer is None else list(stemmer.stemWords(words))
+
+    def word_sets(self, texts: Iterable[str], stems: dict[str, str]) -> list[frozenset[str]]:
+        """Return the words of each text, once each; ``stems`` has those of earlier calls, and gets the others.
+
+        >>> Lexical().word_sets(["Pools, pools!", "The pool."], {}) == [{"pool"}, {"pool"}]
+        True
+        """
+        stop_words = _stop_words(self.stop_words)
+        sets = [set(_split(text)) - stop_words for text in texts]
+        if self.stemmer == _NONE:
+            return list(map(frozenset, sets))
+        unknown = [word for word in set().union(*sets) if word not in stems]
+        if unknown:
+            stems.update(zip(unknown, _stemmer(self.stemmer).stemWords(unknown), strict=True))
+        return [frozenset(map(stems.__getitem__, words)) for words in sets]
 
     def build(self, texts: Iterable[str]) -> LexicalIndex:
         """Return an index of texts; a hit is the number of a text, from 0."""

@@ -1,0 +1,38 @@
+"""``karat stability``: whether a system answers the same question alike in other words, and again."""
+
+from __future__ import annotations
+
+import click
+
+from karat.cli._choosing import choose_run
+from karat.cli._progress import say
+from karat.cli._table import emit
+
+
+@click.command("stability", short_help="Show how scores and citations differ by wording and repeat.")
+@click.argument("run", metavar="RUN|DIR")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="MEASURE", help="A measure such as R@5; can be repeated."
+)
+@click.option(
+    "--golden", "folder", metavar="DIR", help="The project of the run.  [default: the folder that it lies in]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every query.")
+def command(run: str, measures: tuple[str, ...], folder: str | None, as_json: bool) -> None:
+    """Show how far the scores of RUN differ between the wordings of a question, and between its repeats.
+
+    For each measure: the mean over the queries of the worst value, of the mean, and of the spread, which is the
+    difference between the best and the worst. If the system answers, also how many questions converge: every
+    answer cites what is relevant, and all cite the same.
+
+    Example: karat stability examples/hotel/runs/pipeline-2026-11-16-0a1b2c3d.jsonl -m R@5
+    """
+    from karat.cli._stability_text import stability_text
+    from karat.projects import measure_stability, open_project
+    from karat.runs import read_any_run
+    from karat.schema import to_json
+
+    chosen = choose_run(run, folder)
+    project = open_project(chosen.project)
+    report = measure_stability(project, read_any_run(chosen.path, project.golden, say=say), measures)
+    emit(to_json(report) if as_json else stability_text(report))
