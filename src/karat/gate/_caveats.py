@@ -82,7 +82,7 @@ def _find_unchecked(decision: Decision) -> Iterator[str]:
 
 def _find_machines(golden: GoldenSet) -> Iterator[str]:
     """Warn about a golden set in which a machine's judgments count beside those of people."""
-    sources = {judgment.source for judgment in golden.judgments}
+    sources = golden.judgment_sources
     if "bootstrapped" not in sources or len(sources) < 2:
         return
     people = {(j.query, j.target) for j in golden.judgments if j.source != "bootstrapped"}

@@ -24,7 +24,7 @@ from karat.measures import (
 from karat.measures._alignment import Alignment, Judgments, Unjudged
 from karat.measures._classes import read_classes
 from karat.measures._conventions import CONVENTIONS, Conventions
-from karat.measures._distances import UNKNOWN_TEXT, interpolate
+from karat.measures._distances import UNKNOWN_TEXT, count_bands, interpolate
 from karat.measures._fields import read_field
 from karat.measures._files import FORMATS
 from karat.measures._input import Rankings
@@ -73,6 +73,7 @@ __all__ = [
     "Overlap",
     "Rankings",
     "Unjudged",
+    "count_bands",
     "interpolate",
     "is_excused",
     "make_linear",
