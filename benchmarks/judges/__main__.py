@@ -1,8 +1,8 @@
 """What judging costs beside ragas and deepeval: calls, letters sent and CPU milliseconds an answer.
 
-``./scripts/bench judges`` judges the faithfulness of 200 answers with each, 16 at once, on the same server, whose replies
-fit every schema; then karat alone, with 64 calls at once, for its own cost of a call; and one answer whose judge is asked
-about three claims and says something of two. ``--quick`` takes 4 answers.
+``./scripts/bench judges`` judges the faithfulness of 200 answers with each, 16 at once, on the same server, whose
+replies fit every schema; then karat alone, with 64 calls at once, for its own cost of a call; and one answer whose
+judge is asked about three claims and says something of two. ``--quick`` takes 4 answers.
 How far the judges without a model agree with people is in the docs (docs/judge.md), and is tested.
 """
 

@@ -1,7 +1,7 @@
 """A server with OpenAI's API whose replies fit whatever schema is asked for; it counts calls and letters.
 
-``python server.py [TEXTS VERDICTS]`` prints its address, and for each line of its standard input what it has counted since
-the last one, as JSON. Lists of texts have as many as TEXTS says, and lists of anything else as many as VERDICTS.
+``python server.py [TEXTS VERDICTS]`` prints its address, and for each line of its standard input what it has counted
+since the last one, as JSON. Lists of texts have as many as TEXTS says, and lists of anything else as many as VERDICTS.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TEXTS, VERDICTS = map(int, sys.argv[1:] or ("1", "1"))
 
 
 def fill(schema: dict[str, Any], whole: dict[str, Any], number: int = 1) -> Any:
-    """Return the simplest value of a schema: the first of a choice, and for a number its place in the list around it."""
+    """Return the simplest value of a schema: the first of a choice, and as a number its place in its list."""
     if "$ref" in schema:
         return fill(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole, number)
     if choices := schema.get("anyOf") or schema.get("oneOf"):

@@ -69,7 +69,7 @@ def test_the_explain_benchmark_runs(bench: Bench) -> None:
 
 
 def test_the_benchmark_of_judges_runs_beside_ragas_and_deepeval(bench: Bench) -> None:
-    """``./scripts/bench judges --quick``: what a judgment costs; where a verdict is missing, karat alone does not say 1."""
+    """``./scripts/bench judges --quick``: what it costs, and that karat alone does not leave out a lost verdict."""
     printed = bench("judges")
     assert {"| karat | not measurable |", "| ragas | 1.00 |", "| deepeval | 1.00 |"} <= set(printed.splitlines())
     assert "| karat | 2.0 |" in printed  # calls; the rest a busy machine decides
