@@ -38,7 +38,7 @@ from karat.measures._score import (
     score,
     score_runs,
 )
-from karat.measures._stability import STATES, observe_traces
+from karat.measures._stability import ASKED_LESS, ASKED_ONCE, STATES, observe_traces
 from karat.measures._trace_fields import HIT_FIELDS, STAGE_SCORES, TRACE_FIELDS, TRACE_KEYS
 from karat.measures._trusted import LAPSED, name_judge
 
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWERABLE",
+    "ASKED_LESS",
+    "ASKED_ONCE",
     "CONVENTIONS",
     "FORMATS",
     "HIT_FIELDS",
