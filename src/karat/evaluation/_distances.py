@@ -19,10 +19,11 @@ _DISTANCES = ("DeltaS", "CiteDeltaS")
 class PinnedEmbedder:
     """Embeds with the built-in model, which is loaded with the first text that is not in the user's cache.
 
-    Texts of results come up again and again: each is embedded once.
+    Texts of results come up again and again: each is embedded once. Without ``cache`` nothing is kept on disk.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, cache: bool = True) -> None:
+        self._cache = cache
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -43,7 +44,7 @@ class PinnedEmbedder:
 
         embedder = Granite()
         try:
-            place = find_cache()
+            place = find_cache() if self._cache else None
         except RuntimeError:  # without a home folder
             place = None
         return embedder if place is None else with_cache(embedder, place)
