@@ -51,9 +51,13 @@ class PinnedEmbedder:
 
 
 def list_tables(evaluation: Evaluation, measure: str) -> list[Scores]:
-    """Return the tables that have a measure: one for each wording and repeat, or else that of all."""
+    """Return the tables that have a measure, each with the queries that it was asked.
+
+    There is one for each wording and repeat, or else that of all.
+    """
     tables = [table for table in evaluation.variants.values() if measure in table.columns]
-    return tables or [evaluation.scores] * (measure in evaluation.scores.columns)
+    tables = tables or [evaluation.scores] * (measure in evaluation.scores.columns)
+    return [table.select(table.rows.keys() - set(table.not_in_run)) if table.not_in_run else table for table in tables]
 
 
 def cited_distances(evaluation: Evaluation, queries: Collection[str] | None = None) -> list[float]:
@@ -61,8 +65,7 @@ def cited_distances(evaluation: Evaluation, queries: Collection[str] | None = No
     return [
         value
         for table in list_tables(evaluation, "CiteDeltaS")
-        for query, value in table.column("CiteDeltaS", _select(table, queries)).items()
-        if query not in table.not_in_run
+        for value in table.column("CiteDeltaS", _select(table, queries)).values()
     ]
 
 
