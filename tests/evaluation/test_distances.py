@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from karat.core import Citation, Document, GoldenSet, Hit, Judgment, Provenance, Query, Run, Target, Trace
-from karat.evaluation import score_run
+from karat.evaluation import evaluation_report, score_run
 from karat.gate import Policy, Rule, decide
 from karat.systems.embed import Granite
 
@@ -46,6 +47,16 @@ def test_the_distances_are_those_of_the_built_in_model() -> None:
     assert evaluation.scores.definitions["DeltaS(logged=True)@5"] == "DeltaS(logged=True)@5 by log"
 
 
+@pytest.mark.slow
+def test_nothing_is_kept_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``karat eval --no-cache`` promises; the values are the same."""
+    monkeypatch.setenv("KARAT_CACHE", str(tmp_path / "cache"))
+    without = score_run(GOLDEN, run_of("pool", "wifi"), ["CiteDeltaS"], cache=False).means
+    assert not (tmp_path / "cache").exists()
+    assert score_run(GOLDEN, run_of("pool", "wifi"), ["CiteDeltaS"]).means == without
+    assert list((tmp_path / "cache").rglob("*.sqlite"))
+
+
 def test_an_unreadable_citation_is_the_worst_in_the_gate() -> None:
     """Left out, it would make the quantiles better."""
     evaluation = score_run(GOLDEN, run_of("gone", "lost"), ["CiteDeltaS"])
@@ -60,3 +71,5 @@ def test_logged_distances_need_no_model(monkeypatch: pytest.MonkeyPatch) -> None
     logged = run_of("wifi", "pool", telemetry={"ΔS": [0.31, 0.59]})
     evaluation = score_run(GOLDEN, logged, ["CiteDeltaS(logged=True)"])
     assert evaluation.values("CiteDeltaS(logged=True)") == {"q": 0.59, "r": 0.31}
+    (run,) = evaluation_report(evaluation).runs
+    assert run.bands == {"CiteDeltaS(logged=True)": {"stable": 1, "transitional": 1, "risk": 0}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import closing
 from dataclasses import replace
 from itertools import compress
 from typing import Unpack
@@ -50,13 +51,15 @@ def score_run(
     measures: Iterable[str | Measure] | None = None,
     *,
     bounds: bool = False,
+    cache: bool = True,
     **scoring: Unpack[Scoring],
 ) -> Evaluation:
     """Return the evaluation of a run on a golden set, which may have grown since the run was made.
 
     Then the answers to the questions that it still has are scored with its judgments, and ``revision`` says how the
     run differs from the set. A run that has no question of the set is an error. With ``bounds`` the scores have bounds
-    over unjudged documents. The options are those of ``Scoring``.
+    over unjudged documents. Without ``cache`` the vectors of measures that compare meanings are not kept on disk. The
+    options are those of ``Scoring``.
 
     >>> from karat.core import Hit, Judgment, Provenance, Query, Target
     >>> golden = GoldenSet(queries=(Query(id="q", text="When does the pool open?"),),
@@ -69,26 +72,20 @@ def score_run(
     run, revision = revise_run(run, golden)
     options = choose_scoring(scoring)
     traces = read_returned(golden, run.traces, options["ids"], options["min_score"])
-    failed, by_variant = _failed_by_variant(traces), _traces_by_variant(traces)
+    by_variant = _traces_by_variant(traces)
     asked_golden = restrict_golden(golden, set().union(*by_variant.values()))
     # Named by the canonical name, but computed as written: R(rel=1)@5 is called R@5, and must not become R(rel=2)@5
     # because the golden set counts grades from 2 as relevant.
     requested = {str(Measure.parse(measure)): measure for measure in measures or default_measures(golden)}
     settings = run.provenance.settings
     success = f"Success@{max(1, settings.get('k', 0), *(len(trace.listed) for trace in traces))}"
-    embed, by_query = PinnedEmbedder(), _traces_by_query(traces) if len(by_variant) > 1 else {}
-    tables = {
-        variant: score_hits(
-            asked_golden, keep_order(asked), dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS)),
-            unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden),
-            name=run.provenance.name, failed=failed.get(variant, ()), bounds=bounds, traces=asked,
-            variants=by_query, embed=embed,
+    chosen = dict.fromkeys((*requested.values(), success, _EMPTY, *COUNTS))
+    with closing(PinnedEmbedder(cache=cache)) as embed:
+        tables = _score_variants(
+            golden, asked_golden, traces, by_variant, chosen, options, embed, run.provenance.name, bounds
         )
-        for variant, asked in by_variant.items()
-    }  # fmt: skip
     repeats = _average_by(tables, lambda variant: variant[1])
     everything = _average(repeats)
-    embed.close()
     _require_known_documents(asked_golden, traces, everything)
     scores = name_embedder(_name_judge(everything.only(requested), settings.get("judged_by")))
     failures = {trace.query: trace.error for trace in traces if trace.error}
@@ -128,6 +125,30 @@ def score_run(
         questions=describe_asked(golden, scores.queries, revision, settings, traces),
         revision=revision,
     )
+
+
+def _score_variants(
+    golden: GoldenSet,
+    asked_golden: GoldenSet,
+    traces: Sequence[Trace],
+    by_variant: Mapping[Variant, Mapping[str, Trace]],
+    measures: Iterable[str | Measure],
+    options: Scoring,
+    embed: PinnedEmbedder,
+    name: str,
+    bounds: bool,
+) -> dict[Variant, Scores]:
+    """Return a table for each wording and repeat."""
+    failed = _failed_by_variant(traces)
+    by_query = _traces_by_query(traces) if len(by_variant) > 1 else {}
+    return {
+        variant: score_hits(
+            asked_golden, keep_order(asked), measures,
+            unit=options["unit"], undefined=options["undefined"], resolve=resolver(golden), name=name,
+            failed=failed.get(variant, ()), bounds=bounds, traces=asked, variants=by_query, embed=embed,
+        )
+        for variant, asked in by_variant.items()
+    }  # fmt: skip
 
 
 def _name_judge(scores: Scores, judge: str | None) -> Scores:

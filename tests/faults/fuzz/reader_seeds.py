@@ -266,6 +266,8 @@ def _other_seeds(folder: Path) -> Iterator[Case]:
     fit = '{"version": "1", "recorded_at": "2026-11-17", "metrics": {"mrr": 1, "latency": {"p95": 9}}}'
     yield Case(kind="baseline", files={"baseline.json": own})
     yield Case(kind="baseline", files={"fit.json": fit.encode()})
+    numbers = '"P@5": 0.4, "R@5": 1, "coverage": 0.7, "citation_accuracy": null, "\u0394S_med": 0.3, "\u0394S_p90": 0.5'
+    yield Case(kind="baseline", files={"blocks.json": f'{{{numbers}, "bad_qids": ["q1"], "by_type": {{}}}}'.encode()})
     yield Case(kind="config", files={"karat.toml": CONFIG.encode()})
     yield Case(kind="config", files={"karat.toml": (CONFIG.partition("[pipeline]")[0] + HTTP).encode()})
     yield Case(
